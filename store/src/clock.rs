@@ -1,11 +1,11 @@
-//! The clock: the one file that asks the system for the time.
+//! The clock: the only file that asks the system for the time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Where the times of events come from. Order never depends on it.
+/// The source of event times. Order never depends on it.
 pub trait Clock: Send + Sync {
-    /// Microseconds since the Unix epoch.
+    /// Returns microseconds since the Unix epoch.
     fn now_us(&self) -> u64;
 }
 
@@ -21,17 +21,17 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is moved: for tests.
+/// A clock for tests that changes only when it is advanced.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicU64);
 
 impl ManualClock {
-    /// A clock that shows `now_us`, in microseconds since the Unix epoch.
+    /// Returns a clock that shows `now_us`, in microseconds since the Unix epoch.
     pub fn at(now_us: u64) -> Self {
         Self(AtomicU64::new(now_us))
     }
 
-    /// Moves it on by `us` microseconds.
+    /// Advances the clock by `us` microseconds.
     pub fn advance(&self, us: u64) {
         self.0.fetch_add(us, Ordering::Relaxed);
     }
@@ -43,18 +43,18 @@ impl Clock for ManualClock {
     }
 }
 
-/// Says how long something takes. No time of an event comes from it.
+/// Measures a duration. No event time comes from it.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts to measure.
+    /// Starts the measurement.
     #[expect(clippy::disallowed_methods, reason = "how long something takes decides nothing")]
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// Microseconds since it was started.
+    /// Returns the microseconds since the start.
     pub fn us(self) -> u64 {
         u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
     }

@@ -7,13 +7,13 @@ use milepost_codec::{ChunkList, Result};
 
 use crate::log::Log;
 
-/// The most bytes of a body that are stored inline. A larger one is stored in chunks.
+/// The maximum bytes of a body that is stored inline. A larger one is stored in chunks.
 pub const INLINE_MAX: usize = 256 << 10;
 
-/// The bytes of one chunk of a large body.
+/// The size of a chunk of a large body, in bytes.
 pub const CHUNK: usize = 256 << 10;
 
-/// Cuts a content into chunks and stores them. They are durable after `sync_chunks`.
+/// Splits content into chunks and stores them. They are durable after `sync_chunks`.
 ///
 /// # Errors
 ///

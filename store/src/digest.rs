@@ -1,13 +1,13 @@
-//! Digests of sets: how many entries, and the sum of a hash of each. They show what sled lost, and
-//! whether two copies hold the same.
+//! Digests of sets: the number of entries, and the sum of a hash of each. They reveal entries that
+//! sled lost, and compare two copies.
 
 use milepost_codec::{Error, Result};
 
 use crate::index::keys;
 use crate::index::keys::KeyKind;
 
-/// A sum over entries that does not depend on their order, so that it can be kept as they come
-/// and go. It finds accidents; edits are found by the chains.
+/// A sum over entries that does not depend on their order, so it can be updated as entries come and
+/// go. It finds accidents; the chains find edits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Digest {
     count: u64,
@@ -15,7 +15,7 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Bytes of a stored digest.
+    /// Length of an encoded digest, in bytes.
     pub const LEN: usize = 40;
 
     /// Adds an entry.
@@ -34,7 +34,7 @@ impl Digest {
         }
     }
 
-    /// Adds all entries of another.
+    /// Adds all entries of another digest.
     pub fn join(&mut self, other: &Self) {
         self.count = self.count.wrapping_add(other.count);
         for (sum, part) in self.sum.iter_mut().zip(other.sum) {
@@ -42,7 +42,7 @@ impl Digest {
         }
     }
 
-    /// How many entries.
+    /// Returns the number of entries.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -66,14 +66,14 @@ impl Digest {
     }
 }
 
-/// A part of sled's entries that is looked through by itself.
+/// A part of sled's entries that is checked separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DigestPart {
-    /// What finds tasks, lineages and checkpoints: small, and believed without another look.
+    /// Entries that find tasks, lineages and checkpoints: small, and trusted without another check.
     Index,
-    /// Idempotency keys: one that is not there says that an append has not been.
+    /// Idempotency keys: a missing one would deny that an append was made.
     Keys,
-    /// Blocks of events: each has checks of its own, and one that is missing is missed.
+    /// Blocks of events: each has its own checks, and a read notices a missing one.
     Blocks,
 }
 
@@ -81,7 +81,7 @@ impl DigestPart {
     /// All parts.
     pub const ALL: [Self; 3] = [Self::Index, Self::Keys, Self::Blocks];
 
-    /// The part that an entry belongs to; none where no record accounts for it.
+    /// Returns the part that an entry belongs to, or `None` if no record accounts for it.
     fn of(key: &[u8]) -> Option<Self> {
         keys::is_counted(key).then(|| match key.first() {
             Some(kind) if *kind == KeyKind::Block as u8 => Self::Blocks,
@@ -90,7 +90,7 @@ impl DigestPart {
         })
     }
 
-    /// The prefixes of all keys it is made of.
+    /// Returns the prefixes of all keys in the part.
     pub fn prefixes(self) -> impl Iterator<Item = [u8; 1]> {
         let kinds = (0..=u8::MAX).map(|kind| [kind]);
         kinds.filter(move |prefix| Self::of(prefix) == Some(self))
@@ -102,7 +102,7 @@ impl DigestPart {
 pub struct Digests([Digest; 3]);
 
 impl Digests {
-    /// Bytes of stored digests.
+    /// Length of encoded digests, in bytes.
     pub const LEN: usize = 3 * Digest::LEN;
 
     /// Returns the digest of a part.
@@ -124,14 +124,14 @@ impl Digests {
         })
     }
 
-    /// Takes in an entry, where a record accounts for it.
+    /// Adds an entry, if a record accounts for it.
     pub fn add(&mut self, key: &[u8], value: &[u8]) {
         if let Some(digest) = self.part_of(key) {
             digest.add(key, value);
         }
     }
 
-    /// Lets go of an entry, where a record accounted for it.
+    /// Removes an entry, if a record accounted for it.
     pub fn remove(&mut self, key: &[u8], value: &[u8]) {
         if let Some(digest) = self.part_of(key) {
             digest.remove(key, value);
@@ -147,7 +147,7 @@ impl Digests {
     ///
     /// # Errors
     ///
-    /// `Corrupt` if the bytes are no digests.
+    /// `Corrupt`: the bytes have the wrong length.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let wrong = || Error::corrupt("digests of sled", Self::LEN, bytes.len());
         let (digests, []) = bytes.as_chunks::<{ Digest::LEN }>() else {
@@ -162,7 +162,7 @@ impl Digests {
 
 fn words(key: &[u8], value: &[u8]) -> [u64; 4] {
     let mut hasher = blake3::Hasher::new();
-    // The value first: what begins at the beginning of a chunk is hashed many chunks at a time.
+    // The value first: BLAKE3 hashes input that is aligned to its chunks many chunks at a time.
     hasher.update(value).update(key).update(&(key.len() as u64).to_le_bytes());
     let mut out = [0; 4];
     for (out, bytes) in out.iter_mut().zip(hasher.finalize().as_bytes().chunks_exact(8)) {

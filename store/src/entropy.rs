@@ -1,14 +1,14 @@
-//! Randomness: the one file that asks the system for it.
+//! Randomness: the only file that asks the system for it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use milepost_codec::{Error, ErrorKind, Result, Seed};
 
-/// 32 random bytes of the system's, for a [`StoreKey`](milepost_codec::StoreKey).
+/// Returns 32 random bytes from the system, for a [`StoreKey`](milepost_codec::StoreKey).
 ///
 /// # Errors
 ///
-/// `Unavailable`: the system gives none.
+/// `Unavailable`: the system provides none.
 #[expect(clippy::disallowed_methods, reason = "this is the injected entropy")]
 pub fn new_secret() -> Result<[u8; 32]> {
     let mut secret = [0; 32];
@@ -21,8 +21,8 @@ pub fn new_secret() -> Result<[u8; 32]> {
     }
 }
 
-/// A stream of unguessable bytes: BLAKE3 keyed by a secret of the system's, over a counter. So a
-/// seed for each append costs a hash and no system call.
+/// A stream of unguessable bytes: BLAKE3 keyed by a secret from the system, over a counter. So the
+/// seed of an append costs one hash and no system call.
 #[derive(Debug)]
 pub struct Entropy {
     key: [u8; 32],
@@ -30,11 +30,11 @@ pub struct Entropy {
 }
 
 impl Entropy {
-    /// Takes randomness from the system.
+    /// Takes the secret from the system.
     ///
     /// # Errors
     ///
-    /// `Unavailable` if the system has none.
+    /// `Unavailable`: the system provides none.
     pub fn from_system() -> Result<Self> {
         Ok(Self { key: new_secret()?, counter: AtomicU64::new(0) })
     }

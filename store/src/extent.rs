@@ -1,22 +1,22 @@
-//! What a read gets: some sections of one log, unpacked.
+//! The result of a read: some sections of one log, unpacked.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use milepost_codec::{Block, Hash, Offset, SectionRef, Sections};
 
-/// Consecutive records of one log in memory: a block from sled, or a group of a frame.
+/// Consecutive records of one log in memory: a block from sled, or a log batch of a frame.
 #[derive(Debug, Clone)]
 pub struct Extent {
     /// The offset of the first record.
     pub first: Offset,
-    /// How many records it has.
+    /// The number of its records.
     pub count: u32,
-    /// The chain hash before the first.
+    /// The chain hash before the first record.
     pub prev: Hash,
-    /// Where its sections are in `bytes`.
+    /// The range of its sections in `bytes`.
     pub range: Range<usize>,
-    /// Shared with the frame it was committed in, or the block's own.
+    /// Bytes shared with the committed frame, or owned by the block.
     pub bytes: Arc<Vec<u8>>,
 }
 
@@ -26,7 +26,7 @@ impl Extent {
         self.first + u64::from(self.count)
     }
 
-    /// Its sections with their bytes.
+    /// Returns its sections with their bytes.
     pub fn sections_and_bytes(
         &self,
     ) -> impl Iterator<Item = milepost_codec::Result<(SectionRef<'_>, &[u8])>> {

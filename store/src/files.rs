@@ -1,4 +1,4 @@
-//! Files, and how they come and go so that a crash cannot break them.
+//! File operations that a crash cannot leave half done.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::entropy::new_secret;
 
 pub mod own;
 
-/// An error of the file system as one of ours.
+/// Converts an error of the file system.
 pub fn io(what: &str, path: &Path, error: &io::Error) -> Error {
     let kind = match error.kind() {
         io::ErrorKind::NotFound => ErrorKind::NotFound,
@@ -24,13 +24,13 @@ pub fn io(what: &str, path: &Path, error: &io::Error) -> Error {
     Error::new(kind, format!("cannot {what} {}: {error}", path.display()))
 }
 
-/// Flags of each opening: no symbolic link is followed, and a pipe is not waited for.
+/// Returns flags for opening: symbolic links are not followed, and pipes do not block.
 fn unfollowed() -> i32 {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     flags.bits().cast_signed()
 }
 
-/// Makes a folder with mode 0700, unless it is there.
+/// Creates a folder with mode 0700, unless it exists.
 ///
 /// # Errors
 ///
@@ -43,7 +43,7 @@ pub fn make_dir(dir: &Path) -> Result<()> {
     }
 }
 
-/// Returns `true` if a name is a folder itself, and no link to one.
+/// Returns `true` if a path is a folder, and not a link to one.
 fn is_dir(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
 }
@@ -53,21 +53,21 @@ pub fn sync_dir(dir: &Path) -> Result<()> {
     File::open(dir).and_then(|d| d.sync_all()).map_err(|e| io("sync", dir, &e))
 }
 
-/// Makes the name of a file or folder itself survive power loss.
+/// Makes the name of a file or folder survive power loss.
 pub fn sync_parent(path: &Path) -> Result<()> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     sync_dir(parent.unwrap_or(Path::new(".")))
 }
 
-/// Opens a file for writing and reading, making it where it is not there. Refuses a link, whatever
-/// is no file, and a file with a second name.
+/// Opens a file for reading and writing, and creates it if missing. Refuses a link, anything but a
+/// regular file, and a file with a second name.
 pub fn open_rw(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     open_own(&mut options, path)
 }
 
-/// Opens a file that is there, for reading.
+/// Opens an existing file for reading.
 pub fn open_read(path: &Path) -> Result<File> {
     open_own(OpenOptions::new().read(true), path)
 }
@@ -84,7 +84,7 @@ fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File> {
     }
 }
 
-/// Makes a file that was not there, for writing.
+/// Creates a file for writing; fails if it exists.
 pub fn create_new(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     let options = options.write(true).create_new(true).mode(0o600);
@@ -92,14 +92,14 @@ pub fn create_new(path: &Path) -> Result<File> {
     made.map_err(|e| io("create", path, &e))
 }
 
-/// The ending of files that are written beside their place.
+/// The suffix of temporary files.
 const BESIDE: &str = ".tmp";
 
-/// Hexadecimal digits in the name of a file that is written beside its place.
+/// The number of hexadecimal digits in the name of a temporary file.
 const DIGITS: usize = 16;
 
-/// Makes a file beside a place, under a name that nothing foresees; the caller moves it there.
-/// Removes what a crash left of earlier ones: a place has one writer at a time.
+/// Creates a temporary file next to `path`, under an unpredictable name; the caller renames it.
+/// Removes those that a crash left behind: a path has one writer at a time.
 pub fn beside(path: &Path) -> Result<(File, PathBuf)> {
     remove_left(path)?;
     let mut name = path.as_os_str().to_owned();
@@ -108,7 +108,7 @@ pub fn beside(path: &Path) -> Result<(File, PathBuf)> {
     Ok((create_new(&beside)?, beside))
 }
 
-/// Hexadecimal digits that nothing foresees.
+/// Returns unpredictable hexadecimal digits.
 pub fn digits() -> Result<String> {
     let [a, b, c, d, e, f, g, h, ..] = new_secret()?;
     Ok(data_encoding::HEXLOWER.encode(&[a, b, c, d, e, f, g, h]))
@@ -134,7 +134,7 @@ fn remove_left(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The name of the file that one was written beside.
+/// Returns the name of the file that a temporary file was written for.
 pub fn beside_of(name: &OsStr) -> Option<&[u8]> {
     let name = name.as_bytes().strip_suffix(BESIDE.as_bytes())?;
     let (name, digits) = name.split_at_checked(name.len().checked_sub(DIGITS)?)?;
@@ -142,17 +142,17 @@ pub fn beside_of(name: &OsStr) -> Option<&[u8]> {
     name.strip_suffix(b".").filter(|_| digits.iter().all(hex))
 }
 
-/// Writes a file beside its place, syncs it, and moves it there: it is there whole or not at all.
+/// Replaces a file atomically and durably: writes and syncs a temporary file, then renames it.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     replace(path, bytes, true)?;
     sync_parent(path)
 }
 
-/// Writes a file beside its place and moves it there.
+/// Writes a temporary file, syncs it if `sync` is set, and renames it to `path`.
 ///
 /// # Errors
 ///
-/// `Unavailable`: it cannot be written; what was there is there still.
+/// `Unavailable`: the file cannot be written. The earlier file is unchanged.
 pub fn replace(path: &Path, bytes: &[u8], sync: bool) -> Result<()> {
     let (mut file, beside) = beside(path)?;
     let mut write = || {
@@ -168,7 +168,7 @@ pub fn replace(path: &Path, bytes: &[u8], sync: bool) -> Result<()> {
     })
 }
 
-/// The numbered files of a folder, in order: `0000000012.seg` is 12.
+/// Returns the numbered files of a folder, in order: `0000000012.seg` is 12.
 pub fn numbered(dir: &Path, extension: &str) -> Result<Vec<(u64, PathBuf)>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).map_err(|e| io("list", dir, &e))? {
@@ -182,7 +182,7 @@ pub fn numbered(dir: &Path, extension: &str) -> Result<Vec<(u64, PathBuf)>> {
     Ok(files)
 }
 
-/// The number in a file's name.
+/// Returns the number in a file's name.
 pub fn number_of(path: &Path) -> Option<u64> {
     path.file_stem()?.to_str()?.parse().ok()
 }
@@ -192,7 +192,7 @@ pub fn numbered_path(dir: &Path, number: u64, extension: &str) -> PathBuf {
     dir.join(format!("{number:010}.{extension}"))
 }
 
-/// Bytes a folder's files take on disk, by blocks, not by lengths.
+/// Returns the bytes that a folder's files take on disk, counted in blocks.
 pub fn disk_bytes(dir: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(dir) else {
         return 0;

@@ -1,23 +1,23 @@
 //! The store of [Milepost](https://crates.io/crates/milepost): logs of records in a folder, with an
 //! index over them, and chunks.
 //!
-//! It knows records, frames and index entries, and nothing of checkpoints, restores or states: the
-//! engine above assigns offsets and chains, and the store makes a batch durable, orders it and
-//! gives it back. This crate is part of the engine, not an interface: use `milepost`.
+//! The store handles records, frames and index entries, but not checkpoints, restores or states.
+//! The engine assigns offsets and chains; the store makes a batch durable, orders it and reads it
+//! back. This crate is part of the engine, not an interface: use `milepost`.
 //!
 //! ```text
 //! log.rs             a log as the engine sees it
-//! commit_log.rs      the seam: commits and chunks, what another machine's log has to bring
-//! projection.rs      what is read of them: records, index, and the upkeep of both
+//! commit_log.rs      the seam: commits and chunks, all that another log has to implement
+//! projection.rs      derived data: records, index, and the maintenance of both
 //! commit_batch.rs    a commit: chained records, index entries      content.rs  bodies in chunks
 //! extent.rs          the result of a read: some sections of one log, unpacked
-//! tail.rs            commits that are not applied yet              options.rs  how it is opened
-//! memory.rs          a log that forgets, for tests and trials
+//! tail.rs            commits that are not applied yet              options.rs  options of opening
+//! memory.rs          a log in memory, for tests and trials
 //! local/             a log in a folder: journal, sled, archive, packs
-//! storage_check.rs   the check of its files, and its faults        open_report.rs  an opening's
+//! storage_check.rs   the check of its files, and its faults        open_report.rs  opening report
 //! index/             keys and entries, and what a record adds      digest.rs  sums over entries
-//! liveness.rs        the part of the logs that retention kept      tree_walk.rs  captured trees
-//! metrics/           counts, levels and durations                  process.rs  who opened a store
+//! liveness.rs        the parts of logs that retention kept         tree_walk.rs  captured trees
+//! metrics/           counts, levels and durations                  process.rs  the owning process
 //! files.rs           files that a crash cannot break               clock.rs  entropy.rs
 //! sync/              locks and channels, or those of a scheduler that tries interleavings
 //! testing/           tests that every implementation passes

@@ -1,5 +1,5 @@
-//! What is live: which records retention let go of, though their bytes may be there until the store
-//! is compacted. Compaction writes what is live, a rebuild reads it, verification compares it.
+//! Liveness of records: retention may withdraw records whose bytes stay until the store is
+//! compacted. Compaction writes live records, a rebuild reads them, verification compares them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -13,34 +13,34 @@ use crate::index::keys;
 use crate::index::keys::KeyKind;
 use crate::index::{BaseEntry, LineageEntry, Scan, TaskEntry, walk};
 
-/// What retention let go of.
+/// Content that retention withdrew.
 #[derive(Debug, Default)]
 pub struct Liveness {
-    /// Tasks that were deleted.
+    /// Deleted tasks.
     deleted: HashSet<TaskNo>,
-    /// Those of them that were given up before they were there.
+    /// Deleted tasks whose import was given up.
     given_up: HashSet<TaskNo>,
-    /// Lineages that were dropped.
+    /// Dropped lineages.
     dropped: HashSet<LogId>,
-    /// Where lineages begin that were trimmed.
+    /// The bases of trimmed lineages.
     bases: HashMap<LogId, Head>,
-    /// Events that were erased.
+    /// Erased events.
     erased: HashMap<LogId, BTreeSet<Offset>>,
 }
 
-/// What is live of a section.
+/// The live part of a section.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LiveSection {
-    /// All of it, as it is.
+    /// The whole section, unchanged.
     Whole,
     /// Nothing.
     Nothing,
-    /// This: the offset of its first record, and the section's bytes.
+    /// The rest: the offset of its first record, and the new section's bytes.
     Other(Offset, Vec<u8>),
 }
 
 impl Liveness {
-    /// Reads it from the index, by a function that scans it.
+    /// Reads the liveness from the entries of the index.
     pub fn scanned(scan: &Scan<'_>) -> Result<Self> {
         let mut live = Self::default();
         for kind in [KeyKind::Task, KeyKind::Lineage, KeyKind::Base, KeyKind::Erased] {
@@ -55,7 +55,7 @@ impl Liveness {
         match kind {
             KeyKind::Task => {
                 let entry = TaskEntry::decode(value)?;
-                // What is being imported is not seen, and is not gone.
+                // A task that is being imported is invisible, but not deleted.
                 let task = TaskNo(keys::first_u64(key));
                 if entry.is_given_up() {
                     self.given_up.insert(task);
@@ -84,7 +84,7 @@ impl Liveness {
         self.erased.entry(LogId::STORE).or_default().insert(opened);
     }
 
-    /// Takes what the control logs say in a frame. All frames have to be shown before it is asked.
+    /// Takes the control records of a frame. Answers are valid once all frames were taken.
     pub fn take_frame(&mut self, payload: &[u8]) -> Result<()> {
         for group in LogBatches::new(payload) {
             let group = group?;
@@ -95,7 +95,7 @@ impl Liveness {
         Ok(())
     }
 
-    /// The same, of a frame that may be damaged: what can be read of it.
+    /// Takes the control records of a frame that may be damaged, as far as they can be read.
     pub fn take_readable(&mut self, payload: &[u8]) {
         for group in LogBatches::new(payload).map_while(Result::ok) {
             if group.log.kind == LogKind::Control {
@@ -131,7 +131,7 @@ impl Liveness {
         Ok(())
     }
 
-    /// Whether retention let go of nothing.
+    /// Returns `true` if retention withdrew nothing.
     pub fn is_everything(&self) -> bool {
         self.deleted.is_empty()
             && self.dropped.is_empty()
@@ -139,27 +139,27 @@ impl Liveness {
             && self.erased.is_empty()
     }
 
-    /// Whether nothing of a log is live.
+    /// Returns `true` if nothing of a log is live.
     pub fn is_gone(&self, log: LogId) -> bool {
         self.deleted.contains(&log.task) || self.dropped.contains(&log)
     }
 
-    /// Whether a task was given up before it was there.
+    /// Returns `true` if the import of a task was given up.
     pub fn is_given_up(&self, task: TaskNo) -> bool {
         self.given_up.contains(&task)
     }
 
-    /// Where a log begins that was trimmed.
+    /// Returns the base of a trimmed log.
     pub fn base(&self, log: LogId) -> Option<Head> {
         self.bases.get(&log).copied()
     }
 
-    /// Whether an event may have no body any more.
+    /// Returns `true` if the body of an event may be missing.
     pub fn is_erased(&self, log: LogId, offset: Offset) -> bool {
         self.erased.get(&log).is_some_and(|all| all.contains(&offset))
     }
 
-    /// What is live of a section of a log, whose first record is at `first`.
+    /// Returns the live part of a section whose first record is at `first`.
     pub fn part(&self, log: LogId, first: Offset, section: &SectionRef<'_>) -> Result<LiveSection> {
         if self.is_gone(log) {
             return Ok(LiveSection::Nothing);
@@ -185,12 +185,12 @@ impl Liveness {
     }
 }
 
-/// Records of an append at most: none is shorter than this many bytes.
+/// The maximum number of records of an append: none is shorter than eight bytes.
 const APPEND_RECORDS: u64 = (FRAME_PAYLOAD_MAX / 2 / 8) as u64;
 
-/// The offsets whose salts follow from the seed of a section: those of its append. The section
-/// gives the seed away, so it is written with explicit salts once one of them is erased. The end of
-/// the append is known where the section is not full; behind a full one other sections may follow.
+/// Returns the offsets whose salts follow from the seed of a section: those of its append. A
+/// section reveals its seed, so it is written with explicit salts once one of these events is
+/// erased. The append ends with a section that is not full; other sections may follow a full one.
 fn seeded_with(first: Offset, section: &SectionRef<'_>) -> Option<Range<Offset>> {
     let Salts::Seeded(_, index) = section.salts else {
         return None;

@@ -1,7 +1,7 @@
-//! A log as the engine sees it: commits, chunks, and what is read of them.
+//! A log as the engine sees it: commits, chunks, and the data derived from them.
 //!
-//! The engine assigns offsets and chains, so a log needs no knowledge of either: it stores, orders
-//! and gives back.
+//! The engine assigns offsets and chains. A log only stores records, orders them and reads them
+//! back.
 
 // tidy: one trait
 use milepost_codec::Result;
@@ -11,13 +11,13 @@ use crate::index::{Shown, walk};
 use crate::liveness::Liveness;
 use crate::projection::{Index, Maintenance};
 
-/// Where logs are kept: lineages and control logs, the index over them, and chunks.
+/// The storage of lineages and control logs, the index over them, and chunks.
 pub trait Log: CommitLog + ChunkStore + Index + Maintenance {}
 
 impl<T: CommitLog + ChunkStore + Index + Maintenance> Log for T {}
 
 impl dyn Log {
-    /// Returns the part of the logs that retention kept, as the index has it.
+    /// Returns which content of the logs is live, according to the index.
     ///
     /// # Errors
     ///
@@ -26,7 +26,7 @@ impl dyn Log {
         Liveness::scanned(&|from, to, limit| self.scan(from, to, false, limit))
     }
 
-    /// Shows all entries of the index whose keys begin so, in order of keys.
+    /// Passes all entries of the index whose keys begin with `prefix` to `show`, in order of keys.
     pub fn walk(&self, prefix: &[u8], show: &mut Shown<'_>) -> Result<()> {
         walk(prefix, &|from, to, limit| self.scan(from, to, false, limit), show)
     }

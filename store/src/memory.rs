@@ -1,4 +1,4 @@
-//! A log that forgets: a tail that nothing is applied from.
+//! A log in memory only: a tail from which nothing is applied.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,55 +1,55 @@
-//! What opening a store found, and what it did about it.
+//! The report of opening a store.
 
 use std::fmt;
 
-/// What opening a store found, and what it did about it.
+/// The findings of opening a store, and the number of commits that it recovered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenReport {
-    /// Commits that came back from the journal: the store was not closed after them.
+    /// The number of commits recovered from the journal: the store was not closed after them.
     pub recovered: u64,
-    /// What was not as it was left, in the order it was found. Empty: everything was.
+    /// Unexpected states, in the order they were found. Empty if there were none.
     pub findings: Vec<Finding>,
 }
 
-/// One thing that opening found not as it was left.
+/// A state that opening did not expect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// Which file, and where in it.
+    /// The file, and the place in it.
     pub place: String,
-    /// What is wrong with it.
+    /// The fault.
     pub message: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
 impl Finding {
-    /// Makes a finding.
+    /// Returns a finding with these parts.
     pub fn new(place: impl Into<String>, message: impl Into<String>, outcome: Outcome) -> Self {
         Self { place: place.into(), message: message.into(), outcome }
     }
 }
 
-/// Long work that opening does, and how far it is.
+/// Progress of opening a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Commits that are done.
+    /// The number of commits done.
     pub done: u64,
-    /// All of them.
+    /// The number of all commits to do.
     pub all: u64,
 }
 
-/// What came of a finding.
+/// The outcome of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// Nothing is lost, and the place is whole again.
+    /// Nothing is lost, and the place is intact again.
     Repaired,
-    /// Bytes were dropped that are no commit: a write that nobody was told of.
+    /// Bytes that are no commit were dropped: a write that was never acknowledged.
     Dropped,
-    /// It is as it was: nothing could be done about it while opening.
+    /// The place is unchanged: opening could not repair it.
     Left,
 }
 

@@ -1,4 +1,4 @@
-//! Options that a log is opened with.
+//! Options of opening a log.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use milepost_codec::StoreKey;
 use crate::clock::{Clock, SystemClock};
 use crate::open_report::Progress;
 
-/// Options that a log is opened with. Every limit is in bytes.
+/// Options of opening a log. Every limit is in bytes.
 #[derive(Clone)]
 pub struct OpenOptions {
-    /// Makes a store where there is none.
+    /// Creates a missing store.
     pub create: bool,
     /// Opens for reading only: nothing in the folder is created, changed, locked or synced.
     pub read_only: bool,
-    /// The most that waits to be applied to sled before appends wait.
+    /// The maximum bytes of commits that wait to be applied to sled; above it appends wait.
     pub backlog_bytes: usize,
-    /// The most that sled caches.
+    /// The size of sled's cache.
     pub cache_bytes: usize,
-    /// The source of times.
+    /// The source of event times.
     pub clock: Arc<dyn Clock>,
     /// The key of chains and checks.
     pub key: Option<StoreKey>,

@@ -1,8 +1,8 @@
 //! The process that opened a store.
 //!
-//! A child that is forked from it has copies of all handles, none of the threads behind them, and
-//! locks in whatever state they were. It shares the lock of the store and the files. So every
-//! handle refuses to work there, and dropping one touches nothing.
+//! A forked child has copies of all handles, but not their threads, and locks in any state. It
+//! shares the store's lock and files. So every handle refuses to work in the child, and dropping
+//! one changes nothing.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -19,12 +19,12 @@ impl Default for Owner {
 }
 
 impl Owner {
-    /// Returns `true` in a child that was forked from the process.
+    /// Returns `true` in a forked child of the process.
     pub fn is_elsewhere(&self) -> bool {
         self.0.load(Ordering::Relaxed) != std::process::id()
     }
 
-    /// `Unavailable` in a child that was forked from the process.
+    /// Fails with `Unavailable` in a forked child of the process.
     pub fn check(&self) -> Result<()> {
         if !self.is_elsewhere() {
             return Ok(());
@@ -39,7 +39,7 @@ impl Owner {
         ))
     }
 
-    /// Makes this process another one, as seen from here.
+    /// Makes the current process look like a forked child, or like the owner again.
     #[cfg(feature = "testing")]
     pub fn pretend_fork(&self, forked: bool) {
         let id = std::process::id() + u32::from(forked);

@@ -1,4 +1,4 @@
-//! The projection of commits that is read: records, index, and the upkeep of both.
+//! The projection of commits: records, index, and the maintenance of both.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -30,54 +30,54 @@ pub struct DiskBytes {
 
 /// The readable form of the commits: heads, extents of records, and the index over them.
 ///
-/// Any thread reads at any time.
+/// Any thread may read at any time.
 pub trait Index: Send + Sync {
     /// Returns the head of a log; `None` if there is no such log.
     fn head(&self, log: LogId) -> Result<Option<LogHead>>;
 
-    /// An extent that holds the record at `offset` of `log` itself, ancestors not included; nothing
-    /// where it has no such record.
+    /// Returns an extent that holds the record at `offset` of `log` itself, without ancestors;
+    /// `None` if the log has no such record.
     fn extent(&self, log: LogId, offset: Offset) -> Result<Option<Extent>>;
 
     /// Drops the cache of unpacked blocks: the next read comes from the disk.
     fn forget_unpacked(&self) {}
 
-    /// One entry of the index.
+    /// Returns one entry of the index.
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>>;
 
-    /// Entries of the index from `from` to before `to`, in order of keys, at most `limit`;
-    /// from the end where `backwards`.
+    /// Returns up to `limit` entries of the index, from `from` to before `to`, in order of keys;
+    /// from the end if `backwards`.
     fn scan(&self, from: &[u8], to: &[u8], backwards: bool, limit: usize) -> Result<Vec<Entry>>;
 
-    /// Puts an entry that no record accounts for: what may be lost. It is kept as soon as
-    /// possible.
+    /// Stores an entry that no record accounts for and that may be lost. Reads see it at once; the
+    /// next sync of the index makes it durable.
     fn put_note(&self, key: Vec<u8>, value: Vec<u8>) -> Result<()>;
 
-    /// Removes an entry that was put so.
+    /// Removes an entry stored by `put_note`.
     fn drop_note(&self, key: Vec<u8>) -> Result<()>;
 }
 
-/// The owner of a log, as a compaction needs it.
+/// The engine above a log, as a compaction uses it.
 pub trait CompactionHost {
-    /// Runs something while nothing is committed.
+    /// Runs `work` while nothing is committed.
     fn hold(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()>;
 
-    /// Returns chunks that are needed without being named.
+    /// Returns chunks that are needed although no event names them.
     fn keeps(&self) -> HashSet<ChunkId>;
 
     /// Returns the roots of trees that states in bases name.
     fn roots(&self) -> Result<HashSet<ChunkId>>;
 
-    /// Returns `true` if a snapshot is still of use, by its key in the index and its note.
+    /// Returns `true` if a snapshot is still useful, given its index key and its note.
     fn uses(&self, key: &[u8], note: &SnapshotNote) -> Result<bool>;
 }
 
-/// Content that a compaction did not look through.
+/// Content that a compaction did not process.
 #[derive(Debug, Default)]
 pub struct Compacted {
-    /// The reason why packs were left as they are, where they were.
+    /// The reason why packs were left unchanged, if they were.
     pub left: Option<Error>,
-    /// Files that no compaction writes anew, nor removes.
+    /// Files that no compaction rewrites or removes.
     pub untouched: Vec<PathBuf>,
 }
 
@@ -85,29 +85,29 @@ pub struct Compacted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CompactionStep {
-    /// Archive files were looked at: so many, of so many.
+    /// Archive files done, of all.
     Archive(u64, u64),
-    /// Commits were taken into a fresh sled folder: so many, of so many.
+    /// Commits replayed into a fresh sled folder, of all.
     Sled(u64, u64),
-    /// Packs were looked at: so many, of so many.
+    /// Packs done, of all.
     Packs(u64, u64),
 }
 
-/// Upkeep of the projection and of the files under it. A store without files has none.
+/// Maintenance of the projection and of its files. A store without files needs none.
 pub trait Maintenance: Send + Sync {
-    /// Returns the last commit that is applied, and needs no tail.
+    /// Returns the last applied commit, which needs no tail.
     fn applied(&self) -> Seq;
 
     /// Waits until all commits made so far are applied.
     fn drain(&self) -> Result<()>;
 
-    /// Waits while much waits to be applied, so that what is less urgent does not stand in its way.
+    /// Waits while many commits wait to be applied, so that less urgent work does not delay them.
     fn settle(&self);
 
     /// Returns the disk usage.
     fn disk_bytes(&self) -> Result<DiskBytes>;
 
-    /// Reads and checks what only this log knows: files, frames, chunks.
+    /// Reads and checks the parts that only this log knows: files, frames, chunks.
     fn check_storage(&self, check: &mut StorageCheck) -> Result<()>;
 
     /// Ends all work. Later calls fail with `Unavailable`.
@@ -123,12 +123,12 @@ pub trait Maintenance: Send + Sync {
         OpenReport::default()
     }
 
-    /// Returns `true` if opening found a torn frame behind the last commit.
+    /// Returns `true` if opening found a torn frame after the last commit.
     fn was_torn(&self) -> bool {
         false
     }
 
-    /// Returns the meters of the store, unless it leaves them to the engine.
+    /// Returns the meters of the store, unless the engine keeps them.
     fn meters(&self) -> Option<&Arc<Meters>> {
         None
     }
@@ -138,17 +138,17 @@ pub trait Maintenance: Send + Sync {
         (0, 0)
     }
 
-    /// Returns `true` after a write whose outcome is unknown: the store has to be opened again.
+    /// Returns `true` after a write with unknown outcome: the store has to be reopened.
     fn is_poisoned(&self) -> bool {
         false
     }
 
-    /// Removes from the disk what is not live. Returns a report of what is left.
+    /// Removes content that is not live from the disk. Returns a report of skipped content.
     ///
     /// # Errors
     ///
-    /// `Conflict` if one is under way. `Unavailable` if the disk is full. `Corrupt` if live content
-    /// cannot be read.
+    /// `Conflict`: a compaction is running. `Unavailable`: the disk is full. `Corrupt`: live
+    /// content cannot be read.
     fn compact(
         &self,
         _above: &dyn CompactionHost,
@@ -171,7 +171,7 @@ pub trait Maintenance: Send + Sync {
         Ok(0)
     }
 
-    /// Writes damaged archive files again. Returns what was mended.
+    /// Rewrites damaged archive files. Returns a finding for each.
     ///
     /// # Errors
     ///
@@ -180,7 +180,7 @@ pub trait Maintenance: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Makes the next opening build the index anew.
+    /// Makes the next opening rebuild the index.
     ///
     /// # Errors
     ///

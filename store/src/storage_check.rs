@@ -11,7 +11,7 @@ use crate::digest::Digest;
 use crate::index::keys;
 use crate::liveness::{LiveSection, Liveness};
 
-/// One thing that is not as it was written.
+/// A difference from the stored data as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fault {
@@ -19,9 +19,9 @@ pub struct Fault {
     pub place: String,
     /// The difference from what was written.
     pub message: String,
-    /// The event that it hits, where it is one.
+    /// The affected event, if there is one.
     pub event: Option<EventPlace>,
-    /// The way to mend it.
+    /// The remedy.
     pub remedy: Remedy,
 }
 
@@ -30,43 +30,43 @@ pub struct Fault {
 pub struct EventPlace {
     /// The task's number in the store.
     pub task: TaskNo,
-    /// The lineage; nothing for the control log.
+    /// The lineage; `None` for the control log.
     pub lineage: Option<LineageId>,
     /// The offset.
     pub offset: Offset,
 }
 
-/// The way to mend a fault.
+/// The remedy of a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remedy {
-    /// Building sled anew.
+    /// Rebuilding sled.
     Sled,
-    /// Writing the archive again.
+    /// Rewriting the archive.
     Archive,
-    /// Removing an entry that no event accounts for, of a snapshot or a chunk: its key.
+    /// Removing the entry with this key, of a snapshot or a chunk: no event accounts for it.
     Note(Vec<u8>),
-    /// There is one copy of it.
+    /// None: there is no other copy.
     None,
 }
 
 impl Fault {
-    /// Makes a fault.
+    /// Returns a fault.
     pub fn new(place: impl ToString, message: String, remedy: Remedy) -> Self {
         Self { place: place.to_string(), message, event: None, remedy }
     }
 
-    /// Makes a fault of an error. Building sled anew mends it.
+    /// Returns a fault for an error, with a rebuild of sled as remedy.
     pub fn of(place: impl ToString, error: &Error) -> Self {
         Self::new(place, error.to_string(), Remedy::Sled)
     }
 
-    /// Sets the way to mend it.
+    /// Sets the remedy.
     pub fn mended_by(mut self, remedy: Remedy) -> Self {
         self.remedy = remedy;
         self
     }
 
-    /// An event whose body cannot be read.
+    /// Returns a fault for an event whose body cannot be read.
     pub fn of_event(id: LogId, offset: Offset, error: &Error) -> Self {
         let lineage = match id.kind {
             LogKind::Lineage(lineage) => Some(lineage),
@@ -79,26 +79,26 @@ impl Fault {
     }
 }
 
-/// Findings of a log's own check of its files.
+/// The state and the findings of a log's check of its files.
 #[derive(Debug)]
 pub struct StorageCheck {
-    /// Frames that were read.
+    /// The number of frames that were read.
     pub frames: u64,
-    /// Chunks that were read.
+    /// The number of chunks that were read.
     pub chunks: u64,
-    /// Commits up to here are looked at.
+    /// The last commit to check.
     pub until: Seq,
     faults: Vec<Fault>,
-    /// Chunks that are damaged.
+    /// Damaged chunks.
     pub lost: Vec<Fault>,
-    /// Sections of the logs that are looked at closely.
+    /// Sections of selected logs, if they are collected for a close comparison.
     pub copy: Option<Sections>,
     digests: HashMap<LogId, Digest>,
-    /// Content that retention removed may be there in one copy and not in the other.
+    /// The filter for withdrawn content, which may be in one copy and not in the other.
     live: Arc<Liveness>,
 }
 
-/// The sections of some logs, by their first offsets: the commit, and the hash of the bytes.
+/// The sections of some logs by their first offsets: the commit, and the hash of the bytes.
 #[derive(Debug, Default)]
 pub struct Sections {
     /// Logs whose sections are collected.
@@ -122,18 +122,19 @@ impl StorageCheck {
         }
     }
 
-    /// Adds a fault that writing the archive again mends.
+    /// Adds a fault that rewriting the archive repairs.
     pub fn fault(&mut self, error: &Error) {
         self.faults.push(Fault::of("storage", error).mended_by(Remedy::Archive));
     }
 
-    /// There is one copy of a chunk. Once the index does not name it, it can be stored again.
+    /// Adds a damaged chunk, which has no second copy. When the index no longer names it, it can be
+    /// stored again.
     pub fn lost_chunk(&mut self, key: &[u8], error: &Error) {
         let fault = Fault::of("storage", error).mended_by(Remedy::Note(key.to_vec()));
         self.lost.push(fault);
     }
 
-    /// The chunks that are damaged.
+    /// Returns the damaged chunks.
     pub fn lost_chunks(&self) -> HashSet<ChunkId> {
         let key = |fault: &Fault| match &fault.remedy {
             Remedy::Note(key) => keys::chunk_id(key),
@@ -158,7 +159,7 @@ impl StorageCheck {
         digest.unwrap_or(Digest::default())
     }
 
-    /// Takes the groups of a frame of the other copy.
+    /// Adds the log batches of a frame of the other copy.
     pub fn frame(&mut self, seq: Seq, payload: &[u8]) -> Result<()> {
         self.frames += 1;
         if seq > self.until {
@@ -191,7 +192,7 @@ impl Sections {
     }
 }
 
-/// The place of a section, as it counts in the digest.
+/// Returns a section's key in the digest.
 pub fn place(first: Offset) -> [u8; 8] {
     first.to_le_bytes()
 }

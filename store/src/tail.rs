@@ -1,5 +1,5 @@
-//! The tail: what is committed but not applied yet. Readers look here first, then in sled; since
-//! nothing leaves the tail before it is in sled, they miss nothing and never wait.
+//! The tail: commits that are not applied yet. Readers look here first, then in sled. Nothing
+//! leaves the tail before it is in sled, so readers miss nothing and never wait.
 
 use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -14,16 +14,16 @@ use crate::extent::Extent;
 use crate::index::{Entry, IndexPut};
 use crate::index::{LogHead, keys};
 
-/// An extent, the commit it came with, and its log's head after it.
+/// An extent, its commit, and its log's head after it.
 type Held = (Seq, Extent, LogHead);
 
 /// A key of the index, shared by the map and the commit that changed it.
 type Key = Arc<[u8]>;
 
-/// What an entry is now; nothing where it is removed.
+/// The value of an entry; `None` if it is removed.
 type Value = Option<Arc<[u8]>>;
 
-/// What a prefix of the tail brings to one log.
+/// The content of one log in a prefix of the tail.
 #[derive(Debug)]
 pub struct LogRuns {
     pub log: LogId,
@@ -31,7 +31,7 @@ pub struct LogRuns {
     pub head: LogHead,
 }
 
-/// One commit, as the applier will want it.
+/// A commit in the form that the applier needs.
 #[derive(Debug)]
 struct Commit {
     seq: Seq,
@@ -43,16 +43,16 @@ struct Commit {
 }
 
 impl Commit {
-    /// How many entries of the index it changes.
+    /// Returns the number of index entries that it changes.
     fn entries(&self) -> usize {
         self.groups.len() + self.changes.len()
     }
 }
 
-/// What is committed but not applied yet.
+/// Commits that are not applied yet.
 #[derive(Debug, Default)]
 pub struct Tail {
-    /// Oldest first. Taking some in and letting go of some touches no others.
+    /// Commits, oldest first. Adding and releasing some does not affect the others.
     commits: VecDeque<Commit>,
     extents: HashMap<LogId, VecDeque<Held>>,
     /// Each entry as of the newest commit that changed it, and that commit.
@@ -61,7 +61,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Takes in a committed batch.
+    /// Adds a committed batch.
     pub fn push(&mut self, batch: CommitBatch) {
         let CommitBatch { seq, buf, groups, index } = batch;
         let check = buf.first_chunk::<16>().copied().unwrap_or_default();
@@ -106,30 +106,30 @@ impl Tail {
         self.index.insert(key, (seq, value));
     }
 
-    /// Takes in a batch that nobody will apply: it stays, and can be read, for good.
+    /// Adds a batch that is never applied: it stays readable permanently.
     pub fn keep(&mut self, batch: CommitBatch) {
         self.push(batch);
         self.commits.clear();
         self.bytes = 0;
     }
 
-    /// How many commits are held.
+    /// Returns the number of commits held.
     pub fn commits(&self) -> usize {
         self.commits.len()
     }
 
-    /// Bytes held.
+    /// Returns the bytes held.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether everything committed is applied.
+    /// Returns `true` if everything committed is applied.
     pub fn is_empty(&self) -> bool {
         self.commits.is_empty()
     }
 
-    /// The last commit of a prefix of the tail of about so many bytes and entries of the index;
-    /// nothing where it is empty.
+    /// Returns the last commit of a prefix of the tail of about so many bytes and index entries, or
+    /// `None` if the tail is empty.
     pub fn prefix(&self, bytes: usize, entries: usize) -> Option<Seq> {
         let (mut size, mut changes) = (0, 0);
         let mut last = None;
@@ -147,7 +147,7 @@ impl Tail {
         last
     }
 
-    /// The check of the frame of a commit that is held; zeros where it is not known.
+    /// Returns the check of the frame of a held commit, or zeros if it is unknown.
     pub fn check_of(&self, seq: Seq) -> [u8; 16] {
         let at = self.commits.partition_point(|commit| commit.seq < seq);
         let found = self.commits.get(at).filter(|commit| commit.seq == seq);
@@ -161,14 +161,15 @@ impl Tail {
         extents.get(at).map(|(_, extent, _)| extent.clone()).filter(|extent| extent.first <= offset)
     }
 
-    /// Nothing: not here. `Some(None)`: removed.
+    /// Returns an entry's value: `None` if the tail does not have it, `Some(None)` if it is
+    /// removed.
     pub fn get(&self, key: &[u8]) -> Option<Option<Vec<u8>>> {
         let (_, value) = self.index.get(key)?;
         Some(value.as_deref().map(<[u8]>::to_vec))
     }
 
-    /// Entries of the index in a range, up to the one of number `limit` that is there, with the
-    /// removals up to it. How many these are, so many more must be asked of what is stored.
+    /// Returns entries of the index in a range, up to `limit` existing ones, with the removals
+    /// between them. A caller has to read that many more stored entries as there are removals.
     pub fn scan(
         &self,
         from: &[u8],
@@ -198,7 +199,7 @@ impl Tail {
     }
 
     /// Returns the content of the commits up to `seq`: by log the extents and the head after them,
-    /// and the changes of the index in commit order. The last change of an entry counts.
+    /// and the changes of the index in commit order. The last change of an entry wins.
     pub fn up_to(&self, seq: Seq) -> (Vec<LogRuns>, Vec<IndexPut>) {
         let mut logs: BTreeMap<LogId, LogRuns> = BTreeMap::new();
         let mut puts = Vec::new();
@@ -210,7 +211,7 @@ impl Tail {
                     head: group.head,
                 });
                 runs.head = group.head;
-                // They leave the tail in the order in which they came.
+                // Extents leave the tail in the order in which they came.
                 let nth = runs.extents.len();
                 let held = self.extents.get(&group.log);
                 let extent = held.and_then(|queue| queue.get(nth));
@@ -224,7 +225,7 @@ impl Tail {
         (logs.into_values().collect(), puts)
     }
 
-    /// Lets go of what is applied now.
+    /// Releases the commits up to `seq`, which are applied.
     pub fn release(&mut self, seq: Seq) {
         while self.commits.front().is_some_and(|commit| commit.seq <= seq) {
             let Some(commit) = self.commits.pop_front() else {
@@ -246,7 +247,7 @@ impl Tail {
         }
     }
 
-    /// Lets go of an entry, unless a later commit changed it.
+    /// Removes an entry, unless a later commit changed it.
     fn forget(&mut self, key: &[u8], seq: Seq) {
         if self.index.get(key).is_some_and(|(at, _)| *at == seq) {
             self.index.remove(key);
@@ -254,7 +255,7 @@ impl Tail {
     }
 }
 
-/// Merges entries of the tail over stored ones: the tail wins, removals take away.
+/// Merges entries of the tail with stored ones: the tail wins, its removals hide stored entries.
 pub(crate) fn merge(
     tail: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     stored: impl IntoIterator<Item = Entry>,
@@ -307,8 +308,8 @@ mod tests {
         assert!(tail.index.is_empty() && tail.bytes() == 0);
     }
 
-    /// What a log gives of a range: some of the tail, and of what is stored as many as asked for,
-    /// and one more for each removal.
+    /// Returns a range as a log does: from the tail, and from the stored entries as many as asked
+    /// for, and one more for each removal.
     fn first(tail: &Tail, stored: &[u8], backwards: bool, limit: usize) -> Vec<u8> {
         let waiting = tail.scan(&[0], &[9], backwards, limit);
         let removals = waiting.iter().filter(|(_, value)| value.is_none()).count();
@@ -330,7 +331,7 @@ mod tests {
             let mut tail = Tail::default();
             let mut batch = CommitBatch::new(1);
             for key in 0..KEYS {
-                // Not in the tail, there, or removed.
+                // Not in the tail, present, or removed.
                 match of(key) / 2 {
                     0 => {}
                     1 => batch.index.push((vec![key], Some(Vec::new()))),

@@ -1,5 +1,5 @@
-//! What captured workspaces need: from the root of a capture down to the chunks of its files. The
-//! engine knows no files; it knows how what names them is stored.
+//! Captured workspaces: walks from the root of a capture down to the chunks of its files. The
+//! engine does not handle files, but knows how captures are stored.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,14 @@ use milepost_codec::{
     ChunkId, Entry, EntryKind, Error, Leaf, Name, Node, NodeKind, Result, TreePath,
 };
 
-/// Reads a chunk.
+/// A function that reads a chunk.
 pub type Get<'a> = dyn Fn(&ChunkId) -> Result<Option<Vec<u8>>> + 'a;
 
-/// Paths that are told of what is damaged, at most.
+/// The maximum number of damaged paths that are reported.
 const PATHS_MAX: usize = 20;
 
-/// Adds all chunks that captures need to `named`. Each node is read once, contents are not. Gives
-/// the nodes that cannot be read: what they need is not known.
+/// Adds all chunks that captures need to `named`. Reads each node once, and no contents. Returns
+/// the unreadable nodes, whose chunks are unknown.
 pub fn follow(
     roots: impl IntoIterator<Item = ChunkId>,
     get: &Get<'_>,
@@ -23,7 +23,7 @@ pub fn follow(
     follow_beyond(roots, get, &HashSet::new(), named)
 }
 
-/// The same without what is `known`, and what that needs.
+/// Does what [`follow`] does, without the `known` chunks and those that they need.
 pub fn follow_beyond(
     roots: impl IntoIterator<Item = ChunkId>,
     get: &Get<'_>,
@@ -31,7 +31,7 @@ pub fn follow_beyond(
     named: &mut HashSet<ChunkId>,
 ) -> Vec<(ChunkId, Error)> {
     let mut left: Vec<(ChunkId, NodeKind)> = roots.into_iter().map(|id| (id, ROOT)).collect();
-    // Something else may have named a node already, which says nothing of what it needs.
+    // A node may be in `named` for another reason, without the chunks that it needs.
     let mut seen: HashSet<ChunkId> = HashSet::new();
     let mut unread = Vec::new();
     while let Some((id, expect)) = left.pop() {
@@ -50,7 +50,7 @@ pub fn follow_beyond(
     unread
 }
 
-/// A root may be a present, which nothing but an event names: so it is looked at as whatever it is.
+/// The kind of each root. The present of a restore is a root too, though only an event names it.
 const ROOT: NodeKind = NodeKind::Capture;
 
 fn node(id: ChunkId, expect: NodeKind, get: &Get<'_>) -> Result<Node> {
@@ -71,15 +71,15 @@ fn node(id: ChunkId, expect: NodeKind, get: &Get<'_>) -> Result<Node> {
 ///
 /// # Errors
 ///
-/// `Invalid` where it is none: what the event would need could not be kept.
+/// `Invalid`: it is not, so the chunks that the event needs could not be kept.
 pub fn check_root(root: ChunkId, get: &Get<'_>) -> Result<()> {
     node(root, ROOT, get).map(|_| ()).map_err(|error| {
         Error::invalid(format!("{root} is the root of no stored capture: {error}"))
     })
 }
 
-/// The paths of a capture whose content or node is among `bad`: the first few, and whether there
-/// are more.
+/// Returns the first paths of a capture whose content or node is among `bad`, and whether there are
+/// more.
 pub fn paths_to(root: ChunkId, bad: &HashSet<ChunkId>, get: &Get<'_>) -> (Vec<String>, bool) {
     let mut found = Vec::new();
     let mut left: Vec<(ChunkId, Option<TreePath>)> = Vec::new();
@@ -87,7 +87,7 @@ pub fn paths_to(root: ChunkId, bad: &HashSet<ChunkId>, get: &Get<'_>) -> (Vec<St
         Ok(Node::Capture(capture)) => left.push((capture.tree, None)),
         _ => found.push("all of it".to_owned()),
     }
-    // A directory that stands in many places is told of in one: a hostile tree has no end of paths.
+    // A directory in several places is reported once: a hostile tree has any number of paths.
     let mut seen: HashSet<ChunkId> = HashSet::new();
     while let Some((id, path)) = left.pop() {
         if !seen.insert(id) {
@@ -103,7 +103,7 @@ pub fn paths_to(root: ChunkId, bad: &HashSet<ChunkId>, get: &Get<'_>) -> (Vec<St
                 left.extend(leaves.iter().map(|leaf: &Leaf| (leaf.id, path.clone())));
                 continue;
             }
-            // All that is below it is hit.
+            // Everything below is affected.
             _ => {
                 found.push(path.map_or_else(|| "all of it".to_owned(), |path| format!("{path}/")));
                 continue;
@@ -140,7 +140,7 @@ fn below(path: Option<&TreePath>, name: &Name) -> Result<TreePath> {
     }
 }
 
-/// The chunks of a file that has several.
+/// Collects the chunks of a file that has several.
 fn of_list(list: ChunkId, get: &Get<'_>, named: &mut HashSet<ChunkId>) -> Result<()> {
     let mut left = vec![(list, NodeKind::List)];
     while let Some((id, expect)) = left.pop() {

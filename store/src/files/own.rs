@@ -1,5 +1,5 @@
-//! Names in a store that no store makes: links, pipes, files of other users, files with a second
-//! name. A folder can come from anywhere; what is written through such a name lands outside of it.
+//! Foreign names in a store: links, pipes, files of other users, files with a second name. A folder
+//! can come from anywhere, and a write through such a name lands outside of it.
 
 use std::fs;
 use std::fs::Metadata;
@@ -11,24 +11,24 @@ use milepost_codec::{Detail, Error, Result};
 
 use crate::files::io;
 
-/// The folder in which a program that has the store open answers at a socket.
+/// The folder of the socket at which a process that has the store open answers.
 const SERVER: &str = "server";
 
-/// The reason why a name is no part of a store.
+/// The reason why a name does not belong in a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Foreign {
     /// A symbolic link.
     Link,
-    /// No regular file.
+    /// Neither a file nor a folder.
     Special,
-    /// A file with so many names.
+    /// A file with this many names.
     Names(u64),
-    /// It belongs to another user.
+    /// A file or folder of another user.
     Owner(u32),
 }
 
 impl Foreign {
-    /// Of what was opened and is not a file with one name.
+    /// Returns the reason why an opened path is not a file with one name.
     pub(crate) fn of(file: bool, names: u64) -> Self {
         match file {
             true => Self::Names(names),
@@ -37,7 +37,7 @@ impl Foreign {
     }
 }
 
-/// Refuses a store because of a name in it.
+/// Returns the error that refuses a store because of a name in it.
 pub fn refused(path: &Path, why: Foreign) -> Error {
     let place = path.display();
     let message = match why {
@@ -61,9 +61,9 @@ pub fn refused(path: &Path, why: Foreign) -> Error {
     Error::invalid(message).with_detail(Detail::Foreign { path })
 }
 
-/// Looks at every name in a store's folder, following none, and refuses the store where one is no
-/// file or folder, belongs to another user than this one and the folder's, or is a file with a
-/// second name. Changes nothing. A folder that is not there has no names.
+/// Checks every name in a store's folder without following links. Refuses the store if a name is
+/// neither a file nor a folder, belongs to a user other than the current one and the folder's
+/// owner, or is a file with a second name. Changes nothing. A missing folder has no names.
 ///
 /// # Errors
 ///
@@ -82,7 +82,7 @@ pub fn check_store(dir: impl AsRef<Path>) -> Result<()> {
     let mut dirs: Vec<PathBuf> = vec![root.to_owned()];
     while let Some(dir) = dirs.pop() {
         let entries = match fs::read_dir(&dir) {
-            // A compaction of the process that has the store open may have removed it.
+            // The process that has the store open may have removed the folder in a compaction.
             Err(e) if e.kind() == ErrorOf::NotFound => continue,
             entries => entries.map_err(|e| io("list", &dir, &e))?,
         };
@@ -108,7 +108,7 @@ fn foreign(meta: &Metadata, owners: [u32; 2], in_server: bool) -> Option<Foreign
     if kind.is_symlink() {
         return Some(Foreign::Link);
     }
-    // Nothing opens a socket; a program that has the store open listens there.
+    // Nothing opens a socket; a process that has the store open listens there.
     let own = kind.is_dir() || kind.is_file() || in_server && kind.is_socket();
     if !own {
         return Some(Foreign::Special);
@@ -116,6 +116,6 @@ fn foreign(meta: &Metadata, owners: [u32; 2], in_server: bool) -> Option<Foreign
     if !owners.contains(&meta.uid()) {
         return Some(Foreign::Owner(meta.uid()));
     }
-    // A file that was removed while it was looked at has none.
+    // A file that was removed after its name was listed has no names.
     (!meta.is_dir() && meta.nlink() > 1).then(|| Foreign::Names(meta.nlink()))
 }

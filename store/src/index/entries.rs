@@ -1,4 +1,4 @@
-//! What entries of the index hold. They are projections: their layout may change with a rebuild.
+//! Values of index entries. They are projections: a rebuild may change their layout.
 
 use bincode::{Decode, Encode};
 use milepost_codec::{
@@ -9,14 +9,14 @@ use milepost_codec::{
 macro_rules! stored {
     ($($name:ident $what:literal)*) => {
         $(impl $name {
-            /// The stored bytes.
+            /// Returns the stored bytes.
             pub fn encode(&self) -> Vec<u8> {
                 let bytes = bincode::encode_to_vec(self, bincode::config::standard());
                 assert!(bytes.is_ok(), "plain data encodes into memory");
                 bytes.unwrap_or_default()
             }
 
-            /// Reads stored bytes.
+            /// Decodes stored bytes.
             pub fn decode(bytes: &[u8]) -> Result<Self> {
                 let config = bincode::config::standard().with_limit::<0x4_0000>();
                 match bincode::decode_from_slice(bytes, config) {
@@ -43,22 +43,22 @@ stored! {
     SnapshotNote "snapshot note"
 }
 
-/// Where a log ends.
+/// The end of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LogHead {
     /// The offset and the chain hash after the last record.
     pub head: Head,
-    /// Bytes of its own records, to know when a snapshot is due.
+    /// Bytes of its own records; they decide when a snapshot is due.
     pub bytes: u64,
     /// The offset of its first own record.
     pub start: Offset,
 }
 
 impl LogHead {
-    /// The most bytes that it is stored in: a hash and three numbers of at most nine.
+    /// The maximum stored length: a hash and three numbers of at most nine bytes.
     pub const LEN_MAX: usize = 64;
 
-    /// The stored bytes, in `room`.
+    /// Writes the stored bytes into `room` and returns them.
     pub fn encode_in<'a>(&self, room: &'a mut [u8; Self::LEN_MAX]) -> &'a [u8] {
         let len = bincode::encode_into_slice(self, room, bincode::config::standard());
         assert!(len.is_ok(), "it has at most 59 bytes");
@@ -69,46 +69,46 @@ impl LogHead {
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct TaskEntry {
-    /// The name that its user gave.
+    /// The name that its user chose.
     pub name: String,
     /// The owner.
     pub user: String,
     /// The origin that its chains commit to.
     pub origin: Origin,
-    /// The time of its start, in microseconds of the Unix time.
+    /// The time of its start, in microseconds since the Unix epoch.
     pub created_us: u64,
-    /// Where the store's log says so.
+    /// The offset of the event in the store's log that opened it.
     pub opened: Offset,
-    /// When it was deleted, or [`NOT_YET`](Self::NOT_YET); name and user are empty then.
+    /// The time of its deletion, or [`NOT_YET`](Self::NOT_YET); name and user are empty then.
     pub deleted_us: Option<u64>,
 }
 
 impl TaskEntry {
-    /// Stands for the time of deletion while a task is imported: it answers like one that was
-    /// deleted. And for the time when it was started, where the import was given up.
+    /// A time that has not come. As `deleted_us` it marks a task being imported, which looks
+    /// deleted to readers. As `created_us` it marks a task whose import was given up.
     pub const NOT_YET: u64 = u64::MAX;
 
-    /// Whether it is being imported.
+    /// Returns `true` while the task is being imported.
     pub fn is_prepared(&self) -> bool {
         self.deleted_us == Some(Self::NOT_YET)
     }
 
-    /// Whether it was given up before it was there: what came of it may be anything.
+    /// Returns `true` if the import was given up. The records that it left may be incomplete.
     pub fn is_given_up(&self) -> bool {
         self.deleted_us.is_some() && self.created_us == Self::NOT_YET
     }
 }
 
-/// What is counted of a task.
+/// Counts of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Tally {
-    /// Its checkpoints.
+    /// The number of its checkpoints.
     pub marks: u64,
-    /// Its lineages that were dropped.
+    /// The number of its dropped lineages.
     pub dropped: u64,
-    /// Whether any of its checkpoints was removed, ever.
+    /// Set once any of its checkpoints was removed.
     pub retained: bool,
-    /// Whether its workspace was captured, ever.
+    /// Set once its workspace was captured.
     pub captured: bool,
 }
 
@@ -121,13 +121,13 @@ pub struct LineageEntry {
     pub description: Option<String>,
     /// The lineage and the offset that it forks from.
     pub parent: Option<Parent>,
-    /// The time of its opening, in microseconds of the Unix time.
+    /// The time of its opening, in microseconds since the Unix epoch.
     pub opened_us: u64,
-    /// Whether retention let go of it.
+    /// Set once retention dropped it.
     pub dropped: bool,
 }
 
-/// Where a lineage begins since it was trimmed.
+/// The beginning of a trimmed lineage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct BaseEntry {
     /// The head at which it begins.
@@ -136,12 +136,12 @@ pub struct BaseEntry {
     pub chunk: ChunkId,
 }
 
-/// A checkpoint that is kept whatever a policy says.
+/// A checkpoint that policies may not remove.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct PinEntry {
-    /// The time of the pin, in microseconds of the Unix time.
+    /// The time of the pin, in microseconds since the Unix epoch.
     pub time_us: u64,
-    /// The reason, by the caller.
+    /// The reason that the caller gave.
     pub reason: Option<String>,
 }
 
@@ -150,9 +150,9 @@ pub struct PinEntry {
 pub struct PendingEntry {
     /// The id of the restore.
     pub restore: RestoreId,
-    /// Where the task's control log says so.
+    /// The offset of its beginning in the task's control log.
     pub begun: Offset,
-    /// The time of its beginning, in microseconds of the Unix time.
+    /// The time of its beginning, in microseconds since the Unix epoch.
     pub time_us: u64,
 }
 
@@ -163,7 +163,7 @@ pub struct ActivationEntry {
     pub lineage: LineageId,
     /// The activation that an undo went back to.
     pub back: Option<Epoch>,
-    /// The time, in microseconds of the Unix time.
+    /// The time, in microseconds since the Unix epoch.
     pub time_us: u64,
 }
 
@@ -172,7 +172,7 @@ pub struct ActivationEntry {
 pub struct MarkEntry {
     /// The id.
     pub id: CheckpointId,
-    /// The time, in microseconds of the Unix time.
+    /// The time, in microseconds since the Unix epoch.
     pub time_us: u64,
     /// The commit.
     pub seq: Seq,
@@ -180,11 +180,11 @@ pub struct MarkEntry {
     pub hash: Hash,
     /// The mark.
     pub body: CheckpointMarked,
-    /// Whether its metadata is too large for an entry and has to be read from the log.
+    /// Set if its metadata is too large for an entry and has to be read from the log.
     pub elided: bool,
 }
 
-/// Where the event of a mark is.
+/// The location of a mark's event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct MarkPlace {
     /// The task.
@@ -206,24 +206,25 @@ pub struct KeyEntry {
     pub seq: Seq,
 }
 
-/// A snapshot that was made.
+/// The index entry of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SnapshotNote {
     /// The chunk that holds it.
     pub chunk: ChunkId,
-    /// How far the log may grow until the next, beside the slack.
+    /// Bytes that the log may grow before the next snapshot is due, not counting the slack.
     pub size: u64,
     /// The lineage's own record bytes before it.
     pub log_bytes: u64,
-    /// Events of the task that were erased when it was made. With another number it is not used.
+    /// The number of erased events of the task when it was made. The snapshot is unused once that
+    /// changes.
     pub erased: u64,
-    /// Over its key in the index and the fields above, keyed in a keyed store: no event commits to
-    /// a snapshot, and whoever could put another in its place could choose the state.
+    /// Check over the index key and the fields above, keyed in a keyed store. No event commits to a
+    /// snapshot, so without the key an attacker could replace it and choose the state.
     pub check: [u8; 16],
 }
 
 impl SnapshotNote {
-    /// The note as it is stored under a key.
+    /// Returns the note with its check for an index key.
     pub fn sealed(mut self, name: &[u8], key: Option<&StoreKey>) -> Self {
         self.check = self.check_under(name, key);
         self
@@ -235,7 +236,7 @@ impl SnapshotNote {
         milepost_codec::check_of(key, &parts)
     }
 
-    /// Reads a note that was stored under a key, and checks it.
+    /// Decodes the note stored under an index key, and checks it.
     pub fn unseal(name: &[u8], bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
         let note = Self::decode(bytes)?;
         if note.check == note.check_under(name, key) {

@@ -1,5 +1,5 @@
-//! Records to entries: one function, used when a record is committed and when the index is built
-//! anew, so that both give the same.
+//! Index entries of records. The same function runs at a commit and in a rebuild of the index, so
+//! that both give the same entries.
 
 use std::collections::HashMap;
 
@@ -16,15 +16,15 @@ use crate::index::{
     PinEntry, Tally, TaskEntry,
 };
 
-/// A mark larger than this is read from the log when it is listed: an entry has to stay small.
+/// The maximum size of a mark whose metadata is in its entry. Larger metadata is read from the log.
 const MARK_INLINE_MAX: usize = 1024;
 
-/// Whether events of a kind have entries in the index though they have no key.
+/// Returns `true` if events of a kind have index entries even without an idempotency key.
 pub fn is_indexed(kind: u16) -> bool {
     matches!(kind, WorkspaceCaptured::KIND | CheckpointMarked::KIND)
 }
 
-/// A record to be indexed, and where it is.
+/// A record to be indexed, with its location.
 pub struct IndexInput<'a> {
     /// The log.
     pub log: LogId,
@@ -38,22 +38,22 @@ pub struct IndexInput<'a> {
     pub seq: Seq,
     /// The header.
     pub header: &'a Header,
-    /// The inline payload; nothing where the body is in chunks or erased.
+    /// The inline payload; `None` if the body is in chunks or erased.
     pub payload: Option<&'a [u8]>,
 }
 
-/// Reads an entry of the index.
+/// A function that reads an entry of the index.
 pub type Lookup<'a> = dyn Fn(&[u8]) -> Result<Option<Vec<u8>>> + 'a;
 
-/// What is there before a record is indexed: some records change what others gave.
+/// The index before a record is applied: some records change earlier entries.
 pub struct PriorIndex<'a> {
-    /// An entry of an earlier commit.
+    /// Reads an entry of an earlier commit.
     pub entry: &'a Lookup<'a>,
-    /// What is counted of tasks, of this commit and earlier ones, as far as it was asked for.
+    /// Known tallies of tasks, including this commit's changes.
     pub tallies: &'a mut dyn Tallies,
 }
 
-/// Tallies of tasks that are known without a read of the index.
+/// Tallies of tasks that need no read of the index.
 pub trait Tallies {
     /// Returns a task's tally, if it is known.
     fn tally(&self, task: TaskNo) -> Option<Tally>;
@@ -72,7 +72,7 @@ impl Tallies for HashMap<TaskNo, Tally> {
 }
 
 impl PriorIndex<'_> {
-    /// Counts what comes and goes.
+    /// Changes the tally of a task.
     fn count(
         &mut self,
         task: TaskNo,
@@ -94,7 +94,7 @@ impl PriorIndex<'_> {
     }
 }
 
-/// The entries that follow from a record.
+/// Adds the index entries that follow from a record.
 pub fn index_record(
     record: &IndexInput<'_>,
     before: &mut PriorIndex<'_>,
@@ -154,7 +154,7 @@ fn index_mark(
     puts.extend(mark_puts(place, &entry));
 }
 
-/// The entries of a checkpoint.
+/// Returns the entries of a checkpoint.
 fn mark_puts(place: MarkPlace, entry: &MarkEntry) -> Vec<IndexPut> {
     let MarkPlace { task, lineage, offset } = place;
     let named = |kind, name: &String| keys::named_mark(kind, task, name, lineage, offset);
@@ -195,7 +195,7 @@ fn index_control(
                 deleted_us: None,
             };
             put(keys::task(opened.task), entry.encode());
-            // Where it was imported, it is there now.
+            // An import ends here: the task is no longer prepared.
             if (before.entry)(&keys::prepared(opened.task))?.is_some() {
                 puts.push((keys::prepared(opened.task), None));
             }
@@ -259,7 +259,7 @@ fn index_control(
     Ok(())
 }
 
-/// A task is deleted: what stays is a tombstone without names.
+/// Turns a task's entry into a tombstone without names.
 fn bury(
     deleted: &Deleted,
     time_us: u64,
@@ -305,7 +305,7 @@ fn remove_marks(
     for mark in removed {
         let place = MarkPlace { task, lineage: mark.lineage, offset: mark.offset };
         let key = keys::mark(task, mark.lineage, mark.offset);
-        // What was trimmed and compacted away has no entry any more.
+        // A mark that was trimmed and compacted has no entry any more.
         if let Some(entry) = (before.entry)(&key)? {
             let entry = MarkEntry::decode(&entry)?;
             puts.extend(mark_puts(place, &entry).into_iter().map(|(key, _)| (key, None)));

@@ -1,15 +1,16 @@
-//! The key of each kind of entry. Numbers are big-endian, so that keys sort like what they name.
+//! The key of each kind of entry. Numbers are big-endian, so that keys sort like the values they
+//! name.
 
 use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq, TaskNo};
 
-/// The kinds of entries, each the first byte of its keys. The numbers are stored: append only.
+/// The kinds of entries, each the first byte of its keys. The numbers are stored: never change one.
 ///
 /// | kind | key after the first byte | value |
 /// |---|---|---|
-/// | `Block` | task u64, log u32, first offset u64, part u16 | a part of a block, at most 3,000 bytes |
+/// | `Block` | task u64, log u32, first offset u64, part u16 | block part, at most 3,000 bytes |
 /// | `Head` | task u64, log u32 | `LogHead` |
-/// | `Applied` | | last applied commit and the packs' end then, of the local log |
-/// | `Chunk` | id 32 | place in a pack, of the local log |
+/// | `Applied` | | last applied commit and the end of the packs at that time, of the local log |
+/// | `Chunk` | id 32 | location in a pack, of the local log |
 /// | `TaskName` | name | task u64 of its newest incarnation |
 /// | `Task` | task u64 | `TaskEntry` |
 /// | `Tally` | task u64 | `Tally` |
@@ -20,14 +21,14 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 /// | `Pending` | task u64 | `PendingEntry` |
 /// | `Prepared` | task u64 | offset u64 of the event in the store's log |
 /// | `Mark` | task u64, lineage u32, offset u64 | `MarkEntry` |
-/// | `TaskMark` | task u64, commit u64, lineage u32, offset u64 | nothing |
-/// | `StoreMark` | commit u64, task u64, lineage u32, offset u64 | nothing |
+/// | `TaskMark` | task u64, commit u64, lineage u32, offset u64 | empty |
+/// | `StoreMark` | commit u64, task u64, lineage u32, offset u64 | empty |
 /// | `MarkId` | id 32 | `MarkPlace` |
-/// | `MarkLabel` | task u64, label, 0, lineage u32, offset u64 | nothing |
-/// | `MarkAlias` | task u64, alias, 0, lineage u32, offset u64 | nothing |
+/// | `MarkLabel` | task u64, label, 0, lineage u32, offset u64 | empty |
+/// | `MarkAlias` | task u64, alias, 0, lineage u32, offset u64 | empty |
 /// | `Pin` | task u64, id 32 | `PinEntry` |
 /// | `Key` | task u64, first 16 bytes of BLAKE3 of the key, lineage u32 | `KeyEntry` |
-/// | `Snapshot` | task u64, lineage u32, reducer 8, offset u64 | `SnapshotNote`; no record accounts for it |
+/// | `Snapshot` | task u64, lineage u32, reducer 8, offset u64 | `SnapshotNote`; of no record |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum KeyKind {
@@ -78,7 +79,8 @@ pub enum KeyKind {
 }
 
 impl KeyKind {
-    /// Those whose entries follow from records, each from one; blocks, heads and tallies left out.
+    /// The kinds whose entries each follow from one record: all but blocks, heads, tallies and
+    /// notes.
     pub const OF_RECORDS: [Self; 16] = [
         Self::TaskName,
         Self::Task,
@@ -99,7 +101,7 @@ impl KeyKind {
     ];
 }
 
-/// Whether records account for an entry, so that it counts in sled's digest.
+/// Returns `true` if records account for an entry, so that it counts in sled's digest.
 pub fn is_counted(key: &[u8]) -> bool {
     const NOTES: [u8; 3] = [KeyKind::Applied as u8, KeyKind::Chunk as u8, KeyKind::Snapshot as u8];
     key.first().is_some_and(|kind| !NOTES.contains(kind))
@@ -125,7 +127,7 @@ impl Builder {
     }
 }
 
-/// The first key after all that begin with `prefix`.
+/// Returns the first key after all that begin with `prefix`.
 pub fn after_prefix(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -137,22 +139,22 @@ pub fn after_prefix(prefix: &[u8]) -> Vec<u8> {
     end
 }
 
-/// The prefix of all keys of a kind.
+/// Returns the prefix of all keys of a kind.
 pub fn all(kind: KeyKind) -> Vec<u8> {
     vec![kind as u8]
 }
 
-/// The prefix of a task's keys of a kind that begins with the task.
+/// Returns the prefix of a task's keys, for a kind whose keys begin with the task.
 pub fn of_task(kind: KeyKind, task: TaskNo) -> Vec<u8> {
     Builder::new(kind).u64(task.0).0
 }
 
-/// The prefix of a lineage's keys of a kind that begins with task and lineage.
+/// Returns the prefix of a lineage's keys, for a kind whose keys begin with task and lineage.
 pub fn of_lineage(kind: KeyKind, task: TaskNo, lineage: LineageId) -> Vec<u8> {
     Builder::new(kind).u64(task.0).u32(lineage.0).0
 }
 
-/// Returns the key of a block, and of which part of it.
+/// Returns the key of a part of a block.
 pub fn block(log: LogId, first: Offset, part: u16) -> Vec<u8> {
     let key = Builder::new(KeyKind::Block).u64(log.task.0).u32(log.kind.number()).u64(first);
     key.bytes(&part.to_be_bytes()).0
@@ -163,7 +165,7 @@ pub fn head(log: LogId) -> Vec<u8> {
     head_of(log).to_vec()
 }
 
-/// The key of a log's head, where none is to be allocated.
+/// Returns the key of a log's head without an allocation.
 pub fn head_of(log: LogId) -> [u8; 13] {
     let mut key = [KeyKind::Head as u8; 13];
     let (task, kind) = (log.task.0.to_be_bytes(), log.kind.number().to_be_bytes());
@@ -228,17 +230,17 @@ pub fn activation(task: TaskNo, epoch: Epoch) -> Vec<u8> {
     Builder::new(KeyKind::Activation).u64(task.0).u64(epoch).0
 }
 
-/// Returns the key of a checkpoint by its place.
+/// Returns the key of a checkpoint by its location.
 pub fn mark(task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
     Builder::new(KeyKind::Mark).u64(task.0).u32(lineage.0).u64(offset).0
 }
 
-/// Returns the key of a checkpoint among its task's.
+/// Returns the key of a checkpoint in the list of its task.
 pub fn task_mark(task: TaskNo, seq: Seq, lineage: LineageId, offset: Offset) -> Vec<u8> {
     Builder::new(KeyKind::TaskMark).u64(task.0).u64(seq).u32(lineage.0).u64(offset).0
 }
 
-/// Returns the key of a checkpoint among the store's.
+/// Returns the key of a checkpoint in the list of the store.
 pub fn store_mark(seq: Seq, task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
     Builder::new(KeyKind::StoreMark).u64(seq).u64(task.0).u32(lineage.0).u64(offset).0
 }
@@ -248,7 +250,7 @@ pub fn mark_id(id: &CheckpointId) -> Vec<u8> {
     Builder::new(KeyKind::MarkId).bytes(&id.0).0
 }
 
-/// The prefix of a label's or alias's keys.
+/// Returns the prefix of the keys of a label or an alias.
 pub fn named(kind: KeyKind, task: TaskNo, name: &str) -> Vec<u8> {
     Builder::new(kind).u64(task.0).bytes(name.as_bytes()).bytes(&[0]).0
 }
@@ -264,25 +266,25 @@ pub fn named_mark(
     Builder(named(kind, task, name)).u32(lineage.0).u64(offset).0
 }
 
-/// The prefix of the entries of one idempotency key, in all lineages of a task.
+/// Returns the prefix of the entries of one idempotency key, in all lineages of a task.
 pub fn uses_of_key(task: TaskNo, key: &str) -> Vec<u8> {
     let hash = blake3::hash(key.as_bytes());
     let short = hash.as_bytes().split_at(16).0;
     Builder::new(KeyKind::Key).u64(task.0).bytes(short).0
 }
 
-/// Returns the key of an idempotency key.
+/// Returns the key of the entry of an idempotency key.
 pub fn idempotency(task: TaskNo, lineage: LineageId, key: &str) -> Vec<u8> {
     Builder(uses_of_key(task, key)).u32(lineage.0).0
 }
 
-/// The lineage that a key ends in.
+/// Returns the lineage at the end of a key.
 pub fn tail_lineage(key: &[u8]) -> LineageId {
     let number = key.last_chunk::<4>();
     LineageId(number.map_or(0, |bytes| u32::from_be_bytes(*bytes)))
 }
 
-/// The prefix of a reducer's snapshots in a lineage.
+/// Returns the prefix of a reducer's snapshots in a lineage.
 pub fn snapshots(task: TaskNo, lineage: LineageId, reducer: &str, version: u32) -> Vec<u8> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(reducer.as_bytes()).update(&version.to_le_bytes());
@@ -291,43 +293,43 @@ pub fn snapshots(task: TaskNo, lineage: LineageId, reducer: &str, version: u32) 
     Builder::new(KeyKind::Snapshot).u64(task.0).u32(lineage.0).bytes(short).0
 }
 
-/// A key of `prefix` that ends in an offset.
+/// Returns a key of `prefix` that ends in an offset.
 pub fn with_offset(prefix: &[u8], offset: Offset) -> Vec<u8> {
     Builder(prefix.to_vec()).u64(offset).0
 }
 
-/// The numbers at the end of a key, big-endian.
+/// Returns the big-endian number at the end of a key.
 pub fn tail_u64(key: &[u8]) -> u64 {
     key.last_chunk::<8>().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-/// The lineage and offset that a key of a mark ends in.
+/// Returns the lineage and offset at the end of a mark's key.
 pub fn mark_place(key: &[u8]) -> (LineageId, Offset) {
     let lineage = key.len().checked_sub(12).and_then(|at| key.get(at..)?.first_chunk::<4>());
     (LineageId(lineage.map_or(0, |b| u32::from_be_bytes(*b))), tail_u64(key))
 }
 
-/// The task, or commit, that follows the kind in a key.
+/// Returns the task or commit that follows the kind in a key.
 pub fn first_u64(key: &[u8]) -> u64 {
     key.get(1..).and_then(|k| k.first_chunk::<8>()).map_or(0, |b| u64::from_be_bytes(*b))
 }
 
-/// The task that follows the commit in a key of the store's marks.
+/// Returns the task that follows the commit in a key of the store's marks.
 pub fn second_u64(key: &[u8]) -> u64 {
     key.get(9..).and_then(|k| k.first_chunk::<8>()).map_or(0, |b| u64::from_be_bytes(*b))
 }
 
-/// The chunk that a key names.
+/// Returns the chunk that a key names.
 pub fn chunk_id(key: &[u8]) -> Option<ChunkId> {
     <[u8; 32]>::try_from(key.get(1..)?).ok().map(ChunkId)
 }
 
-/// The first offset in the key of a block's part.
+/// Returns the first offset in the key of a block's part.
 pub fn block_first(key: &[u8]) -> Offset {
     key.get(13..).and_then(|k| k.first_chunk::<8>()).map_or(0, |b| u64::from_be_bytes(*b))
 }
 
-/// The task and log of a key that begins with them.
+/// Returns the task and log of a key that begins with them.
 pub fn log_of(key: &[u8]) -> LogId {
     let number =
         key.get(9..).and_then(|k| k.first_chunk::<4>()).map_or(0, |b| u32::from_be_bytes(*b));

@@ -1,9 +1,9 @@
-//! The index: what finds tasks, lineages and checkpoints without reading events. It is a
-//! projection of the log, kept beside the records it follows from, and can be built anew.
+//! The index: entries that find tasks, lineages and checkpoints without reading events. The index
+//! is a projection of the log and can be rebuilt from it.
 //!
 //! ```text
 //! keys.rs     the key of each kind of entry
-//! entries.rs  what entries hold
+//! entries.rs  the values of entries
 //! indexer.rs  records to entries
 //! scan.rs     entries in order of keys
 //! ```
@@ -20,5 +20,5 @@ pub use crate::index::entries::{
 pub use crate::index::indexer::{IndexInput, PriorIndex, Tallies, index_record, is_indexed};
 pub use crate::index::scan::{Entry, IndexPut, Scan, Shown, walk};
 
-/// Bytes of a key or a value of an entry at most: what the local store can hold in one leaf.
+/// The maximum bytes of an entry's key or value: the local store keeps both in one leaf.
 pub const ENTRY_MAX: usize = 3000;

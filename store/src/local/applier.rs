@@ -1,9 +1,8 @@
-//! The applier: moves commits from the tail into sled, behind everybody's back.
+//! The applier: a background thread that moves commits from the tail into sled.
 //!
 //! A round takes a prefix of the tail, packs each log's extents into blocks, and writes blocks,
 //! heads, index entries and the applied position in one sled batch. Then the prefix leaves the
-//! tail. A journal segment is archived and let go only when sled holds all of it and has been
-//! synced.
+//! tail. A journal segment is archived and recycled only when sled holds all of it and was synced.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,31 +16,31 @@ use crate::index::keys;
 use crate::local::index::blocks;
 use crate::local::{Inner, archive};
 
-/// What a round takes from the tail at most, in bytes.
+/// The maximum bytes that a round takes from the tail.
 pub(crate) const ROUND_BYTES: usize = 4 << 20;
 
-/// What a round changes of the index at most, unless one commit has more: sled lets nobody read
-/// while it takes in a batch, a hundredth of a millisecond for each entry.
+/// The maximum index changes of a round, unless one commit has more: sled blocks readers while it
+/// takes in a batch, 0.01 ms for each entry.
 pub(crate) const ROUND_ENTRIES: usize = 512;
 
-/// What has to wait before a round begins by itself: blocks fill better the more there is.
+/// Bytes in the tail that start a round by themselves: more bytes fill blocks better.
 pub(crate) const ROUND_DUE: usize = 2 << 20;
 
-/// How long nothing has to happen before free segments are removed.
+/// The idle time before free segments are removed.
 const REST: Duration = Duration::from_secs(2);
 
-/// What the applier is told.
+/// A message to the applier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wake {
-    /// There is something to look at.
+    /// Look for work.
     Look,
-    /// Everything up to this commit is to be applied.
+    /// Apply everything up to this commit.
     Drain(Seq),
-    /// The work is over.
+    /// Stop.
     Stop,
 }
 
-/// Runs until it is told to stop. An error poisons the log: what is committed is in the journal.
+/// Runs until `Stop`. An error poisons the log: committed events are safe in the journal.
 pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
     let mut drain_to = 0;
     loop {
@@ -62,17 +61,17 @@ pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
             Wake::Drain(to) => drain_to = drain_to.max(to),
             Wake::Look => {}
             Wake::Stop => {
-                // One that stays is removed by the next opening.
+                // The next opening removes a segment that stays.
                 let _ = shared.shelf.rest(&shared.layout.journal());
                 return;
             }
         }
-        // A panic poisons too: whoever waits for the tail to shrink is told.
+        // A panic poisons too, so that threads waiting for the tail to shrink are told.
         let done = catch_unwind(AssertUnwindSafe(|| work(shared, drain_to, rests)));
         let done =
             done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Poisoned, "applying panicked")));
-        // Damage that is met here is sled's: what is read else are segments, which the next opening
-        // looks at anyway.
+        // Damage found here is sled's: the only other files read are segments, which the next
+        // opening checks anyway.
         if let Err(error) = shared.sled(done) {
             shared.poison(&error.at("applier"));
         }
@@ -89,7 +88,7 @@ fn work(shared: &Arc<Inner>, drain_to: Seq, rests: bool) -> Result<()> {
         if let Some(size) = shared.journal_wants_spare()
             && let Err(error) = shared.shelf.ensure_spare(&shared.layout.journal(), size)
         {
-            // Who appends makes one, or is refused.
+            // The appending thread creates one, or its append is refused.
             tracing::warn!("no free segment is made ahead: {error}");
         }
         let (waiting, until) = {
@@ -97,13 +96,13 @@ fn work(shared: &Arc<Inner>, drain_to: Seq, rests: bool) -> Result<()> {
             (tail.bytes(), tail.prefix(ROUND_BYTES, ROUND_ENTRIES))
         };
         let Some(until) = until else { break };
-        // Writers wait over the backlog: what they wait for is always due.
+        // Writers wait when the backlog is full: half of it is due at once.
         let due = ROUND_DUE.min(shared.backlog_bytes / 2);
         if waiting < due && shared.applied() >= drain_to {
             break;
         }
         let begun = Stopwatch::start();
-        // Who appends has the others.
+        // Appending threads use the other processors.
         round(shared, until, 1)?;
         shared.meters.apply_us.record(begun.us());
         release_segments(shared)?;
@@ -112,14 +111,14 @@ fn work(shared: &Arc<Inner>, drain_to: Seq, rests: bool) -> Result<()> {
         shared.progress.notify_all();
     }
     release_segments(shared)?;
-    // Whoever drains wants to see the disk as it is at rest.
+    // A caller that drains expects the files of an idle store.
     match rests || (drain_to > 0 && drain_to == shared.applied()) {
         true => shared.shelf.rest(&shared.layout.journal()),
         false => Ok(()),
     }
 }
 
-/// Applies the tail up to a commit, with blocks packed on so many processors.
+/// Applies the tail up to a commit, with blocks packed on `processors` threads.
 pub(crate) fn round(shared: &Inner, until: Seq, processors: usize) -> Result<()> {
     let (logs, mut puts, check) = {
         let tail = shared.tail.read();
@@ -130,7 +129,7 @@ pub(crate) fn round(shared: &Inner, until: Seq, processors: usize) -> Result<()>
         let end = shared.stored_head(brought.log)?.map(|head| head.head.next);
         let extents = &brought.extents;
         blocks::append(shared, brought.log, end, extents, processors, &mut puts)?;
-        // A head of a later commit is still in the tail; sled gets the one as of `until`.
+        // The tail still has the heads of later commits; sled gets the head as of `until`.
         puts.push((keys::head(brought.log), Some(brought.head.encode())));
     }
     shared.apply(puts, until, check)?;
@@ -143,7 +142,7 @@ pub(crate) fn round(shared: &Inner, until: Seq, processors: usize) -> Result<()>
     Ok(())
 }
 
-/// Applies all that is in the tail.
+/// Applies the whole tail.
 pub(crate) fn all(shared: &Inner) -> Result<()> {
     loop {
         let until = shared.tail.read().prefix(ROUND_BYTES, usize::MAX);
@@ -154,7 +153,7 @@ pub(crate) fn all(shared: &Inner) -> Result<()> {
     }
 }
 
-/// Archives and lets go of finished segments that sled holds whole.
+/// Archives and recycles sealed segments that sled holds completely.
 fn release_segments(shared: &Inner) -> Result<()> {
     let mut synced = false;
     loop {
@@ -176,7 +175,7 @@ fn release_segments(shared: &Inner) -> Result<()> {
         }
         shared.shelf.sealed.lock().pop_front();
         match shared.shelf.recycle(&shared.layout.journal(), &sealed) {
-            // Somebody removed it: it is archived all the same.
+            // The file was removed by another process; it is archived anyway.
             Err(e) if e.kind() == ErrorKind::NotFound => {}
             other => other?,
         }

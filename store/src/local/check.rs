@@ -1,4 +1,4 @@
-//! Checking what only this log knows: archive files, journal segments, packs.
+//! The check of the local store's files: archive, journal segments, packs.
 
 use std::path::Path;
 
@@ -15,11 +15,12 @@ use crate::local::journal::scan::{Segment, payload};
 use crate::local::recovery::replay::frames;
 use crate::storage_check::StorageCheck;
 
-/// Reads and checks every file but sled's, whose blocks are checked with the chains.
+/// Reads and checks every file except sled's, whose blocks are checked with the chains.
 pub(crate) fn check(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
     let mut next: Seq = 1;
-    // A segment may be archived between the look at the archive and that at the journal: then it is
-    // in the archive at the next look. So only two looks that find nothing new are the end.
+    // A segment may be archived between the scan of the archive and that of the journal; then the
+    // next scan of the archive finds it. So the end is reached after two rounds without a new
+    // commit.
     let (mut first_look, mut without) = (true, 0);
     while next <= storage.until && without < 2 {
         let before = next;
@@ -47,10 +48,10 @@ fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
                 return;
             }
             let id = keys::chunk_id(key).unwrap_or(ChunkId([0; 32]));
-            // One that was stored since the pack was read is looked at by itself.
+            // A chunk stored since the pack was read is checked separately.
             let is_whole =
                 whole.binary_search(&place.at).is_ok() || shared.packs.is_whole(&id, place);
-            // One that a compaction has moved since is counted, and checked where it was moved to.
+            // A chunk that a compaction moved since is counted, and checked at its new location.
             let moved = || shared.kv.get(key).is_ok_and(|now| now.as_deref() != Some(value));
             if is_whole || moved() {
                 storage.chunks += 1;
@@ -64,7 +65,7 @@ fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
     Ok(())
 }
 
-/// Reads archive files from the commit `next` on; gives the commit after the last.
+/// Reads archive files from the commit `next` on. Returns the commit after the last.
 fn check_archive(
     shared: &Inner,
     storage: &mut StorageCheck,
@@ -110,7 +111,7 @@ fn check_file(shared: &Inner, storage: &mut StorageCheck, path: &Path, next: Seq
     Ok(())
 }
 
-/// Reads journal segments from the commit `next` on; gives the commit after the last.
+/// Reads journal segments from the commit `next` on. Returns the commit after the last.
 fn check_journal(
     shared: &Inner,
     storage: &mut StorageCheck,
@@ -121,7 +122,7 @@ fn check_journal(
     for (_, path) in files::numbered(&shared.layout.journal(), "seg")? {
         let (segment, bytes) = match Segment::survey(&path, store, key) {
             Ok(found) => found,
-            // The archiver has taken it away meanwhile.
+            // The applier has archived and recycled it since.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
@@ -141,8 +142,8 @@ fn check_journal(
     Ok(next)
 }
 
-/// Whether a segment is damaged that was seen so: it may have been taken away, or used again, while
-/// it was read.
+/// Returns `true` if a damaged segment is damaged in a second read too: it may have been recycled
+/// during the first.
 fn still_damaged(shared: &Inner, path: &Path) -> bool {
     let again = Segment::survey(path, shared.config.store, shared.key.as_ref());
     again.is_ok_and(|(segment, _)| segment.sound().is_err())

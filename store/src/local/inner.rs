@@ -1,4 +1,4 @@
-//! What the writer, the readers and the applier of a folder share.
+//! State shared by the writer, the readers and the applier of a folder.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::metrics::Meters;
 use crate::process::Owner;
 use crate::tail::Tail;
 
-/// What the writer, the readers and the applier share.
+/// State shared by the writer, the readers and the applier.
 pub(crate) struct Inner {
     pub(crate) layout: Layout,
     pub(crate) config: StoreConfig,
@@ -34,9 +34,9 @@ pub(crate) struct Inner {
     pub(crate) cache_bytes: usize,
     /// The key of a keyed store.
     pub(crate) key: Option<StoreKey>,
-    /// What sled says about itself; held while that is changed.
+    /// The applied position; locked while it changes.
     pub(crate) position: Mutex<AppliedPosition>,
-    /// Which parts of sled have been compared with their digests.
+    /// The parts of sled that were compared with their digests.
     pub(crate) audited: CheckedParts,
     pub(crate) journal: Mutex<Option<JournalWriter>>,
     pub(crate) applied: AtomicU64,
@@ -45,27 +45,27 @@ pub(crate) struct Inner {
     pub(crate) closed: AtomicBool,
     pub(crate) recovered: AtomicU64,
     pub(crate) torn: AtomicBool,
-    /// Damage was met in sled: the next open builds it anew.
+    /// Set once damage is found in sled: the next opening rebuilds it.
     pub(crate) suspect: AtomicBool,
-    /// Held for reading while a chunk is stored and indexed, for writing while it is looked how far
-    /// the packs are indexed.
+    /// Locked for reading while a chunk is stored and indexed, for writing while a round determines
+    /// the end of the indexed packs.
     pub(crate) indexing: RwLock<()>,
-    /// Held for reading while a note is put, for writing while sled's folder is switched.
+    /// Locked for reading while a note is written, for writing while sled's folder is switched.
     pub(crate) switching: RwLock<()>,
-    /// What a compaction has to know of chunks meanwhile.
+    /// Chunks that are stored or used during a compaction.
     pub(crate) fresh: GcBarrier,
-    /// Held by a compaction: one at a time.
+    /// Locked by a compaction: one at a time.
     pub(crate) compacting: Mutex<()>,
     /// Guards the wait for the tail to shrink.
     pub(crate) waiting: Mutex<()>,
     pub(crate) progress: Condvar,
     pub(crate) meters: Arc<Meters>,
     pub(crate) owner: Owner,
-    /// A store that was opened for reading only: nothing in its folder is changed.
+    /// Set for a store opened for reading only: nothing in its folder is changed.
     pub(crate) look: Option<Look>,
 }
 
-/// What a log in a folder stands on.
+/// The parts of an opened store.
 pub(crate) struct StoreParts {
     pub(crate) layout: Layout,
     pub(crate) config: StoreConfig,
@@ -74,36 +74,38 @@ pub(crate) struct StoreParts {
     pub(crate) key: Option<StoreKey>,
     pub(crate) backlog_bytes: usize,
     pub(crate) cache_bytes: usize,
-    /// What sled says about itself.
+    /// The applied position.
     pub(crate) applied: AppliedPosition,
-    /// Whether sled's entries need no look.
+    /// Set if sled's entries need no comparison with their digests.
     pub(crate) audited: bool,
     pub(crate) meters: Arc<Meters>,
-    /// Where it is opened for reading only.
+    /// Set if the store is opened for reading only.
     pub(crate) look: Option<Look>,
 }
 
-/// Chunks that are stored or used while a compaction is under way, and appends that have stored
-/// chunks and are not committed.
+/// Tracks chunks that are stored or used during a compaction, and appends that have stored chunks
+/// and are not committed.
 #[derive(Debug, Default)]
 pub(crate) struct GcBarrier {
     inner: Mutex<FreshInner>,
-    /// Told when an append is done.
+    /// Notified when an append is done.
     done: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct FreshInner {
-    /// Where chunks are that were stored since it began, in order; nothing while there is none.
+    /// Locations of chunks stored since the compaction began, in order; `None` without a
+    /// compaction.
     stored: Option<Vec<(ChunkId, ChunkLocation)>>,
-    /// Chunks that were there already and were stored again, or read.
+    /// Existing chunks that were stored again, or read.
     used: HashSet<ChunkId>,
-    /// Appends under way, by whether they began before the last compaction.
+    /// The number of running appends, by the turn in which they began. A compaction begins a new
+    /// turn.
     under_way: [usize; 2],
     turn: usize,
 }
 
-/// An append that stores chunks is under way until this is dropped.
+/// Guard of a running append that stores chunks.
 pub(crate) struct ChunkWrite {
     shared: Arc<Inner>,
     turn: usize,
@@ -131,7 +133,7 @@ impl Drop for ChunkWrite {
 }
 
 impl GcBarrier {
-    /// Begins to take note, and waits for appends that began before.
+    /// Begins to record, and waits for appends that began before.
     pub(crate) fn begin(&self) {
         let mut inner = self.inner.lock();
         inner.stored = Some(Vec::new());
@@ -143,14 +145,14 @@ impl GcBarrier {
         }
     }
 
-    /// A chunk was stored.
+    /// Records a stored chunk.
     pub(crate) fn stored(&self, id: ChunkId, place: ChunkLocation) {
         if let Some(stored) = &mut self.inner.lock().stored {
             stored.push((id, place));
         }
     }
 
-    /// A chunk that was there is needed.
+    /// Records that an existing chunk is needed.
     pub(crate) fn used(&self, id: ChunkId) {
         let mut inner = self.inner.lock();
         if inner.stored.is_some() {
@@ -158,7 +160,7 @@ impl GcBarrier {
         }
     }
 
-    /// Chunks that were there are needed.
+    /// Records that existing chunks are needed.
     pub(crate) fn all_used(&self, ids: &[ChunkId]) {
         let mut inner = self.inner.lock();
         if inner.stored.is_some() {
@@ -166,24 +168,24 @@ impl GcBarrier {
         }
     }
 
-    /// Whether note is taken.
+    /// Returns `true` while recording.
     pub(crate) fn takes_note(&self) -> bool {
         self.inner.lock().stored.is_some()
     }
 
-    /// Chunks that were stored since the compaction began, the first `skip` of them left out.
+    /// Returns the chunks stored since the compaction began, without the first `skip`.
     pub(crate) fn stored_after(&self, skip: usize) -> Vec<(ChunkId, ChunkLocation)> {
         let inner = self.inner.lock();
         let stored = inner.stored.as_deref().unwrap_or_default();
         stored.get(skip..).unwrap_or_default().to_vec()
     }
 
-    /// Whether a chunk was used.
+    /// Returns `true` if a chunk was used.
     pub(crate) fn is_used(&self, id: &ChunkId) -> bool {
         self.inner.lock().used.contains(id)
     }
 
-    /// Ends taking note.
+    /// Ends recording.
     pub(crate) fn end(&self) {
         let mut inner = self.inner.lock();
         inner.stored = None;
@@ -246,12 +248,12 @@ impl Inner {
         self.applied.store(seq, Ordering::Release);
     }
 
-    /// What sled says about itself.
+    /// Returns the applied position.
     pub(crate) fn position(&self) -> AppliedPosition {
         *self.position.lock()
     }
 
-    /// Applies what a round brings, with the position it brings sled to.
+    /// Applies the changes of a round, together with the new applied position.
     pub(crate) fn apply(&self, puts: Vec<IndexPut>, seq: Seq, check: [u8; 16]) -> Result<()> {
         let packs = {
             let _none_between = self.indexing.write();
@@ -269,7 +271,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Moves the position on, where there is nothing to apply up to there.
+    /// Advances the position without other changes.
     pub(crate) fn move_applied(&self, seq: Seq, check: [u8; 16]) -> Result<()> {
         self.apply(Vec::new(), seq, check)
     }
@@ -279,7 +281,7 @@ impl Inner {
         self.torn.store(torn, Ordering::Relaxed);
     }
 
-    /// An entry of the index, whether it was applied already or not.
+    /// Returns an entry of the index, applied or still in the tail.
     pub(crate) fn entry(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let waiting = self.tail.read().get(key);
         match waiting {
@@ -288,7 +290,7 @@ impl Inner {
         }
     }
 
-    /// A chunk's content.
+    /// Returns a chunk's content.
     pub(crate) fn chunk(&self, id: &ChunkId) -> Result<Option<Vec<u8>>> {
         match self.kv.get(&keys::chunk(id))? {
             Some(place) => {
@@ -323,13 +325,13 @@ impl Inner {
         })
     }
 
-    /// Takes note of damage in sled: an error says that a reopen repairs it.
+    /// Marks sled as suspect after damage, and adds to the error that a reopen repairs it.
     pub(crate) fn sled<T>(&self, done: Result<T>) -> Result<T> {
         done.map_err(|error| {
             if error.kind() != ErrorKind::Corrupt {
                 return error;
             }
-            // After a failed write sled refuses all, or has half of it.
+            // After a failed write sled refuses every call, or holds half of the batch.
             if let Some(poisoned) = self.poisoned() {
                 return poisoned;
             }
@@ -343,8 +345,8 @@ impl Inner {
         })
     }
 
-    /// Gives why a chunk cannot be read. Of a store that was opened for reading, its files may have
-    /// been replaced since.
+    /// Adjusts the error of a chunk read: in a store opened for reading, the cause may be that its
+    /// files were replaced since.
     pub(crate) fn packed<T>(&self, read: Result<T>) -> Result<T> {
         match &self.look {
             Some(look) => read.map_err(|error| look.check_unmoved().err().unwrap_or(error)),

@@ -1,7 +1,8 @@
-//! Kinds of files below a store's folder, and how content that was withdrawn leaves each of them.
+//! Kinds of files in a store's folder, and how withdrawn content leaves each of them.
 //!
-//! Erasing, trimming and deleting withdraw content from readers; a compaction takes it off the
-//! disk. A file of a new kind belongs in [`KINDS`]: a compaction names those that are not there.
+//! Erasing, trimming and deleting withdraw content from readers; a compaction removes it from the
+//! disk. A new kind of file has to be added to [`KINDS`]: a compaction reports files of unknown
+//! kinds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,22 +12,22 @@ use milepost_codec::Result;
 use crate::files;
 use crate::local::layout::Layout;
 
-/// The content of tasks in files of a kind.
+/// The task content in files of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
     /// None.
     Nothing,
-    /// Content of the log: a compaction writes the files without what was withdrawn.
+    /// Content of the log: a compaction rewrites the files without withdrawn content.
     Log,
-    /// A copy of content, which the store does without: a compaction removes the files where
-    /// content was withdrawn.
+    /// A copy of content that the store does not need: a compaction removes the files if content
+    /// was withdrawn.
     Copy,
-    /// Content that was never in the log. It stays, and a compaction names the files.
+    /// Content that was never in the log. It stays, and a compaction reports the files.
     Unlogged,
 }
 
-/// The files of a store, by their paths below its folder: `*` is any part of one name, `**` all
-/// that is below a folder.
+/// The files of a store, by their paths in its folder: `*` matches a part of one name, `**`
+/// everything in a folder.
 const KINDS: [(&str, Holds); 24] = [
     (".gitignore", Holds::Nothing),
     ("store", Holds::Nothing),
@@ -42,34 +43,35 @@ const KINDS: [(&str, Holds); 24] = [
     ("sled-suspect", Holds::Nothing),
     ("packs/*.pack", Holds::Log),
     ("damaged/**", Holds::Copy),
-    // A repair that was cut short leaves it where it had not begun to move files.
+    // Left by a repair that was interrupted before it began to move files.
     ("archive.new/**", Holds::Copy),
     ("repairing", Holds::Nothing),
     // Names of captured files, and hashes of their contents.
     ("workspace/*.stat", Holds::Copy),
-    // Gives the time of the file system.
+    // Probes the clock of the file system.
     ("workspace/moment", Holds::Nothing),
     ("server/**", Holds::Nothing),
     ("hooks.json", Holds::Nothing),
-    // Left by the command: when all was verified, and how far a search by hand is.
+    // Written by the command: the time of the last verification, and the progress of a manual
+    // bisect.
     ("verified.json", Holds::Nothing),
     ("bisect.json", Holds::Copy),
     (".milepost-*.part", Holds::Copy),
-    // Returns of tools that could not be appended.
+    // Results of tools that could not be appended.
     ("unrecorded/*.jsonl", Holds::Unlogged),
 ];
 
-/// Files that a compaction does not write anew.
+/// Files that a compaction does not rewrite.
 #[derive(Debug, Default)]
 pub(crate) struct Beside {
-    /// Files and folders that may hold content which was withdrawn.
+    /// Files and folders that may hold withdrawn content.
     pub(crate) copies: Vec<PathBuf>,
-    /// Files that may, and that are not the compaction's to remove.
+    /// Other files that may hold withdrawn content, and that a compaction does not remove.
     pub(crate) others: Vec<PathBuf>,
 }
 
 impl Layout {
-    /// Looks for files that may hold content and that no compaction writes anew.
+    /// Finds files that may hold content and that no compaction rewrites.
     pub(crate) fn beside_the_log(&self) -> Result<Beside> {
         let mut found = Beside::default();
         self.look(&self.root, &mut found)?;
@@ -95,8 +97,8 @@ impl Layout {
         Ok(())
     }
 
-    /// The content in a file, or in all that is below a folder; nothing where that is not known. A
-    /// file that is written beside its place is as the one it is for.
+    /// Returns the content of a file or of a whole folder, or `None` if its kind is unknown. A
+    /// temporary file counts as the file that it is written for.
     fn holds(&self, path: &Path) -> Option<Holds> {
         let mut path = path.strip_prefix(&self.root).ok()?.to_owned();
         if let Some(of) = path.file_name().and_then(files::beside_of) {

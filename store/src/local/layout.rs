@@ -1,29 +1,29 @@
-//! The files of a store, and how they come and go so that a crash cannot break them.
+//! The files of a store, and the creation of a new one.
 //!
 //! ```text
 //! .milepost/                 mode 0700
 //!   .gitignore               "*"
 //!   store, store.copy        format version, id, settings; written once
-//!   acked                    the last commit that was acknowledged
-//!   lock                     held while open: pid and since when
+//!   acked                    the last acknowledged commit
+//!   lock                     held while open: pid and time of opening
 //!   journal/0000000001.seg   segments, the last one written to
-//!   journal/spare-*.seg      a segment that is free to be used again
+//!   journal/spare-*.seg      free segments
 //!   archive/0000000001.mpa   finished segments, compressed
 //!   sled/                    blocks and the index
 //!   sled.next/               the same, built by a compaction
-//!   sled-now                 which of the two is in use; none: the first
+//!   sled-now                 the sled folder in use; without this file, the first
 //!   packs/0000000001.pack    chunks
-//!   sled-closed              what sled's files were when the store was closed
-//!   sled-suspect             damage was met in sled: the next open builds it anew
-//!   damaged/                 what was set aside
+//!   sled-closed              sizes and hashes of sled's files at the last close
+//!   sled-suspect             damage was found in sled: the next opening rebuilds it
+//!   damaged/                 files that were set aside
 //!   workspace/*.stat         a cache of stamps and hashes of captured folders
 //!   server/                  tokens and the socket of the service
-//!   hooks.json               hooks that came with the store; nothing here reads it
+//!   hooks.json               hooks that came with the store; this crate does not read it
 //! ```
 //!
-//! A store that is opened for reading only has its index in a folder for temporary files (`look/`).
+//! A store that is opened for reading only has its index in a temporary folder (`look/`).
 //!
-//! `kinds.rs` lists all of them, and says which hold content and how it leaves them.
+//! `kinds.rs` lists all files, which of them hold content, and how withdrawn content leaves them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ use milepost_codec::{Error, Result};
 use crate::files;
 use crate::local::settings::StoreConfig;
 
-/// Where things are in a store.
+/// The paths in a store's folder.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     pub(crate) root: PathBuf,
@@ -52,35 +52,35 @@ impl Layout {
     pub(crate) fn sled(&self) -> PathBuf {
         self.root.join("sled")
     }
-    /// Where a compaction builds sled, where the folder in use is the other.
+    /// Returns the second sled folder, which a compaction may build and switch to.
     pub(crate) fn sled_next(&self) -> PathBuf {
         self.root.join("sled.next")
     }
-    /// Says which of the two sled folders is in use, where it may be the second.
+    /// Returns the file that names the sled folder in use.
     pub(crate) fn sled_now(&self) -> PathBuf {
         self.root.join("sled-now")
     }
-    /// Where what is damaged is moved to.
+    /// Returns the folder that damaged files are moved to.
     pub(crate) fn damaged(&self) -> PathBuf {
         self.root.join("damaged")
     }
-    /// What sled's files were when the store was closed.
+    /// Returns the file with sizes and hashes of sled's files at the last close.
     pub(crate) fn sled_closed(&self) -> PathBuf {
         self.root.join("sled-closed")
     }
-    /// Says that files are being moved by a repair.
+    /// Returns the file that marks a repair which moves files.
     pub(crate) fn repairing(&self) -> PathBuf {
         self.root.join("repairing")
     }
-    /// Where a repair writes the archive anew.
+    /// Returns the folder in which a repair writes the new archive.
     pub(crate) fn archive_new(&self) -> PathBuf {
         self.root.join("archive.new")
     }
-    /// The last commit that was acknowledged.
+    /// Returns the file with the last acknowledged commit.
     pub(crate) fn acked(&self) -> PathBuf {
         self.root.join("acked")
     }
-    /// Says that damage was met in sled's folder.
+    /// Returns the file that marks damage in sled's folder.
     pub(crate) fn suspect(&self) -> PathBuf {
         self.root.join("sled-suspect")
     }
@@ -97,13 +97,13 @@ impl Layout {
         self.root.join("store.copy")
     }
 
-    /// Whether a store is here.
+    /// Returns `true` if there is a store.
     pub(crate) fn exists(&self) -> bool {
         self.config().is_file() || self.config_copy().is_file()
     }
 
-    /// Refuses a folder that holds something else: a store is only made in an empty one, or where
-    /// making one was cut short.
+    /// Refuses a folder with foreign content: a store is only created in an empty folder, or where
+    /// its creation was interrupted.
     pub(crate) fn check_free(&self) -> Result<()> {
         const OURS: [&str; 6] = [
             "lock",
@@ -111,7 +111,7 @@ impl Layout {
             "archive",
             "packs",
             ".gitignore",
-            // Tokens may be made before the store is.
+            // Tokens may be created before the store.
             "server",
         ];
         const BESIDE: [&str; 3] = [".gitignore", "store", "store.copy"];
@@ -136,7 +136,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Refuses to make a store over one whose settings are gone.
+    /// Refuses to create a store over one whose settings are lost.
     fn check_empty(&self, dir: &Path) -> Result<()> {
         let mut files = fs::read_dir(dir).map_err(|e| files::io("list", dir, &e))?;
         if files.next().is_none() {
@@ -149,7 +149,7 @@ impl Layout {
         ))
     }
 
-    /// Makes the folders of a new store. Its `store` file, written last, makes it one.
+    /// Creates the folders of a new store, then its settings, which make it a store.
     pub(crate) fn create(&self, config: &StoreConfig) -> Result<()> {
         for dir in [self.root.clone(), self.journal(), self.archive(), self.packs()] {
             files::make_dir(&dir)?;
@@ -162,15 +162,15 @@ impl Layout {
     }
 }
 
-/// A name in a folder that is not taken: the name itself, or with a number.
+/// Returns an unused path in a folder: the name itself, or with a number appended.
 pub(crate) fn free_name(dir: &Path, name: &str) -> PathBuf {
     let numbered = (2..).map(|n| dir.join(format!("{name}.{n}")));
     let mut names = std::iter::once(dir.join(name)).chain(numbered);
     names.find(|path| !path.exists()).unwrap_or_default()
 }
 
-/// Moves a file or folder to where damaged ones are kept. Of sled's folder, which is large and can
-/// be built anew, the last one is kept; anything else gets a name of its own.
+/// Moves a file or folder to `damaged/`. A sled folder, which is large and can be rebuilt, replaces
+/// the previous one there; anything else gets a unique name.
 pub(crate) fn set_aside(layout: &Layout, path: &Path) -> Result<PathBuf> {
     let dir = layout.damaged();
     files::make_dir(&dir)?;

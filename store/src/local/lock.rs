@@ -1,4 +1,4 @@
-//! The lock of a store: one process at a time, and the next one is told who holds it.
+//! The lock of a store: one process at a time. Another one learns which process holds it.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -10,18 +10,18 @@ use milepost_codec::{Error, ErrorKind, Result};
 
 use crate::files;
 
-/// A lock that is held until it is dropped, or the process dies.
+/// A lock that is held until it is dropped or the process dies.
 #[derive(Debug)]
 pub(crate) struct StoreLock {
     file: File,
 }
 
-/// The system lets go of the lock of a killed process a moment after its death.
+/// The system releases the lock of a killed process a moment after its death.
 const PATIENCE: Duration = Duration::from_millis(50);
 const TRIES: u32 = 20;
 
 impl StoreLock {
-    /// Takes the lock; `Unavailable` with the holder's pid where another process has it.
+    /// Takes the lock. `Unavailable` with the holder's pid: another process has it.
     pub(crate) fn take(path: &Path, now_us: u64) -> Result<Self> {
         let mut lock = Self::locked(path, files::open_rw(path)?)?;
         let text = format!("{} {now_us}\n", std::process::id());
@@ -33,7 +33,7 @@ impl StoreLock {
         Ok(lock)
     }
 
-    /// Takes the lock and writes nothing. Nothing where no process ever took it.
+    /// Takes the lock without writing to the file. Returns `None` if no process ever took it.
     pub(crate) fn hold(path: &Path) -> Result<Option<Self>> {
         match files::open_read(path) {
             Ok(file) => Self::locked(path, file).map(Some),
@@ -59,7 +59,7 @@ impl StoreLock {
 }
 
 impl Drop for StoreLock {
-    /// Said out loud: a child of this process that is just being started still has the file open.
+    /// Unlocks explicitly: a child process that is just starting may still have the file open.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
@@ -73,7 +73,7 @@ fn holder(file: &mut File) -> Option<(u32, u64)> {
     Some((pid.parse().ok()?, since.parse().ok()?))
 }
 
-/// Whether the process that wrote the lock file still runs, as far as can be told.
+/// Returns `true` if the process that wrote the lock file may still run.
 fn alive(file: &mut File) -> bool {
     holder(file).is_some_and(|(pid, _)| {
         !Path::new("/proc").exists() || Path::new("/proc").join(pid.to_string()).exists()
@@ -92,7 +92,7 @@ fn held(path: &Path, file: &mut File) -> Error {
     Error::new(ErrorKind::Unavailable, message)
 }
 
-/// Seconds since the Unix epoch as a date and time in UTC. The date is Howard Hinnant's
+/// Formats seconds since the Unix epoch as date and time in UTC, with Howard Hinnant's
 /// `civil_from_days`.
 fn utc(seconds: u64) -> String {
     let (days, of_day) = (seconds / 86_400, seconds % 86_400);

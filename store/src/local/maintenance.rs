@@ -1,4 +1,4 @@
-//! Upkeep of a log in a folder: waiting for the applier, checks, compaction, closing.
+//! Maintenance of the local store: waiting for the applier, checks, compaction, closing.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -22,8 +22,8 @@ use crate::projection::{Compacted, CompactionHost, CompactionStep};
 use crate::projection::{DiskBytes, Maintenance};
 use crate::storage_check::StorageCheck;
 
-/// The most bytes that wait to be applied while the snapshotter works: more than makes a round due,
-/// or it would never end.
+/// The maximum bytes in the tail while the snapshotter works. It exceeds `ROUND_DUE`: a smaller
+/// tail starts no round, and the wait would never end.
 const SETTLED: usize = applier::ROUND_DUE * 2;
 
 impl Maintenance for LocalStore {
@@ -85,7 +85,7 @@ impl Maintenance for LocalStore {
             self.shared.kv.close(true);
             return look.close();
         }
-        // One that is under way switches folders.
+        // A running compaction switches folders.
         let _no_compaction = self.shared.compacting.lock();
         let drained = self.drain();
         let _ = self.wakes.send(Wake::Stop);
@@ -161,7 +161,7 @@ impl Maintenance for LocalStore {
 }
 
 impl LocalStore {
-    /// Syncs sled and writes the frame that says that the store was closed.
+    /// Syncs sled, and writes the frame that says that the store was closed.
     fn finish(&self) -> Result<()> {
         if let Some(error) = self.shared.poisoned() {
             return Err(error);

@@ -1,27 +1,27 @@
-//! A log in a folder.
+//! The local store: a log in a folder.
 //!
 //! ```text
-//! open.rs        opening: names, lock, settings; a bad sled is set aside and built anew
-//! layout.rs      the files of a store                   kinds.rs     which of them hold content
-//! lock.rs        one process at a time                  settings.rs  how the store was made
+//! open.rs        opening: names, lock, settings; a damaged sled is set aside and rebuilt
+//! layout.rs      the files of a store                   kinds.rs     content in each of them
+//! lock.rs        one process at a time                  settings.rs  settings of the store
 //! markers/       small files and entries: acknowledged, applied, closed, unsynced
-//! journal/       writer: frames, one sync each; scan: finds them again
-//! archive/       finished segments, compressed; rebuild: damaged ones, from_index: out of sled
+//! journal/       writer: frames, one sync each; scan: finds frames after a crash
+//! archive/       finished segments, compressed; rebuild: damaged files, from_index: out of sled
 //! recovery/      decide: the table of RECOVERY.md; replay: frames into the tail; parallel_apply
 //! index/         sled, blocks in it, and its check against digests
 //! chunks/        chunks in packs
 //! inner.rs       the parts that all of these share
 //! applier.rs     moves commits from the tail into sled, in rounds
 //! reading.rs     the tail first, then sled
-//! maintenance.rs waiting, checks, compaction, closing   compaction/  what is not live goes
-//! salvage/       what is left of both copies            upkeep.rs    repair of a store
-//! check.rs       what a verification reads              look/        a store opened for reading
+//! maintenance.rs waiting, checks, compaction, closing   compaction/  removal of withdrawn content
+//! salvage/       a new archive from damaged copies      upkeep.rs    repair of a store
+//! check.rs       the files that a verification reads    look/        a store opened for reading
 //! ```
 //!
 //! # Sync
 //!
 //! An append is one write and one `fdatasync` of the journal. sled is synced before a journal
-//! segment is let go, packs before a record names a chunk.
+//! segment is recycled, packs before a record names a chunk.
 
 mod applier;
 mod archive;
@@ -77,7 +77,7 @@ use crate::options::OpenOptions;
 use crate::process::Owner;
 use crate::projection::Maintenance;
 
-/// How many bytes of the tail make the applier look whether a round is due.
+/// The number of appended bytes after which the applier checks if a round is due.
 const LOOK_EVERY: usize = 1 << 20;
 
 /// A log in a folder.
@@ -87,24 +87,24 @@ pub struct LocalStore {
     wakes: Sender<Wake>,
     applier: Mutex<Option<JoinHandle<()>>>,
     since_look: AtomicU64,
-    /// The last commit where the journal says at open that it was closed: then there is nothing to
-    /// write at close.
+    /// The last commit at opening, if the journal ended with a closed or an empty segment. While it
+    /// is the last, close writes nothing.
     closed_at: Option<Seq>,
     lock: Mutex<Option<StoreLock>>,
-    /// None where the store is opened for reading only.
+    /// `None` if the store is opened for reading only.
     witness: Option<AckMarker>,
     kept: BlockCache,
     findings: Vec<Finding>,
-    /// How many chunks could not be read, and those of them that were not stored again since.
+    /// The number of unreadable chunks, and those of them that were not stored again since.
     damaged: Mutex<(u64, HashSet<ChunkId>)>,
-    /// Chunks that were stored or read whole since the store is open.
+    /// Chunks that were stored or read intact since the store was opened.
     whole: Mutex<HashSet<ChunkId>>,
-    /// The packs' end when the store was opened: what is behind it was written since.
+    /// The end of the packs when the store was opened: later chunks are this process's.
     opened_at: ChunkLocation,
 }
 
 impl LocalStore {
-    /// Opens the store in a folder, or makes one.
+    /// Opens the store in a folder, or creates one.
     pub fn open(root: &Path, options: &OpenOptions, entropy: Arc<Entropy>) -> Result<Self> {
         if options.read_only {
             return Self::open_to_read(root, options, entropy);
@@ -139,7 +139,7 @@ impl LocalStore {
         Ok(log)
     }
 
-    /// Opens a store for reading only: nothing in its folder is changed, and no lock is taken.
+    /// Opens a store for reading only: nothing in its folder is changed or locked.
     fn open_to_read(root: &Path, options: &OpenOptions, entropy: Arc<Entropy>) -> Result<Self> {
         let (shared, findings) = look::open(&Layout::new(root), options)?;
         let (wakes, _) = crossbeam_channel::unbounded();
@@ -174,7 +174,7 @@ impl LocalStore {
         self.shared.config.store
     }
 
-    /// Waits while the tail is over its limit.
+    /// Waits while the tail exceeds the backlog limit.
     fn wait_for_room(&self) -> Result<()> {
         let shared = &self.shared;
         if shared.tail.read().bytes() <= shared.backlog_bytes {
@@ -191,7 +191,7 @@ impl LocalStore {
         Ok(())
     }
 
-    /// A write that fails poisons: its outcome is unknown.
+    /// Poisons the store after a failed write, whose outcome is unknown.
     fn poisons<T>(&self, done: Result<T>) -> Result<T> {
         done.inspect_err(|error| self.shared.poison(error))
     }
@@ -210,7 +210,7 @@ impl LocalStore {
                 self.shared.poison(error);
             }
         })?;
-        // Nobody is told of the frame that says that the store was closed.
+        // The frame that says that the store was closed is not acknowledged.
         if !closed {
             let meters = &self.shared.meters;
             meters.commit_us.record(begun.us());
@@ -276,7 +276,7 @@ impl CommitLog for LocalStore {
 impl Drop for LocalStore {
     fn drop(&mut self) {
         if self.shared.owner.is_elsewhere() {
-            // sled would write, and the lock is the parent's too.
+            // Dropping would let sled write, and release the lock that the parent holds.
             std::mem::forget(Arc::clone(&self.shared));
             std::mem::forget(self.lock.get_mut().take());
             return;

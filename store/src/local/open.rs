@@ -1,4 +1,4 @@
-//! Opening a folder: its lock, its settings, sled, and what to do where sled cannot be used.
+//! Opening a store: its lock, its settings, sled, and the rebuild of a sled that cannot be used.
 
 use std::fs;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ use crate::metrics::Meters;
 use crate::open_report::{Finding, Outcome, Progress};
 use crate::options::OpenOptions;
 
-/// Takes the lock of a store, and makes it where there is none and the options allow it. Every name
-/// in the folder is looked at before the first write, and the settings before the second.
+/// Takes the lock of a store, and creates the store if it is missing and the options allow it.
+/// Checks every name in the folder before the first write, and the settings before the second.
 pub(crate) fn prepare(
     layout: &Layout,
     options: &OpenOptions,
@@ -69,7 +69,7 @@ pub(crate) fn key_id(key: &StoreKey) -> String {
     data_encoding::HEXLOWER.encode(&key.id())
 }
 
-/// Reads the settings, and refuses a key that is not the store's, or none where it has one.
+/// Reads the settings, and refuses a missing or wrong key.
 pub(crate) fn settings(
     layout: &Layout,
     options: &OpenOptions,
@@ -83,17 +83,17 @@ pub(crate) fn settings(
     Ok(config)
 }
 
-/// The files of sled that an opening begins with.
+/// The files of sled at the start of an opening.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IndexState {
-    /// Those that are there.
+    /// The existing files.
     Kept,
-    /// None: those that were there are in `damaged/`.
+    /// None: existing files were moved to `damaged/`.
     SetAside,
 }
 
-/// Opens sled and takes back what the journal holds beyond it. Where sled cannot be used, or does
-/// not fit to the journal, it is set aside and built anew.
+/// Opens sled and replays the commits that the journal holds beyond it. A sled that cannot be used,
+/// or does not match the journal, is set aside and rebuilt.
 pub(crate) fn bring_back(
     layout: &Layout,
     config: &StoreConfig,
@@ -106,12 +106,11 @@ pub(crate) fn bring_back(
         config,
         options,
         survey: &survey,
-        // Before sled is opened: that changes its files.
+        // Checked before sled is opened, which changes its files.
         closed_cleanly: survey.closed() && closed::matches(layout),
     };
     if survey.is_empty() {
-        // What an interrupted making of the store left is made durable before anything builds on
-        // it.
+        // Files left by an interrupted creation are made durable before the store builds on them.
         files::sync_dir(&layout.root)?;
         files::sync_parent(&layout.root)?;
     }
@@ -132,12 +131,12 @@ struct Opener<'a> {
     config: &'a StoreConfig,
     options: &'a OpenOptions,
     survey: &'a Survey,
-    /// Whether the store was closed, and sled's files are what they were then.
+    /// Set if the store was closed, and sled's files are unchanged since.
     closed_cleanly: bool,
 }
 
 impl Opener<'_> {
-    /// Why sled should not even be opened.
+    /// Returns the reason not to open sled at all.
     fn reason_to_rebuild(&self) -> Option<Error> {
         let expected = "a folder it can read";
         if self.layout.suspect().exists() {
@@ -150,7 +149,7 @@ impl Opener<'_> {
         if !dir.join("db").exists() {
             return Some(Error::corrupt("sled", expected, "no such folder"));
         }
-        // sled panics where it meets damage, and nothing catches that here.
+        // sled panics on damage, and this build cannot catch panics.
         (cfg!(panic = "abort") && !self.closed_cleanly)
             .then(|| Error::corrupt("sled", "a folder that was closed", "one that was not"))
     }
@@ -162,7 +161,7 @@ impl Opener<'_> {
         findings: &mut Vec<Finding>,
     ) -> std::result::Result<(Arc<Inner>, JournalEnd), Refusal> {
         let (layout, options) = (self.layout, self.options);
-        // From here on its files are others. Where opening fails, the next one reads all of sled.
+        // Opening changes sled's files. If it fails, the next opening reads all of sled.
         closed::forget(layout)?;
         let kv = Kv::open(&layout.sled(), options.cache_bytes, self.config.sled_segment)?;
         let applied = AppliedPosition::read(&kv, self.config.store)?;
@@ -172,7 +171,7 @@ impl Opener<'_> {
             Packs::open(layout, applied.packs, applied.synced, findings, Arc::clone(&meters))
                 .map_err(Refusal::Other)?;
         kv.apply(chunks.iter().map(|(id, at)| (keys::chunk(id), Some(at.encode()))).collect())?;
-        // Where it is built anew, the packs were read whole just now.
+        // A rebuild has just read all packs.
         if index == IndexState::Kept && !self.closed_cleanly {
             unsynced::forget_lost(&kv, &packs, &applied)?;
         }
@@ -189,8 +188,7 @@ impl Opener<'_> {
             meters,
             look: None,
         }));
-        // After a clean stop what is not looked through now has other checks, or is when it is
-        // asked for.
+        // After a clean stop, the other parts have checks of their own or are compared on demand.
         match self.closed_cleanly {
             true => shared.audit(DigestPart::Index)?,
             false => shared.audit_all()?,
@@ -200,8 +198,8 @@ impl Opener<'_> {
         Ok((shared, end))
     }
 
-    /// Builds sled anew because of `error`. Where that does not reach as far as the old one did,
-    /// what sled has is not thrown away for it: it is put back.
+    /// Rebuilds sled because of `error`. If the result does not reach the commit that the old one
+    /// reached, the old one is put back, so that its content is not lost.
     fn rebuild(
         &self,
         error: Error,
@@ -255,7 +253,7 @@ impl Opener<'_> {
 }
 
 impl Finding {
-    /// Something that is whole again.
+    /// Returns the finding for repaired damage.
     pub(crate) fn repaired(what: &str, error: &Error) -> Self {
         let place = match error.detail() {
             Some(milepost_codec::Detail::Corruption { place, .. }) => place.clone(),

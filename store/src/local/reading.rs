@@ -1,4 +1,4 @@
-//! The reading side of a log in a folder: the tail first, then sled.
+//! The reading side of the local store: the tail first, then sled.
 
 use milepost_codec::{Error, LogId, Offset, Result};
 

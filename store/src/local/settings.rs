@@ -1,5 +1,4 @@
-//! The settings a store was made with: two files, each with a check, either of which rebuilds the
-//! other.
+//! The settings of a store: two files, each with a check. Either of them restores the other.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -16,25 +15,25 @@ const LAYOUT_VERSION: u32 = 1;
 /// Hexadecimal digits of the id of a key.
 const KEY_DIGITS: usize = 32;
 
-/// Sizes of segments that sled takes.
+/// The segment sizes that sled accepts.
 const SLED_SEGMENTS: std::ops::RangeInclusive<u32> = 256..=16 << 20;
 
-/// The most bytes of a file of settings.
+/// The maximum bytes of a file of settings.
 const TEXT_MAX: u64 = 64 << 10;
 
-/// The settings a store was made with. They never change.
+/// The settings that a store was created with. They never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoreConfig {
     milepost: u32,
     pub(crate) store: StoreId,
-    /// The id of the key that chains are keyed with; the key is kept elsewhere.
+    /// The id of the key of a keyed store. The key itself is not stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<String>,
-    /// sled's segment size in bytes: another one would make its folder unreadable.
+    /// sled's segment size in bytes: with another one its folder is unreadable.
     pub(crate) sled_segment: u32,
 }
 
-/// As it stands in a file: the settings, and the BLAKE3 hash of their JSON form.
+/// The content of a file: the settings, and the BLAKE3 hash of their JSON form.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     #[serde(flatten)]
@@ -52,16 +51,15 @@ impl StoreConfig {
         }
     }
 
-    /// Writes both files. The second makes the folder a store.
+    /// Writes both files, the copy first.
     pub(crate) fn write(&self, layout: &Layout) -> Result<()> {
         let text = self.encode()?;
         files::write_whole(&layout.config_copy(), &text)?;
         files::write_whole(&layout.config(), &text)
     }
 
-    /// Reads the settings of a store that opens with this key, or without one. A file of the two
-    /// that is damaged or gone is written again once all of the other was checked; says what was
-    /// wrong with it.
+    /// Reads the settings of a store that opens with this key, or without one. A damaged or missing
+    /// file is restored from the other once that was checked; its error is returned.
     pub(crate) fn read(layout: &Layout, key: Option<&str>) -> Result<(Self, Option<Error>)> {
         let (config, wrong) = Self::look(layout)?;
         config.check_key(layout, key)?;
@@ -72,7 +70,7 @@ impl StoreConfig {
         Ok((config, None))
     }
 
-    /// Reads the settings and changes nothing; gives the file that is damaged or gone.
+    /// Reads the settings and changes nothing. Returns the damaged or missing file, with its error.
     pub(crate) fn look(layout: &Layout) -> Result<(Self, Option<(PathBuf, Error)>)> {
         let (first, second) = (layout.config(), layout.config_copy());
         let mendable = |e: &Error| matches!(e.kind(), ErrorKind::Corrupt | ErrorKind::NotFound);
@@ -107,8 +105,8 @@ impl StoreConfig {
         }
     }
 
-    /// Names a value that no version of this layout writes. The check does not prove that Milepost
-    /// wrote the file: another program may have made it.
+    /// Describes a value that no version of this layout writes. The check does not prove that
+    /// Milepost wrote the file: another program may have created it.
     fn wrong(&self) -> Option<String> {
         let hex = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
         if (self.key.as_ref()).is_some_and(|key| key.len() != KEY_DIGITS || !key.bytes().all(hex)) {
@@ -161,8 +159,7 @@ fn read_one(path: &Path) -> Result<StoreConfig> {
     }
     let version: Version = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
     let stored = serde_json::from_slice::<Stored>(&text);
-    // What a newer version wrote need not have this one's fields; what a flipped bit made of the
-    // version fails its check.
+    // A newer version may write other fields. A version number changed by damage fails the check.
     if version.milepost > LAYOUT_VERSION && !is_flipped(&stored) {
         return Err(Error::new(
             ErrorKind::Unsupported,
@@ -183,7 +180,7 @@ fn read_one(path: &Path) -> Result<StoreConfig> {
     }
 }
 
-/// Whether these are settings of this version but for their number: with it, they pass their check.
+/// Returns `true` if only the version number is wrong: with the current one the check passes.
 fn is_flipped(stored: &serde_json::Result<Stored>) -> bool {
     let Ok(stored) = stored else { return false };
     let config = StoreConfig { milepost: LAYOUT_VERSION, ..stored.config.clone() };

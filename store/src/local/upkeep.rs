@@ -1,4 +1,4 @@
-//! What a repair asks of a store, open or not.
+//! Functions for the repair of a store, open or not.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub fn read_archive(path: &Path, store: StoreId) -> Result<u64> {
     Ok(reader.position().0)
 }
 
-/// A store's folder, with every name in it looked at.
+/// Returns the layout of a store's folder, after a check of every name in it.
 fn at(dir: &Path) -> Result<Layout> {
     check_store(dir)?;
     let layout = Layout::new(dir);
@@ -46,26 +46,26 @@ fn at(dir: &Path) -> Result<Layout> {
     }
 }
 
-/// The id of the store in a folder, which need not be closed.
+/// Returns the id of the store in a folder. The store may be open.
 pub fn store_id(dir: &Path) -> Result<StoreId> {
     Ok(StoreConfig::look(&at(dir)?)?.0.store)
 }
 
-/// Does something that changes nothing in the store, while no other process can have it open.
+/// Runs `work`, which changes nothing in the store, while no other process can have it open.
 pub fn with_lock_unwritten<T>(dir: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let layout = at(dir)?;
     let _lock = StoreLock::hold(&layout.lock())?;
     work()
 }
 
-/// Does something while no other process can have the store open.
+/// Runs `work` while no other process can have the store open.
 fn with_lock<T>(dir: &Path, options: &OpenOptions, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let layout = at(dir)?;
     let _lock = StoreLock::take(&layout.lock(), options.clock.now_us())?;
     work()
 }
 
-/// Salvages a store that opening refuses because of `refused`.
+/// Salvages a store that cannot be opened because of `refused`.
 pub fn salvage_store(dir: &Path, options: &OpenOptions, refused: &Error) -> Result<Salvaged> {
     let layout = Layout::new(dir);
     with_lock(dir, options, || {

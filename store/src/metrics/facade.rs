@@ -1,9 +1,9 @@
-//! Handles of the recorder of the `metrics` facade. A handle is taken once, so telling it is a call
-//! and no look-up.
+//! Handles of the recorder of the `metrics` facade. A handle is obtained once, so recording is a
+//! call without a look-up.
 
 use metrics::Unit;
 
-/// Hands out handles whose label `store` is the store's id.
+/// Creates handles whose label `store` is the store's id.
 #[derive(Debug, Clone)]
 pub struct Facade {
     store: String,
@@ -26,20 +26,20 @@ impl Facade {
         Gauge(metrics::gauge!(name, "store" => self.store.clone()))
     }
 
-    /// Bytes of one part of the store.
+    /// Returns a gauge for the bytes of one part of the store.
     pub fn part(&self, name: &'static str, part: &'static str, what: &'static str) -> Gauge {
         metrics::describe_gauge!(name, Unit::Bytes, what);
         Gauge(metrics::gauge!(name, "store" => self.store.clone(), "part" => part))
     }
 
-    /// Takes a histogram of numbers of things.
+    /// Returns a histogram of counts.
     pub fn sizes(&self, name: &'static str, what: &'static str) -> Histogram {
         metrics::describe_histogram!(name, Unit::Count, what);
         let histogram = metrics::histogram!(name, "store" => self.store.clone());
         Histogram(histogram, 1.0)
     }
 
-    /// Takes a histogram of durations: recorded in microseconds, told in seconds.
+    /// Returns a histogram of durations: recorded in microseconds, reported in seconds.
     pub fn seconds(&self, name: &'static str, what: &'static str) -> Histogram {
         metrics::describe_histogram!(name, Unit::Seconds, what);
         let histogram = metrics::histogram!(name, "store" => self.store.clone());
@@ -65,7 +65,7 @@ impl Gauge {
     }
 }
 
-/// The handle, and by what a value is divided.
+/// A handle, and the divisor of its values.
 #[derive(Debug)]
 pub struct Histogram(metrics::Histogram, f64);
 

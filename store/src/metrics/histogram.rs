@@ -1,4 +1,4 @@
-//! Histograms: how values are spread, in buckets that grow with the value.
+//! Histograms: distributions of values, in buckets that grow with the value.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,14 +7,14 @@ use histogram::{AtomicHistogram, Config};
 
 use crate::metrics::facade;
 
-/// 32 buckets between each two powers of two: a value is told to about 3 %. The last bucket ends at
+/// 32 buckets for each power of two: the error of a value is about 3 %. The last bucket ends at
 /// 2^40, which is 12 days in microseconds.
 const CONFIG: Config = match Config::new(5, 40) {
     Ok(config) => config,
     Err(_) => panic!("32 buckets for each of 40 powers of two"),
 };
 
-/// The largest value that has a bucket: a larger one is counted there.
+/// The largest value with a bucket: larger ones are counted there.
 const LAST: u64 = (1 << 40) - 1;
 
 /// Distribution of values at the time of the call.
@@ -32,24 +32,24 @@ impl Histogram {
         self.count
     }
 
-    /// The sum of all values, exactly.
+    /// Returns the exact sum of all values.
     pub fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// The largest value, exactly; 0 where there was none.
+    /// Returns the exact largest value, or 0 if there was none.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The mean of all values; nothing where there was none.
+    /// Returns the mean of all values, or `None` if there was none.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
     /// Returns the value that a share of all values, from 0 to 1, is at or below: 0.5 is the
-    /// median. It is up to about 3 % too large. `None` if there was no value, or the share is no
-    /// share.
+    /// median. The result is up to about 3 % too large. `None` if there was no value, or `share` is
+    /// out of range.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let bucket = self.buckets.quantile_bucket(share).ok().flatten()?;
         Some(bucket.end().min(self.max))
@@ -68,8 +68,8 @@ impl fmt::Debug for Histogram {
     }
 }
 
-/// A histogram that several threads record into, without a lock. Apart from other counts, so that
-/// threads that record into different ones do not share a line of the processor's cache.
+/// A histogram that several threads record into without a lock. Its alignment keeps threads that
+/// record into different ones from sharing a cache line.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Spread {
@@ -90,10 +90,10 @@ impl Spread {
     }
 
     pub fn record(&self, value: u64) {
-        // Every value up to the last has a bucket, so it cannot fail.
+        // Every value up to `LAST` has a bucket, so this cannot fail.
         let _ = self.buckets.increment(value.min(LAST));
         self.sum.fetch_add(value, Ordering::Relaxed);
-        // Reading first: most values are not the largest.
+        // A load first: most values are not the largest.
         if value > self.max.load(Ordering::Relaxed) {
             self.max.fetch_max(value, Ordering::Relaxed);
         }

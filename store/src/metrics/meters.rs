@@ -1,4 +1,4 @@
-//! The meters of an open store: what is counted where it happens, without a lock.
+//! The meters of an open store, updated without a lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +8,7 @@ use crate::metrics::facade;
 use crate::metrics::facade::Facade;
 use crate::metrics::histogram::Spread;
 
-/// Something that is counted.
+/// A counter.
 #[derive(Debug)]
 pub struct Count {
     value: AtomicU64,
@@ -30,8 +30,7 @@ impl Count {
     }
 }
 
-/// Everything that is measured of one open store. What belongs to a commit is counted before those
-/// who wait for it are told.
+/// All meters of one open store. The meters of a commit are updated before its callers return.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Meters {
@@ -106,7 +105,7 @@ pub struct Meters {
 }
 
 impl Meters {
-    /// Meters that stand at zero, of the store with this id.
+    /// Returns the meters of the store with this id, all at zero.
     pub fn new(store: String) -> Self {
         let facade = Facade::new(store);
         let count = |name, what| Count::new(facade.counter(name, what));
@@ -190,29 +189,29 @@ impl Meters {
             ),
             disk: ["journal", "archive", "sled", "packs"].map(disk),
         };
-        // Of an engine of the same store that failed before.
+        // Clears the value of an earlier engine of the same store that failed.
         meters.poisoned.set(0);
         meters
     }
 
-    /// Counts what was refused.
+    /// Counts an append that was refused or failed.
     pub fn refused<T>(&self, done: Result<T>) -> Result<T> {
         done.inspect_err(|_| self.append_errors.add(1))
     }
 
-    /// Sets the lag of the applier. Called under the lock of the tail: no older one follows.
+    /// Sets the lag of the applier. Called under the lock of the tail, so that the last value wins.
     pub fn lag(&self, commits: usize, bytes: usize) {
         self.lag_commits.set(commits as u64);
         self.lag_bytes.set(bytes as u64);
     }
 
-    /// Sets the number of kept states. Called under their lock.
+    /// Sets the number and bytes of kept states. Called under their lock.
     pub fn kept(&self, states: u64, bytes: u64) {
         self.kept_states.set(states);
         self.kept_bytes.set(bytes);
     }
 
-    /// Sets that a write failed.
+    /// Records a failed write.
     pub fn poisoned(&self) {
         self.poisoned.set(1);
     }
@@ -235,7 +234,7 @@ pub struct DegradedMeters {
 }
 
 impl DegradedMeters {
-    /// Makes the meters of a supervised store.
+    /// Returns the meters of a supervised store.
     pub fn new(store: String) -> Self {
         let facade = Facade::new(store);
         let meters = Self {
@@ -259,13 +258,13 @@ impl DegradedMeters {
         self.degraded.set(1);
     }
 
-    /// Records that the store is well again, and after how many microseconds.
+    /// Records that the store works again, after how many microseconds.
     pub fn ended(&self, after_us: u64) {
         self.lasted.record(after_us);
         self.degraded.set(0);
     }
 
-    /// Sets the number of appends that are held.
+    /// Sets the number of buffered appends.
     pub fn pending(&self, appends: usize) {
         self.pending.set(appends as u64);
     }

@@ -1,14 +1,13 @@
 //! Meters: counts, levels and durations of an open store.
 //!
 //! ```text
-//! meters.rs      what is counted, where it happens
-//! histogram.rs   how values are spread
-//! facade.rs      what is told to the recorder of the `metrics` facade
-//! no_facade.rs   the same without that feature: nothing is told
+//! meters.rs      the meters of an open store
+//! histogram.rs   distributions of values
+//! facade.rs      handles of the recorder of the `metrics` facade
+//! no_facade.rs   the same without that feature: nothing is reported
 //! ```
 //!
-//! A meter is an atomic number: an append takes no lock for it, looks nothing up and allocates
-//! nothing.
+//! A meter is an atomic number: an append updates it without a lock, a look-up or an allocation.
 
 // tidy: names the parts
 #[cfg(feature = "metrics")]

@@ -1,5 +1,5 @@
-//! What threads meet at: locks and channels. With `--cfg shuttle` they are those of a scheduler
-//! that tries interleavings, for the tests in `committer/interleavings.rs`.
+//! Locks, channels and threads. With `--cfg shuttle` they are those of a scheduler that tries
+//! interleavings, for the tests in `engine/src/commit/committer/interleavings.rs`.
 
 #[cfg(shuttle)]
 mod scheduled;

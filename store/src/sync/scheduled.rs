@@ -1,14 +1,14 @@
-//! Locks and channels of the scheduler that tries interleavings, shaped as the real ones are.
+//! Locks and channels of the scheduler that tries interleavings, with the API of the real ones.
 #![allow(missing_docs, reason = "the methods of the real ones")]
 
 use std::ops::{Deref, DerefMut};
 use std::sync::PoisonError;
 
-/// As `parking_lot::Mutex`.
+/// Counterpart of `parking_lot::Mutex`.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(shuttle::sync::Mutex<T>);
 
-/// Its guard. It is without a lock only inside of a wait.
+/// The guard of a [`Mutex`]. It holds no lock only during a wait.
 pub struct MutexGuard<'a, T>(Option<shuttle::sync::MutexGuard<'a, T>>);
 
 impl<T> Mutex<T> {
@@ -40,7 +40,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
     }
 }
 
-/// As `parking_lot::RwLock`.
+/// Counterpart of `parking_lot::RwLock`.
 #[derive(Debug, Default)]
 pub struct RwLock<T>(shuttle::sync::RwLock<T>);
 
@@ -54,7 +54,7 @@ impl<T> RwLock<T> {
     }
 }
 
-/// As `parking_lot::Condvar`.
+/// Counterpart of `parking_lot::Condvar`.
 #[derive(Debug, Default)]
 pub struct Condvar(shuttle::sync::Condvar);
 
@@ -75,7 +75,7 @@ impl Condvar {
     }
 }
 
-/// As `crossbeam_channel`, as far as it is used.
+/// Counterpart of the used part of `crossbeam_channel`.
 pub mod channel {
     use std::collections::VecDeque;
     use std::sync::Arc;
@@ -158,7 +158,7 @@ pub mod channel {
             }
         }
 
-        /// There is no time here: it waits until something comes.
+        /// Receives without a time limit, since the scheduler has no time.
         pub fn recv_timeout(&self, _at_most: Duration) -> Result<T, RecvTimeoutError> {
             self.recv().map_err(|RecvError| RecvTimeoutError::Disconnected)
         }

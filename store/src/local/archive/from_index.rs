@@ -1,8 +1,8 @@
-//! Commits made again from sled: what an archive file is written from when it is lost.
+//! Reconstruction of commits from sled, to rewrite a lost archive file.
 //!
-//! sled has each log's sections in the order of the log, and each section names its commit. So the
-//! logs are merged by commit. A frame made so has the sections of the one that was committed; their
-//! order among several logs may differ, and so does the frame's check.
+//! sled has each log's sections in log order, and each section names its commit. So the logs are
+//! merged by commit. A reconstructed frame has the sections of the original; the order of its logs
+//! may differ, and so does its check.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -23,14 +23,14 @@ use crate::local::index::kv::Kv;
 use crate::local::inner::Inner;
 use crate::local::markers::applied::UNKNOWN;
 
-/// Frames of one file, in bytes, where there is a number for the next.
+/// The bytes of frames after which another file begins, if there is a number for it.
 const FILE_TARGET: usize = 8 << 20;
 
-/// Unpacked blocks that are kept while logs are merged, in bytes.
+/// The maximum bytes of unpacked blocks held while logs are merged.
 const BLOCKS_MAX: usize = 16 << 20;
 
-/// Writes the commits `first` to `last` into archive files with these numbers, from what sled has;
-/// gives the last number that was used.
+/// Writes the commits `first` to `last` from sled into archive files with these numbers. Returns
+/// the last number used.
 pub(crate) fn range(
     shared: &Inner,
     first: Seq,
@@ -43,7 +43,7 @@ pub(crate) fn range(
     files.write(first, last, numbers, |seq, frame| commits.payload(seq, frame))
 }
 
-/// Archive files that are written again.
+/// The archive folder, and the properties of the files to rewrite.
 pub(crate) struct Files<'a> {
     pub(crate) dir: &'a Path,
     pub(crate) store: StoreId,
@@ -51,9 +51,9 @@ pub(crate) struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// Writes the commits `first` to `last` into files with these numbers; gives the last number
-    /// that was used. `groups` appends what is left of a commit. One that left nothing stands as
-    /// one that says that the store was closed.
+    /// Writes the commits `first` to `last` into files with these numbers. Returns the last number
+    /// used. `groups` appends the remaining log batches of a commit. A commit with none left is
+    /// written as a frame that says that the store was closed.
     pub(crate) fn write(
         &self,
         first: Seq,
@@ -95,14 +95,14 @@ impl Files<'_> {
     }
 }
 
-/// A log in the order that opens what is named before it is used: by task, its control log first.
+/// Sort key of a log, which puts definitions before uses: by task, its control log first.
 type Order = (u64, bool, u32);
 
-/// The logs of sled, merged by commit.
+/// The logs in sled, merged by commit.
 pub(crate) struct Commits<'a> {
     kv: &'a Kv,
     key: Option<&'a StoreKey>,
-    /// Whether what cannot be read is passed over.
+    /// Set if unreadable sections are skipped.
     tolerant: bool,
     /// The next section of each log, by its commit.
     heap: BinaryHeap<Reverse<(Seq, Order)>>,
@@ -110,17 +110,17 @@ pub(crate) struct Commits<'a> {
     held: usize,
 }
 
-/// Where a log is read.
+/// The read position in a log.
 struct Cursor {
     log: LogId,
     end: Offset,
     at: Offset,
-    /// The block with `at`, and where its section begins.
+    /// The block that contains `at`, and the byte at which its section begins.
     block: Option<(Block, usize)>,
 }
 
 impl<'a> Commits<'a> {
-    /// From a commit on. Everything has to be there.
+    /// Starts at a commit. Every section has to be readable.
     fn of(kv: &'a Kv, key: Option<&'a StoreKey>, first: Seq) -> Result<Self> {
         let mut commits = Self::new(kv, key, false);
         let prefix = keys::all(KeyKind::Head);
@@ -140,7 +140,7 @@ impl<'a> Commits<'a> {
         Ok(commits)
     }
 
-    /// Everything that can be read, from the beginning.
+    /// Starts at the beginning and skips unreadable sections.
     pub(crate) fn all_readable(kv: &'a Kv, key: Option<&'a StoreKey>) -> Result<Self> {
         let mut commits = Self::new(kv, key, true);
         let prefix = keys::all(KeyKind::Block);
@@ -167,7 +167,7 @@ impl<'a> Commits<'a> {
         order
     }
 
-    /// The last commit of any log.
+    /// Returns the last commit of any log.
     pub(crate) fn last_commit(&self) -> Seq {
         let last = |cursor: &Cursor| -> Option<Seq> {
             let from = keys::block(cursor.log, 0, 0);
@@ -180,7 +180,7 @@ impl<'a> Commits<'a> {
         self.cursors.values().filter_map(last).max().unwrap_or(0)
     }
 
-    /// Appends the groups of a commit: none where it left nothing.
+    /// Appends the log batches of a commit, if any are left.
     pub(crate) fn payload(&mut self, commit: Seq, out: &mut Vec<u8>) -> Result<()> {
         while let Some(Reverse((seq, order))) = self.heap.peek().copied() {
             if seq > commit {
@@ -195,7 +195,7 @@ impl<'a> Commits<'a> {
         Ok(())
     }
 
-    /// The commit of a log's next section; nothing at its end.
+    /// Returns the commit of a log's next section, or `None` at its end.
     fn next_of(&mut self, order: Order) -> Result<Option<Seq>> {
         if self.held > BLOCKS_MAX {
             self.cursors.values_mut().for_each(|c| c.block = None);
@@ -225,7 +225,7 @@ impl<'a> Commits<'a> {
         Ok(None)
     }
 
-    /// Moves a log on over its next section, which is appended as a group.
+    /// Appends a log's next section as a log batch, and advances past it.
     fn take(&mut self, order: Order, out: &mut Vec<u8>) -> Result<()> {
         let Some(cursor) = self.cursors.get_mut(&order) else {
             return Ok(());
@@ -264,7 +264,7 @@ impl Cursor {
         Ok(size)
     }
 
-    /// The commit, the number of records and the length of the next section.
+    /// Returns the commit, the number of records and the length of the next section.
     fn section(&self) -> Result<(Seq, u32, usize)> {
         let (block, from) = self.block.as_ref().ok_or_else(|| self.nothing())?;
         let bytes = block.sections.get(*from..).unwrap_or_default();
@@ -273,7 +273,7 @@ impl Cursor {
         Ok((section.seq, section.count, bytes.len() - sections.rest().len()))
     }
 
-    /// Goes on with the next block that is there.
+    /// Continues with the next block that exists.
     fn pass_over(&mut self, kv: &Kv) -> Result<()> {
         self.block = None;
         let from = keys::after_prefix(&keys::block(self.log, self.at, u16::MAX));
@@ -291,8 +291,8 @@ impl Cursor {
     }
 }
 
-/// The first offset of the first block of a log that has a section of `commit` or a later one; its
-/// end where there is none.
+/// Returns the first offset of a log's first block with a section of `commit` or later, or the
+/// log's end if there is none.
 fn first_with(
     kv: &Kv,
     key: Option<&StoreKey>,

@@ -1,4 +1,4 @@
-//! The archive: finished segments, compressed, in commit order. With the active segment it is the
+//! The archive: sealed segments, compressed, in commit order. Together with the journal it is the
 //! second copy of every event, and sled can be rebuilt from it.
 
 pub(crate) mod from_index;
@@ -20,11 +20,11 @@ use crate::local::journal::scan::Segment;
 use crate::local::journal::writer::SealedSegment;
 use crate::local::markers::applied::UNKNOWN;
 
-/// Frames that are compressed together: more pack better, and are held in memory at once.
+/// Bytes of frames compressed together: more compress better, but are held in memory at once.
 const BLOCK_TARGET: usize = 512 << 10;
 
-/// Writes a finished segment into the archive; when this returns, it survives power loss. Gives the
-/// bytes of the file, where it was not there.
+/// Writes a sealed segment into the archive; when this returns, it survives power loss. Returns the
+/// bytes of the file, or `None` if it existed.
 pub(crate) fn write(
     dir: &Path,
     sealed: &SealedSegment,
@@ -33,7 +33,7 @@ pub(crate) fn write(
 ) -> Result<Option<u64>> {
     let path = files::numbered_path(dir, sealed.header.number, "mpa");
     if path.exists() {
-        // Whoever wrote it may have died before its name was durable.
+        // The process that wrote it may have died before the name was durable.
         return files::sync_dir(dir).map(|()| None);
     }
     let (segment, bytes) = Segment::survey(&sealed.path, store, key)?;
@@ -55,7 +55,7 @@ pub(crate) fn write(
     writer.finish(false).map(Some)
 }
 
-/// Writes an archive file beside its place, and moves it there when it is whole.
+/// Writes an archive file under a temporary name, and renames it when it is complete.
 pub(crate) struct Writer {
     path: PathBuf,
     beside: PathBuf,
@@ -82,7 +82,7 @@ impl Writer {
         })
     }
 
-    /// Adds a frame with its padding, of which so many zeros are to be added.
+    /// Adds a frame, with `zeros` bytes of padding appended.
     pub(crate) fn frame(&mut self, frame: &[u8], zeros: u64) -> Result<()> {
         if !self.raw.is_empty() && self.raw.len() + frame.len() > BLOCK_TARGET {
             self.block()?;
@@ -106,7 +106,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the file; when this returns, it survives power loss. Gives its bytes.
+    /// Finishes the file; when this returns, it survives power loss. Returns its length in bytes.
     pub(crate) fn finish(mut self, rewritten: bool) -> Result<u64> {
         self.block()?;
         ArchiveBlock::encode_end(self.next, rewritten, &mut self.buf);
@@ -124,7 +124,7 @@ impl Writer {
 pub(crate) struct Reader<'a> {
     path: PathBuf,
     file: BufReader<File>,
-    /// Bytes of the file that were not read.
+    /// Bytes of the file that are not read yet.
     left: u64,
     key: Option<&'a StoreKey>,
     pub(crate) header: SegmentHeader,
@@ -155,7 +155,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The frames of the next block, checked, one after another; nothing at the end of the file.
+    /// Returns the checked frames of the next block, one after another, or `None` at the end of the
+    /// file.
     pub(crate) fn next_block(&mut self) -> Result<Option<Vec<u8>>> {
         if self.done {
             return Ok(None);
@@ -206,15 +207,15 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The commit after the last one read, and the check of the last frame; [`UNKNOWN`] at the end
-    /// of a file that was written again.
+    /// Returns the commit after the last one read, and the check of the last frame: [`UNKNOWN`] at
+    /// the end of a file that was rewritten from sled.
     pub(crate) fn position(&self) -> (Seq, [u8; 16]) {
         let check = if self.rewritten { UNKNOWN } else { self.check };
         (self.next, check)
     }
 }
 
-/// An archive file, by its beginning and end.
+/// An archive file, described by its beginning and end.
 #[derive(Debug, Clone)]
 pub(crate) struct Archived {
     pub(crate) number: u64,
@@ -223,40 +224,40 @@ pub(crate) struct Archived {
     pub(crate) first: Seq,
     /// The commit after its last.
     pub(crate) next: Seq,
-    /// Whether it was written again from sled.
+    /// Set if it was rewritten from sled.
     pub(crate) rewritten: bool,
 }
 
-/// Commits that no archive file has, between two that are there.
+/// Commits missing from the archive between two of its files.
 #[derive(Debug, Clone)]
 pub(crate) struct Gap {
-    /// The first commit that is missing.
+    /// The first missing commit.
     pub(crate) first: Seq,
-    /// The last.
+    /// The last missing commit.
     pub(crate) last: Seq,
-    /// The numbers that files for them may have.
+    /// The file numbers that are free for them.
     pub(crate) numbers: Vec<u64>,
 }
 
-/// The archive, as its files begin and end.
+/// A scan of the archive by the beginning and end of each file.
 #[derive(Debug, Default)]
 pub(crate) struct ArchiveScan {
-    /// What is whole, in order, without overlaps.
+    /// Intact files, in order, without overlaps.
     pub(crate) files: Vec<Archived>,
     pub(crate) holes: Vec<Gap>,
-    /// What is not, and why.
+    /// Damaged files, with the error of each.
     pub(crate) damaged: Vec<(PathBuf, Error)>,
     /// The highest number of any file.
     pub(crate) last_number: u64,
 }
 
 impl ArchiveScan {
-    /// The last commit of the last whole file.
+    /// Returns the last commit of the last intact file.
     pub(crate) fn end(&self) -> Seq {
         self.files.last().map_or(0, |file| file.next - 1)
     }
 
-    /// Looks at the beginning and end of each file.
+    /// Reads the beginning and end of each file.
     pub(crate) fn take(dir: &Path, store: StoreId) -> Result<Self> {
         let mut survey = Self::default();
         let mut free = Vec::new();

@@ -1,4 +1,4 @@
-//! Healing: what archive or journal lack is written again from sled.
+//! Repair of the archive and the journal from sled.
 
 use std::fs;
 
@@ -16,8 +16,8 @@ use crate::local::recovery::decide::Survey;
 use crate::local::recovery::replay::Position;
 use crate::open_report::Finding;
 
-/// Writes what is missing into the archive, from sled. Where the journal itself is damaged, all it
-/// held is archived so, its files go, and its new end is given.
+/// Writes missing archive files from sled. If the journal itself is damaged, its commits are
+/// archived too, its files are removed, and the new end of the journal is returned.
 pub(crate) fn heal(
     shared: &Inner,
     survey: &Survey,
@@ -39,7 +39,7 @@ pub(crate) fn heal(
     let archived = survey.archive.end();
     let free = survey.archive.files.last().map_or(1, |file| file.number + 1);
     let last_number = from_index::range(shared, archived + 1, end.seq, free..)?;
-    // The frames of the new file have other checks: what follows is told by its number.
+    // The frames of the new file have other checks, so the next commit is matched by number only.
     shared.move_applied(end.seq, UNKNOWN)?;
     shared.kv.sync()?;
     for segment in &survey.segments {
@@ -62,7 +62,7 @@ pub(crate) fn heal(
     }))
 }
 
-/// Reads every archive file, and writes those again from sled that are damaged.
+/// Reads every archive file, and rewrites damaged ones from sled.
 pub(crate) fn mend_archive(shared: &Inner) -> Result<Vec<Finding>> {
     let (dir, store) = (shared.layout.archive(), shared.config.store);
     let mut findings = Vec::new();
@@ -87,7 +87,7 @@ pub(crate) fn mend_archive(shared: &Inner) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Applies all that came back, so that sled holds every commit, and makes it durable.
+/// Applies the whole tail, so that sled holds every commit, and makes it durable.
 fn apply_all(shared: &Inner) -> Result<()> {
     applier::all(shared)?;
     shared.packs.sync()?;

@@ -1,4 +1,4 @@
-//! Which chunks events name: what a compaction keeps.
+//! Chunks that events name: the roots from which a compaction finds all chunks to keep.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,17 +13,17 @@ const RESTORES: [u16; 2] = [RestoreBegun::KIND, RestoreEnded::KIND];
 /// Chunks that events name.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
-    /// Those of large bodies.
+    /// Chunks of large bodies.
     chunks: HashSet<ChunkId>,
-    /// The roots of captured workspaces: each needs what its tree names.
+    /// Roots of captured workspaces: each needs the chunks of its tree.
     roots: HashSet<ChunkId>,
-    /// Restores that began, and those that ended: what one needs stays as long as it is pending.
+    /// Restores that began, and those that ended: a pending restore keeps its chunks.
     begun: HashMap<RestoreId, RestoreBegun>,
     ended: HashSet<RestoreId>,
 }
 
 impl Named {
-    /// Takes what an event names.
+    /// Adds the chunks that an event names.
     pub(crate) fn take(
         &mut self,
         log: LogKind,
@@ -57,7 +57,7 @@ impl Named {
         Ok(())
     }
 
-    /// Takes what others name too.
+    /// Adds the chunks of another set.
     pub(crate) fn extend(&mut self, other: Self) {
         self.chunks.extend(other.chunks);
         self.roots.extend(other.roots);
@@ -65,7 +65,7 @@ impl Named {
         self.ended.extend(other.ended);
     }
 
-    /// Chunks, and the roots of trees.
+    /// Returns the chunks, and the roots of trees.
     pub(crate) fn into_parts(self) -> (HashSet<ChunkId>, HashSet<ChunkId>) {
         let (mut chunks, mut roots) = (self.chunks, self.roots);
         for (restore, begun) in self.begun {

@@ -1,4 +1,4 @@
-//! Chunks of a log in a folder: each is stored once in a pack, and found by the index.
+//! Chunks of the local store: each is stored once in a pack and found through the index.
 
 pub(crate) mod gc_roots;
 pub(crate) mod packs;
@@ -12,7 +12,7 @@ use crate::local::LocalStore;
 use crate::local::chunks::packs::ChunkLocation;
 use crate::local::inner::ChunkWrite;
 
-/// Ids in the set of whole chunks, at most: it is begun anew then.
+/// The maximum number of ids in the set of intact chunks. The set is cleared when it is full.
 const WHOLE_MAX: usize = 1 << 16;
 
 impl ChunkStore for LocalStore {
@@ -117,8 +117,8 @@ impl ChunkStore for LocalStore {
 }
 
 impl LocalStore {
-    /// Returns `true` if a chunk is stored and whole. The index alone does not say: a crash may
-    /// have lost bytes of a pack that were not synced. So a chunk is read the first time.
+    /// Returns `true` if a chunk is stored and intact. The index alone does not prove it: a crash
+    /// may have lost unsynced bytes of a pack. So a chunk is read the first time.
     pub(crate) fn holds(&self, id: &ChunkId) -> Result<bool> {
         if self.whole.lock().contains(id) {
             return Ok(true);
@@ -134,7 +134,7 @@ impl LocalStore {
         Ok(whole)
     }
 
-    /// A pack that could not be opened refuses one append: nothing of it was written.
+    /// Appends an entry. If a pack cannot be opened, nothing is written and only this append fails.
     pub(crate) fn append_to_pack(&self, entry: &[u8]) -> Result<ChunkLocation> {
         let packs = &self.shared.packs;
         packs.append(entry).inspect_err(|error| {

@@ -1,5 +1,5 @@
-//! Many chunks at once: those of a folder's files, small ones mostly. They are compressed together,
-//! and cost one entry of a pack and one write of sled for many.
+//! Storing many chunks at once: mostly small ones, from a folder's files. They are compressed
+//! together, and share one entry of a pack and one write to sled.
 
 use std::collections::HashSet;
 
@@ -13,9 +13,8 @@ use crate::local::chunks::packs::{ChunkLocation, GROUP_LEVEL, GROUP_RAW, group_u
 impl LocalStore {
     /// Stores chunks of at most 1 MiB, each once.
     ///
-    /// It is looked first which are there, and packed then with no lock held. Whoever stores the
-    /// same meanwhile stores it twice: then one of both is named by nothing, and goes with the next
-    /// compaction.
+    /// Missing chunks are determined first, then packed without a lock. Two concurrent calls may
+    /// both store a chunk; the index names one copy, and the next compaction removes the other.
     pub(crate) fn put_together(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
         self.shared.check_open()?;
         if let Some(error) = self.shared.poisoned() {
@@ -69,7 +68,7 @@ impl LocalStore {
         Ok(())
     }
 
-    /// Which chunks are stored, and whole as far as is known.
+    /// Returns for each chunk whether it is stored and, as far as known, intact.
     pub(crate) fn has_together(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
         self.shared.check_open()?;
         let _here = self.shared.switching.read();
@@ -77,8 +76,9 @@ impl LocalStore {
         ids.iter().map(|id| self.believes(id)).collect()
     }
 
-    /// Whether a chunk is stored. The index is believed, but of what an earlier process wrote that
-    /// did not close the store: that is read once. Damage on the disk is what verifying finds.
+    /// Returns `true` if a chunk is stored. The index is trusted, except for chunks written by an
+    /// earlier process that did not close the store: these are read once. Verification finds damage
+    /// on disk.
     fn believes(&self, id: &ChunkId) -> Result<bool> {
         if self.damaged.lock().1.contains(id) {
             return Ok(false);
@@ -93,7 +93,7 @@ impl LocalStore {
         self.holds(id)
     }
 
-    /// Puts chunks into the order in which they lie in packs.
+    /// Sorts chunks by their location in packs.
     pub(crate) fn order_together(&self, ids: &mut [ChunkId]) -> Result<()> {
         self.shared.check_open()?;
         let shared = &self.shared;

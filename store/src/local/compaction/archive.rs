@@ -1,5 +1,5 @@
-//! Archive files without what retention let go of. Each is written beside and renamed over the one
-//! that was there, so at any moment a file is with it or without it, and both are read alike.
+//! Archive files without withdrawn content. Each new file is renamed over the old one. So at any
+//! moment a file either has the content or not, and both are read alike.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::local::inner::Inner;
 use crate::local::recovery::replay::frames;
 use crate::projection::CompactionStep;
 
-/// Goes through all archive files.
+/// Filters all archive files.
 pub(crate) fn filter(
     shared: &Inner,
     live: &Liveness,
@@ -30,7 +30,7 @@ pub(crate) fn filter(
     Ok(())
 }
 
-/// Whether a file holds what is not live.
+/// Returns `true` if a file holds content that is not live.
 fn holds_more(shared: &Inner, live: &Liveness, file: &Archived) -> Result<bool> {
     let mut reader = Reader::open(&file.path, shared.config.store, shared.key.as_ref())?;
     while let Some(block) = reader.next_block()? {
@@ -39,7 +39,7 @@ fn holds_more(shared: &Inner, live: &Liveness, file: &Archived) -> Result<bool> 
                 let group = group?;
                 match live.part(group.log, group.first, &group.section)? {
                     LiveSection::Whole => {}
-                    // What was erased before is written the same again.
+                    // A section whose events were erased earlier encodes to the same bytes.
                     LiveSection::Other(first, bytes)
                         if first == group.first
                             && payload.get(group.span.0..group.span.1) == Some(&bytes) => {}

@@ -1,12 +1,12 @@
-//! Compaction: what retention let go of leaves the disk. `docs/RETENTION.md` says in which order,
-//! and why it can be cut short anywhere.
+//! Compaction: removes withdrawn content from the disk. `docs/RETENTION.md` gives the order of its
+//! steps, and explains why it can be interrupted anywhere.
 //!
 //! ```text
-//! archive.rs  archive files without what is gone, each in one rename
-//! build.rs    sled built anew from them, beside the one in use
-//! switch.rs   which of two sled folders is in use
-//! packs.rs    packs without chunks that nothing names
-//! moving.rs   what is left of them, on its way to the newest pack
+//! archive.rs        archive files without withdrawn content, each replaced by a rename
+//! rebuild_index.rs  a second sled folder, rebuilt from the archive
+//! switch.rs         the marker of the sled folder in use
+//! packs.rs          packs without chunks that nothing names
+//! move_chunks.rs    the remaining chunks, moved to the newest pack
 //! ```
 
 pub(crate) mod archive;
@@ -34,13 +34,13 @@ use crate::local::layout::Layout;
 use crate::projection::{Compacted, CompactionHost, CompactionStep, Maintenance};
 use crate::tree_walk;
 
-/// Commits that may be left to catch up with before commits are held.
+/// The number of remaining commits at which new commits are held.
 const CLOSE: Seq = 64;
 
-/// How often it is caught up before they are held however many are left.
+/// The maximum number of rounds before commits are held, however many remain.
 const ROUNDS: usize = 8;
 
-/// Takes off the disk what retention let go of.
+/// Removes withdrawn content from the disk.
 pub(crate) fn compact(
     log: &LocalStore,
     above: &dyn CompactionHost,
@@ -93,7 +93,7 @@ impl LocalStore {
             self.whole.lock().remove(id);
         };
         let unread = tree_walk::follow(roots, &|id| shared.chunk(id), &mut named);
-        // What such a capture needs is not known: all that is in packs stays.
+        // The chunks of an unreadable capture are unknown, so all packs stay.
         let left = unread.into_iter().next().map(|(_, error)| error);
         if left.is_none() {
             packs::compact(shared, named, first_pack, &forget, tell)?;
@@ -107,9 +107,9 @@ impl LocalStore {
         self.seq()
     }
 
-    /// Finishes the segment that is written to, and waits until all that is finished now is applied
-    /// and archived; not for what a writer that never pauses finishes after it. What is written
-    /// next goes into a file that held nothing before.
+    /// Finishes the active segment, and waits until all segments finished so far are applied and
+    /// archived, but not for segments that a busy writer finishes later. Later commits go into a
+    /// file that holds no old frames.
     fn archive_all(&self) -> Result<()> {
         let shared = &self.shared;
         shared.shelf.discard(&shared.layout.journal())?;
@@ -146,21 +146,20 @@ impl LocalStore {
     }
 }
 
-/// Returns the most bytes that a compaction needs: another sled folder, what is live in packs, an
-/// archive file and a segment.
+/// Returns the maximum bytes that a compaction needs: another sled folder, the live content of
+/// packs, an archive file and a segment.
 pub(crate) fn needs(shared: &Inner) -> u64 {
     let sled = shared.kv.dir().map_or(0, |dir| files::disk_bytes(&dir));
     sled + files::disk_bytes(&shared.layout.packs()) + (16 << 20)
 }
 
-/// Returns about how many bytes of packs chunks take: of a group of chunks its part by their
-/// number.
+/// Estimates the bytes of packs that chunks take. A member of a group counts as an equal share.
 pub(crate) fn packed_bytes(shared: &Inner, ids: &HashSet<ChunkId>) -> Result<u64> {
     packs::bytes_of(shared, ids)
 }
 
-/// Removes copies of content that no compaction writes anew, where content was withdrawn since they
-/// were made, or may have been. Gives the files that it knows nothing of.
+/// Removes copies of content that no compaction rewrites, if content may have been withdrawn since
+/// they were made. Returns the files of unknown kinds.
 fn remove_copies(layout: &Layout, withdrawn: bool) -> Result<Vec<PathBuf>> {
     let beside = layout.beside_the_log()?;
     for path in beside.copies.iter().filter(|_| withdrawn) {
@@ -169,7 +168,7 @@ fn remove_copies(layout: &Layout, withdrawn: bool) -> Result<Vec<PathBuf>> {
             false => fs::remove_file(path),
         };
         match removed {
-            // A capture has put the next one in the place of a stat cache.
+            // A capture has replaced the stat cache.
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
             removed => removed.map_err(|e| files::io("remove", path, &e))?,
         }

@@ -1,5 +1,5 @@
-//! Chunks on their way to the newest pack: entries as they are, and members of small groups, which
-//! are gathered into large ones. A pack is emptied when all that it had is durable where it went.
+//! Moving chunks to the newest pack: entries unchanged, and members of small groups gathered into
+//! large ones. A pack is emptied when all its chunks are durable at their new location.
 
 use milepost_codec::{ChunkGroup, ChunkId, Error, GroupContents, Result};
 
@@ -9,25 +9,26 @@ use crate::local::chunks::packs::{ChunkLocation, GATHERED_RAW, GROUP_LEVEL, grou
 use crate::local::compaction::packs::is_all;
 use crate::local::inner::Inner;
 
-/// Chunks that are moved together, in bytes; also the most that is gathered in memory.
+/// Bytes of chunks that are moved together, and the maximum gathered in memory.
 const MOVED: usize = 8 << 20;
 
-/// A chunk out of a small group, and where it was.
+/// A chunk of a small group, with its old location.
 struct Member {
     id: ChunkId,
     place: ChunkLocation,
     content: Vec<u8>,
 }
 
-/// What is on its way.
+/// Chunks that are being moved.
 pub(crate) struct ChunkMover<'a> {
     shared: &'a Inner,
-    /// Places that count once the chunks are durable there, and bytes of those chunks.
+    /// New locations, which are applied once the chunks are durable there, and the bytes of those
+    /// chunks.
     puts: Vec<IndexPut>,
     bytes: usize,
     gathered: Vec<Member>,
     gathered_bytes: usize,
-    /// Packs that nothing is named in once all this is done.
+    /// Packs that can be emptied once all this is done.
     left: Vec<u32>,
 }
 
@@ -43,16 +44,16 @@ impl<'a> ChunkMover<'a> {
         }
     }
 
-    /// Takes what is kept of an entry; who calls it holds `switching`. It is appended as it is
-    /// where that is all, and as a group of the others where it is not, so that those that went
-    /// leave the disk; a small group is gathered.
+    /// Moves the kept chunks of an entry; the caller holds `switching`. If all chunks are kept, the
+    /// entry is copied unchanged, otherwise the kept ones form a new group, so that removed chunks
+    /// leave the disk. Small groups are gathered.
     pub(crate) fn take(&mut self, kept: &[(ChunkId, ChunkLocation)]) -> Result<()> {
         let Some((id, place)) = kept.first() else {
             return Ok(());
         };
         let packs = &self.shared.packs;
         if is_all(self.shared, kept) {
-            // Of one that is damaged nobody says here that it is.
+            // Damage is not reported here: a damaged group is copied unchanged.
             let small = packs.small_group(id, *place);
             if let Some(members) = small.and_then(|group| members(&group, kept).ok()) {
                 return self.gather(members);
@@ -78,7 +79,7 @@ impl<'a> ChunkMover<'a> {
         self.moved(moved)
     }
 
-    /// All that a pack had was taken.
+    /// Marks a pack whose chunks were all taken.
     pub(crate) fn empties(&mut self, pack: u32) -> Result<()> {
         self.left.push(pack);
         match self.gathered.is_empty() {
@@ -87,7 +88,7 @@ impl<'a> ChunkMover<'a> {
         }
     }
 
-    /// Nothing more is to come.
+    /// Moves the remaining chunks, and empties the marked packs.
     pub(crate) fn finish(mut self) -> Result<()> {
         {
             let _alone = self.shared.switching.write();
@@ -106,8 +107,8 @@ impl<'a> ChunkMover<'a> {
         }
     }
 
-    /// Appends what was gathered, in the order of time: so versions of a file come together. The
-    /// last group waits for more, unless it is the end.
+    /// Appends the gathered chunks in order of their age, so that versions of a file come together.
+    /// The last group waits for more chunks, unless `all` is set.
     fn write_gathered(&mut self, all: bool) -> Result<()> {
         let mut gathered = std::mem::take(&mut self.gathered);
         self.gathered_bytes = 0;
@@ -119,7 +120,7 @@ impl<'a> ChunkMover<'a> {
         let mut done = 0;
         for group in groups.into_iter().take(whole) {
             let places = append_group(shared, group)?;
-            // One that was stored again meanwhile is where it was stored.
+            // A chunk that was stored again since keeps its newer location.
             let mut moved = Vec::with_capacity(places.len());
             for (member, place) in gathered.iter().skip(done).zip(places) {
                 let now = shared.kv.get(&keys::chunk(&member.id))?;
@@ -148,7 +149,7 @@ impl<'a> ChunkMover<'a> {
         }
     }
 
-    /// The new places count once the chunks are durable there.
+    /// Syncs the packs, then applies the new locations.
     fn apply(&mut self) -> Result<()> {
         self.bytes = 0;
         let puts = std::mem::take(&mut self.puts);
@@ -169,7 +170,7 @@ impl<'a> ChunkMover<'a> {
     }
 }
 
-/// Those of a group that are kept, each checked.
+/// Returns the kept members of a group, each checked.
 fn members(group: &GroupContents, kept: &[(ChunkId, ChunkLocation)]) -> Result<Vec<Member>> {
     let mut members = Vec::with_capacity(kept.len());
     for (id, place) in kept {

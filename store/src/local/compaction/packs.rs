@@ -1,5 +1,6 @@
-//! Packs without chunks that nothing names, and with few small groups. What is left of a pack is
-//! appended to the last one, and the pack is emptied; its file stays, so that none is missed.
+//! Removal of unnamed chunks from packs, and gathering of small groups. The remaining chunks of a
+//! pack are appended to the last one, and the pack is emptied. Its file stays, so that it is not
+//! reported as missing.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,12 +15,13 @@ use crate::local::compaction::move_chunks::ChunkMover;
 use crate::local::inner::Inner;
 use crate::projection::CompactionStep;
 
-/// Small groups are gathered where they take so many bytes of a pack, and this part of it. One
-/// compaction leaves one small group at most, which takes less: so the next has nothing to gather.
+/// Small groups of a pack are gathered if they take at least this many bytes, and at least this
+/// fraction of the pack (1/8). A compaction leaves at most one small group, which takes less, so
+/// the next one has nothing to gather.
 const GATHERED_MIN: u64 = 512 << 10;
 const GATHERED_PART: u64 = 8;
 
-/// About how many bytes of packs chunks take: of a group its part by the number of its members.
+/// Estimates the bytes of packs that chunks take. A member of a group counts as an equal share.
 pub(crate) fn bytes_of(shared: &Inner, ids: &HashSet<ChunkId>) -> Result<u64> {
     let mut entries: BTreeMap<ChunkLocation, (ChunkId, ChunkLocation, u64)> = BTreeMap::new();
     for id in ids {
@@ -37,8 +39,8 @@ pub(crate) fn bytes_of(shared: &Inner, ids: &HashSet<ChunkId>) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Goes through the packs before `first`, which all chunks that were stored since are in. `named`
-/// are the chunks that live events name; `forget` is told of each that goes.
+/// Compacts the packs before `first`; chunks stored since the start are in `first` or later.
+/// `named` holds the chunks that live events name. `forget` is called for each removed chunk.
 pub(crate) fn compact(
     shared: &Inner,
     mut named: HashSet<ChunkId>,
@@ -85,12 +87,12 @@ fn compact_one(
     }
     let len = shared.packs.length_of(pack)?;
     let gathers = small >= GATHERED_MIN.max(len / GATHERED_PART);
-    // Damaged or torn pieces between chunks go too.
+    // Damaged or torn bytes between chunks are removed too.
     if len == live && !gathers {
         return Ok(());
     }
     for entry in entries(chunks) {
-        // Whoever stores one of them again does so before this, or finds that it is gone.
+        // A thread that stores one of these chunks again does so before, or finds it missing.
         let _alone = shared.switching.write();
         let (mut kept, mut gone): (Vec<_>, Vec<IndexPut>) = (Vec::new(), Vec::new());
         for (id, place) in entry {
@@ -111,7 +113,7 @@ fn compact_one(
     moving.empties(pack)
 }
 
-/// Chunks of a pack by the entry that they are in: one, or some of a group.
+/// Splits the chunks of a pack by entry: one chunk, or members of a group.
 fn entries(
     chunks: &[(ChunkId, ChunkLocation)],
 ) -> impl Iterator<Item = &[(ChunkId, ChunkLocation)]> {
@@ -128,7 +130,7 @@ fn is_small(shared: &Inner, entry: &[(ChunkId, ChunkLocation)]) -> bool {
     entry.first().is_some_and(small)
 }
 
-/// Whether these are all that an entry has, so that it can stay as it is.
+/// Returns `true` if these are all chunks of an entry, so that it can stay unchanged.
 pub(crate) fn is_all(shared: &Inner, entry: &[(ChunkId, ChunkLocation)]) -> bool {
     match entry {
         [] => true,
@@ -136,7 +138,7 @@ pub(crate) fn is_all(shared: &Inner, entry: &[(ChunkId, ChunkLocation)]) -> bool
     }
 }
 
-/// Chunks that snapshots need. One that cannot be read keeps nothing.
+/// Adds the chunks that snapshots need. An unreadable snapshot keeps only its own chunk.
 fn of_snapshots(shared: &Inner, named: &mut HashSet<ChunkId>) -> Result<()> {
     let mut notes = Vec::new();
     shared.kv.walk(&keys::all(KeyKind::Snapshot), &mut |_, value| {
@@ -153,8 +155,8 @@ fn of_snapshots(shared: &Inner, named: &mut HashSet<ChunkId>) -> Result<()> {
     Ok(())
 }
 
-/// Reads all bases and their idempotency keys, so that a compaction ends before it changes anything
-/// where one is damaged.
+/// Reads all bases and their idempotency keys, so that a compaction fails before it changes
+/// anything if one is damaged.
 pub(crate) fn check_bases(shared: &Inner) -> Result<()> {
     for base in bases(shared)? {
         for chunk in &base.keys.chunks {
@@ -164,7 +166,7 @@ pub(crate) fn check_bases(shared: &Inner) -> Result<()> {
     Ok(())
 }
 
-/// Chunks that bases need: they are truth, so one that cannot be read ends it.
+/// Adds the chunks that bases need. Bases cannot be rebuilt, so an unreadable one is an error.
 fn of_bases(shared: &Inner, named: &mut HashSet<ChunkId>) -> Result<()> {
     shared.kv.walk(&keys::all(KeyKind::Base), &mut |_, value| {
         named.extend(BaseEntry::decode(value).map(|entry| entry.chunk));
@@ -179,7 +181,7 @@ fn of_bases(shared: &Inner, named: &mut HashSet<ChunkId>) -> Result<()> {
     Ok(())
 }
 
-/// All bases.
+/// Reads all bases.
 fn bases(shared: &Inner) -> Result<Vec<Base>> {
     let mut entries = Vec::new();
     shared.kv.walk(&keys::all(KeyKind::Base), &mut |key, value| {
@@ -191,13 +193,13 @@ fn bases(shared: &Inner) -> Result<Vec<Base>> {
     entries.into_iter().map(read).collect()
 }
 
-/// A chunk of a base.
+/// Reads a chunk of a base.
 fn of_base(shared: &Inner, chunk: &ChunkId) -> Result<Vec<u8>> {
     let missing = || Error::corrupt(format!("chunk {chunk} of a base"), "it", "nothing");
     shared.chunk(chunk)?.ok_or_else(missing)
 }
 
-/// Chunks, and what those refer to that are lists of pieces.
+/// Adds chunks and, for lists of pieces, the chunks that they refer to.
 fn with_pieces(shared: &Inner, ids: &[ChunkId], named: &mut HashSet<ChunkId>) -> Result<()> {
     let mut left: Vec<ChunkId> = ids.to_vec();
     while let Some(id) = left.pop() {

@@ -1,4 +1,4 @@
-//! sled built anew from the archive, beside the one in use, without what retention let go of.
+//! A second sled folder, rebuilt from the archive without withdrawn content.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -25,16 +25,16 @@ use crate::local::recovery::replay::{Position, Replay};
 use crate::metrics::Meters;
 use crate::projection::{CompactionHost, CompactionStep};
 
-/// Entries that are copied together.
+/// The number of entries that are copied together.
 const COPIED: usize = 512;
 
-/// A sled folder that is being built.
+/// A sled folder that is being rebuilt.
 pub(crate) struct Build<'a> {
     shared: &'a Inner,
     live: &'a Liveness,
-    /// What its replay works on.
+    /// The parts that its replay works on.
     next: Arc<Inner>,
-    /// The folder that was in use.
+    /// The folder in use before.
     before: PathBuf,
     /// Chunks that live events name.
     named: Named,
@@ -50,7 +50,7 @@ impl<'a> Build<'a> {
         };
         switch::remove(&dir)?;
         let kv = Kv::open(&dir, shared.cache_bytes, shared.config.sled_segment)?;
-        // What it does is not counted among what the store does.
+        // Its work is not counted in the store's metrics.
         let meters = Arc::new(Meters::new(format!("{} compaction", shared.config.store)));
         let next = Inner::new(StoreParts {
             layout: layout.clone(),
@@ -70,12 +70,12 @@ impl<'a> Build<'a> {
         Ok(build)
     }
 
-    /// The last commit that it holds.
+    /// Returns the last commit that the new folder holds.
     pub(crate) fn seq(&self) -> Seq {
         self.next.position().seq
     }
 
-    /// Takes what the archive holds beyond it.
+    /// Applies the commits that the archive holds beyond the new folder's.
     pub(crate) fn catch_up(&mut self, tell: &mut dyn FnMut(CompactionStep)) -> Result<()> {
         let next = &self.next;
         let files = ArchiveScan::take(&self.shared.layout.archive(), self.shared.config.store)?;
@@ -97,7 +97,7 @@ impl<'a> Build<'a> {
         next.kv.sync()
     }
 
-    /// Replaces the index by this one. No commit is under way, and everything is applied and
+    /// Replaces the index by the new one. No commit is running, and everything is applied and
     /// archived.
     pub(crate) fn switch(&mut self, above: &dyn CompactionHost) -> Result<()> {
         let (shared, next) = (self.shared, &self.next);
@@ -114,13 +114,13 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    /// Removes the folder that was in use.
+    /// Removes the folder that was in use before.
     pub(crate) fn clean_up(&self) -> Result<()> {
         self.next.kv.close(true);
         switch::remove(&self.before)
     }
 
-    /// Chunks that live events name, and the roots of trees.
+    /// Returns the chunks that live events name, and the roots of trees.
     pub(crate) fn into_named(self) -> (HashSet<ChunkId>, HashSet<ChunkId>) {
         self.named.into_parts()
     }
@@ -139,8 +139,8 @@ impl<'a> Build<'a> {
         kv.apply(puts)
     }
 
-    /// Copies the notes of snapshots that are of use still. What a lineage lost counts no longer
-    /// among the bytes before one.
+    /// Copies the notes of snapshots that are still useful. Their byte counts leave out the events
+    /// that the lineage lost.
     fn copy_snapshots(&self, above: &dyn CompactionHost) -> Result<()> {
         let (shared, next) = (self.shared, &self.next);
         let mut lost: HashMap<LogId, u64> = HashMap::new();
@@ -184,7 +184,7 @@ impl<'a> Build<'a> {
     }
 }
 
-/// Puts the places of chunks into an index.
+/// Puts the locations of chunks into an index.
 fn put_places(kv: &Kv, stored: &[(ChunkId, ChunkLocation)]) -> Result<()> {
     for some in stored.chunks(COPIED) {
         let put = |(id, place): &(ChunkId, ChunkLocation)| (keys::chunk(id), Some(place.encode()));

@@ -1,6 +1,6 @@
-//! Which of two sled folders is in use. A compaction builds the second; a file, written when it is
-//! whole and durable, says that it is the one. The next opening gives it the first one's name
-//! again.
+//! The switch between two sled folders. A compaction builds the second; a marker file, written when
+//! that is complete and durable, names it as the one in use. The next opening gives it the first
+//! one's name.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +10,14 @@ use milepost_codec::Result;
 use crate::files;
 use crate::local::layout::Layout;
 
-/// Says that a folder is the one in use.
+/// Marks a folder as the one in use.
 pub(crate) fn write_now(layout: &Layout, dir: &Path) -> Result<()> {
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
     files::write_whole(&layout.sled_now(), name.as_bytes())?;
     files::sync_dir(&layout.root)
 }
 
-/// Ends a switch that was begun, when the store is opened: one folder is left, of the first name.
+/// Finishes an interrupted switch at opening: one folder is left, under the first name.
 pub(crate) fn finish_switch(layout: &Layout) -> Result<()> {
     let (first, second, now) = (layout.sled(), layout.sled_next(), layout.sled_now());
     let said = fs::read(&now).unwrap_or_default();
@@ -27,7 +27,7 @@ pub(crate) fn finish_switch(layout: &Layout) -> Result<()> {
         fs::rename(&second, &first).map_err(|e| files::io("rename", &second, &e))?;
         files::sync_dir(&layout.root)?;
     }
-    // One that was not finished, or not removed.
+    // A folder that was not finished, or not removed.
     remove(&second)?;
     match fs::remove_file(&now) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(files::io("remove", &now, &e)),
@@ -36,7 +36,7 @@ pub(crate) fn finish_switch(layout: &Layout) -> Result<()> {
     }
 }
 
-/// Removes a folder of sled.
+/// Removes a sled folder, if it exists.
 pub(crate) fn remove(dir: &Path) -> Result<()> {
     match fs::remove_dir_all(dir) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(files::io("remove", dir, &e)),

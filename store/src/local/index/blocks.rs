@@ -1,4 +1,4 @@
-//! Blocks in sled: a block's bytes are cut into parts, since no value may be large.
+//! Blocks in sled, cut into parts because values have to be small.
 
 use std::collections::VecDeque;
 
@@ -11,22 +11,21 @@ use crate::local::index::kv::{Kv, VALUE_MAX};
 use crate::local::inner::Inner;
 use crate::sync::Mutex;
 
-/// The size in bytes up to which the last block takes another extent. A lineage that is seldom
-/// written to is packed again a few times, not at every round, and only a small part of it.
+/// The size in bytes up to which the last block takes another extent. So of a lineage that is
+/// rarely written to, only a small part is packed again, and only a few times.
 const FILL_BELOW: usize = 8 << 10;
 
-/// How many blocks are kept as they were unpacked, and how long one of them may be.
+/// The number of unpacked blocks in the cache, and the maximum bytes of one of them.
 const KEPT: usize = 4;
 const KEPT_BYTES: usize = 256 << 10;
 
-/// The blocks that were read last, unpacked: who looks up one event after the other finds the next
-/// in the same one. They are kept as long as nothing is written to sled, so that what they say is
-/// what a read would.
+/// Cache of the last unpacked blocks: a caller that reads one event after another finds the next in
+/// the same block. A write to sled invalidates the cache, so its answers equal those of a read.
 #[derive(Debug, Default)]
 pub(crate) struct BlockCache(Mutex<VecDeque<(u64, LogId, Extent)>>);
 
 impl BlockCache {
-    /// The extent that holds `offset`, unpacked now or before; nothing where there is none.
+    /// Returns the extent that holds `offset`, from the cache or from sled.
     pub(crate) fn extent(
         &self,
         kv: &Kv,
@@ -57,14 +56,14 @@ impl BlockCache {
         Ok(Some(extent))
     }
 
-    /// Lets go of all of them.
+    /// Clears the cache.
     pub(crate) fn forget(&self) {
         self.0.lock().clear();
     }
 }
 
-/// The block that holds `offset`, and how many parts it has. It is read again where the applier has
-/// packed it anew between two of its parts.
+/// Returns the block that holds `offset`, and the number of its parts. Reads again if the applier
+/// packed the block again between two parts.
 pub(crate) fn read(
     kv: &Kv,
     key: Option<&StoreKey>,
@@ -141,7 +140,7 @@ pub(crate) fn append(
             puts.push((keys::block(log, block.first, part), Some(bytes.to_vec())));
             parts = part + 1;
         }
-        // A block that is packed anew may take fewer parts than before.
+        // A repacked block may have fewer parts than before.
         for part in parts..if n == 0 { stale } else { 0 } {
             puts.push((keys::block(log, block.first, part), None));
         }
@@ -149,10 +148,10 @@ pub(crate) fn append(
     Ok(())
 }
 
-/// Blocks that one more thread is worth starting for.
+/// The number of blocks that justifies another thread.
 const BLOCKS_EACH: usize = 16;
 
-/// The stored bytes of blocks, in their order.
+/// Returns the stored bytes of blocks, in order.
 fn pack(log: LogId, blocks: &[Block], key: Option<&StoreKey>, processors: usize) -> Vec<Vec<u8>> {
     let half = blocks.len() / 2;
     if processors < 2 || half < BLOCKS_EACH {
@@ -185,7 +184,7 @@ mod tests {
         LogId::control(TaskNo(1))
     }
 
-    /// A block with one record in place of which these bytes stand.
+    /// Puts a block of one record, with these bytes as its sections.
     fn put(kv: &Kv, sections: &[u8]) {
         let block = Block { first: 0, count: 1, prev: Hash::ZERO, sections: sections.to_vec() };
         let bytes = block.encode(log(), None);

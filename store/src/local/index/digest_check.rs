@@ -1,5 +1,5 @@
-//! Comparing sled's entries with their digests: it loses some without an error where its files are
-//! damaged, or where a read fails while it is opened.
+//! Comparison of sled's entries with their digests: sled loses entries without an error if its
+//! files are damaged, or if a read fails during its opening.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,7 +8,7 @@ use milepost_codec::{Error, Result};
 use crate::digest::{Digest, DigestPart};
 use crate::local::inner::Inner;
 
-/// Which parts have been looked through since sled was opened.
+/// The parts that were compared since sled was opened.
 #[derive(Debug)]
 pub(crate) struct CheckedParts {
     index: AtomicBool,
@@ -32,21 +32,21 @@ impl CheckedParts {
 }
 
 impl Inner {
-    /// Reads all entries of sled, each once for as long as it is open.
+    /// Checks all entries of sled, each part once per opening.
     pub(crate) fn audit_all(&self) -> Result<()> {
         DigestPart::ALL.into_iter().try_for_each(|part| self.audit(part))
     }
 
-    /// Reads the entries of a part, where that has not been done since sled was opened. `Corrupt`
-    /// where they are not those that were put into it.
+    /// Checks the entries of a part, unless that was done since sled was opened. `Corrupt`: they
+    /// differ from the entries that were written.
     pub(crate) fn audit(&self, part: DigestPart) -> Result<()> {
         let audited = self.audited.of(part);
         if audited.load(Ordering::Acquire) {
             return Ok(());
         }
-        // Nothing is applied meanwhile.
+        // The lock keeps the applier out.
         let position = self.position.lock();
-        // Whoever was first may have done it.
+        // Another thread may have checked the part first.
         if audited.load(Ordering::Acquire) {
             return Ok(());
         }

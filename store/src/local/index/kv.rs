@@ -1,8 +1,8 @@
-//! sled: the one file that names it.
+//! sled: the only file that names it.
 //!
 //! sled's `flush` does not survive a power cut, damage makes it panic, and values over 4 KiB cost
-//! it memory and durability. So it is opened behind a catch, its file is synced by us, and no
-//! value put into it is larger than [`VALUE_MAX`].
+//! it memory and durability. So calls into it catch panics, this module syncs its file, and no
+//! value is larger than [`VALUE_MAX`].
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,42 +21,42 @@ use crate::files;
 use crate::index::ENTRY_MAX;
 use crate::index::{Entry, IndexPut, walk};
 
-/// The most bytes of a value.
+/// The maximum bytes of a value.
 pub(crate) const VALUE_MAX: usize = ENTRY_MAX;
 
-/// Bytes of a segment of a store's sled folder. What sled writes at once becomes a blob over a
-/// quarter of it.
+/// The segment size of a store's sled folder, in bytes. A single write of more than a quarter of it
+/// becomes a blob.
 pub(crate) const SEGMENT: u32 = 256 << 10;
 
-// A leaf is split once it has more than 16 entries, and may have taken in one of fewer than 4. The
-// keys of large values are short.
+// A leaf splits at more than 16 entries, and may have merged with one of fewer than 4. The keys of
+// large values are short.
 const _: () = assert!(20 * (VALUE_MAX + 64) < SEGMENT as usize / 4);
 
-/// How long sled's own lock is waited for: a second in all.
+/// Retries for sled's own lock: one second in all.
 const LOCK_TRIES: u32 = 20;
 const LOCK_PATIENCE: Duration = Duration::from_millis(50);
 
-/// How long sled may take to open: so long, and longer for a large folder, which it reads after an
+/// The time limit for opening sled, extended by the size of the folder, which sled reads after an
 /// unclean stop.
 const OPEN_PATIENCE: Duration = Duration::from_secs(10);
 const OPEN_BYTES_PER_SEC: u64 = 10 << 20;
 
-/// How long sled may take to write out what it holds: at most its buffers and a few segments.
+/// The time limit for sled to write out its buffers and a few segments.
 const FLUSH_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a sled that is not sound may take to be dropped.
+/// The time limit for dropping sled after an error.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A sled folder.
 #[derive(Debug)]
 pub(crate) struct Kv {
-    /// Nothing once the store is closed: sled keeps its folder locked until it is dropped.
+    /// `None` once the store is closed: sled locks its folder until it is dropped.
     open: RwLock<Option<Opened>>,
-    /// How many batches were applied: what is read in several steps may have changed between them.
+    /// The number of applied batches. If it changes, a read in several steps may be inconsistent.
     packed: AtomicU64,
 }
 
-/// One that is open.
+/// An open sled folder.
 #[derive(Debug, Clone)]
 struct Opened {
     db: sled::Db,
@@ -65,11 +65,10 @@ struct Opened {
 }
 
 impl Kv {
-    /// Opens or makes the folder. An error says that it cannot be used: whoever called rebuilds
-    /// it from the journal.
+    /// Opens or creates the folder. After an error it cannot be used, and the caller rebuilds it
+    /// from the journal.
     ///
-    /// sled is opened on a thread of its own: where damage makes it hang, that thread is left
-    /// alone.
+    /// sled is opened on a separate thread, which is abandoned if damage makes it hang.
     pub(crate) fn open(dir: &Path, cache_bytes: usize, segment_size: u32) -> Result<Self> {
         let limit =
             OPEN_PATIENCE + Duration::from_secs(files::disk_bytes(dir) / OPEN_BYTES_PER_SEC);
@@ -99,7 +98,7 @@ impl Kv {
         let mut tries = 0;
         let db = loop {
             match caught("open", || config.open()) {
-                // The system lets go of the lock of a dead process a moment after its death.
+                // The system releases the lock of a dead process a moment after its death.
                 Err(e) if tries < LOCK_TRIES && e.to_string().contains("acquire lock") => {
                     tries += 1;
                     std::thread::sleep(LOCK_PATIENCE);
@@ -124,10 +123,9 @@ impl Kv {
         Ok(kv)
     }
 
-    /// Lets go of the folder, so that it can be opened again though readers still hold the log.
-    /// Dropping sled writes out what it holds, and after a failed write never ends: it is waited
-    /// for a while only, for a shorter one where it is known that something failed (`sound` is
-    /// false).
+    /// Closes the folder, so that it can be reopened even while readers hold the log. Dropping sled
+    /// writes out its buffers, and may never end after a failed write. So the wait is limited, and
+    /// shorter after a known error (`sound` is `false`).
     pub(crate) fn close(&self, sound: bool) {
         let Some(Opened { db, .. }) = self.open.write().take() else {
             return;
@@ -147,12 +145,12 @@ impl Kv {
         }
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub(crate) fn dir(&self) -> Option<PathBuf> {
         self.open.read().as_ref().map(|opened| opened.dir.clone())
     }
 
-    /// Goes on with another folder, which holds the same. The other one is left with this one's.
+    /// Swaps folders with `other`, which holds the same content.
     pub(crate) fn exchange(&self, other: &Self) {
         let mut theirs = other.open.write();
         std::mem::swap(&mut *self.open.write(), &mut *theirs);
@@ -170,7 +168,7 @@ impl Kv {
         self.with("get", |db| db.get(key)).map(|value| value.map(|v| v.to_vec()))
     }
 
-    /// Entries of a range in order of keys, from the end where `backwards`.
+    /// Returns entries of a range in order of keys, from the end if `backwards`.
     pub(crate) fn scan(
         &self,
         from: &[u8],
@@ -194,7 +192,7 @@ impl Kv {
         })
     }
 
-    /// Reads all entries whose keys begin so, in order of keys.
+    /// Passes all entries whose keys begin with `prefix` to `each`, in order of keys.
     pub(crate) fn walk(&self, prefix: &[u8], each: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
         let scan = |from: &[u8], to: &[u8], limit| self.scan(from, to, false, limit);
         walk(prefix, &scan, &mut |key, value| {
@@ -203,12 +201,12 @@ impl Kv {
         })
     }
 
-    /// How many batches were applied.
+    /// Returns the number of applied batches.
     pub(crate) fn packed(&self) -> u64 {
         self.packed.load(Ordering::Acquire)
     }
 
-    /// Applies changes together.
+    /// Applies changes atomically.
     pub(crate) fn apply(&self, puts: Vec<IndexPut>) -> Result<()> {
         let mut batch = sled::Batch::default();
         for (key, value) in puts {
@@ -225,16 +223,16 @@ impl Kv {
         done
     }
 
-    /// Applies changes together, and keeps the digests of what records account for: the old value
-    /// of each key goes out of them, the new one comes in. `position` gives the entry that is
-    /// written with them, once the digests are known.
+    /// Applies changes atomically, and updates the digests of counted entries: removes the old
+    /// value of each key, adds the new one. `position` returns the entry that is written with them
+    /// and holds the new digests.
     pub(crate) fn apply_counted(
         &self,
         puts: Vec<IndexPut>,
         digests: &mut Digests,
         position: impl FnOnce(Digests) -> IndexPut,
     ) -> Result<()> {
-        // The last change of a key is the one that counts.
+        // The last change of a key wins.
         let puts: BTreeMap<_, _> = puts.into_iter().collect();
         let mut after = *digests;
         for (key, value) in &puts {
@@ -252,7 +250,7 @@ impl Kv {
         Ok(())
     }
 
-    /// Makes everything applied so far survive power loss.
+    /// Makes all applied changes survive power loss.
     pub(crate) fn sync(&self) -> Result<()> {
         let Some(Opened { db, dir, file }) = self.open.read().clone() else {
             return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
@@ -263,8 +261,8 @@ impl Kv {
     }
 }
 
-/// Has sled write out what it holds. Where a write of its own threads failed, this may never end:
-/// it is waited for with a limit, on a thread that is left alone then.
+/// Flushes sled's buffers. After a failed write in sled's own threads this may never end, so a
+/// thread does it with a time limit and is abandoned after that.
 fn flush(db: sled::Db) -> Result<()> {
     let (sender, flushed) = crossbeam_channel::bounded(1);
     let thread = std::thread::Builder::new().name("milepost-sled".into());
@@ -283,7 +281,7 @@ fn flush(db: sled::Db) -> Result<()> {
     })
 }
 
-/// Pages over 128 KiB would go to files that sled never syncs: none may be there.
+/// Fails if sled wrote a blob: pages over 128 KiB go to files that sled never syncs.
 fn check_blobs(dir: &Path) -> Result<()> {
     let blob = fs::read_dir(dir.join("blobs")).ok().and_then(|mut all| all.next());
     match blob {
@@ -297,13 +295,13 @@ fn check_blobs(dir: &Path) -> Result<()> {
 
 impl Drop for Kv {
     fn drop(&mut self) {
-        // Whoever did not close it has met an error.
+        // A folder that was not closed before is dropped after an error.
         self.close(false);
     }
 }
 
-/// What an input or output error of sled means. A copy of an error of the system has lost its
-/// number, and has its kind still; what sled itself thinks of its files is of few kinds.
+/// Returns the error kind for an I/O error of sled. sled's copies of system errors lose the number
+/// but keep the kind. Its own reports of damaged files use the kinds listed here.
 fn kind_of(error: &std::io::Error) -> ErrorKind {
     use std::io::ErrorKind as Io;
     match (error.kind(), error.raw_os_error()) {
@@ -313,12 +311,12 @@ fn kind_of(error: &std::io::Error) -> ErrorKind {
     }
 }
 
-/// Drops sled, which panics where a sync fails then.
+/// Drops sled, which panics if a sync fails at that time.
 fn drop_caught(db: sled::Db) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(db)));
 }
 
-/// Runs a call into sled, which panics where it meets damage.
+/// Calls sled, and turns a panic caused by damage into an error.
 fn caught<T>(what: &str, call: impl FnOnce() -> sled::Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),

@@ -1,4 +1,4 @@
-//! The index of a log in a folder: sled, and the only code that calls it.
+//! The index of the local store: sled, and the only code that calls it.
 
 // tidy: names the parts
 pub(crate) mod blocks;

@@ -1,4 +1,4 @@
-//! Surveying the journal: which frames are in which segment, whatever state the files are in.
+//! Scan of the journal: finds the frames of each segment, even in damaged files.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -11,13 +11,13 @@ use milepost_codec::{
 
 use crate::files;
 
-/// How often the bytes of a segment are hashed at most, for what looks like frames and is none.
+/// The maximum number of times that a segment's bytes are hashed in search of frames.
 const HASHED_TIMES: u64 = 4;
 
-/// What most of a fresh segment is.
+/// The content of most of a fresh segment.
 static ZEROS: [u8; 4096] = [0; 4096];
 
-/// Where a frame is, and what it follows.
+/// The location of a frame, its check, and the check of its predecessor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameAt {
     pub(crate) seq: Seq,
@@ -25,30 +25,29 @@ pub(crate) struct FrameAt {
     pub(crate) end: u64,
     pub(crate) check: [u8; 16],
     pub(crate) prev: [u8; 16],
-    /// Whether it says that the store was closed.
+    /// Set if the frame says that the store was closed.
     pub(crate) closed: bool,
 }
 
-/// A segment, and the frames of its own that pass their checks, in order of their places.
+/// A segment, and its valid frames in order of location.
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) path: PathBuf,
     pub(crate) size: u64,
-    /// Its header; nothing where that is damaged or another store's.
+    /// The header; `None` if it is damaged or another store's.
     pub(crate) header: Option<SegmentHeader>,
-    /// Whether it is another store's.
+    /// Set if the segment belongs to another store.
     pub(crate) foreign: bool,
     pub(crate) frames: Vec<FrameAt>,
-    /// Where looking for frames was given up: too much looks like one and is none.
+    /// The byte at which the search ended early: too many bytes look like frames and are not.
     given_up: Option<u64>,
-    /// Bytes after the last frame that look like the beginning of another.
+    /// The number of bytes after the last frame that look like the beginning of another.
     pub(crate) torn: u64,
 }
 
 impl Segment {
-    /// Reads a segment and finds its frames. Where its header is damaged, all whole frames are
-    /// given: whoever takes them has to see that each follows the one before. The bytes come with
-    /// it.
+    /// Reads a segment and finds its frames; returns its bytes too. If the header is damaged, all
+    /// valid frames are returned, and the caller has to check that each follows the one before.
     pub(crate) fn survey(
         path: &Path,
         store: StoreId,
@@ -80,7 +79,8 @@ impl Segment {
     fn find_frames(&mut self, bytes: &[u8], key: Option<&StoreKey>) {
         let epoch = self.header.map(|header| header.epoch);
         let mut at = SEGMENT_HEADER_LEN as u64;
-        // Bytes that say they are frames at every step would have each hash the rest of the file.
+        // Bytes that look like a frame at every step would cause a hash of the rest of the file
+        // each time.
         let mut budget = self.size.saturating_mul(HASHED_TIMES);
         while at < self.size {
             let rest = from(bytes, at);
@@ -113,13 +113,13 @@ impl Segment {
         }
     }
 
-    /// Where the next frame would begin.
+    /// Returns the end of the last frame.
     pub(crate) fn end(&self) -> u64 {
         self.frames.last().map_or(SEGMENT_HEADER_LEN as u64, |frame| frame.end)
     }
 
-    /// How many bytes after the last frame are what is left of another: in a fresh file all that
-    /// are not zero, in a recycled one those behind a header of this use.
+    /// Returns the number of bytes after the last frame that an incomplete frame left: in a fresh
+    /// file up to the last nonzero byte, in a recycled one a header with the current epoch.
     fn torn_bytes(&self, bytes: &[u8]) -> u64 {
         let Some(header) = &self.header else { return 0 };
         let rest = from(bytes, self.end());
@@ -127,7 +127,7 @@ impl Segment {
         if header.recycled {
             return if begun { FRAME_HEADER_LEN as u64 } else { 0 };
         }
-        // A fresh file has mostly zeros: they are passed over in large pieces.
+        // A fresh file is mostly zeros: these are skipped in large pieces.
         let is_zero = |piece: &&[u8]| ZEROS.starts_with(piece);
         let zeros = rest.rchunks(ZEROS.len()).take_while(is_zero);
         let zeros: usize = zeros.map(<[u8]>::len).sum();
@@ -136,7 +136,7 @@ impl Segment {
         last.map_or(0, |at| at as u64 + 1)
     }
 
-    /// The last commit; the one before its first where it has no frame.
+    /// Returns the last commit, or the one before the segment's first if it has no frame.
     pub(crate) fn last(&self) -> Option<Seq> {
         match self.frames.last() {
             Some(frame) => Some(frame.seq),
@@ -144,7 +144,7 @@ impl Segment {
         }
     }
 
-    /// The check of the last frame, or of the one before the first where it has none.
+    /// Returns the check of the last frame, or of the one before the segment's first.
     pub(crate) fn check(&self) -> Option<[u8; 16]> {
         match self.frames.last() {
             Some(frame) => Some(frame.check),
@@ -152,13 +152,13 @@ impl Segment {
         }
     }
 
-    /// Whether it says that the store was closed after its last frame.
+    /// Returns `true` if the last frame says that the store was closed.
     pub(crate) fn closed(&self) -> bool {
         self.frames.last().is_some_and(|frame| frame.closed)
     }
 
-    /// Its header, where nothing is wrong with it: each frame follows the one before, without a gap
-    /// between them, from the first on.
+    /// Returns the header if the segment is sound: each frame follows the one before, without a
+    /// gap, from the first on.
     pub(crate) fn sound(&self) -> Result<&SegmentHeader> {
         let Some(header) = &self.header else {
             let found = if self.foreign { "another store's" } else { "other bytes" };
@@ -183,9 +183,9 @@ impl Segment {
         Ok(header)
     }
 
-    /// Makes what was read survive power loss. The process that wrote the last frame may have died,
-    /// or failed, before its sync was done, and what was read came from memory: so the frame is
-    /// written again, which also brings back pages that a failed sync has marked clean.
+    /// Makes the frames that were read survive power loss. The writer may have died or failed
+    /// before its last sync, and the bytes may come from the page cache. So the last frame is
+    /// written again, which also restores pages that a failed sync has marked clean.
     pub(crate) fn settle(&self) -> Result<()> {
         let io = |e| files::io("sync", &self.path, &e);
         let file = files::open_rw(&self.path)?;
@@ -200,7 +200,7 @@ impl Segment {
     }
 }
 
-/// The payload of a frame that was surveyed.
+/// Returns the payload of a surveyed frame.
 pub(crate) fn payload<'a>(bytes: &'a [u8], frame: &FrameAt) -> Result<&'a [u8]> {
     let start = frame.at as usize + FRAME_HEADER_LEN;
     let len = bytes.get(frame.at as usize..).and_then(FrameHeader::payload_len).unwrap_or_default();

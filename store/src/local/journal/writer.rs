@@ -2,15 +2,15 @@
 //!
 //! # Format
 //!
-//! A segment is a header and frames (`docs/FORMAT.md`). Its blocks have been written before it is
-//! used, so that a sync has no metadata to write: a fresh one is filled with zeros, a recycled one
-//! holds old frames, which their epoch tells apart.
+//! A segment is a header and frames (`docs/FORMAT.md`). Its blocks are written before it is used,
+//! so that a sync writes no metadata: a fresh segment is filled with zeros, a recycled one holds
+//! old frames, which have another epoch.
 //!
 //! # Sync
 //!
 //! `append` returns after `fdatasync`. After an error nothing more is written: the pages of a
-//! failed sync are lost though the next sync says it went well, so the outcome of that append is
-//! unknown until the store is opened again.
+//! failed sync are lost even if the next sync succeeds, so the outcome of that append is unknown
+//! until the store is reopened.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -28,16 +28,16 @@ use parking_lot::Mutex;
 use crate::files;
 use crate::metrics::Meters;
 
-/// Segments start at this size, so that a small store is small, and grow to the largest.
+/// The initial size of segments, which keeps a small store small.
 const SEGMENT_MIN: u64 = 256 << 10;
 /// The size that segments grow to. A larger frame gets a segment of its own size.
 const SEGMENT_MAX: u64 = 8 << 20;
 
-/// So many free segments are kept while there is much to do: what is written to again need not be
-/// filled with zeros first. At rest it is one.
+/// The maximum number of free segments under load: a recycled segment need not be filled with
+/// zeros. An idle store keeps one.
 const SPARES_MAX: usize = 8;
 
-/// A segment that is finished.
+/// A finished segment.
 #[derive(Debug, Clone)]
 pub(crate) struct SealedSegment {
     pub(crate) header: SegmentHeader,
@@ -57,7 +57,7 @@ pub(crate) struct ActiveSegment {
     pub(crate) size: u64,
 }
 
-/// The writing end of the journal.
+/// The writer of the journal.
 #[derive(Debug)]
 pub(crate) struct JournalWriter {
     dir: PathBuf,
@@ -68,38 +68,38 @@ pub(crate) struct JournalWriter {
     check: [u8; 16],
     next_number: u64,
     next_size: u64,
-    /// A write or sync of a segment failed, or one of the folder behind a new name: what the disk
-    /// has is unknown.
+    /// Set after a failed write or sync of a segment, or a failed sync of the folder after a
+    /// rename: the content of the disk is unknown.
     unknown: bool,
 }
 
-/// Segments between the writer, the archiver and back.
+/// Segments on their way from the writer to the archive and back.
 #[derive(Debug)]
 pub(crate) struct SegmentPool {
-    /// Finished, oldest first, waiting to be applied and archived.
+    /// Finished segments, oldest first, waiting to be applied and archived.
     pub(crate) sealed: Mutex<VecDeque<SealedSegment>>,
-    /// Free to be used.
+    /// Free segments.
     spare: Mutex<Vec<FreeSegment>>,
-    /// Gives each new spare a name of its own.
+    /// The number of the next new free segment, for a unique name.
     made: AtomicU64,
     meters: Arc<Meters>,
 }
 
-/// A segment that is free to be used.
+/// A free segment.
 #[derive(Debug)]
 struct FreeSegment {
     path: PathBuf,
     size: u64,
-    /// Whether it holds old frames.
+    /// Set if it holds old frames.
     used: bool,
 }
 
-/// Where the journal ends, as recovery found it.
+/// The end of the journal, as recovery found it.
 #[derive(Debug)]
 pub(crate) struct JournalEnd {
     pub(crate) active: Option<ActiveSegment>,
     pub(crate) last: Seq,
-    /// Whether the last commit only says that the store was closed.
+    /// Set if the last commit only says that the store was closed.
     pub(crate) closed: bool,
     pub(crate) check: [u8; 16],
     pub(crate) next_number: u64,
@@ -107,7 +107,7 @@ pub(crate) struct JournalEnd {
 }
 
 impl JournalEnd {
-    /// The last commit that somebody may have been told of.
+    /// Returns the last commit that may have been acknowledged.
     pub(crate) fn acked(&self) -> Seq {
         self.last - Seq::from(self.closed)
     }
@@ -127,14 +127,14 @@ impl JournalWriter {
         }
     }
 
-    /// Returns `true` after an error that leaves unknown what the disk has. After any other nothing
-    /// was written, and the next append may succeed.
+    /// Returns `true` after an error that leaves the content of the disk unknown. After any other
+    /// error nothing was written, and the next append may succeed.
     pub(crate) fn is_unknown(&self) -> bool {
         self.unknown
     }
 
-    /// Writes one frame and syncs. `buf` is a frame's payload behind room for its header. A segment
-    /// that cannot be made refuses the frame and leaves the journal as it was.
+    /// Writes one frame and syncs it. `buf` holds room for the frame's header, then its payload. If
+    /// a new segment cannot be created, the frame is refused and the journal is unchanged.
     pub(crate) fn append(
         &mut self,
         seq: Seq,
@@ -163,7 +163,7 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Finishes the segment that is written to, where it holds anything, and begins the next.
+    /// Finishes the active segment, if it has any frames, and begins the next.
     pub(crate) fn finish_segment(&mut self, epoch: u64, shelf: &SegmentPool) -> Result<()> {
         let begun = self.active.as_ref().map_or(0, |active| active.at);
         if begun > SEGMENT_HEADER_LEN as u64 {
@@ -172,20 +172,20 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// The check of the last frame.
+    /// Returns the check of the last frame.
     pub(crate) fn check(&self) -> [u8; 16] {
         self.check
     }
 
-    /// Finishes the active segment and begins the next. Until the next is there under its name the
-    /// active one stays.
+    /// Finishes the active segment and begins the next. The active one stays until the next has its
+    /// name.
     fn roll(&mut self, need: u64, epoch: u64, shelf: &SegmentPool) -> Result<()> {
         let grown = self.active.as_ref().filter(|a| a.at * 2 > a.size);
         let next_size = grown.map_or(self.next_size, |active| active.size * 2);
         let next_size = next_size.clamp(SEGMENT_MIN, SEGMENT_MAX);
         let size = next_size.max(need + SEGMENT_HEADER_LEN as u64);
         let path = files::numbered_path(&self.dir, self.next_number, "seg");
-        // All that is opened is opened first: too many open files refuse one append.
+        // Files are opened before any write: if too many are open, only this append fails.
         let dir = File::open(&self.dir).map_err(|e| files::io("open", &self.dir, &e))?;
         let (spare, file) = shelf.spare(&self.dir, size)?;
         let header = SegmentHeader {
@@ -196,12 +196,12 @@ impl JournalWriter {
             recycled: spare.used,
             prev: self.check,
         };
-        // The header is synced under the spare name: once the name is a segment's, so is the file.
+        // The header is synced before the rename: a file with a segment's name is a valid segment.
         let named = (file.write_all_at(&header.encode(), 0))
             .and_then(|()| file.sync_data())
             .and_then(|()| fs::rename(&spare.path, &path));
         if let Err(e) = named {
-            // Nothing names it: it goes, and the next append takes another.
+            // Nothing refers to the file, so it is removed; the next append takes another.
             let _ = fs::remove_file(&spare.path);
             return Err(files::io("begin", &path, &e));
         }
@@ -225,8 +225,8 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// The size the next segment will have, and whether the active one is more than half full:
-    /// whoever works in the background makes a spare then.
+    /// Returns the size of the next segment once the active one is more than half full. The applier
+    /// then prepares a free segment.
     pub(crate) fn wants_spare(&self) -> Option<u64> {
         let active = self.active.as_ref()?;
         (active.at * 2 > active.size).then_some((active.size * 2).clamp(SEGMENT_MIN, SEGMENT_MAX))
@@ -238,8 +238,8 @@ impl SegmentPool {
         Self { sealed: Mutex::default(), spare: Mutex::default(), made: AtomicU64::new(0), meters }
     }
 
-    /// Takes a segment of at least `size` that is free, and makes one where none is; opened. One
-    /// that cannot be opened stays free.
+    /// Takes and opens a free segment of at least `size` bytes, or creates one. A segment that
+    /// cannot be opened stays free.
     fn spare(&self, dir: &Path, size: u64) -> Result<(FreeSegment, File)> {
         let taken = {
             let mut spare = self.spare.lock();
@@ -258,7 +258,7 @@ impl SegmentPool {
         }
     }
 
-    /// Makes sure that a segment of at least `size` is free.
+    /// Ensures that a segment of at least `size` bytes is free.
     pub(crate) fn ensure_spare(&self, dir: &Path, size: u64) -> Result<()> {
         if self.spare.lock().iter().any(|spare| spare.size >= size) {
             return Ok(());
@@ -268,14 +268,15 @@ impl SegmentPool {
         Ok(())
     }
 
-    /// Takes back a segment that is archived: some of the largest size are kept to be used again,
-    /// any other is removed.
+    /// Takes back an archived segment: keeps some of the largest size for reuse, and removes the
+    /// others.
     pub(crate) fn recycle(&self, dir: &Path, sealed: &SealedSegment) -> Result<()> {
         let keep = sealed.size == SEGMENT_MAX && self.spare.lock().len() < SPARES_MAX;
         if keep {
             let path = dir.join(format!("spare-{:010}.seg", sealed.header.number));
             fs::rename(&sealed.path, &path).map_err(|e| files::io("recycle", &path, &e))?;
-            // The name first: once the file is written to, its old name must not come back.
+            // The rename is synced before the file is written to, so that its old name cannot come
+            // back.
             files::sync_dir(dir)?;
             let (size, used) = (sealed.size, true);
             self.spare.lock().push(FreeSegment { path, size, used });
@@ -285,7 +286,7 @@ impl SegmentPool {
         files::sync_dir(dir)
     }
 
-    /// Whether there are more free segments than are of use where nothing is to be done.
+    /// Returns `true` if there are more free segments than an idle store keeps.
     pub(crate) fn has_too_many(&self) -> bool {
         self.spare.lock().len() > 1
     }
@@ -316,7 +317,8 @@ impl SegmentPool {
         files::sync_dir(dir)
     }
 
-    /// Takes in what is left of spares from before, and removes all but one of the largest size.
+    /// Adopts the free segments of an earlier process: keeps one of the largest size, and removes
+    /// the others.
     pub(crate) fn adopt(&self, dir: &Path) -> Result<()> {
         for entry in fs::read_dir(dir).map_err(|e| files::io("list", dir, &e))?.flatten() {
             let path = entry.path();
@@ -336,19 +338,19 @@ impl SegmentPool {
         files::sync_dir(dir)
     }
 
-    /// Makes a file of zeros, written and synced, so that writing into it changes no metadata.
+    /// Creates a file of zeros, written and synced, so that later writes change no metadata.
     fn make_spare(&self, dir: &Path, size: u64) -> Result<(FreeSegment, File)> {
         let path = loop {
             let number = self.made.fetch_add(1, Ordering::Relaxed);
             let path = dir.join(format!("spare-new-{number}.seg"));
-            // One of an earlier opening may have been kept.
+            // The number may belong to a segment of an earlier opening.
             if !path.exists() {
                 break path;
             }
         };
         let file = files::open_rw(&path)?;
         if let Err(e) = fill_with_zeros(&file, size) {
-            // It is no segment yet: without it there is more room.
+            // The file is no segment yet; removing it frees its space.
             let _ = fs::remove_file(&path);
             return Err(files::io("write", &path, &e));
         }

@@ -1,4 +1,4 @@
-//! The private folder of the index of a store that is opened for reading.
+//! The private index folder of a store opened for reading.
 
 use std::fs;
 use std::fs::{DirBuilder, File};
@@ -9,18 +9,18 @@ use milepost_codec::{Error, Result};
 
 use crate::files;
 
-/// The beginning of its name, once it is locked.
+/// The prefix of a locked folder's name.
 const NAME: &str = "milepost-look";
 
-/// The beginning of its name before.
+/// The prefix of its name before it is locked.
 const NEW: &str = "milepost-new";
 
-/// A folder in the one for temporary files, which its user alone may enter. It is removed when this
-/// is dropped; the next one that is made removes those of processes that were killed.
+/// A temporary folder that only its user may enter. It is removed on drop. Creating the next one
+/// removes those of killed processes.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
-    /// Locked as long as the folder is used.
+    /// Locked while the folder is used.
     _lock: File,
 }
 
@@ -41,8 +41,8 @@ impl Folder {
             Error::new(kind, message)
         };
         DirBuilder::new().mode(0o700).create(&new).map_err(failed)?;
-        // It gets its name with its lock, so that a folder of that name without a lock is left
-        // over.
+        // The folder is locked before it gets its final name, so an unlocked folder of that name is
+        // left over.
         let locked = File::open(&new).and_then(|dir| {
             dir.try_lock()?;
             fs::rename(&new, &path)?;
@@ -61,7 +61,7 @@ impl Folder {
         &self.path
     }
 
-    /// Removes it; nothing where that was done before.
+    /// Removes the folder, if it still exists.
     pub(crate) fn remove(&self) -> Result<()> {
         match fs::remove_dir_all(&self.path) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
@@ -78,7 +78,7 @@ impl Drop for Folder {
     }
 }
 
-/// Removes folders of this user that no process has locked. One that cannot be removed stays.
+/// Removes folders of this user that no process has locked. A folder that cannot be removed stays.
 fn remove_left(tmp: &Path) {
     let user = rustix::process::geteuid().as_raw();
     for entry in fs::read_dir(tmp).into_iter().flatten().flatten() {
@@ -112,7 +112,7 @@ mod tests {
         let left = killed.path().with_extension("left");
         fs::rename(killed.path(), &left).unwrap();
         assert!(used.path().exists() && left.exists());
-        // The system ends its lock; the name is another, so dropping it removes nothing.
+        // The system releases its lock. Its name has changed, so the drop removes nothing.
         drop(killed);
         assert!(left.exists());
         let next = Folder::make().unwrap();

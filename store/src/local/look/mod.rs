@@ -2,19 +2,19 @@
 //! open.
 //!
 //! ```text
-//! mod.rs      builds an index of its own from the archive and the journal
+//! mod.rs      builds a private index from the archive and the journal
 //! seen.rs     the files as of one moment, while another process writes them
-//! folder.rs   the private folder that the index is in
+//! folder.rs   the private folder of the index
 //! ```
 //!
 //! sled writes to its folder when it is opened, and a folder that another process writes cannot be
-//! copied at one moment. So sled's folder is not looked at. Archive and journal hold every commit;
-//! the code that builds sled anew at opening builds the index from them, in a folder for temporary
-//! files. Packs are read where they are.
+//! copied at one moment. So sled's folder is not read. Archive and journal hold every commit; the
+//! code that rebuilds sled at opening builds the index from them, in a temporary folder. Packs are
+//! read in place.
 //!
-//! A compaction or a repair of the other process replaces archive files and moves chunks. Each file
-//! that was read is noted with its inode. Where one is another than before while the index is
-//! built, it is built again; later an error says to open the store again.
+//! A compaction or a repair by the other process replaces archive files and moves chunks. Each file
+//! that was read is noted with its inode. If one is replaced while the index is built, the index is
+//! built again; later the error says to open the store again.
 
 mod folder;
 mod seen;
@@ -42,13 +42,13 @@ use crate::metrics::Meters;
 use crate::open_report::{Finding, Outcome, Progress};
 use crate::options::OpenOptions;
 
-/// How often an index is begun again, where files were replaced while it was built.
+/// The maximum number of attempts to build an index while files are being replaced.
 const TRIES: usize = 3;
 
-/// Chunk places that are put into the index together.
+/// The number of chunk locations that are put into the index together.
 const PLACES: usize = 512;
 
-/// A store that is looked at.
+/// A store opened for reading.
 #[derive(Debug)]
 pub(crate) struct Look {
     root: std::path::PathBuf,
@@ -58,7 +58,7 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// The error of every write.
+    /// Returns the error of every write.
     pub(crate) fn refusal(&self) -> Error {
         let path = self.root.display().to_string();
         let message = format!(
@@ -68,7 +68,7 @@ impl Look {
         Error::new(ErrorKind::Unavailable, message).with_detail(Detail::ReadOnly { path })
     }
 
-    /// An error where files of the store were replaced since it was opened.
+    /// Fails if files of the store were replaced since it was opened.
     pub(crate) fn check_unmoved(&self) -> Result<()> {
         match self.stamps.moved() {
             None => Ok(()),
@@ -76,7 +76,7 @@ impl Look {
         }
     }
 
-    /// The error of damage in the index, which is this process's own.
+    /// Returns the error for damage in the private index.
     pub(crate) fn index_damaged(&self, error: &Error) -> Error {
         let place = self.folder.path().display();
         let message = format!("the index in {place} is damaged, open the store again: {error}");
@@ -143,7 +143,7 @@ enum Failed {
     Other(Error),
 }
 
-/// Builds an index in a folder of its own.
+/// Builds an index in a private folder.
 fn build(
     layout: &Layout,
     config: &StoreConfig,
@@ -173,7 +173,7 @@ fn fill(
     let folder = Folder::make()?;
     let kv = Kv::open(&folder.path().join("sled"), options.cache_bytes, config.sled_segment)?;
     let meters = Arc::new(Meters::new(config.store.to_string()));
-    // A chunk is stored before a commit names it, so behind the look at the journal all are there.
+    // A chunk is stored before a commit names it, so after the survey of the journal all are there.
     let packs = Packs::look(
         &layout.packs(),
         folder.path().to_owned(),
@@ -195,7 +195,7 @@ fn fill(
         backlog_bytes: options.backlog_bytes,
         cache_bytes: options.cache_bytes,
         applied: AppliedPosition::none(config.store),
-        // It is made here, and is nobody else's.
+        // This process has just created it.
         audited: true,
         meters,
         look: Some(Look { root: layout.root.clone(), stamps, folder }),
@@ -206,7 +206,7 @@ fn fill(
     Ok(shared)
 }
 
-/// Takes every commit into the index; gives the last.
+/// Applies every commit to the index. Returns the last.
 fn replay(shared: &Inner, seen: &Seen, options: &OpenOptions) -> Result<Seq> {
     let all = seen.survey.last_seen();
     let tell = |done: Seq| {

@@ -18,21 +18,21 @@ use crate::local::recovery::decide;
 use crate::local::recovery::decide::Survey;
 use crate::local::settings::StoreConfig;
 
-/// How often a segment is read whose frames do not follow each other: pages of it may have been
-/// read while later frames were written.
+/// The maximum number of reads of a segment with a gap between its frames: the reader may have
+/// missed pages while later frames were written.
 const READS: usize = 8;
 
-/// Journal and archive, as they were at one moment.
+/// Journal and archive as of one moment.
 pub(crate) struct Seen {
     pub(crate) survey: Survey,
-    /// The bytes of the segments. Their files are used again once the archive has them.
+    /// The bytes of the segments, since their files are reused once the archive has them.
     bytes: HashMap<PathBuf, Vec<u8>>,
 }
 
 impl Seen {
     /// Reads, in this order: the last acknowledged commit, the segments, the archive. A commit is
-    /// in the journal before it is acknowledged, and in the archive before its segment is used
-    /// again. So nothing that was acknowledged at the beginning is missed.
+    /// in the journal before it is acknowledged, and in the archive before its segment is reused.
+    /// So no commit that was acknowledged at the start is missed.
     pub(crate) fn take(
         layout: &Layout,
         config: &StoreConfig,
@@ -57,19 +57,19 @@ impl Seen {
             segments: Vec::new(),
             acked,
         };
-        // The archive has what is between such a segment and the next, which may be gone.
+        // The archive has the commits between such a segment and the next, which may be missing.
         segments.retain(|segment| !survey.outlived(segment));
         survey.segments = segments;
         Ok(Self { survey, bytes })
     }
 
-    /// The bytes of a segment, as they were surveyed.
+    /// Returns the bytes of a surveyed segment.
     pub(crate) fn bytes_of(&self, segment: &Segment) -> Result<Cow<'_, [u8]>> {
         let bytes = self.bytes.get(&segment.path).map(Vec::as_slice);
         Ok(Cow::Borrowed(bytes.unwrap_or_default()))
     }
 
-    /// Notes the files that are read later.
+    /// Notes the identity of the files that are read later.
     pub(crate) fn stamps(&self, layout: &Layout) -> Result<Stamps> {
         let mut stamps = Vec::new();
         let archive = &self.survey.archive;
@@ -84,7 +84,7 @@ impl Seen {
     }
 }
 
-/// Reads a segment until its frames follow each other, or what is wrong with it stays.
+/// Reads a segment until its frames follow each other, or gives up after `READS` attempts.
 fn whole(path: &Path, config: &StoreConfig, key: Option<&StoreKey>) -> Result<(Segment, Vec<u8>)> {
     let mut read = Segment::survey(path, config.store, key)?;
     for _ in 1..READS {
@@ -96,7 +96,7 @@ fn whole(path: &Path, config: &StoreConfig, key: Option<&StoreKey>) -> Result<(S
     Ok(read)
 }
 
-/// A file that was read, told from one that took its place.
+/// The identity of a file that was read, to detect its replacement.
 #[derive(Debug, Clone)]
 struct Stamp {
     path: PathBuf,
@@ -109,19 +109,19 @@ impl Stamp {
         Self { path, place: (meta.dev(), meta.ino()), len: meta.len() }
     }
 
-    /// Whether it is the same file, and not shorter. Packs grow.
+    /// Returns `true` if the path is the same file and not shorter. Packs grow.
     fn is_there(&self) -> bool {
         fs::metadata(&self.path)
             .is_ok_and(|meta| (meta.dev(), meta.ino()) == self.place && meta.len() >= self.len)
     }
 }
 
-/// Files that were read.
+/// The identities of all files that were read.
 #[derive(Debug, Clone)]
 pub(crate) struct Stamps(Vec<Stamp>);
 
 impl Stamps {
-    /// The first file that is gone, shorter, or another one.
+    /// Returns the first file that is missing, shorter, or replaced.
     pub(crate) fn moved(&self) -> Option<PathBuf> {
         let moved = self.0.iter().find(|stamp| !stamp.is_there());
         moved.map(|stamp| stamp.path.clone())

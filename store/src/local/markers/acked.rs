@@ -1,4 +1,4 @@
-//! The witness of what was acknowledged: written in place after each commit, without a sync.
+//! The marker of the last acknowledged commit: written in place after each commit, without a sync.
 
 use std::fs;
 use std::fs::File;
@@ -9,7 +9,7 @@ use milepost_codec::{AckWatermark, Result, Seq, StoreId};
 
 use crate::files;
 
-/// The file that names the last commit that was acknowledged.
+/// The file that names the last acknowledged commit.
 #[derive(Debug)]
 pub(crate) struct AckMarker {
     file: File,
@@ -17,8 +17,8 @@ pub(crate) struct AckMarker {
 }
 
 impl AckMarker {
-    /// Opens the witness. It is written whole and synced first, so that writing in place later
-    /// needs no room and changes no metadata.
+    /// Opens the marker. The file is first written whole and synced, so that later writes in place
+    /// need no space and change no metadata.
     pub(crate) fn open(path: &Path, store: StoreId, seq: Seq) -> Result<Self> {
         let witness = AckWatermark { store, seq };
         if fs::read(path).ok().as_deref() != Some(&witness.encode()) {
@@ -28,13 +28,13 @@ impl AckMarker {
         Ok(Self { file, store })
     }
 
-    /// What it says; nothing where it is missing or damaged.
+    /// Returns the last acknowledged commit, or `None` if the marker is missing or damaged.
     pub(crate) fn read(path: &Path, store: StoreId) -> Option<Seq> {
         let acked = AckWatermark::decode(&fs::read(path).ok()?).ok()?;
         (acked.store == store).then_some(acked.seq)
     }
 
-    /// Takes note of a commit that is durable. A failure costs a witness, not the commit.
+    /// Records a durable commit. A failure loses the marker, not the commit.
     pub(crate) fn note(&self, seq: Seq) {
         let acked = AckWatermark { store: self.store, seq };
         let _ = self.file.write_all_at(&acked.encode(), 0);

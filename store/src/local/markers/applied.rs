@@ -1,4 +1,4 @@
-//! The applied position: how far sled holds what the journal holds.
+//! The applied position: the last commit that sled holds.
 
 use milepost_codec::{Error, Result, Seq, StoreId};
 
@@ -9,36 +9,37 @@ use crate::index::keys::KeyKind;
 use crate::local::chunks::packs::ChunkLocation;
 use crate::local::index::kv::Kv;
 
-/// The check of a frame that is not known, or before the first: what follows is told by its number.
+/// The check of an unknown frame, or of the one before the first: the next frame is matched by
+/// number.
 pub(crate) const UNKNOWN: [u8; 16] = [0; 16];
 
-/// The layout of entries in sled: with another one it is built anew. To be raised by whoever
-/// changes what an entry holds, or which entries follow from an event.
+/// The version of the entries in sled: with another version sled is rebuilt. Raise it with every
+/// change of what an entry holds, or which entries follow from an event.
 const LAYOUT: u32 = 6;
 
-/// Where it stands in the stored position: before the digests.
+/// The distance of the version from the end of the stored position.
 const LAYOUT_FROM_END: usize = 4 + Digests::LEN;
 
-/// How far sled is.
+/// The position that sled has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AppliedPosition {
     /// The last commit that sled holds, with everything before it.
     pub(crate) seq: Seq,
-    /// The packs' end when it was applied: later chunks are not in the index.
+    /// The end of the packs at that time: later chunks are not in the index.
     pub(crate) packs: ChunkLocation,
-    /// How far the packs were synced then: later chunks may be gone after a power cut.
+    /// The end of the synced packs at that time: a power cut may lose later chunks.
     pub(crate) synced: ChunkLocation,
-    /// The check of the frame of that commit, which the next one follows; [`UNKNOWN`] where the
-    /// frame was made from blocks again.
+    /// The check of that commit's frame, which the next frame names; [`UNKNOWN`] if the frame was
+    /// rebuilt from blocks.
     pub(crate) check: [u8; 16],
-    /// Whose it is.
+    /// The store that it belongs to.
     pub(crate) store: StoreId,
     /// The digests of all entries that records account for.
     pub(crate) digests: Digests,
 }
 
 impl AppliedPosition {
-    /// Where sled is empty.
+    /// Returns the position of an empty sled.
     pub(crate) fn none(store: StoreId) -> Self {
         Self {
             seq: 0,
@@ -50,7 +51,7 @@ impl AppliedPosition {
         }
     }
 
-    /// The change that moves it on to here.
+    /// Returns the index change that stores the position.
     pub(crate) fn put(&self) -> IndexPut {
         let mut value = self.seq.to_le_bytes().to_vec();
         value.extend(self.packs.encode());
@@ -79,8 +80,8 @@ impl AppliedPosition {
         })
     }
 
-    /// Reads it; the beginning where sled is empty. `Corrupt` where it is another store's, or was
-    /// written by a version that lays entries out in another way.
+    /// Reads the position, which is that of an empty sled if none is stored. `Corrupt`: it is
+    /// another store's, or of another version.
     pub(crate) fn read(kv: &Kv, store: StoreId) -> Result<Self> {
         let Some(value) = kv.get(&keys::all(KeyKind::Applied))? else {
             return Ok(Self::none(store));

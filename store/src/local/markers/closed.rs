@@ -1,5 +1,5 @@
-//! What sled's files were when the store was closed: where they are others now, its entries are
-//! read and compared before they are believed.
+//! The state of sled's files at the last close. If they have changed since, sled's entries are read
+//! and compared before they are trusted.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::files;
 use crate::local::layout::Layout;
 
-/// Files up to this size are hashed; of a larger one only the length is kept.
+/// The maximum size of a file that is hashed; of a larger one only the length is kept.
 const HASHED_MAX: u64 = 1 << 20;
 
 #[derive(Serialize, Deserialize, PartialEq, Eq)]
@@ -21,13 +21,13 @@ struct FileState {
     hash: Option<String>,
 }
 
-/// Takes note of sled's files, after sled has let go of them.
+/// Records sled's files, after sled was closed.
 pub(crate) fn note(layout: &Layout, sled: &Path) -> Result<()> {
     let text = serde_json::to_vec(&state(sled)).unwrap_or_default();
     files::write_whole(&layout.sled_closed(), &text)
 }
 
-/// Forgets the note, before sled is opened.
+/// Removes the record, before sled is opened.
 pub(crate) fn forget(layout: &Layout) -> Result<()> {
     let path = layout.sled_closed();
     match fs::remove_file(&path) {
@@ -36,7 +36,7 @@ pub(crate) fn forget(layout: &Layout) -> Result<()> {
     }
 }
 
-/// Whether sled's files are those that were noted.
+/// Returns `true` if sled's files match the record.
 pub(crate) fn matches(layout: &Layout) -> bool {
     let noted = fs::read(layout.sled_closed()).ok();
     let noted = noted.and_then(|text| serde_json::from_slice::<Vec<FileState>>(&text).ok());

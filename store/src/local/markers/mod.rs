@@ -1,4 +1,4 @@
-//! Small files and entries that say how far something is.
+//! Small files and entries that record progress.
 
 // tidy: names the parts
 pub(crate) mod acked;

@@ -1,4 +1,4 @@
-//! Chunks that were not synced when the process died: a power cut may have taken them. No event
+//! Chunks that were not synced when the process died: a power cut may have lost them. No event
 //! names one of them, since chunks of bodies are synced first; snapshots may.
 
 use milepost_codec::{ChunkId, Result, Snapshot};
@@ -11,8 +11,8 @@ use crate::local::chunks::packs::{ChunkLocation, Packs};
 use crate::local::index::kv::Kv;
 use crate::local::markers::applied::AppliedPosition;
 
-/// Takes out of the index what is gone: chunks behind what was synced that are not whole, and
-/// snapshots that need them.
+/// Removes lost content from the index: damaged chunks after the synced position, and snapshots
+/// that need them.
 pub(crate) fn forget_lost(kv: &Kv, packs: &Packs, applied: &AppliedPosition) -> Result<()> {
     let mut gone: Vec<IndexPut> = Vec::new();
     kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
@@ -34,8 +34,8 @@ pub(crate) fn forget_lost(kv: &Kv, packs: &Packs, applied: &AppliedPosition) -> 
     kv.apply(gone)
 }
 
-/// Whether a snapshot has all it needs. One that was synced has: what it refers to was stored
-/// first.
+/// Returns `true` if a snapshot has all chunks that it needs. A synced snapshot has: its chunks
+/// were stored first.
 fn is_whole(kv: &Kv, packs: &Packs, applied: &AppliedPosition, id: &ChunkId) -> Result<bool> {
     let Some(place) = kv.get(&keys::chunk(id))? else {
         return Ok(false);

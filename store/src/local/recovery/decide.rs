@@ -1,9 +1,9 @@
-//! What opening does about the state it finds: `docs/RECOVERY.md` has the table.
+//! Decisions of opening, by the state of the files: `docs/RECOVERY.md` has the table.
 //!
 //! ```text
-//! survey.rs    which frames are in which segment
-//! replay.rs    frames back into the tail
-//! heal.rs      the archive written again from sled
+//! ../journal/scan.rs     the frames of each segment
+//! replay.rs              frames back into the tail
+//! ../archive/rebuild.rs  the archive rewritten from sled
 //! ```
 
 use std::borrow::Cow;
@@ -28,9 +28,9 @@ use crate::local::recovery::replay::{Position, Replay, frames};
 use crate::local::settings::StoreConfig;
 use crate::open_report::{Finding, Outcome, Progress};
 
-/// Why opening does not go on.
+/// The reason why opening fails.
 pub(crate) enum Refusal {
-    /// sled may be to blame: it can be built anew.
+    /// sled may be the cause, so it is rebuilt.
     Sled(Error),
     Other(Error),
 }
@@ -38,20 +38,20 @@ pub(crate) enum Refusal {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         match error.kind() {
-            // A full disk or too many open files are no reason to build sled anew.
+            // A full disk or too many open files are no reason to rebuild sled.
             ErrorKind::Corrupt => Self::Sled(error),
             _ => Self::Other(error),
         }
     }
 }
 
-/// What is in the files of journal and archive.
+/// The contents of the journal's and the archive's files.
 #[derive(Debug)]
 pub(crate) struct Survey {
     pub(crate) archive: ArchiveScan,
-    /// In order of their commits.
+    /// The segments, in order of their commits.
     pub(crate) segments: Vec<Segment>,
-    /// The last commit that was acknowledged, as far as is known.
+    /// The last acknowledged commit, if known.
     pub(crate) acked: Option<Seq>,
 }
 
@@ -70,26 +70,26 @@ impl Survey {
         Ok(Self { archive, segments, acked: AckMarker::read(&layout.acked(), config.store) })
     }
 
-    /// Whether nothing was ever committed, as far as can be seen.
+    /// Returns `true` if there is no sign of any commit.
     pub(crate) fn is_empty(&self) -> bool {
         self.segments.is_empty() && self.archive.last_number == 0 && self.acked.unwrap_or(0) == 0
     }
 
-    /// The last commit that is seen anywhere.
+    /// Returns the last commit that is seen anywhere.
     pub(crate) fn last_seen(&self) -> Seq {
         let journal = self.segments.iter().filter_map(Segment::last).max();
         let witness = self.acked.unwrap_or(0);
         journal.unwrap_or(0).max(self.archive.end()).max(witness)
     }
 
-    /// Whether the journal says that the store was closed.
+    /// Returns `true` if the journal says that the store was closed.
     pub(crate) fn closed(&self) -> bool {
         let mut mine = self.segments.iter().filter(|s| !s.foreign && !self.outlived(s));
         mine.next_back().is_some_and(Segment::closed)
     }
 
-    /// Whether the archive has all of a segment: it is there because its removal was not, or
-    /// because somebody put an older copy back. Nothing may be said of the journal's end by it.
+    /// Returns `true` if the archive has all of a segment: its removal was interrupted, or an older
+    /// copy was put back. Such a segment says nothing about the journal's end.
     pub(crate) fn outlived(&self, segment: &Segment) -> bool {
         let first = segment.header.map(|header| header.first);
         let last = segment.last();
@@ -97,7 +97,7 @@ impl Survey {
         archived(first) && archived(last)
     }
 
-    /// What is wrong with the journal's files, from the archive's end to the commit `end`.
+    /// Returns the faults of the journal's files, from the archive's end to the commit `end`.
     fn journal_faults(&self, end: Seq) -> Vec<Error> {
         let mut faults = Vec::new();
         let mut before: Option<(Seq, [u8; 16])> = None;
@@ -123,7 +123,7 @@ impl Survey {
                 let place = segment.path.display().to_string();
                 faults.push(Error::corrupt(place, expected, found));
             }
-            // What comes after one that the archive has goes on from the archive.
+            // A segment after an archived one continues from the archive.
             before = match self.outlived(segment) {
                 true => None,
                 false => segment.last().zip(segment.check()),
@@ -141,7 +141,7 @@ impl Survey {
         faults
     }
 
-    /// Commits between the archive and the journal's first segment that neither has.
+    /// Returns the commits missing between the archive and the journal's first segment.
     fn hole_before_journal(&self) -> Option<Gap> {
         let header = self.segments.iter().find(|s| !self.outlived(s))?.header?;
         let after = self.archive.end() + 1;
@@ -154,7 +154,7 @@ impl Survey {
     }
 }
 
-/// Sorts segments by what is in them: a name can be wrong, what is in a segment cannot.
+/// Sorts segments by their content: a file name can be wrong, a checked header cannot.
 pub(crate) fn in_order(segments: &mut [Segment]) {
     segments.sort_by_key(|segment| match (segment.header, segment.frames.first()) {
         (Some(header), _) => (header.first, header.number),
@@ -163,7 +163,7 @@ pub(crate) fn in_order(segments: &mut [Segment]) {
     });
 }
 
-/// Gives the bytes of a segment that was surveyed.
+/// A function that returns the bytes of a surveyed segment.
 pub(crate) type BytesOf<'a> = dyn Fn(&Segment) -> Result<Cow<'a, [u8]>> + 'a;
 
 /// Reads a segment's file.
@@ -172,7 +172,7 @@ fn from_file(segment: &Segment) -> Result<Cow<'static, [u8]>> {
     Ok(Cow::Owned(bytes))
 }
 
-/// Takes back what sled does not hold and gives where the journal ends.
+/// Replays the commits that sled does not hold, and returns the end of the journal.
 pub(crate) fn recover(
     shared: &Inner,
     survey: &Survey,
@@ -217,7 +217,7 @@ pub(crate) fn recover(
         findings.push(Finding::repaired("acked", &error));
     }
     if shared.tail.read().is_empty() {
-        // Only frames that say that the store was closed came after what sled has.
+        // Only frames that say that the store was closed came after the commits in sled.
         shared.set_applied(end.seq);
     }
     let journal = survey.journal_faults(end.seq);
@@ -248,9 +248,9 @@ pub(crate) fn recover(
     }
 }
 
-/// Reads what retention withdrew, where commits after `seq` are taken from files of the archive
-/// that a compaction wrote again: they may be without it. The events that say so come after what
-/// they are about, so all files are read before. Nothing is read where the index holds all of such
+/// Reads which content is withdrawn, if commits after `seq` come from archive files that a
+/// compaction rewrote, possibly without that content. Control records come after the events that
+/// they withdraw, so all files are read first. Reads nothing if the index holds all commits of such
 /// files.
 pub(crate) fn live(
     shared: &Inner,
@@ -281,8 +281,8 @@ pub(crate) fn live(
     Ok(live)
 }
 
-/// Takes every commit after what sled holds, from archive and journal. Gives an error where one is
-/// seen after the end, or was acknowledged, that cannot be taken: it is lost.
+/// Replays every commit after those in sled, from archive and journal. Returns an error if a commit
+/// is lost: it was seen after the end or acknowledged, but cannot be replayed.
 pub(crate) fn take_all(
     shared: &Inner,
     survey: &Survey,
@@ -336,8 +336,8 @@ pub(crate) fn take_all(
     })
 }
 
-/// The frame that follows: by its number, and by the check it names. Where that is not known, the
-/// segment has to have a whole header, whose epoch its frames carry.
+/// Returns the next frame: it has the next number, and names the check of the last frame. If that
+/// check is unknown, its segment needs a valid header, whose epoch its frames carry.
 fn next<'a>(
     later: &BTreeMap<Seq, Vec<(&'a Segment, &'a FrameAt)>>,
     at: Position,
@@ -365,8 +365,8 @@ fn seal(shared: &Inner, survey: &Survey, segment: &Segment) -> Result<()> {
     Ok(())
 }
 
-/// After a clean end the last segment is written on; after any other it is finished and a fresh
-/// one begun, since what was written but not synced may be anything.
+/// Returns the end of the journal. After a clean end the last segment is continued. Otherwise it is
+/// finished and a fresh one begun, since its unsynced bytes are unknown.
 fn end_at(shared: &Inner, survey: &Survey, end: Position) -> Result<JournalEnd> {
     let mut journal = JournalEnd {
         active: None,
@@ -379,8 +379,8 @@ fn end_at(shared: &Inner, survey: &Survey, end: Position) -> Result<JournalEnd> 
     let Some((segment, before)) = survey.segments.split_last() else {
         return Ok(journal);
     };
-    // The archive stands for segments that are removed now; whoever wrote it may have died before
-    // its name was durable.
+    // The archive replaces the segments that are removed now. The process that wrote it may have
+    // died before the names were durable.
     files::sync_dir(&shared.layout.archive())?;
     for segment in before {
         seal(shared, survey, segment)?;
@@ -389,8 +389,8 @@ fn end_at(shared: &Inner, survey: &Survey, end: Position) -> Result<JournalEnd> 
         return Ok(journal);
     };
     let (closed, at, size) = (segment.closed(), segment.end(), segment.size);
-    // Also behind a frame that says "closed": the sync of that frame may have failed, and appends
-    // that follow it would be acknowledged behind a hole.
+    // Also after a frame that says "closed": if its sync failed, later appends would be
+    // acknowledged behind a hole.
     segment.settle()?;
     journal.next_number = journal.next_number.max(header.number + 1);
     if survey.outlived(segment) {
@@ -401,7 +401,7 @@ fn end_at(shared: &Inner, survey: &Survey, end: Position) -> Result<JournalEnd> 
     if closed || segment.frames.is_empty() {
         let file = files::open_rw(&segment.path)?;
         let path = segment.path.clone();
-        // What the archive has of the frame before may have been written again.
+        // The archive may hold a rewritten copy of the previous frame, with another check.
         journal.check = segment.check().unwrap_or(end.check);
         journal.active = Some(ActiveSegment { header, path, file, at, size });
     } else {

@@ -1,4 +1,4 @@
-//! Recovery: what opening brings back from journal and archive.
+//! Recovery: opening restores commits from journal and archive.
 
 // tidy: names the parts
 pub(crate) mod decide;

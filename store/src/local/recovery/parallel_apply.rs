@@ -1,5 +1,4 @@
-//! Applying on a thread of its own while commits are read back: reading and chaining them takes one
-//! processor, packing blocks another.
+//! Parallel apply: a second thread packs blocks while recovery reads and chains commits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{Builder, Scope, available_parallelism};
@@ -10,7 +9,7 @@ use milepost_codec::{Error, ErrorKind, Result, Seq};
 use crate::local::applier;
 use crate::local::inner::Inner;
 
-/// A thread that applies the tail up to the commits that it is given, one after another.
+/// A thread that applies the tail up to given commits, one after another.
 pub(crate) struct ParallelApplier {
     rounds: Sender<Seq>,
     done: Receiver<Result<()>>,
@@ -18,7 +17,7 @@ pub(crate) struct ParallelApplier {
 }
 
 impl ParallelApplier {
-    /// Starts it; nothing where there can be no other thread.
+    /// Starts the thread; returns `None` if that fails.
     pub(crate) fn start<'scope>(
         scope: &'scope Scope<'scope, '_>,
         shared: &'scope Inner,
@@ -40,7 +39,7 @@ impl ParallelApplier {
         Some(Self { rounds, done, busy: false })
     }
 
-    /// Whether it has nothing to do. An error is that of its last round.
+    /// Returns `true` if the thread has nothing to do, or the error of its last round.
     pub(crate) fn is_idle(&mut self) -> Result<bool> {
         if self.busy {
             match self.done.try_recv() {
@@ -55,7 +54,7 @@ impl ParallelApplier {
         Ok(!self.busy)
     }
 
-    /// Waits for its last round, and has it apply the tail up to this commit.
+    /// Waits for the last round, then starts one that applies the tail up to this commit.
     pub(crate) fn apply(&mut self, until: Seq) -> Result<()> {
         self.wait()?;
         self.rounds.send(until).map_err(|_| panicked())?;
@@ -63,7 +62,7 @@ impl ParallelApplier {
         Ok(())
     }
 
-    /// Waits for its last round.
+    /// Waits for the last round.
     pub(crate) fn wait(&mut self) -> Result<()> {
         if std::mem::take(&mut self.busy) {
             self.done.recv().map_err(|_| panicked())??;

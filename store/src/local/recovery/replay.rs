@@ -1,7 +1,6 @@
-//! Replaying commits at open: each frame comes back into the tail.
+//! Replay of commits at opening: each frame is put back into the tail.
 //!
-//! Every record is chained again, and heads and index entries are computed by the same code that
-//! computed them when it was committed.
+//! Every record is chained again, and the code of a commit computes heads and index entries again.
 
 use std::collections::HashMap;
 
@@ -19,41 +18,41 @@ use crate::local::markers::applied::UNKNOWN;
 use crate::local::recovery::parallel_apply::ParallelApplier;
 use crate::local::{Inner, applier};
 
-/// Progress is told once for so many commits.
+/// The number of commits between two reports of progress.
 pub(crate) const TELL_EVERY: Seq = 256;
 
-/// A place in the order of commits: the last one, and the check of its frame.
+/// A position in the order of commits: the last commit, and the check of its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) seq: Seq,
     pub(crate) check: [u8; 16],
 }
 
-/// Takes frames back in, in the order they were committed.
+/// Replays frames in the order of their commits.
 pub(crate) struct Replay<'a> {
     shared: &'a Inner,
-    /// What makes room in the tail meanwhile; where there is none, it is made in between.
+    /// Makes room in the tail in parallel; without it the replay does so itself.
     beside: Option<ParallelApplier>,
-    /// Told of commits as they come back.
+    /// Receives the progress.
     tell: &'a dyn Fn(Seq),
     origins: HashMap<TaskNo, Origin>,
     heads: HashMap<LogId, LogHead>,
-    /// Where lineages of imported tasks begin: the events that trimmed them come behind theirs.
+    /// The bases of lineages of imported tasks: the events that trimmed them come later.
     begins: HashMap<LogId, Head>,
-    /// What is counted of tasks.
+    /// The tallies of tasks.
     tallies: HashMap<TaskNo, Tally>,
-    /// The last commit that was taken, and the check of its frame.
+    /// The last replayed commit, and the check of its frame.
     pub(crate) at: Position,
-    /// Commits that were taken back, those that only say that the store was closed left out.
+    /// The number of replayed commits, without those that only say that the store was closed.
     taken: u64,
-    /// What retention let go of is not taken.
+    /// The filter for withdrawn content.
     live: &'a Liveness,
     /// Chunks that the records name.
     named: Named,
 }
 
 impl<'a> Replay<'a> {
-    /// Goes on behind what sled holds.
+    /// Starts after the commit `at`.
     pub(crate) fn new(
         shared: &'a Inner,
         beside: Option<ParallelApplier>,
@@ -76,7 +75,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Takes what the archive holds, from where it is on. `Corrupt` where there is a hole.
+    /// Replays the archive from the current position on. `Corrupt`: there is a gap.
     pub(crate) fn archive(&mut self, files: &[Archived]) -> Result<()> {
         let Inner { config, key, .. } = self.shared;
         let applied = self.at.seq;
@@ -99,7 +98,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Whether a frame that names its predecessor's check follows what was taken.
+    /// Checks that a frame which names `prev` as its predecessor's check follows the last one.
     fn follows(&self, seq: Seq, prev: &[u8; 16]) -> Result<()> {
         if self.at.check == UNKNOWN || self.at.check == *prev {
             return Ok(());
@@ -108,7 +107,7 @@ impl<'a> Replay<'a> {
         Err(Error::corrupt("journal", expected, "one that follows another"))
     }
 
-    /// Takes one frame into the tail, and makes room in it where it is full.
+    /// Puts one frame into the tail, and makes room in the tail if it is full.
     pub(crate) fn frame(&mut self, seq: Seq, payload: &[u8], check: [u8; 16]) -> Result<()> {
         if seq != self.at.seq + 1 {
             let expected = format!("commit {}", self.at.seq + 1);
@@ -119,7 +118,7 @@ impl<'a> Replay<'a> {
             (self.tell)(seq);
         }
         if payload.is_empty() && self.shared.tail.read().is_empty() {
-            // The store was closed here, and there is nothing to apply before it.
+            // The store was closed here, and nothing before it is left to apply.
             return Ok(());
         }
         let mut batch = CommitBatch::new(seq);
@@ -153,7 +152,7 @@ impl<'a> Replay<'a> {
         match &mut self.beside {
             None if bytes > full => applier::round(self.shared, seq, 1),
             None => Ok(()),
-            // Not for every commit: blocks fill better the more there is.
+            // Not at every commit: more bytes fill blocks better.
             Some(beside) => match bytes > full || (bytes > full / 4 && beside.is_idle()?) {
                 true => beside.apply(seq),
                 false => Ok(()),
@@ -161,12 +160,13 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Ends it: nothing is applied any more. Gives where it is, and how many commits were taken.
+    /// Ends the replay after the last round. Returns the position and the number of replayed
+    /// commits.
     pub(crate) fn finish(self) -> Result<(Position, u64)> {
         self.finish_with_named().map(|(at, taken, _)| (at, taken))
     }
 
-    /// The same, with the chunks that the records name.
+    /// Ends the replay as `finish` does, and also returns the chunks that the records name.
     pub(crate) fn finish_with_named(mut self) -> Result<(Position, u64, Named)> {
         if let Some(beside) = &mut self.beside {
             beside.wait()?;
@@ -232,15 +232,15 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// The base that a log begins with, where it begins at this offset.
+    /// Returns the base of a log, if the log begins at this offset.
     fn begin(&self, log: LogId, first: Offset) -> Option<Head> {
         let known = [self.live.base(log), self.begins.get(&log).copied()];
         let mut known = known.into_iter().flatten();
         known.find(|begin| begin.next == first)
     }
 
-    /// The head before the first record of a log: its root, its base, or the parent's hash at the
-    /// fork, which that record names.
+    /// Returns the head before the first record of a log: its root, its base, or the parent's hash
+    /// at the fork, which that record names.
     fn first_head(
         &self,
         log: LogId,
@@ -304,7 +304,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Walks through frames that have been checked.
+/// Iterates over checked frames.
 pub(crate) fn frames(bytes: &[u8]) -> impl Iterator<Item = (FrameHeader, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {

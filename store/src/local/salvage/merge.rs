@@ -1,9 +1,8 @@
-//! Weaving: which groups still fit behind what is left of their logs.
+//! Merge of damaged copies: keeps the log batches that still fit their logs.
 //!
-//! A lineage ends where something of it is missing: its later events, and lineages that fork behind
-//! there, cannot be chained any more. They are written down as JSON, one on a line. Control logs
-//! are facts about tasks and lineages that nothing else is chained to: what is left of them moves
-//! up.
+//! A lineage ends at its first missing event: its later events, and lineages that fork after it,
+//! can no longer be chained. They are saved as JSON, one event on a line. Control logs are facts
+//! about tasks and lineages to which nothing else is chained, so their remaining records close up.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
@@ -19,29 +18,29 @@ use serde_json::json;
 use crate::files;
 use crate::liveness::{LiveSection, Liveness};
 
-/// Events of a log that did not come back.
+/// Events of a log that were lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostRange {
     /// The log.
     pub log: LogId,
-    /// The task's name, where it is known.
+    /// The task's name, if known.
     pub name: Option<String>,
-    /// The first offset that is lost.
+    /// The first lost offset.
     pub from: Offset,
-    /// The offset after the last that was seen of it.
+    /// The offset after the last event that was seen.
     pub to: Offset,
-    /// How many of them are written down beside the store.
+    /// The number of these events that were saved as orphans in `damaged/`.
     pub kept: u64,
 }
 
-/// What is left of a log.
+/// The state of a log during the merge.
 #[derive(Debug, Default, Clone, Copy)]
 struct Survivors {
-    /// The next offset, as it was before the damage.
+    /// The next offset, by the numbering before the damage.
     next: Offset,
-    /// The next offset now; another in control logs that lost something.
+    /// The next offset now. It differs in control logs with losses.
     now: Offset,
-    /// Nothing more fits behind it.
+    /// Set once nothing more can follow.
     ended: bool,
 }
 
@@ -66,9 +65,9 @@ impl Merge {
         })
     }
 
-    /// Appends those groups of a commit that fit.
+    /// Appends the log batches of a commit that fit.
     pub(crate) fn commit(&mut self, seq: Seq, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        // A group that cannot be decoded ends the payload: the others passed the same check.
+        // A log batch that cannot be decoded ends the payload: the others passed the same check.
         let groups: Vec<LogBatchRef<'_>> = LogBatches::new(payload).map_while(Result::ok).collect();
         let opened: HashSet<LogId> =
             groups.iter().filter(|group| self.opens(group)).map(|group| group.log).collect();
@@ -94,7 +93,7 @@ impl Merge {
         Ok(())
     }
 
-    /// Whether a group opens a lineage, at a point that is still there.
+    /// Returns `true` if a log batch opens a lineage at a point that still exists.
     fn opens(&self, group: &LogBatchRef<'_>) -> bool {
         if self.logs.contains_key(&group.log) || matches!(group.log.kind, LogKind::Control) {
             return false;
@@ -128,7 +127,7 @@ impl Merge {
         let left = match self.logs.get(&group.log) {
             Some(left) => *left,
             None => {
-                // A lineage that was trimmed begins at its base.
+                // A trimmed lineage begins at its base.
                 let base = self.live.base(group.log);
                 let based = base.is_some_and(|base| base.next == group.first);
                 Survivors {
@@ -191,7 +190,7 @@ impl Merge {
         Ok(())
     }
 
-    /// Whether what a control event names is still there.
+    /// Returns `true` unless a control event names a lineage that is lost.
     fn fits(&mut self, task: TaskNo, record: &RecordRef<'_>, opened: &HashSet<LogId>) -> bool {
         let decoded = match record.form {
             BodyForm::Inline => {
@@ -201,8 +200,7 @@ impl Merge {
         };
         let there = |this: &Self, lineage: LineageId| {
             let log = LogId::lineage(task, lineage);
-            // Those of a lineage that was trimmed come later, and of one that was dropped none
-            // does.
+            // The records of a trimmed lineage come later; a dropped lineage has none.
             let retained = this.live.is_gone(log) || this.live.base(log).is_some();
             retained || opened.contains(&log) || this.logs.contains_key(&log)
         };
@@ -230,7 +228,7 @@ impl Merge {
         lost.to = lost.to.max(to);
     }
 
-    /// Writes events down that fit nowhere any more.
+    /// Saves events that no longer fit anywhere.
     fn write_down(&mut self, seq: Seq, group: &LogBatchRef<'_>) -> Result<()> {
         if self.orphans.is_none() {
             let file = files::create_new(&self.path)?;
@@ -245,7 +243,7 @@ impl Merge {
             let Ok(header) = record.header() else {
                 continue;
             };
-            // A body in chunks is in the packs; the list of its chunks is kept.
+            // A body in chunks is in the packs; the list of its chunks is saved.
             let body = match record.form {
                 BodyForm::Inline => Body::decode(header.kind, record.payload).ok(),
                 _ => None,
@@ -271,7 +269,7 @@ impl Merge {
         Ok(())
     }
 
-    /// What is lost.
+    /// Syncs the file of orphans, and returns the lost events.
     pub(crate) fn finish(self) -> Result<Vec<LostRange>> {
         if let Some(out) = self.orphans {
             let file = out.into_inner().map_err(|e| files::io("write", &self.path, e.error()))?;

@@ -1,13 +1,13 @@
-//! Salvage: where both copies are hit, what is left of them is woven into one again.
+//! Salvage: merges the rest of both damaged copies into one.
 //!
 //! ```text
-//! sources.rs   commits out of damaged files
-//! weave.rs     which groups still fit, and what is lost
+//! sources.rs   commits from damaged files
+//! merge.rs     log batches that still fit, and losses
 //! ```
 //!
-//! The result is a new archive, from which opening builds sled anew. It is written beside the old
-//! one; then journal, sled and archive are moved to `damaged/` and it takes their place. A marker
-//! makes that go on after a crash.
+//! The result is a new archive, from which opening rebuilds sled. It is written to `archive.new`;
+//! then journal, sled and archive are moved to `damaged/` and it takes their place. A marker file
+//! makes opening finish that after a crash.
 
 pub(crate) mod merge;
 pub(crate) mod sources;
@@ -32,17 +32,17 @@ use crate::local::settings::StoreConfig;
 use crate::open_report::Progress;
 use crate::options::OpenOptions;
 
-/// What a salvage brought back, and what it did not.
+/// The result of a salvage.
 #[derive(Debug, Default)]
 pub struct Salvaged {
-    /// Events that did not come back.
+    /// Events that were lost.
     pub lost: Vec<LostRange>,
-    /// Where the files are that it replaced.
+    /// The paths of the replaced files.
     pub kept: Vec<PathBuf>,
 }
 
-/// Weaves what is left of a store into a new archive, and puts it in the old one's place. The lock
-/// has to be held.
+/// Merges the rest of a store into a new archive, which replaces the old one. The caller holds the
+/// lock.
 pub fn salvage(layout: &Layout, config: &StoreConfig, options: &OpenOptions) -> Result<Salvaged> {
     let beside = layout.archive_new();
     if beside.exists() {
@@ -52,12 +52,12 @@ pub fn salvage(layout: &Layout, config: &StoreConfig, options: &OpenOptions) -> 
     files::make_dir(&layout.damaged())?;
     let orphans = layout::free_name(&layout.damaged(), "orphans.jsonl");
     finish_switch(layout)?;
-    // A sled that cannot be opened has nothing to give.
+    // A sled that cannot be opened contributes nothing.
     let kv = Kv::open(&layout.sled(), options.cache_bytes, config.sled_segment).ok();
     let key = options.key.as_ref();
     let mut sources = Sources::of(layout, config.store, key, kv.as_ref())?;
     let last = sources.last();
-    // What retention let go of is not lost. The events that say so come after what they are about.
+    // Withdrawn content is not lost. The control records come after the events that they withdraw.
     let mut live = Liveness::default();
     for seq in 1..=last {
         live.take_readable(&sources.payload(seq)?);
@@ -89,8 +89,8 @@ pub fn salvage(layout: &Layout, config: &StoreConfig, options: &OpenOptions) -> 
     Ok(Salvaged { lost, kept })
 }
 
-/// Moves the old files away and the new archive to its place; gives where they are now. Each step
-/// may have been done before.
+/// Moves the old files to `damaged/` and the new archive to its place; returns the new paths of the
+/// old files. Each step may have been done before.
 pub fn finish_swap(layout: &Layout) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     let mut aside = |path: &Path| -> Result<()> {
@@ -109,7 +109,7 @@ pub fn finish_swap(layout: &Layout) -> Result<Vec<PathBuf>> {
         fs::rename(&beside, layout.archive()).map_err(|e| files::io("move", &beside, &e))?;
         files::sync_dir(&layout.root)?;
     }
-    // What is lost was acknowledged: the witness begins anew.
+    // Lost commits were acknowledged, so the marker starts over.
     for path in [layout.acked(), layout.suspect(), layout.repairing()] {
         if path.exists() {
             fs::remove_file(&path).map_err(|e| files::io("remove", &path, &e))?;

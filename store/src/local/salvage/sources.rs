@@ -1,4 +1,4 @@
-//! Commits out of damaged files: whatever passes its own check.
+//! Commits from damaged files: all frames and blocks that pass their own checks.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,21 +12,21 @@ use crate::local::index::kv::Kv;
 use crate::local::journal::scan::{FrameAt, Segment, payload};
 use crate::local::layout::Layout;
 
-/// Everything that is left, by commit.
+/// All remaining commits of a store.
 pub(crate) struct Sources<'a> {
     key: Option<&'a StoreKey>,
-    /// Blocks of archive files that pass their checks, by their first commit.
+    /// Intact blocks of archive files, by their first commit.
     blocks: BTreeMap<Seq, BlockLocation>,
-    /// Frames of the journal.
+    /// Intact frames of the journal.
     frames: BTreeMap<Seq, (PathBuf, FrameAt)>,
     sled: Option<Commits<'a>>,
-    /// The archive block that was read last: its frames, by commit.
+    /// The frames of the last archive block that was read, by commit.
     open: (Seq, BTreeMap<Seq, Vec<u8>>),
-    /// The segment that was read last.
+    /// The last segment that was read.
     segment: (PathBuf, Vec<u8>),
 }
 
-/// Where an archive block is.
+/// The location of an archive block.
 struct BlockLocation {
     path: PathBuf,
     at: usize,
@@ -60,7 +60,7 @@ impl<'a> Sources<'a> {
         Ok(sources)
     }
 
-    /// Finds the blocks of an archive file. Between two that are whole there may be anything.
+    /// Finds the intact blocks of an archive file, and skips other bytes.
     fn archive(&mut self, path: &Path, store: StoreId) -> Result<()> {
         let bytes = fs::read(path).map_err(|e| files::io("read", path, &e))?;
         if ArchiveHeader::decode(&bytes).is_ok_and(|header| header.0.store != store) {
@@ -93,18 +93,18 @@ impl<'a> Sources<'a> {
         Some((block, end))
     }
 
-    /// The last commit of which anything is left.
+    /// Returns the last commit of which anything is left.
     pub(crate) fn last(&mut self) -> Seq {
         let archived = self.blocks.last_key_value();
         let archived = archived.map_or(0, |(first, place)| first + Seq::from(place.frames) - 1);
         let journal = self.frames.last_key_value().map_or(0, |(seq, _)| *seq);
-        // sled has nothing that the journal never had, but the journal may be gone.
+        // sled has no commit that the journal never had, but the journal may be lost.
         let sled = self.sled.as_ref().map_or(0, Commits::last_commit);
         archived.max(journal).max(sled)
     }
 
-    /// The groups of a commit: all of them from a frame, else those that blocks have. Commits are
-    /// asked for in order.
+    /// Returns the log batches of a commit: all of them from a frame, otherwise those in blocks.
+    /// The caller asks for commits in order.
     pub(crate) fn payload(&mut self, seq: Seq) -> Result<Vec<u8>> {
         let mut blocks = Vec::new();
         if let Some(sled) = &mut self.sled {
@@ -138,7 +138,7 @@ impl<'a> Sources<'a> {
             let block = ArchiveBlock::decode_header(header)?;
             let raw = block.decode(header, rest.get(..block.stored_len()).unwrap_or_default())?;
             let (mut held, mut rest) = (BTreeMap::new(), raw.as_slice());
-            // The block's own check has no key: each frame has to pass its own.
+            // The block's own check has no key, so each frame has to pass its own.
             while let Ok((frame, payload)) = FrameHeader::read(rest, self.key) {
                 held.insert(frame.seq, payload.to_vec());
                 rest = rest.get(frame.stride() as usize..).unwrap_or_default();
@@ -149,7 +149,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// How far it is to what may be the next block.
+/// Returns the distance to the next possible block.
 fn next_magic(bytes: &[u8]) -> usize {
     let found = bytes.windows(4).position(|four| four == b"MPAB");
     found.unwrap_or(bytes.len())

@@ -1,4 +1,4 @@
-//! Chunks: one at a time, and many at once.
+//! Chunks, stored one at a time and many at once.
 
 use milepost_codec::{CHUNK_RAW_MAX, ChunkEntry, ChunkId};
 
@@ -29,7 +29,7 @@ fn a_chunk_is_stored_once_and_comes_back_by_its_id() {
     });
 }
 
-/// Contents of many sizes; what is alike compresses.
+/// Returns compressible contents of many sizes.
 fn contents(count: usize) -> Vec<Vec<u8>> {
     let content = |n: usize| format!("{n} of many, ").repeat(n * 37 % 900).into_bytes();
     (0..count).map(content).collect()
@@ -43,7 +43,7 @@ fn slices(contents: &[Vec<u8>]) -> Vec<&[u8]> {
 fn chunks_that_are_put_together_are_stored_once_and_read_one_by_one() {
     each(|subject| {
         let contents = contents(200);
-        // Each of them twice in one call, some alone before, and all of them again.
+        // Each chunk twice in one call, one of them stored before, and all of them again.
         let alone = subject.log.put_chunk(&contents[7], false).unwrap();
         let twice = [&contents[..], &contents[..]].concat();
         let ids = subject.log.put_chunks(&slices(&twice)).unwrap();

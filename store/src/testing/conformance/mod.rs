@@ -1,5 +1,5 @@
-//! What every log must do, run on each implementation: in memory, in a folder with all of it in the
-//! tail, with all of it applied, and after a reopen.
+//! Tests that every log must pass, run on each implementation: in memory, and in a folder with
+//! everything in the tail, with everything applied, and after a reopen.
 
 mod chunks;
 
@@ -20,7 +20,7 @@ use crate::log::Log;
 use crate::memory::MemoryStore;
 use crate::options::OpenOptions;
 
-/// A log, and how far it is on its way to where it stays.
+/// A log, and the stage that its content is brought to.
 struct Subject {
     log: Arc<dyn Log>,
     origin: Origin,
@@ -64,7 +64,7 @@ impl Subject {
         }
     }
 
-    /// Appends events of these texts in one batch, with entries of the index.
+    /// Appends events with these texts in one batch, with entries of the index.
     fn append(&self, texts: &[String], entries: &[(Vec<u8>, Option<Vec<u8>>)]) {
         let batch = batch(&*self.log, self.origin, texts, entries);
         self.log.append(batch).unwrap();
@@ -84,10 +84,10 @@ fn each(test: impl Fn(&mut Subject)) {
     }
 }
 
-/// The store's own log, whose origin a log in a folder knows without an entry.
+/// The store's own log: a log in a folder knows its origin without an index entry.
 const LOG: LogId = LogId::STORE;
 
-/// A batch that adds messages to the store's log behind `head`, as the committer would.
+/// Returns a batch that appends messages to the store's log, as the committer would.
 fn batch(
     log: &dyn Log,
     origin: Origin,
@@ -138,7 +138,7 @@ fn names(range: std::ops::Range<u64>, len: usize) -> Vec<String> {
     range.map(|n| format!("{n} {}", "x".repeat(len))).collect()
 }
 
-/// All texts of the store's log, read extent by extent.
+/// Returns all texts of the store's log, read extent by extent.
 fn texts(log: &dyn Log) -> Vec<String> {
     let (mut found, mut next) = (Vec::new(), 0);
     while let Some(extent) = log.extent(LOG, next).unwrap() {
@@ -221,7 +221,7 @@ fn a_commit_that_does_not_follow_is_a_bug_of_the_caller() {
 }
 
 fn key(n: u32) -> Vec<u8> {
-    // A kind of entry that nothing else here makes.
+    // A kind of entry that the other tests do not create.
     let mut key = keys::all(keys::KeyKind::MarkLabel);
     key.extend(n.to_be_bytes());
     key
@@ -237,7 +237,7 @@ fn a_scan_gives_a_range_of_the_index_from_either_end_up_to_a_limit() {
             for _ in 0..8 {
                 random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let at = key((random >> 16) % 64);
-                // Removals from the second round on, of what is stored and of what is waiting.
+                // Removals from the third round on, of stored entries and of those in the tail.
                 if round > 1 && random.is_multiple_of(3) {
                     model.remove(&at);
                     entries.push((at, None));
@@ -248,7 +248,7 @@ fn a_scan_gives_a_range_of_the_index_from_either_end_up_to_a_limit() {
                 }
             }
             subject.append(&names(round..round + 1, 10), &entries);
-            // A part is stored, and what follows waits on top of it.
+            // Some entries are stored, and later ones are in the tail above them.
             if round % 7 == 3 {
                 subject.settle();
             }
@@ -284,7 +284,7 @@ fn compare(log: &dyn Log, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
 
 #[test]
 fn a_note_is_there_at_once_and_stays() {
-    // Of the kind of which no record accounts for an entry.
+    // The kind of entry that no record accounts for.
     let key = |n| [keys::all(keys::KeyKind::Snapshot), vec![n]].concat();
     each(|subject| {
         subject.append(&names(0..1, 10), &[(key(1), Some(vec![1]))]);

@@ -1,4 +1,4 @@
-//! Chunks that stand together: compressed as one, read one by one.
+//! Groups of chunks: compressed together, read one by one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,33 +8,34 @@ use parking_lot::Mutex;
 
 use crate::local::chunks::packs::{ChunkLocation, Packs};
 
-/// The level of zstd that groups are packed at. Source code packs 15 % smaller than at level 1, at
-/// 60 % of the speed. Of 105 MB of crates, in groups of 256 KiB, level 3 leaves 21.6 % at 130 MB/s,
-/// 4 20.3 % at 74, 5 19.9 % at 64, 7 19.4 % at 45; of generated text 30.1 % at 90 MB/s, 5 28.9 % at
-/// 32.
+/// The zstd level of groups. Source code packs 15 % smaller than at level 1, at 60 % of the speed.
+/// For 105 MB of crates, in groups of 256 KiB, level 3 gives 21.6 % at 130 MB/s, level 4 20.3 % at
+/// 74, level 5 19.9 % at 64, level 7 19.4 % at 45. For generated text, level 3 gives 30.1 % at 90
+/// MB/s, level 5 28.9 % at 32.
 pub(crate) const GROUP_LEVEL: i32 = 3;
 
-/// The most bytes of contents that are put into one group when they are stored. All of it is
-/// unpacked for one of its members. With 256 KiB the same crates pack to 21.6 %, with this to 20.5
-/// % and with 1 MiB to 19.1 %, generated text to 30.1, 29.3 and 29.0 %; with 1 MiB five files of a
-/// capture go back in nearly twice the time.
+/// The maximum bytes of contents in a group when it is stored. Reading one member unpacks all of
+/// them. With 256 KiB the same crates pack to 21.6 %, with 512 KiB to 20.5 % and with 1 MiB to 19.1
+/// %; generated text packs to 30.1, 29.3 and 29.0 %. With 1 MiB, restoring five files of a capture
+/// takes nearly twice the time.
 pub(crate) const GROUP_RAW: usize = 512 << 10;
 
-/// The most bytes of contents of groups that a compaction gathers: all that a group may have.
+/// The maximum bytes of contents in a group that a compaction gathers: the limit of the format.
 pub(crate) const GATHERED_RAW: usize = CHUNK_RAW_MAX;
 
-/// A group with no more contents than this is small, unless it has many: a compaction gathers such.
+/// The maximum contents of a small group, in bytes and in members. A compaction gathers small
+/// groups.
 const SMALL_RAW: usize = 128 << 10;
 const SMALL_COUNT: usize = ChunkGroup::COUNT_MAX / 4;
 
-// What is gathered takes in small ones until one more would be too much: then it is not small.
+// Gathering fills a group until one more member would exceed the limit: the result is not small.
 const _: () = assert!(GATHERED_RAW > 2 * SMALL_RAW);
 
-/// The most bytes of groups that are kept unpacked.
+/// The maximum bytes of groups that stay unpacked in memory.
 const UNPACKED_MAX: usize = 16 << 20;
 
-/// Cuts chunks into groups of up to `most` bytes of contents, in the order that they are in. One
-/// that is too large for a group with another is one of its own.
+/// Splits chunks into groups of up to `most` bytes of contents, in the given order. A chunk larger
+/// than that becomes a group of one member.
 pub(crate) fn group_up<'a, 'b>(
     members: &'b [(ChunkId, &'a [u8])],
     most: usize,
@@ -57,20 +58,20 @@ pub(crate) fn group_up<'a, 'b>(
     })
 }
 
-/// Whether a group of so many contents, of so many bytes together, is small. Small ones that are
-/// gathered fill a group up to what is not small: so what was gathered is not gathered again.
+/// Returns `true` if a group with `count` members of `bytes` bytes together is small. Gathering
+/// fills groups beyond that size, so gathered chunks are not gathered again.
 pub(crate) fn is_small(count: usize, bytes: usize) -> bool {
     count <= SMALL_COUNT && bytes <= SMALL_RAW
 }
 
-/// The groups that were unpacked last, the one that was used last in front.
+/// The groups that were unpacked last, most recently used first.
 #[derive(Debug, Default)]
 pub(crate) struct Unpacked {
     kept: Mutex<VecDeque<(ChunkLocation, Arc<GroupContents>)>>,
 }
 
 impl Unpacked {
-    /// A group, read where it is not kept. `place` is of any of its members.
+    /// Returns a group, and reads it if it is not cached. `place` is the location of any member.
     pub(crate) fn get(
         &self,
         place: ChunkLocation,
@@ -87,7 +88,8 @@ impl Unpacked {
                 return Ok(group);
             }
         }
-        // Two may read the same at once: better than that all wait for one.
+        // Two threads may read the same group at once; that is better than all threads waiting for
+        // one.
         let group = Arc::new(read()?);
         let mut kept = self.kept.lock();
         kept.push_front((place, Arc::clone(&group)));
@@ -99,7 +101,7 @@ impl Unpacked {
         Ok(group)
     }
 
-    /// Lets go of what was in a pack.
+    /// Removes the groups of a pack.
     pub(crate) fn forget(&self, pack: u32) {
         self.kept.lock().retain(|(place, _)| place.pack != pack);
     }
@@ -113,9 +115,9 @@ impl Packs {
             .map_err(|e| e.at(format!("pack {} at byte {}", place.pack, place.at)))
     }
 
-    /// The group that a chunk is in where that is small and whole.
+    /// Returns the group that a chunk is in, if the group is small and intact.
     pub(crate) fn small_group(&self, id: &ChunkId, place: ChunkLocation) -> Option<GroupContents> {
-        // What is longer than this packed is longer unpacked.
+        // An entry longer than this is also longer unpacked.
         let most = ChunkGroup::HEADER_LEN + SMALL_COUNT * ChunkGroup::ROW_LEN + SMALL_RAW;
         if place.member.is_none() || place.len as usize > most {
             return None;
@@ -124,7 +126,7 @@ impl Packs {
         is_small(group.len(), group.raw_len()).then_some(group)
     }
 
-    /// How many chunks are in the entry that a chunk is in, as its header says.
+    /// Returns the number of chunks in the entry that a chunk is in, according to its header.
     pub(crate) fn members(&self, id: &ChunkId, place: ChunkLocation) -> Result<usize> {
         if place.member.is_none() {
             return Ok(1);

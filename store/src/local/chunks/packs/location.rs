@@ -1,25 +1,25 @@
-//! Where a chunk is in packs: the value of its entry in the index.
+//! Locations of chunks in packs: the values of their index entries.
 
 use milepost_codec::{Error, Result};
 
-/// Where a chunk is: in a pack, at a byte, in an entry of its own or as a member of a group.
+/// The location of a chunk: a pack, a byte, and the member if the entry is a group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ChunkLocation {
     pub(crate) pack: u32,
     pub(crate) at: u64,
     /// Bytes of the entry.
     pub(crate) len: u32,
-    /// Which member of a group it is.
+    /// The index of the member, in a group.
     pub(crate) member: Option<u16>,
 }
 
 impl ChunkLocation {
-    /// The entry that it is in, whatever it is in there.
+    /// Returns the location of the whole entry.
     pub(crate) fn entry(&self) -> Self {
         Self { member: None, ..*self }
     }
 
-    /// 16 bytes, and two more of a member.
+    /// Returns 16 bytes, or 18 for a member.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = self.pack.to_le_bytes().to_vec();
         out.extend_from_slice(&self.at.to_le_bytes());

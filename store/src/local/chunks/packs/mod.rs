@@ -1,8 +1,8 @@
 //! Packs: files of content-addressed chunks, appended to and never changed.
 //!
 //! ```text
-//! place.rs   where a chunk is           groups.rs  chunks that stand together
-//! scan.rs    which entries are whole
+//! location.rs  locations of chunks      groups.rs  groups of chunks
+//! scan.rs      intact entries
 //! ```
 
 pub(crate) mod groups;
@@ -32,11 +32,10 @@ use crate::local::layout::Layout;
 use crate::metrics::Meters;
 use crate::open_report::Finding;
 
-/// A pack is followed by another when it has grown to this.
+/// The size at which another pack is begun.
 const PACK_MAX: u64 = 256 << 20;
 
-/// So far behind the packs of a store that was opened for reading are the numbers of its scratch
-/// packs.
+/// The distance between the last pack of a store opened for reading and its first scratch pack.
 const SCRATCH_FROM: u32 = 1 << 20;
 
 impl State {
@@ -70,11 +69,10 @@ impl State {
 #[derive(Debug)]
 pub(crate) struct Packs {
     dir: PathBuf,
-    /// Where packs from this number on are: of a store that was opened for reading, in a folder of
-    /// its own.
+    /// The first number and the folder of scratch packs, in a store opened for reading.
     scratch: Option<(u32, PathBuf)>,
     state: Mutex<State>,
-    /// A sync has ended.
+    /// Notified when a sync has ended.
     ended: Condvar,
     unpacked: Unpacked,
     meters: Arc<Meters>,
@@ -82,22 +80,24 @@ pub(crate) struct Packs {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The pack that is appended to, its number and length.
+    /// The pack that is appended to: its number, file and length.
     open: Option<(u32, Arc<File>, u64)>,
     last: u32,
     dirty: bool,
-    /// Somebody syncs what was appended until then. Others may append meanwhile, and nobody else
-    /// syncs: of a sync that fails only one is told.
+    /// Set while a thread syncs the entries appended so far. Other threads may append, but do not
+    /// sync: only one caller is told of a failed sync.
     syncing: bool,
-    /// How far they are synced.
+    /// The end of the synced entries.
     synced: ChunkLocation,
-    /// A write or sync failed: what it covered may be gone though a later sync says it went well.
+    /// The error of a failed write or sync. The bytes that it covered may be lost even if a later
+    /// sync succeeds.
     failed: Option<String>,
     readers: HashMap<u32, std::sync::Arc<File>>,
 }
 
 impl Packs {
-    /// Opens the packs and gives the chunks found after `known`, which the index has already.
+    /// Opens the packs. Returns the chunks found after `known`, the position up to which they are
+    /// indexed.
     pub(crate) fn open(
         layout: &Layout,
         known: ChunkLocation,
@@ -117,7 +117,7 @@ impl Packs {
             let known_at = if number == known.pack { known.at } else { 0 };
             let file = files::open_rw(&path)?;
             let len = length(&path, &file)?;
-            // What was not synced may be gone: nothing but snapshots refers to it.
+            // Bytes that were not synced may be lost: only snapshots refer to them.
             let synced_at = if number == synced.pack { synced.at } else { 0 };
             if len < synced_at {
                 findings.push(cut(&path, len, synced_at));
@@ -126,13 +126,13 @@ impl Packs {
             let end = scan(&path, &file, number, from, &mut found)?;
             if end < len {
                 let finding = cut_end(layout, &path, &file, end, len)?;
-                // Of a pack that lost its end that is said already.
+                // The missing end of such a pack is reported already.
                 if len >= synced_at {
                     findings.push(finding);
                 }
             }
-            // What was read may have come from memory, and a sync that failed may have taken it for
-            // stored: written again it is stored by this one.
+            // The bytes read may exist in the page cache only, and a failed sync may have marked
+            // them clean. Written again, they are covered by this sync.
             if number >= synced.pack {
                 write_again(&path, &file, synced_at, end)?;
             }
@@ -172,8 +172,8 @@ impl Packs {
         ))
     }
 
-    /// Opens the packs for reading, and shows the chunks of each. What is stored from now on goes
-    /// into `scratch`.
+    /// Opens the packs for reading, and passes the chunks of each to `show`. New chunks are stored
+    /// in `scratch`.
     pub(crate) fn look(
         dir: &Path,
         scratch: PathBuf,
@@ -188,7 +188,7 @@ impl Packs {
             show(found)?;
             state.last = number;
         }
-        // Another process may make the next pack: its number is not taken here.
+        // Another process may create the next pack, so its number stays free.
         state.last = state.last.saturating_add(SCRATCH_FROM);
         Ok(Self {
             dir: dir.to_owned(),
@@ -200,7 +200,7 @@ impl Packs {
         })
     }
 
-    /// The folder that packs are appended to in.
+    /// Returns the folder of new packs.
     fn appended_dir(&self) -> &Path {
         match &self.scratch {
             Some((_, dir)) => dir,
@@ -208,7 +208,7 @@ impl Packs {
         }
     }
 
-    /// The file of a pack.
+    /// Returns the path of a pack.
     pub(crate) fn path_of(&self, pack: u32) -> PathBuf {
         let dir = match &self.scratch {
             Some((from, dir)) if pack >= *from => dir,
@@ -217,7 +217,7 @@ impl Packs {
         files::numbered_path(dir, u64::from(pack), "pack")
     }
 
-    /// The numbers of all packs.
+    /// Returns the numbers of all packs.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
         let last = self.end().pack;
         let from = self.scratch.as_ref().map(|(from, _)| *from);
@@ -228,25 +228,25 @@ impl Packs {
         (1..=of_store).chain(from.map(|from| from..=last).into_iter().flatten())
     }
 
-    /// How far the packs reach now.
+    /// Returns the end of the packs.
     pub(crate) fn end(&self) -> ChunkLocation {
         self.state.lock().end()
     }
 
-    /// Appends the entry of a chunk or of a group. It survives power loss after `sync`. Where
-    /// `has_failed` is false after an error, nothing was written and the next append may succeed.
+    /// Appends the entry of a chunk or of a group. The entry survives power loss after `sync`. If
+    /// `has_failed` is `false` after an error, nothing was written and the next append may succeed.
     pub(crate) fn append(&self, entry: &[u8]) -> Result<ChunkLocation> {
         let mut state = self.state.lock();
         state.check()?;
         self.append_to(&mut state, entry)
     }
 
-    /// Reports a write or sync that failed, so that its outcome is unknown.
+    /// Returns `true` after a failed write or sync, whose outcome is unknown.
     pub(crate) fn has_failed(&self) -> bool {
         self.state.lock().failed.is_some()
     }
 
-    /// Begins another pack, unless the last one is empty; gives the number of the one that is
+    /// Begins another pack, unless the last one is empty. Returns the number of the pack that is
     /// appended to now.
     pub(crate) fn begin_another(&self) -> Result<u32> {
         let mut state = self.state.lock();
@@ -265,18 +265,18 @@ impl Packs {
         }
         state.check()?;
         if state.last != last {
-            // Somebody else did it meanwhile.
+            // Another thread has begun one.
             return Ok(());
         }
         if state.dirty {
-            // Nobody appends to this one meanwhile: nobody would sync it any more.
+            // The lock is held: an entry appended now would never be synced.
             let synced = state.open.as_ref().map(|(_, file, _)| file.sync_data());
             let end = state.end();
             self.synced_to(state, end, synced)?;
         }
         let number = state.last + 1;
         let (path, dir) = (self.path_of(number), self.appended_dir());
-        // Both are opened before anything is written: too many open files refuse one append.
+        // Both are opened before a write: if too many files are open, only this append fails.
         let dir = File::open(dir).map_err(|e| files::io("open", dir, &e))?;
         let file = files::open_rw(&path)?;
         let synced = file.sync_all().and_then(|()| dir.sync_all());
@@ -304,8 +304,8 @@ impl Packs {
         Ok(place)
     }
 
-    /// Makes all chunks appended so far survive power loss. Who comes while another syncs waits for
-    /// that, and is then synced together with all who came meanwhile.
+    /// Makes all chunks appended so far survive power loss. A caller that arrives during a sync
+    /// waits for its end; the next sync then covers all waiting callers.
     pub(crate) fn sync(&self) -> Result<()> {
         let mut state = self.state.lock();
         let wanted = state.end();
@@ -321,7 +321,7 @@ impl Packs {
         }
     }
 
-    /// Syncs what was appended until now. Others append meanwhile.
+    /// Syncs the entries appended so far. Other threads may append during the sync.
     fn sync_open(&self, state: &mut MutexGuard<'_, State>) -> Result<()> {
         let end = state.end();
         let file = state.open.as_ref().map(|(_, file, _)| Arc::clone(file));
@@ -332,7 +332,7 @@ impl Packs {
         self.synced_to(state, end, synced)
     }
 
-    /// Takes what came of a sync of all up to here; nothing where no pack is open.
+    /// Records the result of a sync up to `end`; `synced` is `None` if no pack is open.
     fn synced_to(
         &self,
         state: &mut State,
@@ -349,7 +349,7 @@ impl Packs {
         Ok(())
     }
 
-    /// How far they are synced.
+    /// Returns the end of the synced entries.
     pub(crate) fn synced(&self) -> ChunkLocation {
         self.state.lock().synced
     }
@@ -359,7 +359,7 @@ impl Packs {
         self.read_flagged(id, place).map(|(content, _)| content)
     }
 
-    /// The same, and whether it lists pieces.
+    /// Reads a chunk's content, checks it, and returns whether it lists pieces.
     pub(crate) fn read_flagged(
         &self,
         id: &ChunkId,
@@ -382,8 +382,8 @@ impl Packs {
         Ok((content, header.pieces))
     }
 
-    /// Whether a chunk is whole on the disk, whatever was unpacked of it before: where it is not,
-    /// that is let go of, so that it hides nothing.
+    /// Returns `true` if a chunk is intact on disk. Bypasses the cache of unpacked groups, and
+    /// clears the cache for the pack if the chunk is damaged.
     pub(crate) fn is_whole(&self, id: &ChunkId, place: ChunkLocation) -> bool {
         let Some(member) = place.member else {
             return self.read(id, place).is_ok();
@@ -397,7 +397,7 @@ impl Packs {
         whole
     }
 
-    /// Bytes of a pack's file.
+    /// Returns the bytes of a pack's file, or 0 if it is missing.
     pub(crate) fn length_of(&self, pack: u32) -> Result<u64> {
         let path = self.path_of(pack);
         match std::fs::metadata(&path) {
@@ -407,8 +407,8 @@ impl Packs {
         }
     }
 
-    /// Takes the bytes of a pack away: nothing names a chunk in it any more. The file stays, so
-    /// that none is missed.
+    /// Truncates a pack in which no chunk is named any more. The file stays, so that it is not
+    /// reported as missing.
     pub(crate) fn empty(&self, pack: u32) -> Result<()> {
         let path = self.path_of(pack);
         let file = files::open_rw(&path)?;
@@ -417,7 +417,7 @@ impl Packs {
         file.set_len(0).and_then(|()| file.sync_all()).map_err(|e| files::io("empty", &path, &e))
     }
 
-    /// The bytes of the entry that a chunk is in.
+    /// Returns the bytes of the entry that a chunk is in.
     pub(crate) fn read_bytes(&self, id: &ChunkId, place: ChunkLocation) -> Result<Vec<u8>> {
         let file = self.reader(place.pack)?;
         let what = || format!("pack {} at byte {}", place.pack, place.at);

@@ -1,4 +1,4 @@
-//! Walking through packs: which entries are whole, and what is done with the rest.
+//! Scanning packs: finding intact entries, and handling the bytes between them.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -11,11 +11,11 @@ use crate::local::chunks::packs::ChunkLocation;
 use crate::local::layout::Layout;
 use crate::open_report::{Finding, Outcome};
 
-/// Bytes of a torn end that are kept, at most: two chunks of the largest size.
+/// The maximum bytes of a torn end that are saved: two chunks of the largest size.
 const CUT_MAX: u64 = 2 << 20;
 
-/// Cuts a pack behind its last whole entry. What was there was never named by a record, unless it
-/// is damaged: so it is kept aside.
+/// Truncates a pack after its last intact entry. No record ever named the rest, unless it is
+/// damaged, so it is saved in `damaged/`.
 pub(crate) fn cut_end(
     layout: &Layout,
     path: &Path,
@@ -43,7 +43,7 @@ pub(crate) fn length(path: &Path, file: &File) -> Result<u64> {
     Ok(metadata.map_err(|e| files::io("read", path, &e))?.len())
 }
 
-/// A pack that is not there. There is one copy of it.
+/// Returns the finding for a missing pack. A pack has no second copy.
 pub(crate) fn missing(path: &Path) -> Finding {
     Finding {
         place: path.display().to_string(),
@@ -54,7 +54,7 @@ pub(crate) fn missing(path: &Path) -> Finding {
     }
 }
 
-/// A pack that lost its end. There is one copy of it.
+/// Returns the finding for a pack that lost its end. A pack has no second copy.
 pub(crate) fn cut(path: &Path, len: u64, known: u64) -> Finding {
     Finding {
         place: format!("{} at byte {len}", path.display()),
@@ -66,8 +66,8 @@ pub(crate) fn cut(path: &Path, len: u64, known: u64) -> Finding {
     }
 }
 
-/// Walks through whole entries from `at`; gives where they end. Damage between two of them is
-/// passed over: it takes no other chunk with it.
+/// Collects the intact entries from `at` on, and returns their end. Damage between two entries is
+/// skipped: it affects no other chunk.
 pub(crate) fn scan(
     path: &Path,
     file: &File,
@@ -92,16 +92,16 @@ pub(crate) fn scan(
     Ok(at)
 }
 
-/// A whole entry.
+/// An intact entry.
 struct IntactEntry {
     len: u32,
-    /// The chunk, or those of a group.
+    /// The chunk, or the members of a group.
     ids: Vec<ChunkId>,
     is_group: bool,
 }
 
 impl IntactEntry {
-    /// The chunks in it, with their places.
+    /// Returns its chunks with their locations.
     fn places(self, pack: u32, at: u64) -> impl Iterator<Item = (ChunkId, ChunkLocation)> {
         let Self { len, is_group, .. } = self;
         let place = move |n: u16| ChunkLocation { pack, at, len, member: is_group.then_some(n) };
@@ -109,9 +109,9 @@ impl IntactEntry {
     }
 }
 
-/// The whole entry that begins at a byte, if one does.
+/// Returns the intact entry at a byte, if there is one.
 fn whole_at(file: &File, at: u64) -> Option<IntactEntry> {
-    // No entry is shorter: a group has a row in its table.
+    // No entry is shorter: a group has at least one row in its table.
     let mut entry = vec![0; ChunkEntry::HEADER_LEN];
     file.read_exact_at(&mut entry, at).ok()?;
     if entry.starts_with(ChunkGroup::MAGIC) {
@@ -131,7 +131,7 @@ fn whole_at(file: &File, at: u64) -> Option<IntactEntry> {
     })
 }
 
-/// Where the next whole entry begins, from `at` on.
+/// Returns the beginning of the next intact entry, from `at` on.
 fn next_whole(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
     const MAGIC_LEN: usize = 4;
     let begins = |four: &[u8]| four == ChunkEntry::MAGIC || four == ChunkGroup::MAGIC;
@@ -151,8 +151,8 @@ fn next_whole(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
     }
 }
 
-/// Reads every chunk of a pack; gives where those entries begin that are whole with all that is in
-/// them, in order. What is between two of them is none that was finished.
+/// Reads every chunk of a pack. Returns, in order, the positions of the entries whose chunks are
+/// all intact. Bytes between them belong to no complete entry.
 pub(crate) fn whole_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
     let file = files::open_read(path)?;
     let mut found = Vec::new();
@@ -164,7 +164,7 @@ pub(crate) fn whole_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
         match file.read_exact_at(&mut entry, place.at) {
             Ok(()) if holds(&entry, chunks) => whole.push(place.at),
             Ok(()) => {}
-            // A compaction has moved what was in it.
+            // A compaction moved its chunks.
             Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {}
             Err(e) => return Err(files::io("read", path, &e)),
         }
@@ -172,7 +172,7 @@ pub(crate) fn whole_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
     Ok(whole)
 }
 
-/// Whether an entry holds these chunks.
+/// Returns `true` if an entry holds these chunks.
 fn holds(entry: &[u8], chunks: &[(ChunkId, ChunkLocation)]) -> bool {
     let group = entry.starts_with(ChunkGroup::MAGIC);
     let group = group.then(|| ChunkGroup::decode(entry));
@@ -185,7 +185,7 @@ fn holds(entry: &[u8], chunks: &[(ChunkId, ChunkLocation)]) -> bool {
     })
 }
 
-/// Writes the bytes from one place to another again, as they are.
+/// Reads a range of bytes and writes it again unchanged.
 pub(crate) fn write_again(path: &Path, file: &File, from: u64, to: u64) -> Result<()> {
     const PIECE: u64 = 1 << 20;
     let mut piece = vec![0; to.saturating_sub(from).min(PIECE) as usize];
