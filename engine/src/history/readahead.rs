@@ -18,7 +18,7 @@ const LONG: u32 = 16;
 /// Maximum number of extents that wait for the reader.
 const WAITING: usize = 4;
 
-/// Number of threads that read ahead in this process; more than the maximum find no free processor.
+/// Threads that read ahead in this process. More than the maximum would find no free processor.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 const THREADS_MAX: usize = 4;
 
