@@ -37,8 +37,8 @@ pub struct ChunkStore {
     log: Arc<dyn Log>,
 }
 
-/// Protects chunks that are stored or queried while it exists from compaction. A compaction that
-/// begins in this time waits for its end, so hold it only briefly.
+/// Protection from compaction for chunks that are stored or queried while it exists. A compaction
+/// that begins in this time waits until it is dropped, so hold it only briefly.
 #[must_use = "chunks that nothing names stay while it is there"]
 pub struct ChunkHold {
     _storing: Option<Box<dyn std::any::Any + Send>>,

@@ -40,7 +40,7 @@ pub struct Lineage {
 pub struct LineageInfo {
     /// The lineage's number in the task.
     pub id: LineageId,
-    /// The origin: how the lineage was created.
+    /// The way in which the lineage was created.
     pub lineage_type: LineageType,
     /// The purpose, in words.
     pub description: Option<String>,

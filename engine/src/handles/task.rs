@@ -206,7 +206,8 @@ impl Task {
             return Ok((append, captured));
         }
         if append.has_key() {
-            // A repeated append must be the same, whatever is captured then.
+            // A repetition has to be equal to the first append, so captures are appended
+            // separately.
             let count = bodies.len() as u64;
             self.lineage.append_ref(&Append::batch(bodies))?;
             return Ok((append.behind(count), captured));

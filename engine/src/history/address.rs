@@ -5,7 +5,7 @@
 //! TASK@N             before event N                   TASK/LINEAGE@N
 //! TASK@LABEL         the newest mark of that label    TASK/LINEAGE@LABEL
 //! TASK~N             N marks back                     TASK/LINEAGE~N
-//! @HEX               a checkpoint, by its id or 8 or more digits of its beginning
+//! @HEX               a checkpoint, by its id or at least the first 8 digits
 //! ```
 //!
 //! Inside a task's id and a label, `@`, `~`, `/` and `%` are percent-encoded.

@@ -182,7 +182,7 @@ impl Mark {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checkpoint {
-    /// The id, a digest of all other fields.
+    /// The id, a digest of the mark and its place in the history.
     pub id: CheckpointId,
     /// The task.
     pub task: String,

@@ -13,7 +13,7 @@ use crate::history::catalog::Catalog;
 pub(crate) struct ErasedEvents(Arc<BTreeSet<(LineageId, Offset)>>);
 
 impl ErasedEvents {
-    /// Returns `true` if the event that a lineage has at an offset was erased.
+    /// Returns `true` if the event of a lineage at an offset was erased.
     pub(crate) fn has(&self, lineage: LineageId, offset: Offset) -> bool {
         self.0.contains(&(lineage, offset))
     }

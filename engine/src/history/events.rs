@@ -4,7 +4,7 @@
 //! ancestry   the lineage that holds an offset
 //! inherited  index entries of a lineage and its ancestors
 //! cursor     the records of one log
-//! readahead  extents that are read before they are asked for
+//! readahead  extents that are read in advance
 //! ```
 
 use std::ops::{Bound, RangeBounds};
@@ -122,7 +122,7 @@ impl Events {
             )));
         }
         let withdrawals = catalog.withdrawals();
-        // What is left of a deleted task is not shown.
+        // A deleted task is not readable, even before it is compacted.
         catalog.task(task)?;
         let ancestry = Ancestry::of(catalog, task, lineage)?;
         let next = if next == 0 { ancestry.begin() } else { next };

@@ -8,7 +8,7 @@
 //! document   the JSON on the standard input of a command
 //! process    runs a program with a time limit
 //! config     `hooks.json` and its location
-//! trust      whether the `hooks.json` of a store is used
+//! trust      a user's trust in the `hooks.json` of a store
 //! workspace  changes of a workspace
 //! ```
 
