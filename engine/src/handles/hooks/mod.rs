@@ -118,7 +118,7 @@ pub trait Hook: Send + Sync {
     /// Returns the name for messages.
     fn name(&self) -> &str;
 
-    /// Called before a checkpoint is marked through a handle on this task.
+    /// Decides if a checkpoint may be marked through a handle on this task.
     ///
     /// # Errors
     ///
@@ -128,12 +128,12 @@ pub trait Hook: Send + Sync {
         Ok(())
     }
 
-    /// Called after a checkpoint was marked.
+    /// Receives a checkpoint after it was marked.
     fn after_checkpoint(&self, checkpoint: &Checkpoint) {
         let _ = checkpoint;
     }
 
-    /// Called before a task is restored to this point.
+    /// Decides if a task may be restored to this point.
     ///
     /// # Errors
     ///
@@ -143,18 +143,19 @@ pub trait Hook: Send + Sync {
         Ok(())
     }
 
-    /// Called after a restore, with a handle on the new active lineage.
+    /// Receives a handle on the new active lineage after a restore.
     fn after_restore(&self, task: &Task) {
         let _ = task;
     }
 
-    /// Called when an alert is raised.
+    /// Receives an alert.
     fn on_alert(&self, alert: &Alert) {
         let _ = alert;
     }
 
-    /// Called when a capture or a restore of a workspace begins or ends, on the thread that does it
-    /// and holds the folder. A hook that captures or restores the same folder here deadlocks.
+    /// Receives a change of a workspace when a capture or a restore begins or ends, on the thread
+    /// that does it and holds the folder. A hook that captures or restores the same folder here
+    /// deadlocks.
     fn on_workspace(&self, change: &WorkspaceChange) {
         let _ = change;
     }
@@ -165,8 +166,8 @@ pub trait Hook: Send + Sync {
         false
     }
 
-    /// Called for each event committed since the store was opened, once, in the order of its
-    /// lineage, on the hooks' own thread. Undelivered events are only in the log;
+    /// Receives each event committed since the store was opened, once, in the order of its lineage,
+    /// on the hooks' own thread. Undelivered events are only in the log;
     /// [`Engine::close`](crate::Engine::close) waits for their delivery.
     fn on_event(&self, task: &TaskId, event: &Event) {
         let _ = (task, event);
