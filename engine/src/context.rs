@@ -1,5 +1,4 @@
-//! On whose behalf something is done: said once for all that a thread does, and told in events and
-//! audit.
+//! User and correlation id of all work on a thread, recorded in events and audit messages.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -16,10 +15,9 @@ struct Behalf {
     correlation: Arc<str>,
 }
 
-/// Does `work` on somebody's behalf: what it appends on this thread has the user and the
-/// correlation id, unless it names others, and so has what it tells `milepost::audit`. So have the
-/// events of a restore, an undo, a cleanup or an erasure, for which they can be said in no other
-/// way.
+/// Calls `work` on behalf of a user. Events appended on this thread get the user and the
+/// correlation id unless they have their own, and so do `milepost::audit` messages. For the events
+/// of a restore, an undo, a cleanup or an erasure there is no other way to set them.
 ///
 /// ```
 /// use milepost::{Engine, Options, with_context};
@@ -40,7 +38,7 @@ pub fn with_context<T>(user: &str, correlation: &str, work: impl FnOnce() -> T) 
     work()
 }
 
-/// Puts back who it was before, also behind a panic.
+/// Restores the previous user and correlation id, also after a panic.
 struct Back(Option<Behalf>);
 
 impl Drop for Back {
@@ -49,17 +47,17 @@ impl Drop for Back {
     }
 }
 
-/// The user that is said, where one is.
+/// Returns the user set by [`with_context`], if any.
 pub(crate) fn user() -> Option<String> {
     NOW.with_borrow(|now| now.as_ref().map(|now| now.user.to_string()))
 }
 
-/// The correlation id that is said, where one is.
+/// Returns the correlation id set by [`with_context`], if any.
 pub(crate) fn correlation() -> Option<String> {
     NOW.with_borrow(|now| now.as_ref().map(|now| now.correlation.to_string()))
 }
 
-/// The header of an event that names nobody.
+/// Returns the header of an event that has no user or correlation id of its own.
 pub(crate) fn header(kind: u16, time_us: u64) -> Header {
     Header { kind, time_us, user: user(), correlation: correlation(), ..Header::default() }
 }

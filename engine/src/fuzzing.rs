@@ -1,10 +1,10 @@
-//! What fuzz targets call that is not public otherwise. Not part of the interface.
+//! Entry points of the fuzz targets. Not part of the interface.
 
 use std::path::Path;
 
 use milepost_codec::{Result, StoreId};
 
-/// Finds the frames of a journal segment; gives how many.
+/// Counts the frames of a journal segment.
 ///
 /// # Errors
 ///
@@ -13,11 +13,11 @@ pub fn survey_segment(path: &Path, store: StoreId) -> Result<usize> {
     milepost_store::local::survey_segment(path, store)
 }
 
-/// Reads an archive file to its end; gives how many frames it has.
+/// Reads an archive file to its end and returns the number of its frames.
 ///
 /// # Errors
 ///
-/// `Corrupt` where it is damaged.
+/// `Corrupt`: the file is damaged.
 pub fn read_archive(path: &Path, store: StoreId) -> Result<u64> {
     milepost_store::local::read_archive(path, store)
 }

@@ -1,4 +1,4 @@
-//! Reads that nobody waits for any more: said by a flag, and looked at between two events.
+//! Cancellation of reads whose caller has gone, by a flag that is checked between two events.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ thread_local! {
     static NOW: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Does `work`, whose reads on this thread end with `Unavailable` once `given_up` is true. What it
-/// appends is appended all the same.
+/// Calls `work`; its reads on this thread fail with `Unavailable` once `given_up` is true. Appends
+/// are not affected.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -31,7 +31,7 @@ pub fn unless_given_up<T>(given_up: &Arc<AtomicBool>, work: impl FnOnce() -> T) 
     work()
 }
 
-/// Puts back what it was before, also behind a panic.
+/// Restores the previous flag, also after a panic.
 struct Back(Option<Arc<AtomicBool>>);
 
 impl Drop for Back {
@@ -40,11 +40,11 @@ impl Drop for Back {
     }
 }
 
-/// That somebody waits for what is read on this thread.
+/// Checks that the reads of this thread are not given up.
 ///
 /// # Errors
 ///
-/// `Unavailable` where nobody does.
+/// `Unavailable`: the reads were given up.
 pub(crate) fn check() -> Result<()> {
     let given_up =
         NOW.with_borrow(|now| now.as_ref().is_some_and(|now| now.load(Ordering::Relaxed)));

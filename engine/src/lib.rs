@@ -1,8 +1,8 @@
 //! Milepost: an embeddable, event-sourced, append-only log for programs that work in iterations.
 //!
-//! Every step of a run is appended as a checksummed, chained event. The log is the only truth:
-//! state is a fold over it, a checkpoint is a mark on an offset, and going back is opening a new
-//! lineage at an offset, so that even going back can be undone.
+//! Every step of a run is appended as a checksummed, chained event. The log is the only source of
+//! truth: state is a fold over it, and a checkpoint is a mark on an offset. A restore opens a new
+//! lineage at an offset, so that the restore itself can be undone.
 //!
 //! ```text
 //! failover/  run/    keeps appending while the disk fails; the loop of an iteration
@@ -17,7 +17,7 @@
 //! milepost-store     logs of records on disk
 //! ```
 //!
-//! A module imports those below it and none above.
+//! A module imports only modules below it.
 //!
 //! # Example
 //!

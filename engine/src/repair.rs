@@ -1,4 +1,4 @@
-//! Repair: what opening does not mend by itself, and what is lost where both copies are hit.
+//! Repair of damage that opening does not mend, and the report of events lost from all copies.
 
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind as ErrorOf;
@@ -20,62 +20,63 @@ use crate::handles::engine::Engine;
 use crate::handles::options::Options;
 use crate::integrity::verify::VerifyReport;
 
-/// What a repair did, or would do.
+/// Result of a repair or of a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairReport {
-    /// Whether nothing was changed.
+    /// `true` if nothing was changed.
     pub dry_run: bool,
-    /// What was mended.
+    /// Repaired damage.
     pub mended: Vec<Finding>,
-    /// What is lost.
+    /// Lost events.
     pub lost: Vec<LostEvents>,
-    /// Where the files are that were replaced, and what was saved of what fits nowhere any more.
+    /// Files that were replaced, and files with salvaged events that fit nowhere in the store.
     pub kept: Vec<PathBuf>,
-    /// What a verification says afterwards. Its faults are what could not be mended.
+    /// Result of a verification after the repair. Its faults could not be mended.
     pub verified: VerifyReport,
 }
 
-/// Events that are lost: damage hit both copies of them, or the only one.
+/// Events that are lost because damage hit both copies, or the only one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LostEvents {
-    /// The task; nothing where even its name is lost.
+    /// The task; `None` if even its name is lost.
     pub task: Option<String>,
-    /// The lineage; nothing for the log about the task's lineages, and for the store's own.
+    /// The lineage; `None` for the control log of the task or of the store.
     pub lineage: Option<LineageId>,
     /// The first offset.
     pub from: Offset,
-    /// The offset after the last that was seen of it: there may have been more.
+    /// The offset after the last lost event that was seen. There may have been more.
     pub to: Offset,
-    /// How many of them are written down in a file of [`RepairReport::kept`].
+    /// The number of these events that a file of [`RepairReport::kept`] holds.
     pub kept: u64,
-    /// Why.
+    /// The reason.
     pub message: String,
 }
 
-/// Where in a store captures of folders keep what they remember, and how such a file's name ends.
+/// Folder of a store that holds the stat caches of captured folders, and extension of its files.
 const STATS: &str = "workspace";
 const STAT: &str = "stat";
 
-/// How often a store is opened and verified until nothing more is mended.
+/// Maximum number of times that a store is opened and verified, until nothing more is mended.
 const ROUNDS: usize = 4;
 
-/// Mends a store that no process has open: what opening mends, archive files that are damaged
-/// inside, snapshots and chunks that cannot be read; and where commits are lost, it goes on with
-/// what is left of both copies. What it replaces is kept in the store's folder `damaged`.
+/// Repairs a store that no process has open: damage that opening mends, archive files damaged
+/// inside, and snapshots and chunks that cannot be read. If commits are lost, the store continues
+/// with the salvage of both copies. Replaced files are kept in the store's folder `damaged`.
 ///
-/// With `dry_run` it writes nothing to the store: it works on a copy in the folder for temporary
-/// files (`TMPDIR`), which needs as much room there, and removes the copy.
+/// With `dry_run` nothing is written to the store. The repair works on a copy in the folder for
+/// temporary files (`TMPDIR`), which needs as much room there and is removed at the end.
 ///
 /// # Errors
 ///
 /// `NotFound`: there is no store. `Unavailable`: a process has it open, or the disk fails.
-/// `Corrupt`: it cannot be mended, since its settings are lost.
+/// `Corrupt`: the store's settings are lost, so it cannot be repaired.
 pub fn repair(dir: impl AsRef<Path>, options: &Options, dry_run: bool) -> Result<RepairReport> {
     let dir = dir.as_ref();
     let mut options = options.clone().create(false);
-    // What is lost is behind the anchor: that is for `verify` to say.
+    // With lost events the store is behind the anchor, and opening would fail. `verify` reports
+    // that.
     options.anchor = None;
     if !dry_run {
         return mend(dir, &options);
@@ -91,7 +92,7 @@ pub fn repair(dir: impl AsRef<Path>, options: &Options, dry_run: bool) -> Result
 }
 
 impl RepairReport {
-    /// Says of a store what was found in a copy of it.
+    /// Replaces paths of the copy by paths of the store.
     fn rename(&mut self, copy: &Path, store: &Path) {
         for path in &mut self.kept {
             if let Ok(inside) = path.strip_prefix(copy) {
@@ -154,7 +155,7 @@ fn mend(dir: &Path, options: &Options) -> Result<RepairReport> {
         };
         report.mended.extend(engine.opened().findings.iter().cloned());
         report.verified = engine.verify(None, &mut |_, _| {})?;
-        // First, so that none is left that names what is let go of.
+        // Runs before `mend_faults`, so that no stat cache names a chunk that it drops.
         if loses_chunks(&report) {
             report.mended.extend(forget_stats(dir)?);
         }
@@ -182,7 +183,7 @@ fn mend(dir: &Path, options: &Options) -> Result<RepairReport> {
     Ok(report)
 }
 
-/// Whether chunks are lost that the stat cache of a folder may name.
+/// Returns `true` if chunks are lost that the stat cache of a folder may name.
 fn loses_chunks(report: &RepairReport) -> bool {
     let hits = |fault: &Fault| match &fault.remedy {
         Remedy::Note(key) => keys::chunk_id(key).is_some(),
@@ -191,9 +192,9 @@ fn loses_chunks(report: &RepairReport) -> bool {
     !report.lost.is_empty() || report.verified.faults.iter().any(hits)
 }
 
-/// Removes the stat caches of captured folders: what they name is taken for stored without a look,
-/// and would never be stored again. They are projections: the next capture reads every file, and
-/// writes them anew.
+/// Removes the stat caches of captured folders. A chunk that a cache names counts as stored without
+/// a check, so a lost one would never be stored again. The caches are projections: the next capture
+/// reads every file and writes them again.
 fn forget_stats(dir: &Path) -> Result<Option<Finding>> {
     let place = dir.join(STATS);
     let entries = match fs::read_dir(&place) {
@@ -224,7 +225,7 @@ fn forget_stats(dir: &Path) -> Result<Option<Finding>> {
     Ok(Some(Finding::new(STATS, message, Outcome::Repaired)))
 }
 
-/// Gives the names of the tasks whose events are lost in packs.
+/// Sets the names of the tasks whose events are lost in packs.
 fn name_tasks(
     dir: &Path,
     options: &Options,
@@ -259,8 +260,8 @@ fn describe(lost: &LostRange, error: &Error) -> LostEvents {
 }
 
 impl Engine {
-    /// Mends what a verification found, as far as it can be; says whether the store is to be opened
-    /// and verified again.
+    /// Repairs the faults of a verification where possible. Returns `true` if the store has to be
+    /// opened and verified again.
     fn mend_faults(&self, report: &mut RepairReport) -> Result<bool> {
         let log = self.inner.catalog.log();
         let (mut archive, mut sled, mut again) = (false, false, false);
@@ -287,8 +288,8 @@ impl Engine {
         Ok(again)
     }
 
-    /// After a salvage: registers lineages whose registration is lost, activates one where no
-    /// activation is left, and writes down what is lost.
+    /// Completes a salvage: registers lineages whose registration is lost, activates a lineage of a
+    /// task without any activation, and records the lost events.
     fn reattach(&self, lost: &[LostRange]) -> Result<()> {
         let inner = &self.inner;
         let prefix = keys::all(KeyKind::Task);

@@ -1,6 +1,6 @@
-//! Audit: what was done to which task, for whom, from which control to which. It goes to `tracing`
-//! under the target `milepost::audit`, at level info, and nothing is looked up where nobody
-//! listens. Payloads are never in it.
+//! Audit log: each operation with its task, user, and run control before and after. It goes to
+//! `tracing` under the target `milepost::audit`, at level info, and failures at level error.
+//! Nothing is looked up without a subscriber. Payloads are never included.
 
 use milepost_codec::{Error, LineageId, RunControl, TaskNo};
 use tracing::Level;
@@ -11,20 +11,20 @@ use crate::handles::engine::Inner;
 
 const TARGET: &str = "milepost::audit";
 
-/// Whether somebody listens.
+/// Returns `true` if a subscriber wants the audit log.
 pub(crate) fn is_heard() -> bool {
     tracing::enabled!(target: TARGET, Level::INFO)
 }
 
-/// One thing that was done.
+/// An operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AuditEvent<'a> {
     pub(crate) action: &'static str,
     pub(crate) task: TaskNo,
     pub(crate) lineage: LineageId,
-    /// The control before; as it is now, where nothing is said.
+    /// The control before the operation; `None` if it did not change.
     pub(crate) before: Option<RunControl>,
-    /// Where the caller named somebody; else it is who it is done on behalf of, or the owner.
+    /// The user named by the caller. Default: the user of the thread's context, or the owner.
     pub(crate) user: Option<&'a str>,
     pub(crate) correlation: Option<&'a str>,
 }
@@ -34,7 +34,7 @@ impl AuditEvent<'_> {
         Self { action, task, lineage, before: None, user: None, correlation: None }
     }
 
-    /// Tells it, where somebody listens.
+    /// Logs the operation, if a subscriber wants it.
     pub(crate) fn tell(&self, inner: &Inner) {
         if !is_heard() {
             return;
@@ -54,7 +54,7 @@ impl AuditEvent<'_> {
         );
     }
 
-    /// Tells that it could not be done.
+    /// Logs that the operation failed.
     pub(crate) fn tell_failed(&self, inner: &Inner, error: &Error) {
         if !tracing::enabled!(target: TARGET, Level::ERROR) {
             return;
@@ -79,7 +79,8 @@ impl AuditEvent<'_> {
         given.or_else(context::correlation).unwrap_or_default()
     }
 
-    /// Task, user, control and phase. What cannot be read is left empty: an audit fails nothing.
+    /// Returns task, user, control and phase. Unreadable values are left empty, so that an audit
+    /// cannot fail.
     fn known(&self, inner: &Inner) -> (String, String, &'static str, String) {
         let entry = inner.catalog.task(self.task).ok();
         let (task, owner) = entry.map_or_else(Default::default, |entry| (entry.name, entry.user));

@@ -1,5 +1,5 @@
-//! The snapshotter: makes snapshots that are due, behind everybody's back. What it fails at is
-//! tried again when the next is due: a snapshot is a cache.
+//! The snapshotter, a background thread that makes due snapshots. A failed snapshot is made again
+//! when the next one is due, since it is a cache.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::commit::committer::BackgroundJob;
 use crate::history::catalog::Catalog;
 use crate::history::state::DynReducer;
 
-/// With so many errands waiting it does not give way to the applier any more.
+/// Number of queued jobs above which the thread no longer waits for the applier.
 const HURRY: usize = 128;
 
-/// Runs until it is told to stop.
+/// Runs until the channel ends or has a job other than a snapshot.
 pub(crate) fn run(
     catalog: &Catalog,
     reducers: &[Arc<dyn DynReducer>],
@@ -25,7 +25,7 @@ pub(crate) fn run(
             catalog.log().settle();
         }
         for reducer in reducers {
-            // A failure is no reason to stop: states are then folded from further back.
+            // A failure is ignored: states are then folded from an earlier snapshot.
             let made = reducer.snapshot(catalog, due.log, due.at, due.bytes);
             meters.snapshots.add(u64::from(made.unwrap_or(false)));
         }

@@ -1,4 +1,4 @@
-//! Chunks for the crates above: contents by their hashes, stored once, many at a time.
+//! Chunks for the crates above: contents by their hashes, stored once, in batches.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,13 +8,12 @@ use milepost_store::Log;
 
 use crate::handles::engine::Engine;
 
-/// The chunks of a store: pieces of up to 1 MiB, each known by the BLAKE3 hash of its content and
-/// stored once. Small ones are compressed together. Cheap to clone, `Send` and `Sync`.
+/// The chunks of a store: contents of up to 1 MiB, each identified by its BLAKE3 hash and stored
+/// once. Small chunks are compressed together. Cheap to clone, `Send` and `Sync`.
 ///
-/// A chunk stays as long as something names it that the engine knows of. Until then it stays while
-/// a [`ChunkHold`] does: so whoever stores chunks takes one first, and lets go of it when the event
-/// that names them is committed. Chunks have to be durable by then, which [`ChunkStore::sync`]
-/// makes them.
+/// A chunk is kept as long as the engine knows a reference to it. Until then a [`ChunkHold`] keeps
+/// it: take a hold before storing chunks, and drop it when the event that names them is committed.
+/// The chunks have to be durable by then: call [`ChunkStore::sync`].
 ///
 /// ```
 /// use milepost::{Engine, Options};
@@ -38,35 +37,34 @@ pub struct ChunkStore {
     log: Arc<dyn Log>,
 }
 
-/// While it is there, a compaction takes away no chunk that was stored, or asked for, since it is:
-/// one that begins meanwhile waits for it. So it is not for long.
+/// Protection from compaction for chunks that are stored or queried while it exists. A compaction
+/// that begins in this time waits until it is dropped, so hold it only briefly.
 #[must_use = "chunks that nothing names stay while it is there"]
 pub struct ChunkHold {
     _storing: Option<Box<dyn std::any::Any + Send>>,
 }
 
 impl Engine {
-    /// The chunks of the store.
+    /// Returns the chunks of the store.
     pub fn chunk_store(&self) -> ChunkStore {
         ChunkStore { log: Arc::clone(self.inner.catalog.log()) }
     }
 }
 
 impl ChunkStore {
-    /// Keeps what is stored or asked for from now on, until it is dropped.
+    /// Protects the chunks that are stored or queried from now on, until the hold is dropped.
     pub fn hold(&self) -> ChunkHold {
         ChunkHold { _storing: self.log.storing() }
     }
 
-    /// Stores contents that are not there yet, and gives the id of each. Those that are stored at
-    /// once are compressed together, up to 512 KiB in the order that they are in: so what is alike
-    /// goes side by side. They survive a kill when this returns, and power loss after
-    /// [`ChunkStore::sync`].
+    /// Stores new contents and returns the id of each. Contents of one call are compressed
+    /// together, up to 512 KiB in the given order, so similar contents should be neighbours. They
+    /// survive a kill when this returns, and power loss after [`ChunkStore::sync`].
     ///
     /// # Errors
     ///
-    /// `Invalid`: one has over 1 MiB; none is stored then. `Unavailable`: the store is closed, or
-    /// the disk fails. `Poisoned`: an earlier write failed.
+    /// `Invalid`: a content has over 1 MiB; nothing is stored. `Unavailable`: the store is closed,
+    /// or the disk fails. `Poisoned`: an earlier write failed.
     pub fn put(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
         if let Some(long) = contents.iter().find(|c| c.len() > CHUNK_RAW_MAX) {
             let found = long.len();
@@ -78,9 +76,9 @@ impl ChunkStore {
         self.log.put_chunks(contents)
     }
 
-    /// Which chunks are stored, in the order that was asked. The index is believed; a chunk that
-    /// was found damaged since the store was opened counts as not stored, and is stored again by
-    /// [`ChunkStore::put`].
+    /// Returns for each chunk, in the given order, if it is stored. The index decides; a chunk
+    /// found damaged since the store was opened counts as not stored, and [`ChunkStore::put`]
+    /// stores it again.
     ///
     /// # Errors
     ///
@@ -89,25 +87,25 @@ impl ChunkStore {
         self.log.has_chunks(ids)
     }
 
-    /// Says that chunks are needed that were there before the hold was taken, without a look
-    /// whether they are: a compaction that is under way keeps them.
+    /// Marks chunks that existed before the hold as used, without a check that they are stored. A
+    /// compaction in progress keeps them.
     pub fn uses(&self, ids: &[ChunkId]) {
         self.log.uses_chunks(ids);
     }
 
-    /// Whether [`ChunkStore::uses`] says something to anybody: to a compaction that is under way.
-    /// Asked behind a [`ChunkHold`], the answer is good for as long as that is held: a compaction
-    /// that begins later waits for it.
+    /// Returns `true` if [`ChunkStore::uses`] has an effect: a compaction is in progress. If the
+    /// caller has a [`ChunkHold`], the answer is valid until that is dropped, since a later
+    /// compaction waits for it.
     pub fn notes_uses(&self) -> bool {
         self.log.notes_uses()
     }
 
-    /// A chunk's content, checked against its id.
+    /// Returns a chunk's content, checked against its id.
     ///
     /// # Errors
     ///
-    /// `NotFound`: it is not stored. `Corrupt`: it is damaged, with pack and byte. `Unavailable`:
-    /// the store is closed, or the disk fails.
+    /// `NotFound`: it is not stored. `Corrupt`: it is damaged; the error has the pack and the byte.
+    /// `Unavailable`: the store is closed, or the disk fails.
     pub fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
         match self.log.get_chunk(id)? {
             Some(content) => Ok(content.into()),
@@ -115,8 +113,8 @@ impl ChunkStore {
         }
     }
 
-    /// Puts ids into the order in which their chunks lie, so that many are read with each group
-    /// unpacked once; those that are not stored come last.
+    /// Sorts ids by the location of their chunks, so that a sequence of reads unpacks each group
+    /// once. Ids that are not stored come last.
     ///
     /// # Errors
     ///
@@ -129,21 +127,22 @@ impl ChunkStore {
     ///
     /// # Errors
     ///
-    /// `Unavailable`: the disk fails; from then on everything is `Poisoned`.
+    /// `Unavailable`: the disk fails. All later operations are `Poisoned`.
     pub fn sync(&self) -> Result<()> {
         self.log.sync_chunks()
     }
 
-    /// Whether chunks can be stored: see [`Engine::check_writable`](crate::Engine::check_writable).
+    /// Checks that chunks can be stored: see
+    /// [`Engine::check_writable`](crate::Engine::check_writable).
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::check_writable`](crate::Engine::check_writable).
     pub fn check_writable(&self) -> Result<()> {
         self.log.check_writable()
     }
 
-    /// The folder of the store; nothing where it is in memory.
+    /// Returns the folder of the store; `None` for a store in memory.
     pub fn folder(&self) -> Option<&Path> {
         self.log.folder()
     }

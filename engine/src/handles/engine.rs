@@ -1,4 +1,4 @@
-//! The engine: a store that is open.
+//! The engine: an open store.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,10 +39,10 @@ use crate::history::state_cache::StateCache;
 use crate::history::stats::Stats;
 use crate::integrity::anchor::AnchorWriter;
 
-/// A store that is open. Cheap to clone, `Send` and `Sync`; works from plain threads.
+/// An open store. Cheap to clone, `Send` and `Sync`; works from plain threads.
 ///
-/// The store is closed when the last clone, task and lineage of it are gone, or by
-/// [`Engine::close`]. A process that is killed loses nothing that was acknowledged.
+/// The store is closed when its last clone, task and lineage are dropped, or by [`Engine::close`].
+/// A killed process loses nothing that was acknowledged.
 ///
 /// ```
 /// use milepost::{Engine, Mark, Message, Options};
@@ -70,7 +70,7 @@ pub(crate) struct Inner {
     pub(crate) entropy: Arc<Entropy>,
     opened: OpenReport,
     pub(crate) store: Origin,
-    /// Held while tasks and lineages are opened and activated, so that numbers are given once.
+    /// Held while tasks and lineages are opened and activated, so that each number is used once.
     structure: Mutex<()>,
     pub(crate) controls: RunControls,
     pub(crate) kept: StateCache,
@@ -96,15 +96,15 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Opens the store in a folder, and makes it where there is none and the options allow it.
+    /// Opens the store in a folder, and creates a missing one if the options allow it.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no store, and none is to be made. `Invalid`: the folder holds something
-    /// else. `Unavailable`: another process has it open, or the disk fails. `Unsupported`: a newer
-    /// version made it. `Corrupt`: its journal is damaged where there is one copy only. With
-    /// [`Options::read_only`] it opens while another process has it open; `Unavailable` then: files
-    /// were replaced by a compaction or a repair of that process while they were read.
+    /// `NotFound`: there is no store, and the options do not create one. `Invalid`: the folder
+    /// holds other files. `Unavailable`: another process has it open, or the disk fails.
+    /// `Unsupported`: a newer version made it. `Corrupt`: its journal is damaged where there is
+    /// only one copy. With [`Options::read_only`] another process may have it open; `Unavailable`
+    /// then: a compaction or a repair of that process replaced files while they were read.
     pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
         let local = Arc::new(LocalStore::open(dir.as_ref(), &options.log, Arc::clone(&entropy))?);
@@ -112,14 +112,14 @@ impl Engine {
         Self::start(local, store, options, entropy)
     }
 
-    /// A store that is kept in memory and forgotten when it is closed.
+    /// Opens a store in memory, whose content is lost when it is closed.
     pub fn in_memory(options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
         let store = Origin(entropy.bytes16());
         Self::start(Arc::new(MemoryStore::default()), store, options, entropy)
     }
 
-    /// A store over a log that a test brings.
+    /// Opens a store over the log of a test.
     #[cfg(all(test, not(shuttle)))]
     pub(crate) fn over(log: Arc<dyn Log>, store: Origin, options: Options) -> Result<Self> {
         let entropy = Arc::new(Entropy::from_system()?);
@@ -138,7 +138,7 @@ impl Engine {
         catalog.load_erased()?;
         let (errands, received) = milepost_store::sync::channel::bounded(256);
         let committer = Committer::start(catalog.clone(), errands.clone(), Arc::clone(&meters))?;
-        // Where nothing is written, hooks are not told of anything and no snapshot is due.
+        // A read-only store calls no hooks and has no due snapshots.
         let writes = catalog.log().check_writable().is_ok();
         let hooks = match writes {
             true => hooks::start(&mut options, &catalog, catalog.log().folder())?,
@@ -214,22 +214,22 @@ impl Engine {
         inner.committer.commit(Request::one(part.finish())).map(|_| ())
     }
 
-    /// What opening the store found, and what it did about it.
+    /// Returns the findings of opening the store, and their outcomes.
     pub fn opened(&self) -> &OpenReport {
         &self.inner.opened
     }
 
-    /// Whether the store can be written to.
+    /// Checks that the store can be written to.
     ///
     /// # Errors
     ///
-    /// `Unavailable` with [`Detail::ReadOnly`](crate::Detail) where it was opened with
+    /// `Unavailable` with [`Detail::ReadOnly`](crate::Detail): the store was opened with
     /// [`Options::read_only`].
     pub fn check_writable(&self) -> Result<()> {
         self.inner.catalog.log().check_writable()
     }
 
-    /// What tells its key from others, where it is a keyed store: a digest of the key.
+    /// Returns the id of the store's key, a digest of it, if the store is keyed.
     pub fn key_id(&self) -> Option<[u8; 16]> {
         self.inner.options.log.key.map(|key| key.id())
     }
@@ -244,7 +244,7 @@ impl Engine {
         self.start_task_from(id, user, None)
     }
 
-    /// Starts a task from an initial state, as the reducer's JSON.
+    /// Starts a task from an initial state, given as the reducer's JSON.
     ///
     /// # Errors
     ///
@@ -296,7 +296,7 @@ impl Engine {
         let done = inner.committer.commit(request)?;
         drop(_structure);
         crate::handles::audit::AuditEvent::of("task_started", task, lineage).tell(inner);
-        // Behind the commit nothing is read: what is done is answered so.
+        // Nothing is read after the commit, so that a read error cannot hide its success.
         let entry = TaskEntry {
             name: id.to_owned(),
             user: user.to_owned(),
@@ -308,7 +308,7 @@ impl Engine {
         Ok(Task::made(self, (task, &entry), lineage, 1))
     }
 
-    /// A task, as it goes on now.
+    /// Returns a task, on its active lineage.
     ///
     /// # Errors
     ///
@@ -322,28 +322,28 @@ impl Engine {
         self.inner.catalog.find_for(id, None)
     }
 
-    /// The point that an address names.
+    /// Returns the point that an address names.
     ///
     /// # Errors
     ///
-    /// `Invalid`: it is no address, several checkpoints have that beginning, or the offset is past
-    /// the head. `NotFound`: the task, lineage, label or checkpoint is not there.
+    /// `Invalid`: it is no address, several checkpoint ids begin so, or the offset is past the
+    /// head. `NotFound`: the task, lineage, label or checkpoint does not exist.
     pub fn point(&self, address: &str) -> Result<Point> {
         self.inner.catalog.point(address, None)
     }
 
-    /// The state of a point, by a reducer.
+    /// Returns the state of a point, folded by a reducer.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where events cannot be read, and what the reducer gives.
+    /// `Corrupt`: events cannot be read. Others are those of the reducer.
     pub fn state<R: Reducer>(&self, reducer: &R, point: &Point) -> Result<R::State> {
         let place = (point.no, point.lineage, point.offset);
         self.folded(reducer, place, None)
     }
 
-    /// The state of a point, by the built-in reducer. Those of checkpoints are kept for the next
-    /// time: see [`Options::keep_states`].
+    /// Returns the state of a point, folded by the built-in reducer. States of checkpoints are
+    /// cached: see [`Options::keep_states`].
     ///
     /// # Errors
     ///
@@ -386,23 +386,23 @@ impl Engine {
         Ok(state)
     }
 
-    /// Where a state's sequences are read from.
+    /// Returns the reader of a state's sequences.
     pub fn chunks(&self) -> Arc<dyn Chunks> {
         Arc::new(LogChunks::reading(self.inner.catalog.log()))
     }
 
-    /// The event at a point, and the chain hash after it.
+    /// Returns the event at a point, and the chain hash after it.
     ///
     /// # Errors
     ///
-    /// `NotFound` at the head, and where retention took the event away.
+    /// `NotFound`: the point is the head, or retention removed the event.
     pub fn event(&self, point: &Point) -> Result<(Event, Hash)> {
         let event = self.event_alone(point)?;
         let behind = point.offset + 1;
         Ok((event, self.inner.hash_at(point.no, point.lineage, behind)?))
     }
 
-    /// The event at a point, without the hash after it.
+    /// Returns the event at a point.
     pub(crate) fn event_alone(&self, point: &Point) -> Result<Event> {
         let place = (point.no, point.lineage, point.offset);
         self.inner.catalog.readable(place)?;
@@ -413,31 +413,31 @@ impl Engine {
         })?
     }
 
-    /// The chain hash before the event at a point.
+    /// Returns the chain hash before the event at a point.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where events cannot be read.
+    /// `Corrupt`: events cannot be read.
     pub fn hash_at(&self, point: &Point) -> Result<Hash> {
         let place = (point.no, point.lineage, point.offset);
         self.inner.catalog.readable(place)?;
         self.inner.hash_at(point.no, point.lineage, point.offset)
     }
 
-    /// A checkpoint, by its id or 8 or more digits of its beginning.
+    /// Returns a checkpoint, given its id or at least the first 8 digits.
     ///
     /// # Errors
     ///
-    /// `NotFound` for none, `Invalid` for several.
+    /// `NotFound`: no checkpoint has the id. `Invalid`: several ids begin so.
     pub fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
         self.inner.catalog.checkpoint_named(id.strip_prefix('@').unwrap_or(id), None)
     }
 
-    /// What the store holds, in numbers. No event is read.
+    /// Returns the statistics of the store. Reads no event.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed.
+    /// `Unavailable`: the store is closed.
     pub fn stats(&self) -> Result<Stats> {
         let mut stats = crate::history::stats::count(&self.inner.catalog)?;
         let log = self.inner.catalog.log();
@@ -454,29 +454,29 @@ impl Engine {
         Ok(stats)
     }
 
-    /// Waits until everything committed is where it stays.
+    /// Waits until all commits are applied to sled.
     ///
     /// # Errors
     ///
-    /// `Poisoned` where writing it there failed; it is in the journal still.
+    /// `Poisoned`: writing to sled failed. The commits are still in the journal.
     pub fn drain(&self) -> Result<()> {
         self.inner.catalog.log().drain()
     }
 
-    /// Closes the store: what is queued is committed, hooks are told what they have not been told,
-    /// everything is applied and synced, and the journal says that it was closed. Other clones get
-    /// `Unavailable` from then on.
+    /// Closes the store: commits queued appends, delivers pending notifications to hooks, applies
+    /// and syncs everything, and records the close in the journal. Other clones get `Unavailable`
+    /// from then on.
     ///
     /// # Errors
     ///
-    /// Those of the last writes. What was acknowledged is in the journal all the same.
+    /// Those of the last writes. Acknowledged events are still in the journal.
     pub fn close(self) -> Result<()> {
         self.inner.close()
     }
 }
 
 impl Inner {
-    /// Keeps tasks and lineages from being opened, activated and trimmed by others.
+    /// Locks the structure: no other thread can open, activate or trim tasks and lineages.
     pub(crate) fn structure(&self) -> Result<MutexGuard<'_, ()>> {
         self.catalog.log().owner().check()?;
         self.catalog.log().check_writable()?;
@@ -491,19 +491,20 @@ impl Inner {
         PartBuilder::new(log, origin, self.entropy.seed())
     }
 
-    /// A part that opens a log at its root.
+    /// Creates a part that opens a log at its root.
     pub(crate) fn open_part(&self, log: LogId, origin: Origin) -> PartBuilder {
         let hash = self.catalog.chain(origin, log).root();
         self.part(log, origin).open(Head { next: 0, hash })
     }
 
-    /// The chain hash of a lineage before an offset.
+    /// Returns the chain hash of a lineage before an offset.
     pub(crate) fn hash_at(&self, task: TaskNo, lineage: LineageId, offset: u64) -> Result<Hash> {
         Hashes::of(&self.catalog).of_lineage(task, lineage, offset)
     }
 
-    /// Content of a task was erased, trimmed or deleted: drops its states in memory, and has every
-    /// reader of it look again before it gives the next event, also one that waits.
+    /// Handles an erasure, a trim or a deletion of a task's content: drops its cached states, and
+    /// makes every reader of the task, also a waiting one, check again before it returns the next
+    /// event.
     pub(crate) fn withdraw(&self, task: TaskNo) {
         self.kept.forget(task);
         self.catalog.forget_pieces(task);
@@ -546,7 +547,7 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         if self.catalog.log().owner().is_elsewhere() {
-            // Their threads are in the parent, and so is the store.
+            // The threads and the store belong to the parent process.
             std::mem::forget(Arc::clone(self.catalog.log()));
             std::mem::forget(Arc::clone(&self.committer));
             std::mem::forget(self.hooks.get_mut().take());
@@ -568,7 +569,7 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// What the control log says of a lineage that is opened.
+/// Returns the control event for an opened lineage.
 pub(crate) fn registered(lineage: LineageId, opened: &LineageOpened) -> Control {
     LineageRegistered {
         lineage,

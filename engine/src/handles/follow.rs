@@ -1,9 +1,8 @@
-//! Following a task: the events of the lineage it goes on with, as they are committed, through
-//! restores.
+//! Followers: the committed events of a task's active lineage, also after restores.
 //!
-//! Like a subscription a follower is a place in the log and a signal, and queues nothing. Who keeps
-//! what it gives has the history of the active lineage at every moment, without a gap and nothing
-//! twice: where the task goes on with another lineage it says which of it still holds.
+//! Like a subscription, a follower is a position in the log and a signal, and queues nothing. A
+//! reader that keeps the returned events always has the history of the active lineage, without gaps
+//! and duplicates: on a change of the lineage, [`LineageChanged`] says which events remain valid.
 
 use std::time::Duration;
 
@@ -17,49 +16,49 @@ use crate::handles::task::Task;
 use crate::history::catalog::Catalog;
 use crate::history::events::{Ancestry, Events};
 
-/// Events that are read before it is looked again whether the task goes on with another lineage.
+/// Events read between two checks of the active lineage.
 const LOOK_EVERY: u32 = 256;
 
-/// What a follower meets.
+/// Item returned by a follower.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all are events, and there is one at a time")]
 pub enum Followed {
     /// The next event.
     Event(Event),
-    /// The task goes on with another lineage.
+    /// Another lineage became active.
     LineageChanged(LineageChanged),
 }
 
-/// The task goes on with another lineage: of what was read, the events before `at` are of both, and
-/// those from `at` on come again, as the other lineage has them.
+/// A change of the active lineage. Events before `at` belong to both lineages. Events from `at` on
+/// are returned again, as the other lineage has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineageChanged {
-    /// The lineage that was followed.
+    /// The lineage followed before.
     pub from: LineageId,
-    /// The lineage that is followed from here on.
+    /// The lineage followed now.
     pub to: LineageId,
-    /// The offset that comes next.
+    /// The next offset.
     pub at: Offset,
 }
 
-/// Follows a task: see [`Task::follow`].
+/// Reader that follows a task: see [`Task::follow`].
 #[derive(Debug)]
 pub struct Follower {
     engine: Engine,
     task: TaskNo,
     lineage: LineageId,
     next: Offset,
-    /// Of the lineage; nothing until it is known to be the active one.
+    /// Events of the lineage; `None` until the lineage is known to be active.
     events: Option<Events>,
-    /// Up where lineage or control log have grown; nothing until it is waited for.
+    /// Signal for growth of the lineage or the control log; `None` until it is needed.
     watch: Option<Watch>,
-    /// The head of the control log when it was looked which lineage is active.
+    /// The head of the control log at the last check of the active lineage.
     looked: Option<Offset>,
     since_look: u32,
 }
 
 impl Task {
-    /// Follows the task from an offset of the lineage it goes on with now.
+    /// Follows the task from an offset of its active lineage.
     ///
     /// ```
     /// use milepost::{Engine, Followed, Message, Options};
@@ -78,15 +77,13 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// `Invalid` where the offset is past the head, `NotFound` where retention trimmed what is
-    /// there.
+    /// `Invalid`: the offset is past the head. `NotFound`: retention trimmed the offset.
     pub fn follow(&self, from: Offset) -> Result<Follower> {
         let lineage = self.engine().inner.catalog.active(self.no())?.1.lineage;
         self.follow_from(lineage, from)
     }
 
-    /// Goes on from where another follower ended: the lineage that it followed, and the offset that
-    /// comes next.
+    /// Continues at the position of another follower: its lineage, and its next offset.
     ///
     /// # Errors
     ///
@@ -112,18 +109,18 @@ impl Task {
 }
 
 impl Follower {
-    /// The lineage that is followed, and the offset that comes next: where [`Task::follow_from`]
-    /// goes on.
+    /// Returns the followed lineage and the next offset, from which [`Task::follow_from`]
+    /// continues.
     pub fn position(&self) -> (LineageId, Offset) {
         (self.lineage, self.next)
     }
 
-    /// What comes next, if it is there.
+    /// Returns the next item, if there is one.
     ///
     /// # Errors
     ///
-    /// `NotFound` where the task was deleted, or retention took away what comes next; else what
-    /// reading gives.
+    /// `NotFound`: the task was deleted, or retention removed the next event. Others are those of
+    /// reading events.
     pub fn try_next(&mut self) -> Result<Option<Followed>> {
         let withdrawn = self.events.as_ref().is_some_and(Events::is_stale);
         if (self.looked.is_none() || self.since_look >= LOOK_EVERY || withdrawn)
@@ -137,13 +134,13 @@ impl Follower {
         Ok(self.look()?.map(Followed::LineageChanged))
     }
 
-    /// Waits for what comes next, at most `timeout`.
+    /// Waits at most `timeout` for the next item.
     ///
     /// # Errors
     ///
-    /// As [`Follower::try_next`]; `Unavailable` where the store is closed.
+    /// As [`Follower::try_next`]. `Unavailable`: the store is closed.
     pub fn next_timeout(&mut self, timeout: Duration) -> Result<Option<Followed>> {
-        // The watch first: what is committed in between is seen twice, not missed.
+        // Watches before it reads: a commit in between is then seen twice instead of missed.
         let watch = self.watched();
         if let Some(found) = self.try_next()? {
             return Ok(Some(found));
@@ -157,7 +154,7 @@ impl Follower {
         }
     }
 
-    /// The signal that is up where the lineage or the control log have grown.
+    /// Returns the signal for growth of the lineage or the control log.
     pub(crate) fn watched(&mut self) -> Watch {
         let watch = self.watch.take().unwrap_or_else(|| {
             let (lineage, control) = (self.lineage, LogId::control(self.task));
@@ -168,7 +165,7 @@ impl Follower {
         watch
     }
 
-    /// Returns `true` if the signal is of the lineage that is followed.
+    /// Returns `true` if there is a signal for the followed lineage.
     #[cfg(not(shuttle))]
     pub(crate) fn has_watch(&self) -> bool {
         self.watch.is_some()
@@ -178,7 +175,7 @@ impl Follower {
         &self.engine.inner.catalog
     }
 
-    /// The head of the control log, and the lineage that is active then or later.
+    /// Returns the head of the control log, and the lineage that is active then or later.
     fn active(&self) -> Result<(Offset, LineageId)> {
         let catalog = self.catalog();
         catalog.task(self.task)?;
@@ -186,7 +183,7 @@ impl Follower {
         Ok((control, catalog.active(self.task)?.1.lineage))
     }
 
-    /// Whether the task goes on with another lineage: then that is followed.
+    /// Checks the active lineage, and follows it if it is another one.
     fn look(&mut self) -> Result<Option<LineageChanged>> {
         let (control, active) = self.active()?;
         self.since_look = 0;
@@ -194,7 +191,7 @@ impl Follower {
             return Ok(None);
         }
         if active == self.lineage {
-            // It went on with another one in between, of which nothing was read.
+            // The lineage is active again. Nothing of another lineage was read in between.
             if self.events.is_none() {
                 self.begin(self.next)?;
             }
@@ -214,8 +211,8 @@ impl Follower {
         Ok(Some(LineageChanged { from, to: active, at: self.next }))
     }
 
-    /// Up to where the history of the lineage is that of `other` too, and the first offset of
-    /// `other` that is there. Where the first is not known any more, it is the second.
+    /// Returns the end of the history common with `other`, and the first offset of `other` that
+    /// exists. If the common history is unknown by now, both are that first offset.
     fn parted(&self, other: LineageId) -> Result<(Offset, Offset)> {
         let theirs = Ancestry::of(self.catalog(), self.task, other)?;
         let begin = theirs.begin();

@@ -7,20 +7,20 @@ use milepost_codec::{Error, ErrorKind, Result};
 
 use crate::handles::follow::{Followed, Follower};
 
-/// How often those that nothing comes for are told so.
+/// Interval of calls for followers without new items.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Events that are taken of one follower before others have their turn.
+/// Items taken from one follower before the others have their turn.
 const TURN: usize = 256;
 
-/// Takes what a follower meets; nothing where nothing came for a while. It is followed as long as
-/// this says so.
+/// Callback with an item of a follower, or with `None` if nothing came for a while. Following ends
+/// when it returns `false`.
 type Told = Box<dyn FnMut(&Follower, Option<Result<Followed>>) -> bool + Send>;
 
 struct Entry {
     follower: Follower,
     told: Told,
-    /// Up where there is more; nothing where it has to be looked for.
+    /// Signal for new items; `None` if the follower has to be polled.
     watch: Option<Receiver<()>>,
 }
 
@@ -46,22 +46,22 @@ impl Followers {
         Ok(Self { joins })
     }
 
-    /// Gives `told` what a follower meets, in order, and `None` about once a second where nothing
-    /// comes, for as long as it returns true. An error is the last. It must not wait.
+    /// Calls `told` with each item of a follower, in order, and with `None` about once a second if
+    /// nothing comes, until it returns `false`. An error is the last item. `told` must not block.
     pub fn follow(
         &self,
         follower: Follower,
         told: impl FnMut(&Follower, Option<Result<Followed>>) -> bool + Send + 'static,
     ) {
         let entry = Entry { follower, told: Box::new(told), watch: None };
-        // The thread is there as long as this is.
+        // The thread runs as long as this handle exists.
         let _ = self.joins.send(entry);
     }
 }
 
 fn run(joined: &Receiver<Entry>) {
     let mut all: Vec<Entry> = Vec::new();
-    // A signal that never comes, for those that are looked at anyway.
+    // A signal that never comes, in place of that of a polled follower.
     let (_never, silent) = bounded::<()>(0);
     loop {
         let waits = all.iter().all(|entry| entry.watch.is_some());
@@ -87,7 +87,7 @@ fn run(joined: &Receiver<Entry>) {
                     all.swap_remove(n - 1);
                 }
             }
-            // A task that was deleted grows no more: it is met by looking.
+            // A deleted task does not signal, so each follower is also polled.
             None if waits => {
                 all.retain_mut(|entry| entry.turn() && (entry.told)(&entry.follower, None));
             }
@@ -98,7 +98,7 @@ fn run(joined: &Receiver<Entry>) {
 }
 
 impl Entry {
-    /// Takes the signal down and gives what there is.
+    /// Takes the signal and delivers items.
     fn take_signal(&mut self) -> bool {
         match self.watch.as_ref().map(Receiver::try_recv) {
             Some(Err(TryRecvError::Disconnected)) => {
@@ -110,10 +110,10 @@ impl Entry {
         }
     }
 
-    /// Gives what there is, up to a turn: where there is more, or the signal is of another lineage,
-    /// it is looked again.
+    /// Delivers items, up to `TURN`. Clears the signal if there may be more items, or if it belongs
+    /// to another lineage, so that the follower is polled.
     fn turn(&mut self) -> bool {
-        // The watch first: what is committed in between is seen twice, not missed.
+        // Watches before it reads: a commit in between is then seen twice instead of missed.
         let watch = self.follower.watched();
         for _ in 0..TURN {
             let found = match self.follower.try_next() {

@@ -21,8 +21,8 @@ use crate::history::point::Point;
 
 /// A handle on one lineage. Cheap to clone.
 ///
-/// Taken by name ([`crate::Task::lineage_named`], [`Engine::branch`]) it goes on with that lineage
-/// whatever is active. Taken through a [`crate::Task`] it carries the epoch of the activation:
+/// A handle taken by name ([`crate::Task::lineage_named`], [`Engine::branch`]) is independent of
+/// the active lineage. A handle taken through a [`crate::Task`] has the epoch of the activation:
 /// after a restore its appends are `Conflict`.
 #[derive(Debug, Clone)]
 pub struct Lineage {
@@ -34,27 +34,27 @@ pub struct Lineage {
     epoch: Option<Epoch>,
 }
 
-/// What is known of a lineage.
+/// Summary of a lineage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LineageInfo {
-    /// Its number in the task.
+    /// The lineage's number in the task.
     pub id: LineageId,
-    /// How it came to be.
+    /// The way in which the lineage was created.
     pub lineage_type: LineageType,
-    /// What it is for, in words.
+    /// The purpose, in words.
     pub description: Option<String>,
-    /// Where it parts from another; absent for a root.
+    /// The fork from another lineage; `None` for a root.
     pub parent: Option<Parent>,
-    /// When it was opened, in microseconds since the Unix epoch.
+    /// Time of its opening, in microseconds since the Unix epoch.
     pub opened_us: u64,
-    /// Where it ends.
+    /// The head.
     pub head: Head,
-    /// The first offset that is there: 0, unless retention trimmed what was before it.
+    /// The first offset that exists: 0, unless retention trimmed events.
     pub begin: Offset,
-    /// Events of its own, those before the fork and those that were trimmed not counted.
+    /// Its own events, without those before the fork and trimmed ones.
     pub events: u64,
-    /// Whether the task goes on with it.
+    /// `true` if it is the active lineage.
     pub active: bool,
 }
 
@@ -71,7 +71,7 @@ impl Lineage {
         Ok(Self::made(engine, (task, &entry), id, epoch))
     }
 
-    /// A handle on a lineage that is there, of a task whose entry was read.
+    /// Creates a handle on an existing lineage, given the entry of its task.
     pub(crate) fn made(
         engine: &Engine,
         (task, entry): (TaskNo, &TaskEntry),
@@ -88,12 +88,12 @@ impl Lineage {
         }
     }
 
-    /// Its number in the task.
+    /// Returns the lineage's number in the task.
     pub fn id(&self) -> LineageId {
         self.id
     }
 
-    /// The task's id.
+    /// Returns the task's id.
     pub fn task_id(&self) -> &str {
         &self.name
     }
@@ -106,12 +106,12 @@ impl Lineage {
         &self.engine.inner
     }
 
-    /// Its task, as a handle that goes on with this lineage, whatever is active: with it the hooks
-    /// of the engine are asked and told of checkpoints.
+    /// Returns its task as a handle on this lineage, independent of the active one. This handle
+    /// calls the engine's hooks for checkpoints.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed.
+    /// `Unavailable`: the store is closed.
     pub fn with_hooks(&self) -> Result<Task> {
         Task::on(&self.engine, self)
     }
@@ -124,11 +124,11 @@ impl Lineage {
     ///
     /// # Errors
     ///
-    /// `Conflict`: the head is not the expected one (it is the error's detail), the key was used
-    /// for other events, or the handle is of an earlier activation. `Invalid`: an event is too
-    /// large, one that only the engine makes, or a change of control that the run does not allow.
-    /// `Poisoned`: a write failed now or earlier; whether
-    /// the events are there shows after a reopen. `Unavailable`: the store is closed.
+    /// `Conflict`: the head is not the expected one (the error's detail has the head), the key was
+    /// used for other events, or the handle is of an earlier activation. `Invalid`: an event is too
+    /// large or made by the engine only, or the run does not allow a change of control. `Poisoned`:
+    /// a write failed now or earlier; a reopen shows if the events were written. `Unavailable`: the
+    /// store is closed.
     pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
         self.append_ref(&append.into())
     }
@@ -137,7 +137,7 @@ impl Lineage {
         self.append_marked(append).map(|committed| committed.appended)
     }
 
-    /// The same, with the mark that it made: behind the commit nothing is read.
+    /// Does the same, and returns the mark too. Nothing is read after the commit.
     pub(crate) fn append_marked(&self, append: &Append) -> Result<Committed> {
         if append.control_changes().next().is_some() {
             return super::run_control::append(self, append);
@@ -147,14 +147,15 @@ impl Lineage {
         Ok(committed)
     }
 
-    /// Appends without a look at run control, and tells nobody.
+    /// Appends without the check of run control, and without the effects of `appended`.
     pub(crate) fn commit_append(&self, append: &Append) -> Result<Committed> {
         let request = self.request(append)?;
         let mut done = self.engine.inner.commit(request)?;
         Ok(Committed { marked: done.marked.take(), appended: Appended::of(&done)? })
     }
 
-    /// What follows from an append. It takes the task's control: not while that is held.
+    /// Handles the effects of an append. Takes the lock of the task's control, so the caller must
+    /// not hold it.
     pub(crate) fn appended(&self, append: &Append, appended: &Appended) {
         if let Some(phase) = append.phase_entered() {
             self.entered(phase);
@@ -177,12 +178,12 @@ impl Lineage {
     }
 
     /// Queues events, in the order of calls from one thread. They survive power loss when the
-    /// ticket says so.
+    /// ticket is done.
     ///
     /// # Errors
     ///
-    /// `Invalid` and `Unavailable` as [`Lineage::append`]; the others come through the ticket. A
-    /// change of control is `Invalid` here: whether it is legal shows when it is committed.
+    /// `Invalid` and `Unavailable` as [`Lineage::append`]; others come through the ticket. A change
+    /// of control is `Invalid` here, since it can only be checked when it is committed.
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
         let append = append.into();
         if append.control_changes().next().is_some() {
@@ -194,7 +195,7 @@ impl Lineage {
         Ok(Ticket::new(slot, self, &append))
     }
 
-    /// See [`Task::try_submit`].
+    /// Queues a plain append: see [`Task::try_submit`].
     pub(crate) fn try_submit(&self, append: &Append) -> Result<Option<Ticket>> {
         let request = self.request(append)?;
         let slot = self.engine.inner.committer.try_submit(request)?;
@@ -225,7 +226,7 @@ impl Lineage {
         Ok(Request::one(part.finish()))
     }
 
-    /// The checkpoint that was marked already under the key which is said.
+    /// Returns the checkpoint marked earlier under the key of the current conditions.
     pub(crate) fn marked_already(&self, mark: &Mark) -> Result<Option<Checkpoint>> {
         let (inner, key) = (&self.engine.inner, conditions::key()?);
         let (Some(key), None) = (key, mark.offset()) else {
@@ -237,12 +238,12 @@ impl Lineage {
         found.map(checkpoint).transpose()
     }
 
-    /// Marks a checkpoint: one small durable append, whatever the size of the state.
+    /// Marks a checkpoint: one small durable append, for a state of any size.
     ///
     /// # Errors
     ///
-    /// As [`Lineage::append`]; `Invalid` where the label or metadata cannot be used or the offset
-    /// is past the head, `NotFound` where retention trimmed it.
+    /// As [`Lineage::append`]. `Invalid`: the label or metadata is not allowed, or the offset is
+    /// past the head. `NotFound`: retention trimmed the offset.
     pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
         let inner = &self.engine.inner;
         let mut structure = None;
@@ -256,7 +257,7 @@ impl Lineage {
                         head.next
                     )));
                 }
-                // While it is looked whether the point is there, none is trimmed.
+                // The lock prevents a trim of the point during the check.
                 structure = Some(inner.structure()?);
                 inner.catalog.readable((self.task, self.id, next))?;
                 Some(Head { next, hash: inner.hash_at(self.task, self.id, next)? })
@@ -264,7 +265,7 @@ impl Lineage {
         };
         let mut draft = mark.clone().draft(at, inner.now_us())?;
         if let Some(key) = conditions::key()? {
-            // While it is looked whether it was marked, it is marked by none else.
+            // The lock prevents another mark under the key during the check.
             structure = match structure {
                 None => Some(inner.structure()?),
                 held => held,
@@ -287,17 +288,18 @@ impl Lineage {
         marked.ok_or_else(|| Error::invalid("a mark without an event"))
     }
 
-    /// The checkpoint of a mark that was committed on the lineage.
+    /// Returns the checkpoint of a committed mark on the lineage.
     fn checkpoint_of(&self, marked: Marked) -> Checkpoint {
         let Marked { id, before, body, time_us } = marked;
         Checkpoint::of(id, (&self.name, self.id), before, body, time_us)
     }
 
-    /// The newest checkpoint of a success, on the lineage or its ancestors before the forks.
+    /// Returns the newest checkpoint of a success, on the lineage or its ancestors before the
+    /// forks.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed.
+    /// `Unavailable`: the store is closed.
     pub fn last_successful(&self) -> Result<Option<Checkpoint>> {
         let catalog = &self.engine.inner.catalog;
         let mut wanted = |owner, offset, entry: &_| {
@@ -311,19 +313,18 @@ impl Lineage {
         found.map(checkpoint).transpose()
     }
 
-    /// The offsets of the events that were appended under a key, on the lineage or its ancestors
+    /// Returns the offsets of the events appended under a key, on the lineage or its ancestors
     /// before the forks.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed.
+    /// `Unavailable`: the store is closed.
     pub fn appended_under(&self, key: &str) -> Result<Option<std::ops::Range<Offset>>> {
         let found = self.engine.inner.catalog.keyed(self.task, self.id, key)?;
         Ok(found.map(|used| used.first..used.end().min(used.to)))
     }
 
-    /// The checkpoint that went with an append. It is read only where the append was made before,
-    /// and this one changed nothing.
+    /// Returns the checkpoint of an append. It is read from the store only for a repeated append.
     pub(crate) fn checkpoint_behind(&self, committed: Committed) -> Result<Checkpoint> {
         let Committed { appended, marked } = committed;
         if let Some(marked) = marked {
@@ -333,7 +334,8 @@ impl Lineage {
         self.inner().catalog.checkpoint_at(self.task, self.id, mark)
     }
 
-    /// The offset and time of the newest mark, on the lineage or its ancestors before the forks.
+    /// Returns offset and time of the newest mark, on the lineage or its ancestors before the
+    /// forks.
     pub(crate) fn newest_mark(&self) -> Result<Option<(Offset, u64)>> {
         let catalog = &self.engine.inner.catalog;
         let mut any = |_, _, _: &_| Ok(true);
@@ -341,7 +343,7 @@ impl Lineage {
         Ok(found.map(|(_, offset, entry)| (offset, entry.time_us)))
     }
 
-    /// The first offset behind the events that opened the lineage.
+    /// Returns the first offset after the events that opened the lineage.
     pub(crate) fn first_behind_opening(&self) -> Result<Offset> {
         let entry = self.engine.inner.catalog.lineage(self.task, self.id)?;
         let start = entry.parent.map_or(0, |parent| parent.offset);
@@ -349,33 +351,33 @@ impl Lineage {
         Ok(start + 1 + u64::from(restored))
     }
 
-    /// Where the lineage ends.
+    /// Returns the head.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed; `NotFound` where the task was deleted.
+    /// `Unavailable`: the store is closed. `NotFound`: the task was deleted.
     pub fn head(&self) -> Result<Head> {
         let catalog = &self.engine.inner.catalog;
         catalog.task(self.task)?;
         catalog.head(self.log())
     }
 
-    /// The events of a range of offsets, through the ancestors, up to the head there is now.
+    /// Reads the events of a range of offsets, through the ancestors, up to the current head.
     ///
     /// # Errors
     ///
-    /// `Invalid` where the range begins past the head.
+    /// `Invalid`: the range begins past the head.
     pub fn read(&self, range: impl RangeBounds<Offset>) -> Result<Events> {
         Events::new(&self.engine.inner.catalog, self.task, self.id, range)
     }
 
-    /// The events from an offset on, those that are there and those to come.
+    /// Subscribes to the events from an offset on, existing and future ones.
     ///
     /// # Errors
     ///
     /// As [`Lineage::read`].
     pub fn subscribe(&self, from: Offset, options: SubscribeOptions) -> Result<Subscription> {
-        // The watch first: what is committed in between is seen twice, not missed.
+        // Watches before it reads: a commit in between is then seen twice instead of missed.
         let inner = &self.engine.inner;
         let watch = inner.committer.watch(self.log());
         let events = self.read(from..)?;
@@ -383,11 +385,11 @@ impl Lineage {
         Ok(Subscription::new(catalog, self.log(), events, watch, options))
     }
 
-    /// A point of the lineage.
+    /// Returns a point of the lineage.
     ///
     /// # Errors
     ///
-    /// `Invalid` where the offset is past the head.
+    /// `Invalid`: the offset is past the head.
     pub fn point(&self, offset: Offset) -> Result<Point> {
         let head = self.head()?;
         if offset > head.next {
@@ -403,11 +405,11 @@ impl Lineage {
         })
     }
 
-    /// What is known of it.
+    /// Returns the summary of the lineage.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed.
+    /// `Unavailable`: the store is closed.
     pub fn info(&self) -> Result<LineageInfo> {
         let catalog = &self.engine.inner.catalog;
         let entry = catalog.lineage(self.task, self.id)?;

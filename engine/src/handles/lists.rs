@@ -1,4 +1,4 @@
-//! Lists and names: tasks, checkpoints, pending restores, statistics, points.
+//! Lists and lookups: tasks, checkpoints, pending restores, statistics, points.
 
 use milepost_codec::Result;
 
@@ -15,7 +15,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `Invalid` if the cursor is not one of a page of this list.
+    /// `Invalid`: the cursor is not one of a page of this list.
     pub fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
         self.inner.catalog.tasks(query)
     }
@@ -24,28 +24,26 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `NotFound` if there is no such task. `Invalid` if the cursor is not one of a page of this
-    /// list.
+    /// `NotFound`: there is no such task. `Invalid`: the cursor is not one of a page of this list.
     pub fn checkpoints(&self, query: &CheckpointQuery) -> Result<Page<Checkpoint>> {
         self.inner.catalog.checkpoints(query, None)
     }
 
-    /// Returns the restores that began and have not ended, since the process died or another
-    /// program changed what they would have brought back: see [`Engine::recover`].
+    /// Returns the restores that began and have not ended, because the process died or another
+    /// program changed the files to restore: see [`Engine::recover`].
     ///
     /// # Errors
     ///
-    /// `Corrupt` if the index or a control log cannot be read. `Unavailable` if the store is
-    /// closed.
+    /// `Corrupt`: the index or a control log cannot be read. `Unavailable`: the store is closed.
     pub fn pending_restores(&self) -> Result<Vec<PendingRestore>> {
         self.inner.catalog.pending_restores()
     }
 
-    /// Returns the restores of a task that brought back more than the log, oldest first.
+    /// Returns the restores of a task that restored more than the log, oldest first.
     ///
     /// # Errors
     ///
-    /// `NotFound` if there is no such task. `Corrupt` if its control log cannot be read.
+    /// `NotFound`: there is no such task. `Corrupt`: its control log cannot be read.
     pub fn restores_of(&self, task: &str) -> Result<Vec<RestoreRecord>> {
         self.inner.catalog.restores_of(self.task_no(task)?)
     }
@@ -55,7 +53,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `Unavailable` if the store is closed.
+    /// `Unavailable`: the store is closed.
     pub fn task_stats(&self, user: Option<&str>) -> Result<Vec<TaskStats>> {
         self.inner.catalog.task_stats(user)
     }
@@ -64,7 +62,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Those of [`Engine::point`].
+    /// As [`Engine::point`].
     pub fn resolve(&self, address: &Address) -> Result<Point> {
         self.inner.catalog.resolve(address, None)
     }

@@ -5,27 +5,27 @@ use milepost_store::metrics::Histogram;
 use crate::handles::engine::Engine;
 use crate::history::state_cache::StateCacheStats;
 
-/// Counts, levels and durations of an open store, since it was opened, of this engine alone.
+/// Counts, levels and durations of this engine since its store was opened.
 ///
 /// Names with `_us` are durations in microseconds, by the system's monotonic clock; names with
-/// `bytes` are bytes; all others are counts. Numbers of concurrent operations may be of slightly
-/// different moments.
+/// `bytes` are bytes; all others are counts. Values read during concurrent operations may differ
+/// slightly in time.
 ///
-/// With the feature `metrics` the same numbers go to the recorder of the `metrics` facade, as
-/// `docs/RUNS.md` lists them.
+/// With the feature `metrics` the same values go to the recorder of the `metrics` facade, as listed
+/// in `docs/RUNS.md`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Metrics {
-    /// Appends that were committed. A mark is one, and so is what opens a task or a lineage, or
-    /// activates one.
+    /// Committed appends. A mark counts as one, and so do the events that open a task or a lineage,
+    /// or activate one.
     pub appends: u64,
-    /// Appends that were there already, under the same key.
+    /// Repeated appends, answered by their key.
     pub repeated: u64,
-    /// Appends that were refused or failed, for whatever reason.
+    /// Appends that were refused or failed, for any reason.
     pub append_errors: u64,
-    /// Events of lineages that were committed.
+    /// Committed events of lineages.
     pub events: u64,
-    /// Checkpoints that were marked.
+    /// Marked checkpoints.
     pub checkpoints: u64,
     /// Restores.
     pub restores: u64,
@@ -33,56 +33,56 @@ pub struct Metrics {
     pub commits: u64,
     /// Syncs of the journal: one for each commit. A store in memory has none.
     pub journal_syncs: u64,
-    /// Bytes of commits that were written to the journal.
+    /// Bytes of commits written to the journal.
     pub journal_bytes: u64,
     /// Segments of the journal that were begun.
     pub segments: u64,
-    /// Those of them that were begun in the file of an archived one.
+    /// Segments begun in the file of an archived segment.
     pub segments_recycled: u64,
-    /// Chunks that were stored; one that is there is not stored again.
+    /// Stored chunks. A chunk that exists already is not counted.
     pub chunks: u64,
     /// Their bytes in the packs.
     pub chunk_bytes: u64,
     /// Syncs of packs.
     pub pack_syncs: u64,
-    /// Snapshots that were made.
+    /// Snapshots made.
     pub snapshots: u64,
-    /// Segments that were archived.
+    /// Archived segments.
     pub archive_files: u64,
-    /// Bytes of those files.
+    /// Bytes of archived segments.
     pub archive_bytes: u64,
-    /// Captures of workspaces; those that a restore takes of the present are not counted.
+    /// Captures of workspaces, except those of the present state in a restore.
     pub captures: u64,
-    /// Files that they looked at.
+    /// Files that captures examined.
     pub capture_files: u64,
-    /// Those of them that had to be read.
+    /// Files that captures had to read.
     pub capture_files_read: u64,
     /// Commits that wait for the applier now.
     pub lag_commits: u64,
-    /// Bytes that wait for the applier now, and are held in memory for it.
+    /// Bytes that wait for the applier now, held in memory.
     pub lag_bytes: u64,
-    /// Appends of each commit: their sum is `appends`.
+    /// Appends of each commit. Their sum is `appends`.
     pub appends_per_commit: Histogram,
-    /// Events of each commit: their sum is `events`.
+    /// Events of each commit. Their sum is `events`.
     pub events_per_commit: Histogram,
-    /// Duration of each append, as its caller sees it: from before its events are encoded until
-    /// the call returns, or until a ticket has its result. With repeated ones, and without those
-    /// that failed.
+    /// Duration of each append for its caller: from the encoding of its events until the call
+    /// returns, or until the ticket has its result. Includes repeated appends, and excludes failed
+    /// ones.
     pub append_us: Histogram,
-    /// Duration of writing each commit to the journal and syncing it, including the start of a
-    /// new segment.
+    /// Duration of writing each commit to the journal and syncing it, including the start of a new
+    /// segment.
     pub commit_us: Histogram,
     /// Duration of each round of the applier.
     pub apply_us: Histogram,
     /// Duration of archiving each segment.
     pub archive_us: Histogram,
-    /// Duration of folding each state that was asked for.
+    /// Duration of each fold of a requested state.
     pub fold_us: Histogram,
-    /// Duration of each capture of a workspace, its lock and its event included.
+    /// Duration of each capture of a workspace, including its lock and its event.
     pub capture_us: Histogram,
-    /// States of checkpoints that are kept in memory.
+    /// Statistics of the cache of checkpoint states.
     pub kept: StateCacheStats,
-    /// `true` once a write failed, so that the store has to be reopened.
+    /// `true` after a write failed: the store has to be reopened.
     pub poisoned: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The handles that users work with, and the open engine behind them.
+//! The public handles, and the open engine behind them.
 
 // tidy: names the parts
 pub(crate) mod audit;

@@ -1,4 +1,4 @@
-//! How a store is opened.
+//! Options for opening a store.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use super::hooks::{CommandHooks, Hook, Hooks};
 use crate::history::state::{DynReducer, Registered};
 use crate::history::state_cache::StateCacheOptions;
 
-/// How a store is opened. Every limit is in bytes.
+/// Options for opening a store. Sizes are in bytes.
 #[derive(Clone)]
 pub struct Options {
-    /// The part that the log is opened with.
+    /// The options of the log.
     pub(crate) log: OpenOptions,
     pub(crate) event_max: usize,
     pub(crate) snapshots: bool,
@@ -58,83 +58,85 @@ impl std::fmt::Debug for Options {
 }
 
 impl Options {
-    /// Whether a store is made where there is none. Default: yes.
+    /// Sets whether a missing store is created. Default: `true`.
     #[must_use]
     pub fn create(mut self, create: bool) -> Self {
         self.log.create = create;
         self
     }
 
-    /// Whether the store is opened for reading only. Default: no. Nothing in its folder is created,
-    /// changed, locked or synced: a store on a read-only mount can be opened, and one that another
-    /// process has open. It shows the commits that the store held when it was opened, and does not
-    /// follow the other process. Every write is refused with [`Detail::ReadOnly`](crate::Detail).
+    /// Sets whether the store is opened for reading only. Default: `false`. Nothing in its folder
+    /// is created, changed, locked or synced: a store on a read-only mount can be opened, or one
+    /// that another process has open. It shows the commits that the store held when it was opened,
+    /// and does not follow the other process. Every write is refused with
+    /// [`Detail::ReadOnly`](crate::Detail).
     ///
-    /// The index is built anew from the archive and the journal in a private folder for temporary
-    /// files (`TMPDIR`), which needs about as much room as the store has in `sled`, and is removed
-    /// at close. An anchor is compared with and not written. A store that only its index in `sled`
-    /// could repair is `Corrupt`: open it for writing, or a copy of it.
+    /// The index is rebuilt from the archive and the journal in a private folder for temporary
+    /// files (`TMPDIR`), which needs about as much room as `sled` in the store, and is removed at
+    /// close. An anchor is compared, not written. A store that needs its index in `sled` for a
+    /// repair is `Corrupt`: open it, or a copy of it, for writing.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.log.read_only = read_only;
         self
     }
 
-    /// The largest body of one event. Default: 64 MiB. Bodies over 256 KiB are stored in chunks.
+    /// Sets the maximum size of an event's body. Default: 64 MiB. Bodies over 256 KiB are stored in
+    /// chunks.
     #[must_use]
     pub fn event_max(mut self, bytes: usize) -> Self {
         self.event_max = bytes;
         self
     }
 
-    /// How much may wait to be applied to sled, and be held in memory for it, before appends
-    /// wait. Default: 16 MiB.
+    /// Sets how much may be held in memory until it is applied to sled, before appends block.
+    /// Default: 16 MiB, minimum: 1 MiB.
     #[must_use]
     pub fn backlog_bytes(mut self, bytes: usize) -> Self {
         self.log.backlog_bytes = bytes.max(1 << 20);
         self
     }
 
-    /// How much sled may cache. Default: 32 MiB.
+    /// Sets the size of sled's cache. Default: 32 MiB, minimum: 1 MiB.
     #[must_use]
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
         self.log.cache_bytes = bytes.max(1 << 20);
         self
     }
 
-    /// Where the times of events come from. Default: the system's clock.
+    /// Sets the clock for the times of events. Default: the system's clock.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.log.clock = clock;
         self
     }
 
-    /// Whether snapshots are made in the background. Default: yes. Without them a state far from
-    /// the beginning takes longer; it is the same state.
+    /// Sets whether snapshots are made in the background. Default: `true`. Without them a state far
+    /// from the beginning takes longer to fold; the state is the same.
     #[must_use]
     pub fn snapshots(mut self, snapshots: bool) -> Self {
         self.snapshots = snapshots;
         self
     }
 
-    /// The key that chains and checks are keyed with. A store is made with a key or without one,
-    /// and opens with that key only. It is not stored: who loses it has to do without the store.
+    /// Sets the key of chains and checks. A store is created with or without a key, and opens only
+    /// with the same one. The key is not stored: without it the store cannot be opened.
     #[must_use]
     pub fn key(mut self, key: StoreKey) -> Self {
         self.log.key = Some(key);
         self
     }
 
-    /// Where an anchor is kept up to date: a file on another disk, or of another user. Opening
-    /// compares the store with the anchor that is there, and fails with `Corrupt` where it is
-    /// behind it, or another than it was. It is written anew at most once a second, and at close.
+    /// Keeps an anchor up to date in a file, on another disk or of another user. Opening compares
+    /// the store with the existing anchor, and fails with `Corrupt` if the store is behind it or
+    /// has another history. The file is written at most once a second, and at close.
     #[must_use]
     pub fn anchor_to(mut self, path: impl Into<PathBuf>) -> Self {
         self.anchor = Some(path.into());
         self
     }
 
-    /// Who is told how far opening is while it builds sled anew or takes back many commits. It is
+    /// Sets the callback for progress while opening rebuilds sled or recovers many commits. It is
     /// called on the thread that opens the store.
     #[must_use]
     pub fn on_progress(mut self, told: impl Fn(Progress) + Send + Sync + 'static) -> Self {
@@ -142,50 +144,50 @@ impl Options {
         self
     }
 
-    /// How many states of checkpoints are kept in memory. Default: 10, and 64 MiB.
+    /// Sets the limits of the cache of checkpoint states. Default: 10 states and 64 MiB.
     #[must_use]
     pub fn keep_states(mut self, keep: StateCacheOptions) -> Self {
         self.keep_states = keep;
         self
     }
 
-    /// The number of idempotency keys that a lineage keeps of the appends that retention trims, the
-    /// newest first. Default: 1,000,000. A few thousand more may be kept. An append under an older
-    /// key counts as new.
+    /// Sets the number of idempotency keys, newest first, that a lineage keeps of trimmed appends.
+    /// Default: 1,000,000, minimum: 1. A few thousand more may be kept. An append with an older key
+    /// counts as new.
     ///
-    /// Keys of events that are there count always. A key that is kept takes about 70 bytes and
-    /// itself in the store, and 16 bytes in memory while appends with keys come to the lineage.
+    /// Keys of existing events always count. A kept key takes its length plus about 70 bytes in the
+    /// store, and 16 bytes in memory while appends with keys are made on the lineage.
     #[must_use]
     pub fn key_window(mut self, keys: usize) -> Self {
         self.key_window = keys.max(1);
         self
     }
 
-    /// Adds a hook, after those that are there.
+    /// Adds a hook, after the existing ones.
     #[must_use]
     pub fn hook(mut self, hook: Arc<dyn Hook>) -> Self {
         self.hooks.add(hook);
         self
     }
 
-    /// Adds external commands as hooks, after those that are there: see [`CommandHooks`]. They come
-    /// behind the hooks that are added with [`Options::hook`].
+    /// Adds external commands as hooks, after the existing ones: see [`CommandHooks`]. They follow
+    /// the hooks added with [`Options::hook`].
     #[must_use]
     pub fn command_hooks(mut self, commands: CommandHooks) -> Self {
         self.commands.extend(commands);
         self
     }
 
-    /// How long closing the store waits for one call of a hook on the hooks' own thread: nothing
-    /// ends a hook that hangs, and what waits behind it is not told then. Default: 60 s; commands
-    /// have their own time limit, and are waited for in any case.
+    /// Sets how long closing the store waits for one call on the hooks' own thread. A hook that
+    /// hangs cannot be ended; the calls queued after it are dropped. Default: 60 s. Commands have
+    /// their own time limit, and closing always waits for them.
     #[must_use]
     pub fn hooks_at_close(mut self, at_most: Duration) -> Self {
         self.hooks_at_close = at_most;
         self
     }
 
-    /// Registers a reducer beside the built-in one, so that snapshots are made of its states.
+    /// Registers a reducer in addition to the built-in one, so that its states get snapshots.
     #[must_use]
     pub fn reducer<R: Reducer>(mut self, reducer: R) -> Self {
         self.reducers.push(Arc::new(Registered(reducer)));

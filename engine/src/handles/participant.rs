@@ -1,5 +1,4 @@
-//! What takes part in a checkpoint or a restore beside the log: the workspace, or an embedder's own
-//! resources.
+//! Participants in a checkpoint or a restore: the workspace, or an embedder's own resources.
 
 use milepost_codec::{Body, Hash, RestorePart, Result, Scope};
 
@@ -8,32 +7,33 @@ use crate::handles::task::Task;
 use crate::history::pending::PendingRestore;
 use crate::history::point::Point;
 
-/// Brings back what is outside of the log, with it.
+/// Captures and restores resources outside the log, together with it.
 ///
-/// A restore goes so: each participant captures the present; each prepares what it will do, without
-/// doing it; that is recorded; each applies it; one commit ends it and activates the lineage; each
-/// clears up. Where one fails, or the process dies before that commit, what was done is taken back.
+/// Steps of a restore: each participant captures its present state; each prepares its changes
+/// without making them; the plans are recorded; each applies its plan; one commit ends the restore
+/// and activates the lineage; each removes what is no longer needed. If one fails, or the process
+/// dies before that commit, the changes are undone.
 pub trait Participant: Send + Sync {
-    /// Its name: recorded, and never changed.
+    /// Returns the name, which is recorded and never changes.
     fn name(&self) -> &str;
 
-    /// Captures the present. Gives the events that say so, whose chunks are stored and synced; none
-    /// where the log says it already.
+    /// Captures the present state. Returns the events that record it, with their chunks stored and
+    /// synced; none if the log has the state already.
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from it: the restore ends there.
+    /// Any that prevents the capture: the restore ends there.
     fn capture(&self, at: &CaptureContext<'_>) -> Result<Vec<Body>>;
 
     /// Plans the restore without changing anything. The plan's chunks are stored and synced.
     ///
     /// # Errors
     ///
-    /// `Conflict` with what stands in the way, and whatever else keeps it from it.
+    /// `Conflict`: changes block the restore; the error lists them. Any other that prevents it.
     fn prepare(&self, going: &PrepareContext<'_>) -> Result<RestorePart>;
 
-    /// Releases what [`Participant::capture`] and [`Participant::prepare`] hold, where a restore
-    /// ends before it begins: because this participant refused, or another one.
+    /// Releases the resources held since [`Participant::capture`] and [`Participant::prepare`] if a
+    /// restore ends before it begins, because of this participant or another one.
     fn release(&self, engine: &Engine, task: &Task) {
         let _ = (engine, task);
     }
@@ -42,41 +42,40 @@ pub trait Participant: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Any that stops it; [`Participant::abort`] undoes what was done until then.
+    /// Any that stops it: [`Participant::abort`] undoes the changes made so far.
     fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>>;
 
-    /// Undoes a restore that began and did not end, wherever it stopped. It may be called
-    /// repeatedly.
+    /// Undoes a restore that began and did not end, at any step. It may be called repeatedly.
     ///
     /// # Errors
     ///
-    /// `Conflict` where somebody changed what it would undo: it stops there, and the restore stays
-    /// pending. Any other error that stops it.
+    /// `Conflict`: another program changed a resource to undo. The undo stops there, and the
+    /// restore stays pending. Any other that stops it.
     fn abort(&self, engine: &Engine, pending: &PendingRestore) -> Result<()>;
 
     /// Removes what a committed restore no longer needs. It may be called repeatedly.
     ///
     /// # Errors
     ///
-    /// Any that stops it: the restore itself is done.
+    /// Any that stops it. The restore itself is complete.
     fn finish(&self, engine: &Engine, pending: &PendingRestore) -> Result<()>;
 }
 
-/// What a participant captures.
+/// Context of a capture.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CaptureContext<'a> {
     /// The engine.
     pub engine: &'a Engine,
-    /// The task, and the lineage it goes on with.
+    /// The task, on its active lineage.
     pub task: &'a Task,
-    /// The point that will be gone back to: the present is captured to be gone back to from there.
+    /// The target of the restore that this capture precedes, if there is one.
     pub before: Option<&'a Point>,
 }
 
 impl CaptureContext<'_> {
-    /// The root of the workspace that the head of the task names. It is looked up for this: whoever
-    /// remembers it need not ask.
+    /// Returns the root of the workspace at the head of the task. This reads the state; a
+    /// participant that remembers the root need not call it.
     ///
     /// # Errors
     ///
@@ -87,22 +86,22 @@ impl CaptureContext<'_> {
     }
 }
 
-/// Where a restore goes.
+/// Context of a restore.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PrepareContext<'a> {
     /// The engine.
     pub engine: &'a Engine,
-    /// The task, and the lineage it went on with.
+    /// The task, on the lineage that was active before the restore.
     pub task: &'a Task,
-    /// The point gone back to.
+    /// The target point.
     pub to: &'a Point,
-    /// How much goes back.
+    /// The scope.
     pub scope: Scope,
-    /// The root of the workspace that the head named before the present was captured.
+    /// The root of the workspace at the head before the capture of the present state.
     pub known: Option<Hash>,
-    /// The root that the head names now.
+    /// The root at the head now.
     pub present: Option<Hash>,
-    /// The root that the point names.
+    /// The root at the target point.
     pub target: Option<Hash>,
 }

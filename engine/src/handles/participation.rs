@@ -1,4 +1,4 @@
-//! Participants that take part in what a task does, from when they join until they leave.
+//! Participants that have joined a task, until they leave.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::handles::engine::Engine;
 use crate::handles::participant::{CaptureContext, Participant};
 use crate::handles::task::Task;
 
-/// Those that joined, by task.
+/// Joined participants, by task.
 #[derive(Default)]
 pub(crate) struct Participants {
-    /// How many there are: most often none, and then nobody has to be looked for.
+    /// Their number. It is mostly 0, and then no lookup is needed.
     count: AtomicUsize,
     of: Mutex<HashMap<TaskNo, Vec<Arc<dyn Participant>>>>,
 }
 
-/// Holds a participant to a task: it leaves when this is dropped.
+/// Membership of a participant in a task; it leaves when this is dropped.
 #[must_use = "the participant leaves when this is dropped"]
 pub struct Participation {
     all: Arc<Participants>,
@@ -56,7 +56,7 @@ impl Participants {
     ///
     /// # Errors
     ///
-    /// `Conflict` if one of its name has joined the task.
+    /// `Conflict`: a participant of the same name has joined the task.
     pub(crate) fn add(
         self: &Arc<Self>,
         task: &Task,
@@ -73,7 +73,7 @@ impl Participants {
         Ok(Participation { all: Arc::clone(self), task: task.no(), participant })
     }
 
-    /// Those of a task, in the order in which they joined.
+    /// Returns the participants of a task, in the order in which they joined.
     fn of(&self, task: TaskNo) -> Vec<Arc<dyn Participant>> {
         if self.count.load(Ordering::Acquire) == 0 {
             return Vec::new();
@@ -82,22 +82,22 @@ impl Participants {
     }
 }
 
-/// Events that say what was captured.
+/// Events that record captures.
 #[derive(Default)]
 pub(crate) struct Captured {
     pub(crate) bodies: Vec<Body>,
-    /// No compaction takes the chunks that they name while this is there.
+    /// Protects the chunks of the events from compaction.
     _held: Option<Box<dyn std::any::Any + Send>>,
 }
 
 impl Engine {
-    /// The participants of a task.
+    /// Returns the participants of a task.
     pub(crate) fn joined(&self, task: TaskNo) -> Vec<Arc<dyn Participant>> {
         self.inner.participants.of(task)
     }
 
-    /// Captures what takes part in a task and is asked, by its name. Gives the events that say so,
-    /// and what keeps the chunks that they name until they are appended.
+    /// Captures with the participants of a task whose names `asked` accepts. Returns the events of
+    /// the captures, and a hold on their chunks until the events are appended.
     pub(crate) fn captured(&self, task: &Task, asked: impl Fn(&str) -> bool) -> Result<Captured> {
         let mut joined = self.joined(task.no());
         joined.retain(|participant| asked(participant.name()));

@@ -1,4 +1,4 @@
-//! What proves a store: verification and anchors.
+//! Verification of a store, and anchors.
 
 use milepost_codec::Result;
 use milepost_store::Fault;
@@ -8,12 +8,13 @@ use crate::integrity::anchor::Anchor;
 use crate::integrity::verify::{VerifyReport, verify};
 
 impl Engine {
-    /// Verifies a task, or everything: computes every chain and every checkpoint's digest again,
-    /// and reads every file. `progress` is told how many events were seen, and how many there are.
+    /// Verifies a task, or the whole store: computes every chain and the id of every checkpoint
+    /// again, and reads every file. `progress` receives the number of events verified so far and
+    /// the total.
     ///
     /// # Errors
     ///
-    /// Those that keep it from going on. What is found to be wrong is in the report.
+    /// Those that stop the verification. Faults of the store are in the report.
     pub fn verify(
         &self,
         task: Option<&str>,
@@ -23,37 +24,37 @@ impl Engine {
         verify(&self.inner.catalog, self.inner.store, task, progress)
     }
 
-    /// Folds every lineage of a task, or of all, from its beginning, by each registered reducer,
-    /// and says which snapshots hold another state. [`Engine::verify`] sees that they are whole and
-    /// of the right point; whether what is in them was folded takes a fold.
+    /// Folds every lineage of a task, or of all tasks, from its beginning with each registered
+    /// reducer, and returns the snapshots with another state. [`Engine::verify`] checks only that
+    /// snapshots are intact and belong to their points.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. Else those that keep it from going on.
+    /// `NotFound`: there is no such task. Others are those that stop the verification.
     pub fn verify_states(&self, task: Option<&str>) -> Result<Vec<Fault>> {
         let task = task.map(|id| self.task_no(id)).transpose()?;
         let inner = &self.inner;
         crate::integrity::verify::verify_states(&inner.catalog, &inner.options.reducers, task)
     }
 
-    /// The heads of the store now, to be kept somewhere else.
+    /// Returns the current heads of the store, to be kept somewhere else.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed, `Corrupt` where its index is damaged.
+    /// `Unavailable`: the store is closed. `Corrupt`: its index is damaged.
     pub fn anchor(&self) -> Result<Anchor> {
         let inner = &self.inner;
         Anchor::take(&inner.catalog, inner.store, inner.now_us())
     }
 
-    /// What of the store is not as it was when an anchor was taken: logs that are gone, shorter, or
-    /// another history. Empty where the store has only grown since. It reads the heads and one
-    /// block of each log: with [`Engine::verify`], which computes the chains, everything up to the
-    /// anchor is proved.
+    /// Compares the store with an anchor and returns the differences: logs that are missing,
+    /// shorter, or have another history. The result is empty if the store has only grown since.
+    /// Reads the heads and one block of each log. Together with [`Engine::verify`], which computes
+    /// the chains, this proves everything up to the anchor.
     ///
     /// # Errors
     ///
-    /// `Invalid`: the anchor is of another store.
+    /// `Invalid`: the anchor belongs to another store.
     pub fn verify_anchor(&self, anchor: &Anchor) -> Result<Vec<Fault>> {
         anchor.check(&self.inner.catalog, self.inner.store)
     }

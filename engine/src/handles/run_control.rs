@@ -1,5 +1,5 @@
-//! Run control: whether a run is going. Each change is checked against what the lineage has, and
-//! whoever waits at a safe point is told.
+//! Run control: whether a run is idle, running, paused or stopped. Each change is checked against
+//! the lineage, and threads that wait at a safe point are woken.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,17 +16,18 @@ use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;
 use crate::history::state::state_at;
 
-/// Tasks whose control is remembered; those that nobody waits for are forgotten beyond it.
+/// Number of tasks whose control is cached. Beyond it, tasks without a change or a waiting thread
+/// are dropped.
 const REMEMBERED: usize = 4096;
 
-/// The control of all tasks that somebody changes or waits for.
+/// Run control of all tasks with a change or a waiting thread.
 #[derive(Default)]
 pub(crate) struct RunControls {
     tasks: Mutex<HashMap<TaskNo, Arc<TaskControl>>>,
 }
 
-/// What is known of a task's lineages. Held while a change is committed, so that two of them are
-/// checked one after another.
+/// Cached run status of a task's lineages. The lock is held while a change is committed, so that
+/// changes are checked one after another.
 #[derive(Default)]
 pub(crate) struct TaskControl {
     known: Mutex<RunStatuses>,
@@ -35,7 +36,7 @@ pub(crate) struct TaskControl {
 
 pub(crate) type RunStatuses = HashMap<LineageId, RunStatus>;
 
-/// How a run stands: what is known of its state without folding it.
+/// Status of a run, known without folding its state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunStatus {
     pub(crate) control: RunControl,
@@ -51,7 +52,7 @@ impl RunControls {
         Arc::clone(tasks.entry(task).or_default())
     }
 
-    /// Wakes whoever waits for a task: it went on elsewhere.
+    /// Wakes the threads that wait for a task, whose active lineage changed.
     pub(crate) fn wake(&self, task: TaskNo) {
         let control = self.tasks.lock().get(&task).cloned();
         if let Some(control) = control {
@@ -59,7 +60,7 @@ impl RunControls {
         }
     }
 
-    /// Wakes everybody: the store is closed.
+    /// Wakes all waiting threads, when the store is closed.
     pub(crate) fn wake_all(&self) {
         let all: Vec<_> = self.tasks.lock().values().cloned().collect();
         all.iter().for_each(|control| control.wake());
@@ -75,14 +76,14 @@ impl TaskControl {
         self.changed.wait(known);
     }
 
-    /// With the lock, so that nobody is between looking and waiting.
+    /// Takes the lock, so that no thread is between its check and its wait.
     fn wake(&self) {
         let _known = self.known.lock();
         self.changed.notify_all();
     }
 }
 
-/// The control that a lineage has now.
+/// Returns the current control of a lineage.
 pub(crate) fn current(
     inner: &Inner,
     known: &mut RunStatuses,
@@ -103,7 +104,7 @@ fn look<'a>(
         Entry::Vacant(place) => {
             let log = milepost_codec::LogId::lineage(task, lineage);
             let head = inner.catalog.head(log)?.next;
-            // What comes meanwhile is no change of control: those take the lock.
+            // Later events do not change the control: a change needs the lock.
             let state = state_at(&inner.catalog, &RunReducer, task, lineage, head)?;
             let (control, phase) = (state.control, state.phase);
             Ok(place.insert(RunStatus { control, phase }))
@@ -111,14 +112,14 @@ fn look<'a>(
     }
 }
 
-/// How the run of a lineage stands.
+/// Returns the run status of a lineage.
 pub(crate) fn standing(inner: &Inner, task: TaskNo, lineage: LineageId) -> Result<RunStatus> {
     let control = inner.controls.of(task);
     let mut known = control.lock();
     look(inner, &mut known, task, lineage).cloned()
 }
 
-/// Takes in that a lineage is in another phase.
+/// Records the new phase of a lineage.
 pub(crate) fn entered(inner: &Inner, task: TaskNo, lineage: LineageId, phase: &str) {
     let control = inner.controls.tasks.lock().get(&task).cloned();
     if let Some(control) = control
@@ -128,12 +129,12 @@ pub(crate) fn entered(inner: &Inner, task: TaskNo, lineage: LineageId, phase: &s
     }
 }
 
-/// Commits events of which some change the control.
+/// Commits events, some of which change the control.
 pub(crate) fn append(lineage: &Lineage, append: &Append) -> Result<Committed> {
     let inner = lineage.inner();
     let control = inner.controls.of(lineage.task());
     let mut known = control.lock();
-    // Where the key was used the events are there, or it is a conflict: nothing changes.
+    // If the key was used, the append is a repetition or a conflict, and the control stays.
     if let Some(key) = append.key_given()
         && let Some(_used) = inner.catalog.keyed(lineage.task(), lineage.id(), key)?
     {
@@ -145,7 +146,7 @@ pub(crate) fn append(lineage: &Lineage, append: &Append) -> Result<Committed> {
     commit(lineage, &control, known, append, from, to)
 }
 
-/// Commits events that lead from one control to another, which was checked.
+/// Commits events that lead from one control to another. The transition has been checked.
 fn commit(
     lineage: &Lineage,
     control: &TaskControl,
@@ -154,7 +155,7 @@ fn commit(
     from: RunControl,
     to: RunControl,
 ) -> Result<Committed> {
-    // Whether a failed write is there is not known: then it is looked up again.
+    // After a failed write the status is unknown, and is read again.
     let standing = known.remove(&lineage.id()).unwrap_or_default();
     let done = lineage.commit_append(append)?;
     let standing = RunStatus { control: to, ..standing };
@@ -183,11 +184,11 @@ fn checked(now: RunControl, change: &ControlChanged) -> Result<RunControl> {
 }
 
 impl Task {
-    /// Whether the run is going, in the lineage that the handle is on.
+    /// Returns the control of the run, in the lineage of this handle.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where events cannot be read; `Unavailable` where the store is closed.
+    /// `Corrupt`: events cannot be read. `Unavailable`: the store is closed.
     pub fn control(&self) -> Result<RunControl> {
         let inner = self.lineage().inner();
         let control = inner.controls.of(self.no());
@@ -195,8 +196,9 @@ impl Task {
         current(inner, &mut known, self.no(), self.lineage().id())
     }
 
-    /// Begins, pauses, resumes, stops or ends the run: from whatever its control is, to `to`. It is
-    /// durable when this returns, and who waits at a safe point is told. Gives what it was before.
+    /// Begins, pauses, resumes, stops or ends the run: changes its control to `to`. The change is
+    /// durable when this returns, and threads that wait at a safe point are woken. Returns the
+    /// previous control.
     ///
     /// ```
     /// use milepost::{Engine, ErrorKind, Options, RunControl};
@@ -213,12 +215,12 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// `Invalid` where there is no such change: nothing is appended. Else as [`Task::append`].
+    /// `Invalid`: there is no such transition; nothing is appended. Others as [`Task::append`].
     pub fn change_control(&self, to: RunControl, reason: Option<&str>) -> Result<RunControl> {
         self.change_control_as(to, reason, |append| append)
     }
 
-    /// The same, with more said about who does it.
+    /// Does the same. `dress` adds the actor and other attributes to the append.
     pub(crate) fn change_control_as(
         &self,
         to: RunControl,

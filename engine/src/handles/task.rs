@@ -16,11 +16,10 @@ use crate::history::checkpoint::{Checkpoint, Mark};
 use crate::history::events::Events;
 use crate::history::point::Point;
 
-/// A handle on a task and the lineage it went on with when the handle was taken. Cheap to clone.
+/// A handle on a task, and on the lineage that was active when it was taken. Cheap to clone.
 ///
-/// When somebody restores the task, it goes on with another lineage: writes through this handle
-/// are `Conflict` from then on, and the error's detail names the lineage. [`Engine::task`] gives a
-/// new handle.
+/// After a restore of the task another lineage is active. Writes through this handle then fail with
+/// `Conflict`, and the error's detail names that lineage. [`Engine::task`] returns a new handle.
 #[derive(Debug, Clone)]
 pub struct Task {
     engine: Engine,
@@ -39,7 +38,7 @@ impl Task {
         Ok(Self::made(engine, (no, &catalog.task(no)?), lineage, epoch))
     }
 
-    /// A handle on a task whose entry was read, and the lineage that it goes on with.
+    /// Creates a handle on a task, given its entry and its active lineage.
     pub(crate) fn made(
         engine: &Engine,
         (no, entry): (TaskNo, &TaskEntry),
@@ -55,27 +54,27 @@ impl Task {
         }
     }
 
-    /// A handle that goes on with this lineage.
+    /// Creates a handle on the task of this lineage, on the lineage itself.
     pub(crate) fn on(engine: &Engine, lineage: &Lineage) -> Result<Self> {
         Ok(Self { lineage: lineage.clone(), ..Self::of(engine, lineage.task())? })
     }
 
-    /// The caller's id for it.
+    /// Returns the task's id, chosen by the caller.
     pub fn id(&self) -> &str {
         self.lineage.task_id()
     }
 
-    /// Whose it is.
+    /// Returns the owner.
     pub fn user(&self) -> &str {
         &self.user
     }
 
-    /// Its number in the store.
+    /// Returns the task's number in the store.
     pub fn no(&self) -> TaskNo {
         self.no
     }
 
-    /// Where the sequences of its states are read from: see [`Engine::chunks`].
+    /// Returns the reader of the sequences in its states: see [`Engine::chunks`].
     pub fn chunks(&self) -> std::sync::Arc<dyn milepost_replay::Chunks> {
         self.engine.chunks()
     }
@@ -84,30 +83,30 @@ impl Task {
         &self.engine
     }
 
-    /// The activation that the handle was taken in.
+    /// Returns the epoch of the handle.
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// The lineage it went on with then, or was taken for.
+    /// Returns the lineage of the handle.
     pub fn lineage(&self) -> &Lineage {
         &self.lineage
     }
 
-    /// A handle on one of its lineages, that goes on with it whatever is active.
+    /// Returns a handle on one of its lineages, independent of the active one.
     ///
     /// # Errors
     ///
-    /// `NotFound` where it has no such lineage.
+    /// `NotFound`: it has no such lineage.
     pub fn lineage_named(&self, id: LineageId) -> Result<Lineage> {
         Lineage::new(&self.engine, self.no, id, None)
     }
 
-    /// Its lineages, in the order they were opened.
+    /// Returns its lineages, in the order they were opened.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed.
+    /// `Unavailable`: the store is closed.
     pub fn lineages(&self) -> Result<Vec<LineageInfo>> {
         let catalog = &self.engine.inner.catalog;
         let active = catalog.active(self.no)?.1.lineage;
@@ -115,48 +114,48 @@ impl Task {
         all.map(|(id, entry)| info(&self.engine, self.no, id, entry, active)).collect()
     }
 
-    /// What is known of it, now.
+    /// Returns the current summary of the task.
     ///
     /// # Errors
     ///
-    /// `NotFound`: it was deleted. `Unavailable` where the store is closed.
+    /// `NotFound`: it was deleted. `Unavailable`: the store is closed.
     pub fn info(&self) -> Result<TaskInfo> {
         let entry = self.engine.inner.catalog.task(self.no)?;
         self.engine.inner.catalog.task_info(self.no, entry)
     }
 
-    /// How many checkpoints it has, on all its lineages.
+    /// Returns the number of checkpoints on all its lineages.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed.
+    /// `Unavailable`: the store is closed.
     pub fn checkpoints(&self) -> Result<u64> {
         Ok(self.engine.inner.catalog.tally(self.no)?.marks)
     }
 
-    /// How many events were erased from it, on all its lineages. It only grows: whoever keeps what
-    /// was read knows by it that the same point may read otherwise now.
+    /// Returns the number of erased events on all its lineages. The number only grows: a cache of
+    /// read events or states is stale if it has changed.
     pub fn erased(&self) -> u64 {
         self.engine.inner.catalog.erased_of(self.no).count()
     }
 
-    /// Appends events, as [`Lineage::append`], with the hooks of the engine before and after a
-    /// checkpoint that goes with them.
+    /// Appends events, as [`Lineage::append`], and calls the engine's hooks before and after a
+    /// checkpoint in the append.
     ///
     /// # Errors
     ///
-    /// As [`Lineage::append`]; `Invalid` where a hook refuses.
+    /// As [`Lineage::append`]. `Invalid`: a hook refuses.
     pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
         self.append_marked(append.into()).map(|committed| committed.appended)
     }
 
-    /// The same, with the mark that it made.
+    /// Does the same, and returns the mark too.
     pub(crate) fn append_marked(&self, append: Append) -> Result<Committed> {
         let (append, _captured) = self.with_captures(append)?;
         self.append_as_it_is(append)
     }
 
-    /// Appends events, without what takes part in the task.
+    /// Appends events without captures of the participants.
     pub(crate) fn append_as_it_is(&self, append: Append) -> Result<Committed> {
         self.ask_hooks(append.marked().as_ref())?;
         let committed = self.lineage.append_marked(&append)?;
@@ -168,26 +167,26 @@ impl Task {
         Ok(committed)
     }
 
-    /// See [`Lineage::submit`]. Hooks may refuse a checkpoint that goes with the events; they are
-    /// not told when it is there.
+    /// Queues events: see [`Lineage::submit`]. Hooks may refuse a checkpoint in the append; they
+    /// are not called after it was marked.
     ///
     /// # Errors
     ///
-    /// As there; `Invalid` where a hook refuses.
+    /// As [`Lineage::submit`]. `Invalid`: a hook refuses.
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
         let (append, _captured) = self.with_captures(append.into())?;
         self.ask_hooks(append.marked().as_ref())?;
         self.lineage.submit(append)
     }
 
-    /// As [`Task::submit`], of an append that [is plain](Append::is_plain) and without a wait for
-    /// others: nothing where more is queued than may be, 16 MiB. For tasks of a runtime, which must
-    /// not hold up its threads. A body of over 256 KiB is stored before it is queued, which may
-    /// wait for the disk all the same.
+    /// Queues an append that [is plain](Append::is_plain), as [`Task::submit`], without waiting for
+    /// other appends. Returns `None` if the queue is full, at 16 MiB. For tasks of a runtime, which
+    /// must not block its threads. A body over 256 KiB is stored before it is queued, which may
+    /// still wait for the disk.
     ///
     /// # Errors
     ///
-    /// As [`Lineage::submit`]; `Invalid` where the append is not plain.
+    /// As [`Lineage::submit`]. `Invalid`: the append is not plain.
     pub fn try_submit(&self, append: &Append) -> Result<Option<Ticket>> {
         if !append.is_plain() {
             let why = "a mark, a change of control or of phase may wait: use append";
@@ -196,8 +195,7 @@ impl Task {
         self.lineage.try_submit(append)
     }
 
-    /// With what takes part in the task captured between the events and the checkpoint, where there
-    /// is one.
+    /// Adds captures of the participants between the events and the checkpoint, if there is one.
     fn with_captures(&self, append: Append) -> Result<(Append, Captured)> {
         let Some(mark) = append.mark_given() else {
             return Ok((append, Captured::default()));
@@ -208,7 +206,8 @@ impl Task {
             return Ok((append, captured));
         }
         if append.has_key() {
-            // Whoever asks again is answered the same, whatever there is to capture then.
+            // A repetition has to be equal to the first append, so captures are appended
+            // separately.
             let count = bodies.len() as u64;
             self.lineage.append_ref(&Append::batch(bodies))?;
             return Ok((append.behind(count), captured));
@@ -224,17 +223,17 @@ impl Task {
         hooks.ask("a checkpoint", |hook| hook.before_checkpoint(self, mark))
     }
 
-    /// Marks a checkpoint, as [`Lineage::checkpoint`], with the hooks of the engine before and
+    /// Marks a checkpoint, as [`Lineage::checkpoint`], and calls the engine's hooks before and
     /// after it.
     ///
     /// # Errors
     ///
-    /// As [`Lineage::checkpoint`]; `Invalid` where a hook refuses.
+    /// As [`Lineage::checkpoint`]. `Invalid`: a hook refuses.
     pub fn checkpoint(&self, mark: Mark) -> Result<Checkpoint> {
         if let Some(marked) = self.lineage.marked_already(&mark)? {
             return Ok(marked);
         }
-        // One of an earlier point is not of what there is now.
+        // A capture of the present state does not belong to an earlier point.
         let mut captured = match mark.is_of_the_head() {
             true => self.engine.captured(self, |name| mark.asks(name))?,
             false => Captured::default(),
@@ -248,7 +247,7 @@ impl Task {
         self.lineage.checkpoint_behind(committed)
     }
 
-    /// Marks a checkpoint, without what takes part in the task.
+    /// Marks a checkpoint without captures of the participants.
     pub(crate) fn mark(&self, mark: Mark) -> Result<Checkpoint> {
         self.ask_hooks(Some(&mark))?;
         let checkpoint = self.lineage.checkpoint(mark)?;
@@ -257,27 +256,27 @@ impl Task {
         Ok(checkpoint)
     }
 
-    /// See [`Lineage::last_successful`].
+    /// Returns the newest checkpoint of a success: see [`Lineage::last_successful`].
     pub fn last_successful(&self) -> Result<Option<Checkpoint>> {
         self.lineage.last_successful()
     }
 
-    /// See [`Lineage::head`].
+    /// Returns the head: see [`Lineage::head`].
     pub fn head(&self) -> Result<Head> {
         self.lineage.head()
     }
 
-    /// See [`Lineage::read`].
+    /// Reads events: see [`Lineage::read`].
     pub fn read(&self, range: impl RangeBounds<Offset>) -> Result<Events> {
         self.lineage.read(range)
     }
 
-    /// See [`Lineage::subscribe`].
+    /// Subscribes to events: see [`Lineage::subscribe`].
     pub fn subscribe(&self, from: Offset, options: SubscribeOptions) -> Result<Subscription> {
         self.lineage.subscribe(from, options)
     }
 
-    /// See [`Lineage::point`].
+    /// Returns a point of the lineage: see [`Lineage::point`].
     pub fn point(&self, offset: Offset) -> Result<Point> {
         self.lineage.point(offset)
     }

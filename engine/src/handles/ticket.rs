@@ -1,4 +1,4 @@
-//! An append that is under way.
+//! An append in progress.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,15 +11,15 @@ use crate::commit::append::{Append, Appended};
 use crate::commit::committer::{CommitResult, Slot};
 use crate::handles::lineage::Lineage;
 
-/// An append that is under way: to be waited for by a thread, or as a future by a task of any
-/// runtime.
+/// An append in progress. A thread can wait for it, and a task of any runtime can await it as a
+/// future.
 ///
 /// Dropping it does not take the append back.
 #[derive(Debug)]
 #[must_use = "whether the events are durable is what it tells"]
 pub struct Ticket {
     slot: Arc<Slot>,
-    /// The phase that its events enter, of which lineage.
+    /// The phase that the events enter, and its lineage.
     entered: Option<(Lineage, String)>,
 }
 
@@ -30,12 +30,12 @@ impl Ticket {
         Self { slot, entered }
     }
 
-    /// Whether the result is there.
+    /// Returns `true` if the result is available.
     pub fn is_done(&self) -> bool {
         self.slot.is_done()
     }
 
-    /// Waits until the events are durable, or refused. Errors are those of an append.
+    /// Waits until the events are durable or refused. Errors are those of an append.
     pub fn wait(mut self) -> Result<Appended> {
         let done = self.slot.wait();
         self.come(done)
@@ -50,7 +50,7 @@ impl Ticket {
     }
 }
 
-/// Ready when the events are durable, or refused; polled after that it is never again.
+/// Resolves when the events are durable or refused. Stays pending if it is polled after that.
 impl Future for Ticket {
     type Output = Result<Appended>;
 

@@ -1,4 +1,4 @@
-//! What one user sees of a store.
+//! View of a store for one user.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::history::checkpoint::Checkpoint;
 use crate::history::lists::{CheckpointQuery, Page, TaskInfo, TaskQuery};
 use crate::history::point::Point;
 
-/// An engine as one user sees it: their own tasks. Somebody else's answers exactly like one that is
-/// not there, also where a checkpoint's id or a list is asked for.
+/// An engine restricted to the tasks of one user. A task of another user gives the same answers as
+/// a missing one, also for the id of a checkpoint and in lists.
 ///
 /// ```
 /// use milepost::{Engine, ErrorKind, Options};
@@ -33,14 +33,14 @@ pub struct Scoped {
 }
 
 impl Engine {
-    /// The engine as a user sees it.
+    /// Returns the engine restricted to one user's tasks.
     pub fn for_user(&self, user: &str) -> Scoped {
         Scoped { engine: self.clone(), user: user.into() }
     }
 }
 
 impl Scoped {
-    /// The user.
+    /// Returns the user.
     pub fn user(&self) -> &str {
         &self.user
     }
@@ -49,8 +49,8 @@ impl Scoped {
     ///
     /// # Errors
     ///
-    /// As [`Engine::start_task`]. Ids are the store's: one that somebody else has taken is
-    /// `Conflict`.
+    /// As [`Engine::start_task`]. Ids are unique in the store. `Conflict`: another user's task has
+    /// the id.
     pub fn start_task(&self, id: &str) -> Result<Task> {
         self.engine.start_task(id, &self.user)
     }
@@ -64,141 +64,142 @@ impl Scoped {
         self.engine.start_task_from(id, &self.user, initial)
     }
 
-    /// See [`Engine::task`].
+    /// Returns a task of the user: see [`Engine::task`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::task`].
     pub fn task(&self, id: &str) -> Result<Task> {
         let catalog = &self.engine.inner.catalog;
         Task::of(&self.engine, catalog.find_for(id, Some(&self.user))?)
     }
 
-    /// See [`Engine::tasks`]; `user` of the query is the user's own, whatever it says.
+    /// Returns tasks of the user: see [`Engine::tasks`]. The query's `user` is ignored.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::tasks`].
     pub fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
         let user = Some(self.user.to_string());
         let query = TaskQuery { user, ..query.clone() };
         self.engine.tasks(&query)
     }
 
-    /// See [`Engine::point`].
+    /// Returns the point that an address names: see [`Engine::point`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::point`].
     pub fn point(&self, address: &str) -> Result<Point> {
         let catalog = &self.engine.inner.catalog;
         catalog.point(address, Some(&self.user))
     }
 
-    /// See [`Engine::checkpoint`].
+    /// Returns a checkpoint of the user's tasks: see [`Engine::checkpoint`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::checkpoint`].
     pub fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
         let id = id.strip_prefix('@').unwrap_or(id);
         let catalog = &self.engine.inner.catalog;
         catalog.checkpoint_named(id, Some(&self.user))
     }
 
-    /// See [`Engine::checkpoints`].
+    /// Returns checkpoints of the user's tasks: see [`Engine::checkpoints`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::checkpoints`].
     pub fn checkpoints(&self, query: &CheckpointQuery) -> Result<Page<Checkpoint>> {
         self.engine.inner.catalog.checkpoints(query, Some(&self.user))
     }
 
-    /// See [`Engine::state`].
+    /// Returns the state of a point: see [`Engine::state`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::state`].
     pub fn state<R: Reducer>(&self, reducer: &R, point: &Point) -> Result<R::State> {
         self.own(point)?;
         self.engine.state(reducer, point)
     }
 
-    /// See [`Engine::run_state`].
+    /// Returns the built-in reducer's state of a point: see [`Engine::run_state`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::run_state`].
     pub fn run_state(&self, point: &Point) -> Result<RunState> {
         self.own(point)?;
         self.engine.run_state(point)
     }
 
-    /// See [`Engine::chunks`].
+    /// Returns the reader of a state's sequences: see [`Engine::chunks`].
     pub fn chunks(&self) -> Arc<dyn Chunks> {
         self.engine.chunks()
     }
 
-    /// See [`Engine::event`].
+    /// Returns the event at a point: see [`Engine::event`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::event`].
     pub fn event(&self, point: &Point) -> Result<(Event, Hash)> {
         self.own(point)?;
         self.engine.event(point)
     }
 
-    /// See [`Engine::hash_at`].
+    /// Returns the chain hash before a point: see [`Engine::hash_at`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::hash_at`].
     pub fn hash_at(&self, point: &Point) -> Result<Hash> {
         self.own(point)?;
         self.engine.hash_at(point)
     }
 
-    /// See [`Engine::restore`].
+    /// Restores a point: see [`Engine::restore`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::restore`].
     pub fn restore(&self, point: &Point, description: Option<&str>) -> Result<Task> {
         self.own(point)?;
         self.engine.restore(point, description)
     }
 
-    /// See [`Engine::branch`].
+    /// Opens a lineage at a point: see [`Engine::branch`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::branch`].
     pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
         self.own(point)?;
         self.engine.branch(point, description)
     }
 
-    /// See [`Engine::undo`].
+    /// Undoes the last restore of a task: see [`Engine::undo`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::undo`].
     pub fn undo(&self, task: &str) -> Result<Task> {
         self.engine.undo_for(task, Some(&self.user))
     }
 
-    /// See [`Engine::delete_task`].
+    /// Deletes a task of the user: see [`Engine::delete_task`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::delete_task`].
     pub fn delete_task(&self, task: &str) -> Result<()> {
         self.engine.delete_task_for(task, Some(&self.user))
     }
 
-    /// A point may come from elsewhere: its task has to be the user's, by name and number.
+    /// Checks that the task of a point is the user's, by name and number. The point may come from
+    /// elsewhere.
     fn own(&self, point: &Point) -> Result<()> {
         let catalog = &self.engine.inner.catalog;
         let no: TaskNo = catalog.find_for(&point.task, Some(&self.user))?;

@@ -1,4 +1,4 @@
-//! Whether checkpoints are what their ids stand for.
+//! Integrity of single checkpoints.
 
 use milepost_codec::{Body, ErrorKind, Head, Result, TaskNo, checkpoint_id};
 
@@ -8,8 +8,9 @@ use crate::history::checkpoint::Checkpoint;
 use crate::history::point::Point;
 
 impl Engine {
-    /// Whether a checkpoint is whole: the event of its mark is read again, its id is made again
-    /// from that, and the chain at the marked point has the hash that the id stands for.
+    /// Checks a checkpoint: reads the event of its mark again, computes the id from it, and
+    /// compares the chain hash at the marked point with the one in the id. Returns `false` if they
+    /// differ.
     ///
     /// ```
     /// use milepost::{Engine, Mark, Options};
@@ -22,14 +23,14 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `NotFound`: the task or the mark's event is gone. `Invalid`: the mark is said to be behind
-    /// the head. `Unavailable`: the store is closed, or the disk fails.
+    /// `NotFound`: the task or the mark's event is gone. `Invalid`: the mark is past the head.
+    /// `Unavailable`: the store is closed, or the disk fails.
     pub fn is_whole(&self, checkpoint: &Checkpoint) -> Result<bool> {
         self.look_at(checkpoint, &mut Hashes::of(&self.inner.catalog))
     }
 
-    /// The same of several, where what is gone is not whole. Those of a page, newest first, are
-    /// quicker so than one by one: the chain is walked through once.
+    /// Checks several checkpoints; a missing one counts as not whole. For those of a page, newest
+    /// first, this is faster than one by one: the chain is computed once.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
-//! Addresses: how a point of a history is named everywhere.
+//! Addresses: the text form of points.
 //!
 //! ```text
 //! TASK               the active lineage's head        TASK/LINEAGE      that lineage's head
 //! TASK@N             before event N                   TASK/LINEAGE@N
 //! TASK@LABEL         the newest mark of that label    TASK/LINEAGE@LABEL
 //! TASK~N             N marks back                     TASK/LINEAGE~N
-//! @HEX               a checkpoint, by its id or 8 or more digits of its beginning
+//! @HEX               a checkpoint, by its id or at least the first 8 digits
 //! ```
 //!
 //! Inside a task's id and a label, `@`, `~`, `/` and `%` are percent-encoded.
@@ -15,35 +15,35 @@ use std::str::FromStr;
 
 use milepost_codec::{Error, LineageId, Offset, Result};
 
-/// The fewest digits of a checkpoint's id that name it.
+/// Minimum number of digits of a checkpoint's id in an address.
 pub(crate) const ID_PREFIX_MIN: usize = 8;
 
-/// The name of a point. It is resolved by [`crate::Engine::resolve`].
+/// The name of a point, resolved by [`crate::Engine::resolve`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// A point of a task.
     Task {
         /// The task's id.
         task: String,
-        /// The lineage; absent for the active one.
+        /// The lineage; `None` for the active one.
         lineage: Option<LineageId>,
-        /// Which point of it.
+        /// The target within the lineage.
         place: AddressTarget,
     },
     /// A checkpoint, by the beginning of its id in lower-case hexadecimal.
     Checkpoint(String),
 }
 
-/// Which point of a lineage.
+/// Target of an address within a lineage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddressTarget {
-    /// Its head.
+    /// The head.
     Head,
-    /// Before the event at an offset.
+    /// The point before the event at an offset.
     Offset(Offset),
-    /// The newest mark of a label.
+    /// The newest mark with a label.
     Label(String),
-    /// So many marks back from the head; 1 is the newest mark.
+    /// The mark this many marks back from the head; 1 is the newest mark.
     Back(u64),
 }
 

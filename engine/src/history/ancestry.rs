@@ -1,9 +1,9 @@
-//! A lineage and what it inherits.
+//! A lineage and its ancestors.
 //!
 //! The lineages of a task are a tree. Each node has a pointer to its parent and one further up, so
 //! that an ancestor by offset or by number is found in O(log depth) steps (skew-binary jump
-//! pointers: Myers, "An applicative random-access stack", 1983). Nodes never change and are shared
-//! by all ancestries; [`LineageTrees`] caches them.
+//! pointers: Myers, "An applicative random-access stack", 1983). Nodes are immutable and shared by
+//! all ancestries; [`LineageTrees`] caches them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,20 +15,20 @@ use milepost_store::sync::Mutex;
 
 use crate::history::catalog::Catalog;
 
-/// A lineage that one owns, and the offsets of it that are inherited: from, to.
+/// An owner of events, and its inherited offsets: from, to.
 pub(crate) type Span = (LineageId, Offset, Offset);
 
 /// One lineage of a tree.
 struct Node {
     lineage: LineageId,
-    /// Its first own offset.
+    /// The first own offset.
     from: Offset,
     depth: u32,
     parent: Option<Arc<Node>>,
     /// An ancestor: the parent or one further up.
     jump: Option<Arc<Node>>,
-    /// The base of the lineage since it was trimmed. Only of a node without a parent. Where it is
-    /// beyond `from`, what is inherited of the lineage is no event, and keys from before the fork.
+    /// The base of a trimmed lineage. Only a node without a parent has one. If it is after `from`,
+    /// descendants inherit none of the lineage's events, and only the keys used before the fork.
     base: Option<BaseEntry>,
 }
 
@@ -57,8 +57,8 @@ impl Node {
         Self { lineage, from, depth, parent, jump, base }
     }
 
-    /// The nearest node from here upwards that does not pass `is_below`, and where what is
-    /// inherited of it ends. All nodes above one that does not pass must not pass either.
+    /// Returns the nearest node, from this one upwards, for which `is_below` is false, and the end
+    /// of its inherited span. `is_below` must be false for all ancestors of such a node.
     fn climb(self: &Arc<Self>, is_below: impl Fn(&Self) -> bool) -> Option<(&Arc<Self>, Offset)> {
         let (mut node, mut to) = (self, Offset::MAX);
         while is_below(node) {
@@ -83,8 +83,8 @@ impl Node {
 }
 
 impl Drop for Node {
-    /// Drops a long chain of parents in a loop: recursion would end at the limit of the stack. A
-    /// jump pointer never is the last reference, since the chain of parents holds the same node.
+    /// Drops a long chain of parents in a loop, since recursion could overflow the stack. A jump
+    /// pointer is never the last reference: the chain of parents holds the same node.
     fn drop(&mut self) {
         self.jump = None;
         let mut next = self.parent.take();
@@ -95,10 +95,10 @@ impl Drop for Node {
     }
 }
 
-/// Nodes that are cached, in all tasks. With more all are dropped: they can be read again.
+/// Maximum number of cached nodes in all tasks. Beyond it the cache is cleared.
 const NODES_MAX: usize = 1 << 18;
 
-/// The trees of lineages that are known without a read of the index.
+/// Cache of the trees of lineages.
 #[derive(Default)]
 pub(crate) struct LineageTrees(Mutex<Cache>);
 
@@ -106,7 +106,7 @@ pub(crate) struct LineageTrees(Mutex<Cache>);
 struct Cache {
     tasks: HashMap<TaskNo, HashMap<LineageId, Arc<Node>>>,
     count: usize,
-    /// Counts what was forgotten: what was read before that is not cached after it.
+    /// Incremented when lineages are forgotten. Nodes read before that are not cached after it.
     forgotten: u64,
 }
 
@@ -131,7 +131,7 @@ impl LineageTrees {
         of_task.extend(nodes.into_iter().map(|node| (node.lineage, node)));
     }
 
-    /// Forgets the lineages of a task: some were trimmed.
+    /// Forgets the lineages of a task, after some were trimmed.
     pub(crate) fn forget(&self, task: TaskNo) {
         let mut cache = self.0.lock();
         cache.forgotten += 1;
@@ -140,7 +140,7 @@ impl LineageTrees {
     }
 }
 
-/// A lineage and what it inherits: for each owner, from which offset and up to which.
+/// A lineage and its ancestors: the inherited span of offsets for each owner.
 #[derive(Clone)]
 pub(crate) struct Ancestry(Arc<Node>);
 
@@ -155,7 +155,7 @@ impl fmt::Debug for Ancestry {
 }
 
 impl Ancestry {
-    /// The ancestry of a lineage. Its own span is open at the end.
+    /// Returns the ancestry of a lineage. Its own span has no end.
     pub(crate) fn of(catalog: &Catalog, task: TaskNo, lineage: LineageId) -> Result<Self> {
         let (known, forgotten) = catalog.trees.get(task, lineage);
         if let Some(node) = known {
@@ -172,7 +172,7 @@ impl Ancestry {
             let base = catalog.base(task, at)?;
             next = match (&base, entry.parent) {
                 (Some(_), _) | (None, None) => None,
-                // A parent was opened before its child: a cycle cannot pass.
+                // A parent is older than its child, so a cycle is detected.
                 (None, Some(parent)) if parent.lineage < at => Some(parent.lineage),
                 (None, Some(parent)) => {
                     return Err(Error::corrupt(
@@ -194,8 +194,8 @@ impl Ancestry {
             if let Some(based) = parent.as_ref().filter(|parent| parent.base.is_some())
                 && based.from > from
             {
-                // The parent was trimmed behind the fork: no event of it is inherited, nor a state.
-                // Its chain has the hash at the fork.
+                // The parent was trimmed after the fork: neither its events nor its state are
+                // inherited. Its chain has the hash at the fork.
                 parent = Some(Arc::new(Node::new(based.lineage, from, None, based.base)));
             }
             if let Some(parent) = parent.as_ref().filter(|parent| parent.from > from) {
@@ -214,20 +214,20 @@ impl Ancestry {
         Ok(Self(node))
     }
 
-    /// The first offset that is there.
+    /// Returns the first offset that exists.
     pub(crate) fn begin(&self) -> Offset {
         self.0.top().from
     }
 
-    /// The base it begins with, and whose that is.
+    /// Returns the base at the beginning of the history, and its lineage.
     pub(crate) fn base(&self) -> Option<(LineageId, BaseEntry)> {
         let top = self.0.top();
         let base = top.base.filter(|base| base.head.next == top.from);
         base.map(|base| (top.lineage, base))
     }
 
-    /// The base whose keys were used in this history: the lineage that it is of, how far that is
-    /// inherited, and the base.
+    /// Returns the base whose keys were used in this history: its lineage, the end of the inherited
+    /// span of that lineage, and the base.
     pub(crate) fn key_base(&self) -> Option<(LineageId, Offset, BaseEntry)> {
         let top = self.0.top();
         let base = top.base?;
@@ -235,7 +235,7 @@ impl Ancestry {
         Some((top.lineage, to, base))
     }
 
-    /// `NotFound` where an offset is before what is there.
+    /// Checks that an offset was not trimmed; the error is `NotFound`.
     pub(crate) fn check(&self, offset: Offset) -> Result<()> {
         let begin = self.begin();
         if offset >= begin {
@@ -246,10 +246,10 @@ impl Ancestry {
         )))
     }
 
-    /// Up to where two histories are one; nothing where what they shared was trimmed, or is none.
+    /// Returns the end of the common history; `None` if that was trimmed or there is none.
     pub(crate) fn common(&self, other: &Self) -> Option<Offset> {
         let (mut lineage, mut spans) = (self.0.lineage, None);
-        // The nearest lineage of both: whichever is the younger of two is not an ancestor of the
+        // Finds the nearest common lineage. The younger of two lineages is never an ancestor of the
         // other.
         while spans.is_none() {
             let (owner, _, to) = other.nearest(lineage)?;
@@ -259,7 +259,7 @@ impl Ancestry {
         spans
     }
 
-    /// The owners of offsets before `before`, newest first: lineage, from, to.
+    /// Returns the owners of offsets before `before`, newest first: lineage, from, to.
     pub(crate) fn newest_first(&self, before: Offset) -> impl Iterator<Item = Span> + '_ {
         let mut next = self.0.climb(|node| node.from >= before);
         let spans = std::iter::from_fn(move || {
@@ -270,25 +270,25 @@ impl Ancestry {
         spans.filter(|(_, from, to)| from < to)
     }
 
-    /// The lineage, or the nearest ancestor, whose number is at most that of `lineage`.
+    /// Returns the lineage, or its nearest ancestor, whose number is at most that of `lineage`.
     pub(crate) fn nearest(&self, lineage: LineageId) -> Option<Span> {
         let (node, to) = self.0.climb(|node| node.lineage > lineage)?;
         Some((node.lineage, node.from, to))
     }
 
-    /// The offsets of a lineage that are inherited; nothing where it is no ancestor.
+    /// Returns the inherited offsets of a lineage; `None` if it is no ancestor.
     pub(crate) fn span(&self, lineage: LineageId) -> Option<(Offset, Offset)> {
         let (owner, from, to) = self.nearest(lineage)?;
         (owner == lineage).then_some((from, to))
     }
 
-    /// The lineage that holds the event at an offset.
+    /// Returns the lineage that holds the event at an offset.
     pub(crate) fn owner(&self, offset: Offset) -> Option<LineageId> {
         let (node, _) = self.0.climb(|node| node.from > offset)?;
         Some(node.lineage)
     }
 
-    /// The lineage whose chain has a hash at an offset: the owner of the event before it.
+    /// Returns the lineage whose chain has a hash at an offset: the owner of the event before it.
     pub(crate) fn hash_owner(&self, offset: Offset) -> Option<LineageId> {
         match offset.checked_sub(1).filter(|_| offset > self.begin()) {
             Some(before) => self.owner(before),
@@ -305,7 +305,7 @@ mod tests {
 
     use super::*;
 
-    /// The same, as a list of spans, oldest first.
+    /// Returns the ancestry as a list of spans, oldest first.
     fn spans(parents: &[(usize, Offset)], mut at: usize) -> Vec<Span> {
         let (mut spans, mut to) = (Vec::new(), Offset::MAX);
         loop {

@@ -1,4 +1,4 @@
-//! Tasks, lineages and checkpoints as the index has them.
+//! Tasks, lineages and checkpoints, as the index has them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,24 +22,25 @@ use crate::history::base::KnownKeys;
 use crate::history::erased::ErasedEvents;
 use crate::history::pieces::Pieces;
 
-/// The viewer of tasks: a user, who sees their own tasks only, or one that sees all.
+/// The viewer of tasks: a user, who sees only their own tasks, or `None`, who sees all.
 pub(crate) type Viewer<'a> = Option<&'a str>;
 
-/// Reads the index.
+/// Reader of the index.
 #[derive(Clone)]
 pub(crate) struct Catalog {
     log: Arc<dyn Log>,
     /// The key of a keyed store.
     key: Option<StoreKey>,
-    /// The spacing of the newest snapshot of a lineage, where one was made since the store is open.
+    /// Size of the newest snapshot of a lineage, if one was made or read since the store was
+    /// opened.
     pub(crate) sizes: Arc<Mutex<HashMap<LogId, u64>>>,
-    /// Events that were erased: few tasks have any.
+    /// Erased events. Few tasks have any.
     pub(crate) erased: Arc<RwLock<HashMap<TaskNo, ErasedEvents>>>,
     withdrawals: Arc<AtomicU64>,
     pub(crate) trees: Arc<LineageTrees>,
     /// Chunks of states that readers may hold.
     pub(crate) pieces: Pieces,
-    /// The chain hashes that were walked through last.
+    /// The chain hashes computed last.
     pub(crate) walked: Arc<Mutex<Option<HashCache>>>,
     pub(crate) known_keys: Arc<KnownKeys>,
 }
@@ -51,7 +52,7 @@ impl std::fmt::Debug for Catalog {
 }
 
 impl Catalog {
-    /// Over a log. `key_window` is how many keys a base keeps at least.
+    /// Creates a catalog over a log. A base keeps at least `key_window` keys.
     pub(crate) fn new(log: Arc<dyn Log>, key: Option<StoreKey>, key_window: usize) -> Self {
         Self {
             log,
@@ -66,12 +67,12 @@ impl Catalog {
         }
     }
 
-    /// The chain of a log whose history began with `origin`.
+    /// Returns the chain of a log whose history began with `origin`.
     pub(crate) fn chain(&self, origin: Origin, log: LogId) -> Chain {
         Chain::new(origin, log).keyed(self.key.as_ref())
     }
 
-    /// The key of a keyed store.
+    /// Returns the key of a keyed store.
     pub(crate) fn key(&self) -> Option<&StoreKey> {
         self.key.as_ref()
     }
@@ -80,13 +81,13 @@ impl Catalog {
         &self.log
     }
 
-    /// The number of a task, by name.
+    /// Returns the number of a task, given its name.
     pub(crate) fn find(&self, name: &str) -> Result<Option<TaskNo>> {
         let entry = self.log.get(&keys::task_name(name))?;
         entry.map(|bytes| number(&bytes, "task name entry").map(TaskNo)).transpose()
     }
 
-    /// The number of a task that the viewer may see. A task of another user is reported as
+    /// Returns the number of a task that the viewer may see. A task of another user is reported as
     /// missing.
     pub(crate) fn find_for(&self, name: &str, viewer: Viewer<'_>) -> Result<TaskNo> {
         match self.find(name)? {
@@ -95,13 +96,13 @@ impl Catalog {
         }
     }
 
-    /// Whether a task is there, and the viewer's.
+    /// Returns `true` if a task exists and the viewer may see it.
     pub(crate) fn shows(&self, task: TaskNo, viewer: Viewer<'_>) -> Result<bool> {
         let entry = self.task_ever(task)?;
         Ok(entry.deleted_us.is_none() && viewer.is_none_or(|user| entry.user == user))
     }
 
-    /// A task that is there.
+    /// Returns a task that is not deleted.
     pub(crate) fn task(&self, task: TaskNo) -> Result<TaskEntry> {
         match self.task_ever(task) {
             Ok(entry) if entry.deleted_us.is_some() => Err(no_task(task)),
@@ -109,7 +110,7 @@ impl Catalog {
         }
     }
 
-    /// A task that is there, or was until it was deleted.
+    /// Returns a task, also a deleted one.
     pub(crate) fn task_ever(&self, task: TaskNo) -> Result<TaskEntry> {
         match self.log.get(&keys::task(task))? {
             Some(bytes) => TaskEntry::decode(&bytes),
@@ -117,7 +118,7 @@ impl Catalog {
         }
     }
 
-    /// A lineage that is there.
+    /// Returns a lineage that is not dropped.
     pub(crate) fn lineage(&self, task: TaskNo, lineage: LineageId) -> Result<LineageEntry> {
         match self.lineage_ever(task, lineage) {
             Ok(entry) if entry.dropped => {
@@ -127,7 +128,7 @@ impl Catalog {
         }
     }
 
-    /// A lineage that is there, or was until it was dropped.
+    /// Returns a lineage, also a dropped one.
     pub(crate) fn lineage_ever(&self, task: TaskNo, lineage: LineageId) -> Result<LineageEntry> {
         match self.log.get(&keys::lineage(task, lineage))? {
             Some(bytes) => LineageEntry::decode(&bytes),
@@ -135,12 +136,12 @@ impl Catalog {
         }
     }
 
-    /// Drops a task's states from memory: they may hold erased content.
+    /// Forgets the pieces of a task's states, which may hold erased content.
     pub(crate) fn forget_pieces(&self, task: TaskNo) {
         self.pieces.forget(task);
     }
 
-    /// Returns the offset up to which a lineage inherits from another, by that one's number.
+    /// Returns a function from an ancestor to the offset up to which a lineage inherits from it.
     pub(crate) fn inherited(
         &self,
         task: TaskNo,
@@ -150,23 +151,24 @@ impl Catalog {
         Ok(move |of| ancestry.span(of).map(|(_, to)| to))
     }
 
-    /// Lineages of a task were trimmed: forgets where they begin.
+    /// Forgets the cached lineages of a task, after some were trimmed.
     pub(crate) fn forget_lineages(&self, task: TaskNo) {
         self.trees.forget(task);
     }
 
-    /// Counts erasures, deletions, trims and compactions since the store is open. A reader that
-    /// finds another number than before looks again at what it may give.
+    /// Returns the number of erasures, deletions, trims and compactions since the store was opened.
+    /// A reader that finds a changed number checks again which events it may return.
     pub(crate) fn withdrawals(&self) -> u64 {
         self.withdrawals.load(Ordering::Acquire)
     }
 
-    /// Content was withdrawn: readers that are under way find out before they give the next event.
+    /// Counts a withdrawal. Active readers notice it before they return the next event.
     pub(crate) fn withdrew(&self) {
         self.withdrawals.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// `NotFound` where a point is of a deleted task, a dropped lineage, or before a base.
+    /// Checks that a point can be read. The error is `NotFound` for a point of a deleted task, of a
+    /// dropped lineage, or before a base.
     pub(crate) fn readable(
         &self,
         (task, lineage, offset): (TaskNo, LineageId, Offset),
@@ -183,12 +185,12 @@ impl Catalog {
         }
     }
 
-    /// The last key of a prefix.
+    /// Returns the last entry with a prefix.
     fn last(&self, prefix: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         Ok(self.log.scan(prefix, &keys::after_prefix(prefix), true, 1)?.pop())
     }
 
-    /// The activation a task is in.
+    /// Returns the current activation of a task.
     pub(crate) fn active(&self, task: TaskNo) -> Result<(Epoch, ActivationEntry)> {
         match self.last(&keys::of_task(KeyKind::Activation, task))? {
             Some((key, value)) => Ok((keys::tail_u64(&key), ActivationEntry::decode(&value)?)),
@@ -203,13 +205,13 @@ impl Catalog {
         }
     }
 
-    /// Where a lineage begins, if it was trimmed.
+    /// Returns the base of a lineage, if it was trimmed.
     pub(crate) fn base(&self, task: TaskNo, lineage: LineageId) -> Result<Option<BaseEntry>> {
         let entry = self.log.get(&keys::base(task, lineage))?;
         entry.map(|bytes| BaseEntry::decode(&bytes)).transpose()
     }
 
-    /// What is counted of a task.
+    /// Returns the counters of a task.
     pub(crate) fn tally(&self, task: TaskNo) -> Result<Tally> {
         match self.log.get(&keys::tally(task))? {
             Some(bytes) => Tally::decode(&bytes),
@@ -217,20 +219,20 @@ impl Catalog {
         }
     }
 
-    /// The number the next task gets.
+    /// Returns the number for the next task.
     pub(crate) fn next_task(&self) -> Result<TaskNo> {
         let last = self.last(&keys::all(KeyKind::Task))?;
         Ok(TaskNo(last.map_or(0, |(key, _)| keys::first_u64(&key)) + 1))
     }
 
-    /// The number the next lineage of a task gets.
+    /// Returns the number for the next lineage of a task.
     pub(crate) fn next_lineage(&self, task: TaskNo) -> Result<LineageId> {
         let last = self.last(&keys::of_task(KeyKind::Lineage, task))?;
         let last = last.and_then(|(key, _)| key.last_chunk::<4>().copied());
         Ok(LineageId(last.map_or(0, |bytes| u32::from_be_bytes(bytes) + 1)))
     }
 
-    /// The lineages of a task, in the order they were opened.
+    /// Returns the lineages of a task, in the order they were opened.
     pub(crate) fn lineages(&self, task: TaskNo) -> Result<Vec<(LineageId, LineageEntry)>> {
         let prefix = keys::of_task(KeyKind::Lineage, task);
         let all = self.log.scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
@@ -245,7 +247,8 @@ impl Catalog {
         all.filter(|found| !dropped(found)).collect()
     }
 
-    /// The newest mark before `before` in a lineage or its ancestors that `wanted` takes.
+    /// Returns the newest mark before `before`, on a lineage or its ancestors, that `wanted`
+    /// accepts.
     pub(crate) fn newest_mark(
         &self,
         task: TaskNo,
@@ -267,7 +270,7 @@ impl Catalog {
         })
     }
 
-    /// The newest checkpoint on a lineage or its ancestors.
+    /// Returns the newest checkpoint on a lineage or its ancestors.
     pub(crate) fn last_mark(
         &self,
         task: TaskNo,
@@ -277,7 +280,8 @@ impl Catalog {
         Ok(newest.map(|(_, _, entry)| entry.id))
     }
 
-    /// What a mark says: from its entry, or from the log where it is too large for one.
+    /// Returns the body of a mark, from its entry or, if that is too large for an entry, from the
+    /// log.
     pub(crate) fn mark_body(
         &self,
         task: TaskNo,

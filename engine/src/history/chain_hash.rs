@@ -1,11 +1,12 @@
-//! Chain hashes of points: made again from the events before them.
+//! Chain hashes of points, computed again from the events before them.
 
 use milepost_codec::{Error, Hash, LineageId, LogId, LogKind, Offset, Origin, Result, TaskNo};
 
 use super::events::Ancestry;
 use crate::history::catalog::Catalog;
 
-/// The chain hash of a log before `offset`: from the extent that holds the record before it.
+/// Returns the chain hash of a log before `offset`, computed from the extent of the record before
+/// it.
 pub(crate) fn hash_at(
     catalog: &Catalog,
     origin: Origin,
@@ -13,24 +14,24 @@ pub(crate) fn hash_at(
     offset: Offset,
 ) -> Result<Hash> {
     let mut hashes = Hashes::of(catalog);
-    // Whoever asks for one after the other walks on from where the last one was. A hash is never
-    // another one later.
+    // Reuses the hashes of the last call, for callers that ask for one offset after the other. A
+    // hash at an offset never changes.
     hashes.walked = catalog.walked.lock().take();
     let hash = hashes.at(origin, id, offset);
     *catalog.walked.lock() = hashes.walked;
     hash
 }
 
-/// Hashes of several points, which are quickest in descending order: what was walked through last
-/// is remembered.
+/// Computes hashes of several points. Descending order is fastest, since the hashes of the last
+/// extent are cached.
 pub(crate) struct Hashes<'a> {
     catalog: &'a Catalog,
     walked: Option<HashCache>,
-    /// The lineage that was asked for last.
+    /// The lineage of the last call.
     lineage: Option<OpenLineage>,
 }
 
-/// What is known of a lineage.
+/// A lineage with its origin and ancestry.
 struct OpenLineage {
     task: TaskNo,
     lineage: LineageId,
@@ -38,11 +39,11 @@ struct OpenLineage {
     ancestry: Ancestry,
 }
 
-/// A log's hashes from the beginning of an extent on.
+/// Hashes of a log from the beginning of an extent.
 #[derive(Debug)]
 pub(crate) struct HashCache {
     id: LogId,
-    /// The offset that the first hash is before.
+    /// The offset of the first hash, which covers the events before it.
     first: Offset,
     hashes: Vec<Hash>,
 }
@@ -59,7 +60,7 @@ impl<'a> Hashes<'a> {
         Self { catalog, walked: None, lineage: None }
     }
 
-    /// The chain hash of a lineage before `offset`, which may be an ancestor's.
+    /// Returns the chain hash of a lineage before `offset`, which may belong to an ancestor.
     pub(crate) fn of_lineage(
         &mut self,
         task: TaskNo,
@@ -87,7 +88,7 @@ impl<'a> Hashes<'a> {
         Ok(self.lineage.insert(known))
     }
 
-    /// The chain hash of a log before `offset`.
+    /// Returns the chain hash of a log before `offset`.
     pub(crate) fn at(&mut self, origin: Origin, id: LogId, offset: Offset) -> Result<Hash> {
         if let LogKind::Lineage(lineage) = id.kind
             && let Some(base) = self.catalog.base(id.task, lineage)?
@@ -112,7 +113,7 @@ impl<'a> Hashes<'a> {
         last.ok_or_else(|| no_event(id, before))
     }
 
-    /// Walks through the extent that holds the record at `until`, as far as behind that.
+    /// Computes the hashes of the extent that holds the record at `until`, up to that record.
     fn walk(&self, origin: Origin, id: LogId, until: Offset) -> Result<HashCache> {
         let (log, chain) = (self.catalog.log(), self.catalog.chain(origin, id));
         let extent = log.extent(id, until)?.ok_or_else(|| no_event(id, until))?;

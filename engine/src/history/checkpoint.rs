@@ -1,4 +1,4 @@
-//! Checkpoints: marking them, and what is known of one.
+//! Checkpoints, and marks that create them.
 
 use milepost_codec::{
     CheckpointId, CheckpointMarked, Error, Hash, Head, Header, Json, LineageId, LogId, MarkCause,
@@ -11,14 +11,14 @@ use crate::context;
 use crate::history::address::ID_PREFIX_MIN;
 use crate::history::catalog::{Catalog, Viewer};
 
-/// A mark whose parent is found when it is committed, unless it is given.
+/// A mark before its commit, which sets the parent unless one is given.
 #[derive(Debug, Clone)]
 pub(crate) struct PendingMark {
     pub(crate) mark: CheckpointMarked,
     pub(crate) header: Header,
 }
 
-/// A checkpoint to be marked.
+/// The description of a checkpoint to mark.
 ///
 /// ```
 /// use milepost::{Mark, MarkCause};
@@ -36,47 +36,47 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// A mark on the present, asked for by hand, of a success.
+    /// Creates a mark of the head, with a manual cause and the status success.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A name for people. All digits are refused: they would be read as an offset.
+    /// Sets the label, a name for people. A label of digits only is refused: it would be an offset.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.body.label = Some(label.into());
         self
     }
 
-    /// Why it is marked.
+    /// Sets the cause.
     #[must_use]
     pub fn cause(mut self, cause: MarkCause) -> Self {
         self.body.cause = cause;
         self
     }
 
-    /// Whether what led to it went well.
+    /// Sets the status: the outcome of the work that led to the checkpoint.
     #[must_use]
     pub fn status(mut self, status: MarkStatus) -> Self {
         self.body.status = status;
         self
     }
 
-    /// A JSON object of at most 64 KiB that lists can be filtered by.
+    /// Sets the metadata, a JSON object of at most 64 KiB. Lists can be filtered by it.
     #[must_use]
     pub fn metadata(mut self, metadata: Json) -> Self {
         self.body.metadata = Some(metadata);
         self
     }
 
-    /// An id that others know it by. There may be several.
+    /// Adds an id that other systems use for the checkpoint. There may be several.
     #[must_use]
     pub fn alias(mut self, alias: impl Into<String>) -> Self {
         self.body.aliases.push(alias.into());
         self
     }
 
-    /// The checkpoint before it; else the newest of the lineage.
+    /// Sets the preceding checkpoint. Default: the newest of the lineage.
     #[must_use]
     pub fn parent(mut self, parent: CheckpointId) -> Self {
         self.body.parent = Some(parent);
@@ -90,51 +90,51 @@ impl Mark {
         self
     }
 
-    /// When, in microseconds since the Unix epoch; else the engine's clock tells.
+    /// Sets the time, in microseconds since the Unix epoch. Default: the engine's clock.
     #[must_use]
     pub fn time_us(mut self, time_us: u64) -> Self {
         self.time_us = Some(time_us);
         self
     }
 
-    /// Who or what marks it.
+    /// Sets the actor: the person or program that marks the checkpoint.
     #[must_use]
     pub fn actor(mut self, actor: impl Into<String>) -> Self {
         self.actor = Some(actor.into());
         self
     }
 
-    /// What ties it to work elsewhere.
+    /// Sets the correlation id, which ties the checkpoint to work elsewhere.
     #[must_use]
     pub fn correlation(mut self, correlation: impl Into<String>) -> Self {
         self.correlation = Some(correlation.into());
         self
     }
 
-    /// Says that the [`Participant`](crate::Participant) of this name has captured what is there by
-    /// itself, right before: it is not asked to do it again.
+    /// Declares that the [`Participant`](crate::Participant) of this name has just captured its
+    /// present state. The checkpoint does not ask it for another capture.
     #[must_use]
     pub fn captured(mut self, participant: impl Into<String>) -> Self {
         self.captured = Some(participant.into());
         self
     }
 
-    /// Whether a participant of this name has to capture what is there.
+    /// Returns `true` if the participant of this name has to capture its present state.
     pub(crate) fn asks(&self, participant: &str) -> bool {
         self.captured.as_deref() != Some(participant)
     }
 
-    /// Whether it marks the present.
+    /// Returns `true` if the mark is for the head.
     pub(crate) fn is_of_the_head(&self) -> bool {
         self.at.is_none()
     }
 
-    /// The label it has.
+    /// Returns the label.
     pub fn label_given(&self) -> Option<&str> {
         self.body.label.as_deref()
     }
 
-    /// The cause it has.
+    /// Returns the cause.
     pub fn cause_given(&self) -> MarkCause {
         self.body.cause
     }
@@ -147,7 +147,7 @@ impl Mark {
         self.correlation.as_deref()
     }
 
-    /// With an actor, a correlation id and a time where it has none.
+    /// Sets the actor, the correlation id and the time if the mark has none.
     pub(crate) fn unless_given(
         mut self,
         actor: Option<&str>,
@@ -164,7 +164,7 @@ impl Mark {
         self.at
     }
 
-    /// Checks the mark; `at` is the head at its offset, where it has one.
+    /// Checks the mark. `at` is the head at its offset, if it has one.
     pub(crate) fn draft(mut self, at: Option<Head>, now_us: u64) -> Result<PendingMark> {
         self.body.check()?;
         self.body.at = at;
@@ -182,36 +182,36 @@ impl Mark {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checkpoint {
-    /// Its id, a digest over all of this.
+    /// The id, a digest of the mark and its place in the history.
     pub id: CheckpointId,
     /// The task.
     pub task: String,
-    /// The lineage that was marked.
+    /// The marked lineage.
     pub lineage: LineageId,
-    /// The offset of the mark's own event.
+    /// The offset of the event of the mark.
     pub mark: Offset,
-    /// The point that is marked: before the event at this offset.
+    /// The marked point: before the event at this offset.
     pub at: Offset,
-    /// The chain hash there.
+    /// The chain hash at the marked point.
     pub hash: Hash,
-    /// The checkpoint before it.
+    /// The preceding checkpoint.
     pub parent: Option<CheckpointId>,
     /// A name for people.
     pub label: Option<String>,
-    /// Why it was marked.
+    /// The cause.
     pub cause: MarkCause,
-    /// Whether what led to it went well.
+    /// The outcome of the work that led to the checkpoint.
     pub status: MarkStatus,
-    /// When, in microseconds since the Unix epoch.
+    /// Time of the mark, in microseconds since the Unix epoch.
     pub time_us: u64,
-    /// A JSON object.
+    /// Metadata, a JSON object.
     pub metadata: Option<Json>,
-    /// Ids that others know it by.
+    /// Ids that other systems use for the checkpoint.
     pub aliases: Vec<String>,
 }
 
 impl Checkpoint {
-    /// A checkpoint of a mark, with the head before the mark's own event.
+    /// Creates the checkpoint of a mark. `before` is the head before the event of the mark.
     pub(crate) fn of(
         id: CheckpointId,
         (task, lineage): (&str, LineageId),
@@ -240,7 +240,7 @@ impl Checkpoint {
 }
 
 impl Catalog {
-    /// A checkpoint from its entry.
+    /// Creates a checkpoint from its index entry.
     pub(crate) fn checkpoint(
         &self,
         task: TaskNo,
@@ -255,7 +255,7 @@ impl Catalog {
         Ok(Checkpoint::of(id, (name, lineage), before, body, time_us))
     }
 
-    /// The checkpoint whose mark is at an offset.
+    /// Returns the checkpoint whose mark is at an offset.
     pub(crate) fn checkpoint_at(
         &self,
         task: TaskNo,
@@ -270,7 +270,8 @@ impl Catalog {
         self.checkpoint(task, &name, lineage, mark, &MarkEntry::decode(&entry)?)
     }
 
-    /// The checkpoint whose id begins with `prefix`: `NotFound` for none, `Invalid` for several.
+    /// Returns the checkpoint whose id begins with `prefix`: `NotFound` for none, `Invalid` for
+    /// several.
     pub(crate) fn checkpoint_named(&self, prefix: &str, viewer: Viewer<'_>) -> Result<Checkpoint> {
         let prefix = prefix.to_ascii_lowercase();
         if prefix.len() < ID_PREFIX_MIN

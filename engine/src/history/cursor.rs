@@ -5,7 +5,7 @@ use std::sync::Arc;
 use milepost_codec::{Error, LogId, Offset, RecordRef, Records, Result};
 use milepost_store::{Extent, Log};
 
-/// Walks through the records of one log.
+/// Reader of the records of one log.
 pub(crate) struct Cursor<'a> {
     log: &'a Arc<dyn Log>,
     id: LogId,
@@ -13,12 +13,12 @@ pub(crate) struct Cursor<'a> {
     extent: Option<StretchCursor>,
 }
 
-/// A place in an extent.
+/// A position in an extent.
 pub(super) struct StretchCursor {
     pub(super) extent: Extent,
-    /// Sections of the extent that are not begun.
+    /// Byte range of the sections that are not begun.
     sections: (usize, usize),
-    /// Records of the section that are left, and where they are.
+    /// Byte range of the remaining records of the current section; `left` is their number.
     records: (usize, usize),
     left: u32,
     at: Offset,
@@ -30,7 +30,7 @@ impl StretchCursor {
         Self { extent, sections: (start, end), records: (0, 0), left: 0, at }
     }
 
-    /// The next record; nothing at the end of the extent.
+    /// Returns the next record; `None` at the end of the extent.
     fn next(&mut self) -> Result<Option<(Offset, RecordRef<'_>)>> {
         let bytes: &[u8] = &self.extent.bytes;
         let slice = |(from, to): (usize, usize)| bytes.get(from..to).unwrap_or_default();
@@ -61,17 +61,17 @@ impl<'a> Cursor<'a> {
         Self { log, id, next: from, extent: None }
     }
 
-    /// Makes the record at an offset the next.
+    /// Sets the offset of the next record.
     pub(crate) fn seek(&mut self, to: Offset) {
         self.next = to;
     }
 
-    /// The offset of the next record.
+    /// Returns the offset of the next record.
     pub(crate) fn next(&self) -> Offset {
         self.next
     }
 
-    /// Gives the next record to `take`; nothing at the end of the log.
+    /// Passes the next record to `take`; returns `None` at the end of the log.
     pub(crate) fn next_record<T>(
         &mut self,
         take: impl FnOnce(Offset, &RecordRef<'_>) -> Result<T>,
@@ -83,7 +83,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Gives the next record to `take`; returns `None` at the end of the log. `fetch` returns the
+/// Passes the next record to `take`; returns `None` at the end of the log. `fetch` returns the
 /// extent that holds an offset.
 pub(super) fn step<T>(
     mut fetch: impl FnMut(Offset) -> Result<Option<Extent>>,
@@ -103,7 +103,7 @@ pub(super) fn step<T>(
         };
         match extent.next()? {
             Some((at, record)) if at == *next => {
-                // Only what was taken is passed: what could not be read is tried again.
+                // Advances only if `take` succeeds, so that a failed read can be repeated.
                 let taken = take(at, &record)?;
                 *next += 1;
                 return Ok(Some(taken));

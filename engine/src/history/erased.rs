@@ -1,4 +1,4 @@
-//! Erased events: their bodies are gone, their headers and hashes stay.
+//! Erased events: their bodies are gone, their headers and hashes remain.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use milepost_store::index::keys::{self, KeyKind};
 
 use crate::history::catalog::Catalog;
 
-/// The erased events of one task, as of a moment.
+/// The erased events of one task at one moment.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ErasedEvents(Arc<BTreeSet<(LineageId, Offset)>>);
 
 impl ErasedEvents {
-    /// Returns `true` if the event that a lineage has at an offset was erased.
+    /// Returns `true` if the event of a lineage at an offset was erased.
     pub(crate) fn has(&self, lineage: LineageId, offset: Offset) -> bool {
         self.0.contains(&(lineage, offset))
     }
@@ -25,7 +25,7 @@ impl ErasedEvents {
 }
 
 impl Catalog {
-    /// Reads which events were erased, when the store is opened.
+    /// Loads the erased events when the store is opened.
     pub(crate) fn load_erased(&self) -> Result<()> {
         self.log().walk(&keys::all(KeyKind::Erased), &mut |key, _| {
             let (lineage, offset) = keys::mark_place(key);
@@ -34,21 +34,21 @@ impl Catalog {
         })
     }
 
-    /// Remembers that an event was erased.
+    /// Records the erasure of an event.
     pub(crate) fn now_erased(&self, task: TaskNo, lineage: LineageId, offset: Offset) {
         let mut all = self.erased.write();
         let of_task = all.entry(task).or_default();
         Arc::make_mut(&mut of_task.0).insert((lineage, offset));
     }
 
-    /// The erased events of a task.
+    /// Returns the erased events of a task.
     pub(crate) fn erased_of(&self, task: TaskNo) -> ErasedEvents {
         let all = self.erased.read();
         all.get(&task).cloned().unwrap_or_else(ErasedEvents::default)
     }
 
-    /// The number of erased events of a task. A snapshot that was made with another number may hold
-    /// one of them: it only grows, also where what was erased is trimmed.
+    /// Returns the number of erased events of a task. A snapshot made with another number may hold
+    /// an erased event. The number only grows, even if an erased event is trimmed.
     pub(crate) fn erased_count(&self, task: TaskNo) -> u64 {
         self.erased_of(task).count()
     }

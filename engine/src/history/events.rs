@@ -1,10 +1,10 @@
-//! Reading events back: through a lineage's ancestors, a few extents in memory at a time.
+//! Reads of events, through a lineage's ancestors, with a few extents in memory at a time.
 //!
 //! ```text
 //! ancestry   the lineage that holds an offset
 //! inherited  index entries of a lineage and its ancestors
 //! cursor     the records of one log
-//! readahead  extents that are read before they are asked for
+//! readahead  extents that are read in advance
 //! ```
 
 use std::ops::{Bound, RangeBounds};
@@ -24,8 +24,8 @@ use crate::history::catalog::Catalog;
 use crate::history::erased::ErasedEvents;
 use milepost_store::Log;
 
-/// An event of a record: its body read from chunks where it is not inline. One that was erased has
-/// none, though its bytes may be there until the store is compacted.
+/// Decodes the event of a record, reading its body from chunks unless it is inline. An erased event
+/// has no body, even if its bytes remain until the store is compacted.
 pub(crate) fn event(
     log: &Arc<dyn Log>,
     lineage: LineageId,
@@ -46,19 +46,20 @@ pub(crate) fn event(
     Ok(Event { lineage, offset, header, body })
 }
 
-/// The content of a chunk that something names.
+/// Returns the content of a chunk that the store refers to.
 pub(crate) fn read_chunk(log: &Arc<dyn Log>, id: &ChunkId) -> Result<Vec<u8>> {
     let content = log.get_chunk(id)?;
     content.ok_or_else(|| Error::corrupt(format!("chunk {id}"), "it", "nothing"))
 }
 
-/// The content of a chunk list.
+/// Returns the content of a chunk list.
 pub(crate) fn read_chunks(log: &Arc<dyn Log>, list: &ChunkList) -> Result<Vec<u8>> {
     let mut content = Vec::new();
     for (n, id) in list.chunks.iter().enumerate() {
         let chunk = read_chunk(log, id)?;
         if n == 0 {
-            // As many bytes as there are, and not twice as many; believed as far as the chunks go.
+            // Reserves the exact length, but no more than the chunks can hold if `list.len` is
+            // wrong.
             let most = chunk.len().saturating_mul(list.chunks.len());
             content.reserve_exact(most.min(usize::try_from(list.len).unwrap_or(usize::MAX)));
         }
@@ -70,16 +71,16 @@ pub(crate) fn read_chunks(log: &Arc<dyn Log>, list: &ChunkList) -> Result<Vec<u8
     Ok(content)
 }
 
-/// Events of a lineage and its ancestors, in order. It holds a few blocks at a time, whatever the
-/// length of the range: of a long one the next are read by a thread of its own.
+/// Events of a lineage and its ancestors, in order. It holds a few blocks at a time, for a range of
+/// any length. For a long range another thread reads ahead.
 ///
-/// The range ends where the lineage ended when it was asked for. One that begins at 0 begins at the
-/// first event that is there: retention may have trimmed what came before it.
+/// The range ends at the head that the lineage had when the range was requested. A range that
+/// begins at 0 begins at the first event that exists: retention may have trimmed earlier ones.
 pub struct Events {
     catalog: Catalog,
     task: TaskNo,
     lineage: LineageId,
-    /// The withdrawals that `erased` and `ancestry` are as of.
+    /// The count of withdrawals when `erased` and `ancestry` were read.
     withdrawals: u64,
     erased: ErasedEvents,
     ancestry: Ancestry,
@@ -121,7 +122,7 @@ impl Events {
             )));
         }
         let withdrawals = catalog.withdrawals();
-        // What is left of a deleted task is not shown.
+        // A deleted task is not readable, even before it is compacted.
         catalog.task(task)?;
         let ancestry = Ancestry::of(catalog, task, lineage)?;
         let next = if next == 0 { ancestry.begin() } else { next };
@@ -142,17 +143,17 @@ impl Events {
         })
     }
 
-    /// Reads on up to a later head.
+    /// Extends the range to a later head.
     pub(crate) fn extend(&mut self, end: Offset) {
         self.end = self.end.max(end);
     }
 
-    /// Goes on from `offset`, if that is ahead.
+    /// Skips to `offset` if that is ahead.
     pub(crate) fn seek(&mut self, offset: Offset) {
         self.next = self.next.max(offset);
     }
 
-    /// Whether the range holds the event at `offset`.
+    /// Returns `true` if the event at `offset` is in the range, or was passed.
     pub(crate) fn reaches(&self, offset: Offset) -> bool {
         offset < self.end || self.next > offset
     }
@@ -161,8 +162,7 @@ impl Events {
         self.next
     }
 
-    /// Why there is no event where one is due: retention may have taken it away since this was
-    /// begun.
+    /// Returns the error for a missing event: retention may have removed it since the read began.
     fn missing(&self) -> Error {
         let (at, owner) = (self.next, self.owner.unwrap_or_default());
         let live = self.catalog.log().live().unwrap_or_default();
@@ -173,16 +173,16 @@ impl Events {
         Error::corrupt("log", format!("offset {at}"), "nothing")
     }
 
-    /// Returns `true` if content was withdrawn since the last look.
+    /// Returns `true` if content was withdrawn since the last refresh.
     pub(crate) fn is_stale(&self) -> bool {
         self.catalog.withdrawals() != self.withdrawals
     }
 
-    /// Looks again at what may be given, where content was withdrawn since the last look.
+    /// Refreshes erased events if content was withdrawn since the last refresh.
     ///
     /// # Errors
     ///
-    /// `NotFound` where the task was deleted, the lineage dropped or the next event trimmed.
+    /// `NotFound`: the task was deleted, the lineage dropped or the next event trimmed.
     pub(crate) fn renew(&mut self) -> Result<()> {
         if !self.is_stale() {
             return Ok(());

@@ -2,9 +2,9 @@
 //!
 //! Keys of these entries are a prefix, a lineage, a middle part and an offset. Descendants have
 //! higher numbers than their ancestors, so one backward scan over all lineages meets the entries in
-//! order. Where it meets a lineage that is no ancestor it seeks to the nearest ancestor below
-//! (leapfrog join: Veldhuizen, "Leapfrog Triejoin", 2014). So the cost follows from the entries
-//! that are there and not from the depth of the lineage.
+//! order. At a lineage that is no ancestor it seeks to the nearest ancestor below (leapfrog join:
+//! Veldhuizen, "Leapfrog Triejoin", 2014). The cost thus depends on the number of entries and not
+//! on the depth of the lineage.
 
 use milepost_codec::{LineageId, Offset, Result};
 use milepost_store::Log;
@@ -12,27 +12,27 @@ use milepost_store::index::keys;
 
 use super::ancestry::{Ancestry, Span};
 
-/// Entries of a page.
+/// Entries of one scan.
 const PAGE: usize = 8;
 
-/// Looks at an entry: its lineage, offset, key and value. Returns something where it is the one.
+/// Callback for an entry: its lineage, offset, key and value. Returns `Some` to end the search.
 pub(crate) type Take<'a, T> = dyn FnMut(LineageId, Offset, &[u8], &[u8]) -> Result<Option<T>> + 'a;
 
-/// Entries to be found in an ancestry.
+/// Search for entries in an ancestry.
 pub(crate) struct Inherited<'a> {
     pub(crate) ancestry: &'a Ancestry,
-    /// The bytes of keys before the lineage.
+    /// The key bytes before the lineage.
     pub(crate) prefix: &'a [u8],
-    /// The bytes between lineage and offset.
+    /// The key bytes between lineage and offset.
     pub(crate) middle: &'a [u8],
-    /// The offset at which the search ends, and whether an entry there counts. Then one at the
-    /// offset of a fork counts as the parent's too.
+    /// The offset at which the search ends; `inclusive` says if an entry there counts. If so, an
+    /// entry at the offset of a fork counts as one of the parent.
     pub(crate) before: Offset,
     pub(crate) inclusive: bool,
 }
 
 impl Inherited<'_> {
-    /// Shows entries to `take` until it returns something.
+    /// Passes entries to `take`, newest first, until it returns `Some`.
     pub(crate) fn newest<T>(&self, log: &dyn Log, take: &mut Take<'_, T>) -> Result<Option<T>> {
         let mut end = match self.below(LineageId(u32::MAX)) {
             Some(span) => self.end_of(span),
@@ -73,12 +73,13 @@ impl Inherited<'_> {
         }
     }
 
-    /// The nearest ancestor up to a number that holds an offset before the end of the search.
+    /// Returns the nearest ancestor up to a number that holds an offset before the end of the
+    /// search.
     fn below(&self, lineage: LineageId) -> Option<Span> {
         let mut span = self.ancestry.nearest(lineage)?;
         let last = self.before.checked_sub(u64::from(!self.inclusive))?;
         if span.1 > last {
-            // All owners of later offsets are passed over at once.
+            // Skips all owners of later offsets at once.
             span = self.ancestry.nearest(self.ancestry.owner(last)?)?;
         }
         let (owner, from, to) = span;

@@ -1,4 +1,4 @@
-//! Lists: tasks and checkpoints, newest first, a page at a time.
+//! Lists of tasks and checkpoints, newest first, in pages.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use milepost_store::index::{LogHead, MarkEntry, TaskEntry};
 use crate::history::catalog::{Catalog, Viewer};
 use crate::history::checkpoint::Checkpoint;
 
-/// Items of a page where no limit is given.
+/// Default number of items on a page.
 const LIMIT_DEFAULT: usize = 20;
 
-/// Entries that are looked at together.
+/// Entries of one scan.
 const STRIDE: usize = 64;
 
 /// One page of a list.
@@ -20,59 +20,59 @@ const STRIDE: usize = 64;
 pub struct Page<T> {
     /// The items, newest first.
     pub items: Vec<T>,
-    /// The cursor of the next page; nothing where this is the last.
+    /// The cursor of the next page; `None` on the last page.
     pub next: Option<String>,
 }
 
-/// Which tasks to list.
+/// Filter and page of a list of tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskQuery {
-    /// Only this user's.
+    /// Only tasks of this user.
     pub user: Option<String>,
-    /// At most so many; 20 where it is not given.
+    /// Maximum number of items; 20 if `None`.
     pub limit: Option<usize>,
-    /// Go on from here: a page's `next`.
+    /// Start of the page: `next` of the previous page.
     pub cursor: Option<String>,
 }
 
-/// Which checkpoints to list.
+/// Filter and page of a list of checkpoints.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CheckpointQuery {
-    /// Only this task's.
+    /// Only checkpoints of this task.
     pub task: Option<String>,
-    /// Only those marked on this lineage itself.
+    /// Only checkpoints marked on this lineage itself.
     pub lineage: Option<LineageId>,
-    /// Only those whose metadata has each of these values at the top.
+    /// Only checkpoints whose metadata has each of these values at the top level.
     pub filter: Vec<(String, serde_json::Value)>,
-    /// Only those of this status.
+    /// Only checkpoints of this status.
     pub status: Option<MarkStatus>,
-    /// At most so many; 20 where it is not given.
+    /// Maximum number of items; 20 if `None`.
     pub limit: Option<usize>,
-    /// Go on from here: a page's `next`.
+    /// Start of the page: `next` of the previous page.
     pub cursor: Option<String>,
 }
 
-/// What is known of a task.
+/// Summary of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskInfo {
-    /// The caller's id for it.
+    /// The task's id, chosen by the caller.
     pub id: String,
-    /// Whose it is.
+    /// The owner.
     pub user: String,
-    /// Its number in the store.
+    /// The task's number in the store.
     pub no: TaskNo,
-    /// When it was started, in microseconds since the Unix epoch.
+    /// Start time, in microseconds since the Unix epoch.
     pub created_us: u64,
-    /// The lineage it goes on with.
+    /// The active lineage.
     pub active: LineageId,
-    /// The number of that activation.
+    /// The epoch of its activation.
     pub epoch: Epoch,
-    /// How many lineages it has.
+    /// The number of lineages.
     pub lineages: u32,
-    /// The next offset of the active one.
+    /// The next offset of the active lineage.
     pub head: Offset,
-    /// Events of all its lineages, each counted where it was appended.
+    /// Events of all lineages, each counted on the lineage it was appended to.
     pub events: u64,
 }
 
@@ -96,7 +96,7 @@ impl Catalog {
         let (epoch, active) = catalog.active(no)?;
         let prefix = keys::of_task(KeyKind::Head, no);
         let (mut lineages, mut events, mut head) = (0, 0, 0);
-        // Where each begins that retention did not drop.
+        // First offset of each lineage that retention did not drop.
         let mut begins = HashMap::new();
         for (lineage, _) in catalog.lineages(no)? {
             let base = catalog.base(no, lineage)?;
@@ -202,8 +202,8 @@ fn page<T>(
         for (key, value) in entries {
             if let Some(item) = wanted(&key, &value)? {
                 if items.len() == limit {
-                    // There is another for whoever asks, and nothing else decides that: the next
-                    // page begins before the last item of this one.
+                    // A further item exists. It is the only condition for a next page, which begins
+                    // before the last item of this one.
                     let next = Some(data_encoding::HEXLOWER.encode(&last));
                     return Ok(Page { items, next });
                 }

@@ -1,4 +1,4 @@
-//! The log as it is read: tasks, lineages, events, states, checkpoints.
+//! Reads of the log: tasks, lineages, events, states, checkpoints.
 
 // tidy: names the parts
 pub(crate) mod address;

@@ -1,5 +1,5 @@
-//! Restores that bring back more than the log: from their beginning to their end nothing is
-//! appended to the lineages of their task. What they did outside is found again by whoever did it.
+//! Restores of more than the log. While one is pending, nothing is appended to the lineages of its
+//! task. Each participant finds its own changes outside the log again.
 
 use milepost_codec::{
     BodyForm, Control, Data, Detail, Error, ErrorKind, LogId, Offset, RestoreBegun, RestoreEnded,
@@ -17,22 +17,22 @@ use crate::history::catalog::Catalog;
 pub struct PendingRestore {
     /// The task.
     pub task: String,
-    /// When it began, in microseconds since the Unix epoch.
+    /// Start time, in microseconds since the Unix epoch.
     pub since_us: u64,
-    /// What it does.
+    /// The recorded beginning of the restore.
     pub begun: RestoreBegun,
     pub(crate) no: TaskNo,
 }
 
-/// A restore that brought back more than the log, and how it ended.
+/// A restore of more than the log, and its end.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RestoreRecord {
-    /// When it began, in microseconds since the Unix epoch.
+    /// Start time, in microseconds since the Unix epoch.
     pub since_us: u64,
-    /// What it did.
+    /// The recorded beginning of the restore.
     pub begun: RestoreBegun,
-    /// How it ended; nothing while it is pending.
+    /// The recorded end; `None` while the restore is pending.
     pub ended: Option<RestoreEnded>,
 }
 
@@ -48,7 +48,7 @@ impl Catalog {
         found.into_iter().map(pending).collect()
     }
 
-    /// Returns the restores of a task that brought back more than the log, oldest first.
+    /// Returns the restores of a task that restored more than the log, oldest first.
     pub(crate) fn restores_of(&self, task: TaskNo) -> Result<Vec<RestoreRecord>> {
         let log = LogId::control(task);
         let mut cursor = Cursor::new(self.log(), log, 0);
@@ -79,21 +79,21 @@ impl Catalog {
     }
 }
 
-/// Returns `true` for an error of the store, which a reopen may end; `false` for one of a request
-/// or of a single task, as that a restore of the task is pending.
+/// Returns `true` for an error of the store, which a reopen may resolve; `false` for one of a
+/// request or a single task, such as a pending restore of the task.
 pub(crate) fn is_of_the_store(error: &Error) -> bool {
     let pending = matches!(error.detail(), Some(Detail::Pending { .. }));
     matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Unavailable) && !pending
 }
 
 impl Catalog {
-    /// The restore that holds up a task.
+    /// Returns the restore that blocks a task.
     pub(crate) fn pending(&self, task: TaskNo) -> Result<Option<PendingEntry>> {
         let entry = self.log().get(&keys::pending(task))?;
         entry.map(|bytes| PendingEntry::decode(&bytes)).transpose()
     }
 
-    /// `Unavailable` where a restore holds up a task.
+    /// Checks that no restore blocks a task; the error is `Unavailable`.
     pub(crate) fn goes_on(&self, task: TaskNo) -> Result<()> {
         match self.pending(task)? {
             Some(entry) => Err(self.held_up_by(task, &entry)),
@@ -101,7 +101,7 @@ impl Catalog {
         }
     }
 
-    /// What is told to whoever would append meanwhile.
+    /// Returns the error for an append to a blocked task.
     pub(crate) fn held_up_by(&self, task: TaskNo, entry: &PendingEntry) -> Error {
         let restore = entry.restore;
         let (name, place) = match self.pending_restore(task, entry) {
@@ -150,7 +150,7 @@ impl Catalog {
     }
 }
 
-/// What a restore changes, in words.
+/// Describes the places that a restore changes.
 fn places(begun: &RestoreBegun) -> String {
     let part = |part: &RestorePart| match &part.place {
         Data::Json(place) => format!("{} {}", part.participant, place.text()),

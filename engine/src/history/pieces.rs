@@ -1,7 +1,7 @@
-//! Pieces of states: chunks that a fold stored, and that a caller may read as long as it holds the
+//! Pieces of states: chunks stored by a fold, which a caller may read as long as it holds the
 //! state.
 //!
-//! A compaction keeps them. They are few: those of the last folds, up to a number.
+//! A compaction keeps them. Only the pieces of the last folds are kept, up to a limit.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use milepost_codec::{ChunkId, TaskNo};
 use parking_lot::Mutex;
 
-/// A generation ends with so many pieces and tasks: some 4 GiB of states, and 4 MiB of memory.
+/// Pieces and tasks of a generation: some 4 GiB of states, and 4 MiB of memory.
 const GENERATION: usize = 64 << 10;
 
 /// The pieces of one task, in one generation.
@@ -20,7 +20,7 @@ type Set = Arc<Mutex<HashSet<ChunkId>>>;
 #[derive(Clone)]
 pub(crate) struct Pieces {
     sets: Arc<Mutex<Sets>>,
-    /// About how many are in the younger generation.
+    /// Approximate number of pieces and tasks in the younger generation.
     count: Arc<AtomicUsize>,
     most: usize,
 }
@@ -29,12 +29,12 @@ pub(crate) struct Pieces {
 struct Sets {
     young: HashMap<TaskNo, Set>,
     old: Vec<(TaskNo, Set)>,
-    /// A generation was forgotten since the last compaction.
+    /// `true` if a generation was forgotten since the last compaction.
     forgot: bool,
 }
 
-/// A fold that is under way: its pieces are kept until it ends. Once those of its task are
-/// forgotten, what it stores is not kept either.
+/// A running fold. Its pieces are kept until it ends, unless the pieces of its task are forgotten;
+/// then pieces stored later are not kept either.
 pub(crate) struct Folding {
     set: Set,
     count: Arc<AtomicUsize>,
@@ -51,7 +51,7 @@ impl Pieces {
         Self { sets: Arc::default(), count: Arc::default(), most }
     }
 
-    /// A fold of a task begins.
+    /// Registers the start of a fold of a task.
     pub(crate) fn folding(&self, task: TaskNo) -> Folding {
         let mut sets = self.sets.lock();
         if self.count.load(Ordering::Relaxed) >= self.most {
@@ -65,15 +65,15 @@ impl Pieces {
         Folding { set: Arc::clone(set), count: Arc::clone(&self.count) }
     }
 
-    /// Lets go of the pieces of a task: they may hold what is gone.
+    /// Forgets the pieces of a task, which may hold withdrawn content.
     pub(crate) fn forget(&self, task: TaskNo) {
         let mut sets = self.sets.lock();
         sets.young.remove(&task);
         sets.old.retain(|(of, _)| *of != task);
     }
 
-    /// All pieces; and `true` if others were forgotten since this was asked for last, so that a
-    /// state of before may be without its pieces.
+    /// Returns all pieces, and `true` if a generation was forgotten since the last call: pieces of
+    /// an older state may be missing then.
     pub(crate) fn all(&self) -> (HashSet<ChunkId>, bool) {
         let mut sets = self.sets.lock();
         let old = sets.old.iter().map(|(_, set)| set);
@@ -86,7 +86,7 @@ impl Pieces {
 }
 
 impl Sets {
-    /// Forgets the older generation, without folds that are under way.
+    /// Forgets the older generation, except for running folds. The younger one takes its place.
     fn grow_old(&mut self) {
         let before = self.old.len();
         self.old.retain(|(_, set)| Arc::strong_count(set) > 1);
@@ -96,7 +96,7 @@ impl Sets {
 }
 
 impl Folding {
-    /// The fold stored a piece.
+    /// Records a piece that the fold stored.
     pub(crate) fn stored(&self, id: ChunkId) {
         if self.set.lock().insert(id) {
             self.count.fetch_add(1, Ordering::Relaxed);
@@ -121,7 +121,7 @@ mod tests {
         let under_way = pieces.folding(TaskNo(1));
         under_way.stored(id(0));
         for n in 1..1000 {
-            // Many tasks without any pieces count too.
+            // Tasks without pieces count too.
             let _ = pieces.folding(TaskNo(n as u64 % 7 + 10 * n as u64));
             let folding = pieces.folding(TaskNo(n as u64 % 3));
             folding.stored(id(n));

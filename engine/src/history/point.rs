@@ -1,4 +1,4 @@
-//! Points: addresses that have been looked up.
+//! Points: resolved addresses.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct Point {
     pub lineage: LineageId,
     /// The offset.
     pub offset: Offset,
-    /// The checkpoint that was named, if one was.
+    /// The checkpoint, if the address named one.
     pub checkpoint: Option<CheckpointId>,
 }
 
@@ -33,9 +33,9 @@ impl fmt::Display for Point {
 }
 
 impl Catalog {
-    /// The point that an address names, for somebody who may see it.
+    /// Returns the point that an address names, if the viewer may see it.
     pub(crate) fn point(&self, address: &str, viewer: Viewer<'_>) -> Result<Point> {
-        // A plain checkpoint id is taken for one where no task has that name.
+        // A hexadecimal text without `@` is a checkpoint id unless a task has that name.
         let plain =
             address.len() >= 8 && crate::history::address::is_hex(address) && address.len() <= 64;
         if plain && self.find_for(address, viewer).is_err() {
@@ -113,8 +113,8 @@ impl Catalog {
         Ok((checkpoint.at, Some(checkpoint.id)))
     }
 
-    /// That a lineage has no checkpoint of this name. Where another has, as after a restore to
-    /// before it, that is said.
+    /// Returns the error for a lineage without a checkpoint of this name. It names another lineage
+    /// that has one, for example after a restore to an earlier point.
     fn no_label(&self, task: &str, no: TaskNo, lineage: LineageId, name: &str) -> Error {
         let mut why = format!("task `{task}` has no checkpoint `{name}` on lineage {lineage}");
         let elsewhere = [KeyKind::MarkLabel, KeyKind::MarkAlias].map(|kind| {
@@ -134,7 +134,7 @@ impl Catalog {
         Error::not_found(why)
     }
 
-    /// The newest mark of a label, or an alias, on a lineage or its ancestors.
+    /// Returns the newest mark with a label or an alias, on a lineage or its ancestors.
     fn labelled(
         &self,
         no: TaskNo,

@@ -1,7 +1,7 @@
-//! Extents that are read before they are asked for.
+//! Read-ahead of extents.
 //!
-//! Half of the time that reading takes is finding and unpacking blocks, the other half is decoding
-//! events. Whoever reads on and on gets a thread that does the first half.
+//! Half of the time of a read is spent on finding and unpacking blocks, the other half on decoding
+//! events. A sequential reader gets a thread that does the first half.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,14 +15,14 @@ use milepost_store::{Extent, Log};
 /// costs more than a few extents.
 const LONG: u32 = 16;
 
-/// So many extents wait to be asked for, at most.
+/// Maximum number of extents that wait for the reader.
 const WAITING: usize = 4;
 
-/// So many threads read ahead in this process, at most: there are no more processors to be used.
+/// Threads that read ahead in this process. More than the maximum would find no free processor.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 const THREADS_MAX: usize = 4;
 
-/// What is read ahead for one reader.
+/// Read-ahead state of one reader.
 #[derive(Default)]
 pub(super) struct Ahead {
     /// The end of the last extent.
@@ -48,7 +48,7 @@ impl Ahead {
         let waiting = self.reader.as_ref().and_then(Reader::next);
         let read = match waiting {
             Some(read) => read,
-            // It has come to its end, or there is none.
+            // The thread has ended, or there is none.
             None => {
                 self.reader = None;
                 log.extent(id, at)
@@ -59,7 +59,7 @@ impl Ahead {
             self.run = self.run.saturating_add(1);
             if self.run >= LONG && self.reader.is_none() && self.end < until {
                 self.reader = Reader::begin(log, id, self.end, until);
-                // Where there is none to be had, it is tried again later.
+                // If no thread is available, the next attempt is `LONG` extents later.
                 self.run = 0;
             }
         }
@@ -75,7 +75,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Begins at an offset, where there is a thread to be had.
+    /// Starts a thread at an offset, if one is available.
     fn begin(log: &Arc<dyn Log>, id: LogId, from: Offset, until: Offset) -> Option<Self> {
         let place = Slot::take()?;
         let (owned, log) = (Arc::clone(log), Arc::clone(log));
@@ -88,8 +88,7 @@ impl Reader {
                     Ok(Some(extent)) => Some(extent.end()),
                     _ => None,
                 };
-                // Nobody reads on where nobody listens, and nothing comes behind an end or an
-                // error.
+                // Ends if the reader is gone, at the end of the log, and after an error.
                 let heard = sender.send(read).is_ok();
                 match end.filter(|_| heard) {
                     Some(end) => at = end,
@@ -102,7 +101,7 @@ impl Reader {
         Some(Self { log: owned, extents: Some(extents), thread: Some(thread) })
     }
 
-    /// The next extent; none where it has come to its end.
+    /// Returns the next extent; `None` after the thread has ended.
     fn next(&self) -> Option<Result<Option<Extent>>> {
         self.extents.as_ref()?.recv().ok()
     }
@@ -110,18 +109,18 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        // It may wait for somebody to listen. It has the log, so it does not outlive whoever reads.
+        // The thread may be blocked on the channel. It holds the log, so it is joined.
         self.extents = None;
-        // A child that was forked has no such thread.
+        // A forked child process has no such thread.
         let thread = self.thread.take();
         if let Some(thread) = thread.filter(|_| !self.log.owner().is_elsewhere()) {
-            // A panic there has been told by the panic itself, and no extent came of it.
+            // The panic hook has reported a panic of the thread, and no extent came of it.
             let _ = thread.join();
         }
     }
 }
 
-/// One of the threads that there may be.
+/// Permit for one read-ahead thread.
 struct Slot;
 
 impl Slot {

@@ -1,4 +1,4 @@
-//! Spacing of snapshots: how many record bytes lie between two, along a lineage and its ancestors.
+//! Spacing of snapshots: record bytes between two of them, along a lineage and its ancestors.
 
 use milepost_codec::{LineageId, LogId, LogKind, Offset, Result, TaskNo};
 use milepost_replay::{Reducer, RunReducer};
@@ -8,22 +8,22 @@ use milepost_store::index::keys::{self, KeyKind};
 use super::events::{Ancestry, Inherited};
 use crate::history::catalog::Catalog;
 
-/// A snapshot is due when the log has grown by the spacing of the last one and this much, in bytes.
-/// So a state is read from at most twice its size and twice this, and snapshots take no more
-/// than the events.
+/// Bytes by which a log grows, in addition to the size of its last snapshot, until the next
+/// snapshot is due. A state is thus read from at most twice its size plus twice this, and snapshots
+/// take no more space than the events.
 const SNAPSHOT_SLACK: u64 = 64 << 10;
 
-/// Spacings that are remembered.
+/// Maximum number of cached spacings.
 const REMEMBERED: usize = 1 << 16;
 
 impl Catalog {
-    /// Bytes of records by which a lineage grows between two snapshots.
+    /// Returns the record bytes by which a lineage grows between two snapshots.
     pub(crate) fn snapshot_distance(&self, log: LogId) -> u64 {
         let size = self.sizes.lock().get(&log).copied().unwrap_or(0);
         SNAPSHOT_SLACK + size
     }
 
-    /// Remembers the spacing of a lineage's newest snapshot.
+    /// Caches the spacing of a lineage's newest snapshot.
     pub(crate) fn snapshot_made(&self, log: LogId, size: u64) {
         let mut sizes = self.sizes.lock();
         if sizes.len() > REMEMBERED {
@@ -32,7 +32,7 @@ impl Catalog {
         sizes.insert(log, size);
     }
 
-    /// The own record bytes at which a lineage's next snapshot is due.
+    /// Returns the number of own record bytes at which a lineage's next snapshot is due.
     pub(crate) fn snapshot_at(&self, log: LogId) -> Result<u64> {
         let LogKind::Lineage(lineage) = log.kind else {
             return Ok(u64::MAX);
@@ -50,9 +50,9 @@ impl Catalog {
         }
     }
 
-    /// The same of a lineage without snapshots that forks from `parent`: what it inherits since the
-    /// last snapshot counts too. So the state of a lineage of many short forks is near to one.
-    /// `planned` is a snapshot that is being made: its lineage and the own bytes before it.
+    /// Returns the same for a lineage without snapshots that forks from `parent`. Inherited bytes
+    /// since the last snapshot count too, so that a lineage of many short forks has a snapshot
+    /// nearby. `planned` is a snapshot in progress: its lineage and the own bytes before it.
     pub(crate) fn snapshot_behind(
         &self,
         log: LogId,
@@ -92,8 +92,8 @@ impl Catalog {
         Ok(distance.saturating_sub(inherited))
     }
 
-    /// About how many bytes of its own records a lineage has before an offset: its events count
-    /// alike.
+    /// Estimates the bytes of a lineage's own records before an offset, as if all its events had
+    /// the same size.
     fn bytes_before(
         &self,
         task: TaskNo,

@@ -1,4 +1,4 @@
-//! States: the nearest snapshot, folded on to the point that was asked for.
+//! States: the nearest snapshot, folded up to the requested point.
 
 use std::sync::Arc;
 
@@ -18,25 +18,25 @@ use crate::history::catalog::Catalog;
 use crate::history::pieces::Folding;
 use milepost_store::put_content;
 
-/// States are cut by content into chunks of about 16 KiB, so that what did not change between two
-/// snapshots is stored once.
+/// States are split by content into chunks of about 16 KiB, so that parts that did not change
+/// between two snapshots are stored once.
 const CUT_MIN: u32 = 4 << 10;
 const CUT_AVG: u32 = 16 << 10;
 const CUT_MAX: u32 = 64 << 10;
 
-/// What is in chunks is not written again with each snapshot. So it may space them, since it is
-/// part of the state, but not further than this, in bytes: a point of a long conversation is never
-/// further from a snapshot.
+/// Maximum bytes in chunks that count for the spacing of snapshots. They are part of the state, but
+/// a snapshot does not write them again. The limit keeps every point of a long conversation near a
+/// snapshot.
 const SPACING_IN_CHUNKS: u64 = 1 << 20;
 
-/// The chunks of a log, as a fold of a task wants them.
+/// The chunks of a log, as read and stored by a fold of a task.
 pub(crate) struct LogChunks {
     log: Arc<dyn Log>,
     folding: Option<Folding>,
 }
 
 impl LogChunks {
-    /// To read what is there.
+    /// Returns the chunks for reading only.
     pub(crate) fn reading(log: &Arc<dyn Log>) -> Self {
         Self { log: Arc::clone(log), folding: None }
     }
@@ -64,26 +64,26 @@ impl Chunks for LogChunks {
     }
 }
 
-/// A reducer whose state is bytes: what the snapshotter works with.
+/// A reducer whose states are bytes, as used by the snapshotter.
 pub(crate) trait DynReducer: Send + Sync {
-    /// Makes a snapshot of a lineage at an offset, where its state can have one: says whether.
+    /// Makes a snapshot of a lineage at an offset. Returns `false` if its state cannot have one.
     fn snapshot(&self, catalog: &Catalog, log: LogId, at: Offset, bytes: u64) -> Result<bool>;
 
-    /// Its name and version.
+    /// Returns the name and the version.
     fn id(&self) -> (&str, u32);
 
-    /// The state of a lineage before an offset, as a base keeps it.
+    /// Returns the state of a lineage before an offset, in the form for a base.
     fn kept(&self, catalog: &Catalog, place: StateKey) -> Result<ReducerState>;
 
-    /// Folds a lineage from its beginning and gives the snapshots, by their keys, that hold another
-    /// state than the fold.
+    /// Folds a lineage from its beginning. Returns the snapshots, by key, whose state differs from
+    /// the fold.
     fn check_snapshots(&self, catalog: &Catalog, log: LogId) -> Result<Vec<(Vec<u8>, Error)>>;
 }
 
 /// A point: a task, a lineage and an offset.
 pub(crate) type StateKey = (TaskNo, LineageId, Offset);
 
-/// A reducer that was registered.
+/// A registered reducer.
 pub(crate) struct Registered<R>(pub(crate) R);
 
 impl<R: Reducer> DynReducer for Registered<R> {
@@ -110,10 +110,10 @@ impl<R: Reducer> DynReducer for Registered<R> {
         let content = snapshot.encode();
         let chunk = match put_content(catalog.log(), &content)?.chunks.as_slice() {
             [chunk] => *chunk,
-            // A state of many gigabytes: its list of chunks does not fit into one.
+            // The chunk list of a state of many gigabytes does not fit into one chunk.
             _ => return Ok(false),
         };
-        // Nothing is synced: what a crash takes of a snapshot is found when it is read.
+        // Nothing is synced: a read detects a snapshot that a crash damaged.
         let prefix = keys::snapshots(log.task, lineage, self.0.name(), self.0.version());
         let name = keys::with_offset(&prefix, at);
         let note = SnapshotNote { chunk, size, log_bytes: bytes, erased, check: [0; 16] };
@@ -156,7 +156,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
             let expected = reducer.encode(&state)?;
             let note = SnapshotNote::decode(&value)?;
             if note.erased != catalog.erased_count(log.task) {
-                // An event was erased since: nobody uses it.
+                // An event was erased since, so the snapshot is not used.
                 continue;
             }
             let checked = content(catalog, reducer, &name, &value).and_then(|found| {
@@ -175,7 +175,7 @@ impl<R: Reducer> DynReducer for Registered<R> {
     }
 }
 
-/// Cuts a content by itself and stores the pieces.
+/// Splits content by content-defined chunking and stores the chunks.
 fn put_cut(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
     let mut chunks = Vec::new();
     for cut in FastCDC::new(content, CUT_MIN, CUT_AVG, CUT_MAX) {
@@ -185,8 +185,8 @@ fn put_cut(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
     Ok(ChunkList { len: content.len() as u64, chunks })
 }
 
-/// The state of a lineage before the event at `offset`. Chunks of a state that are damaged change
-/// no answer: a fold from zero stores them again.
+/// Returns the state of a lineage before the event at `offset`. Damaged chunks of a state do not
+/// change the result: a fold from zero stores them again.
 pub(crate) fn state_at<R: Reducer>(
     catalog: &Catalog,
     reducer: &R,
@@ -197,8 +197,8 @@ pub(crate) fn state_at<R: Reducer>(
     state_from(catalog, reducer, (task, lineage, offset), None)
 }
 
-/// The same, with a state at an offset before it that is known. Where a chunk is damaged it is not
-/// used, as little as a snapshot.
+/// Does the same with `seed`, a known state at an earlier offset. While a chunk is damaged, neither
+/// the seed nor a snapshot is used.
 pub(crate) fn state_from<R: Reducer>(
     catalog: &Catalog,
     reducer: &R,
@@ -207,13 +207,13 @@ pub(crate) fn state_from<R: Reducer>(
 ) -> Result<R::State> {
     loop {
         let (found, damaged) = catalog.log().damaged_chunks();
-        // While a chunk is damaged no snapshot is preferred, since each may refer to it.
+        // While a chunk is damaged no snapshot is used, since each may refer to it.
         let from_zero = damaged > 0;
         let begin = Ancestry::of(catalog, task, lineage)?.begin();
         let seed = seed.take().filter(|(at, _)| !from_zero && *at >= begin);
         match fold_to(catalog, reducer, task, lineage, offset, from_zero, seed) {
             Err(_) if catalog.log().damaged_chunks().0 > found => {}
-            // The body of an event is damaged: a snapshot behind it may do.
+            // The body of an event is damaged. A later snapshot may suffice.
             Err(_) if from_zero => {
                 return fold_to(catalog, reducer, task, lineage, offset, false, None);
             }
@@ -250,7 +250,7 @@ fn fold_to<R: Reducer>(
     fold(reducer, state, events, &chunks)
 }
 
-/// What a fold begins with: nothing, or the state of the base where the history was trimmed.
+/// Returns the start of a fold: the initial state, or the state of the base of a trimmed history.
 pub(crate) fn beginning<R: Reducer>(
     catalog: &Catalog,
     reducer: &R,
@@ -262,8 +262,8 @@ pub(crate) fn beginning<R: Reducer>(
     }
 }
 
-/// The newest snapshot at or before an offset, of the lineage or an ancestor. One that is damaged
-/// is as good as none: the one before it is taken.
+/// Finds the newest usable snapshot at or before an offset, on the lineage or an ancestor. Damaged
+/// snapshots are skipped.
 fn nearest<R: Reducer>(
     catalog: &Catalog,
     reducer: &R,
@@ -278,7 +278,7 @@ fn nearest<R: Reducer>(
         prefix: &keys::of_task(KeyKind::Snapshot, task),
         middle: name.last_chunk::<8>().map_or(&[][..], |id| id),
         before: offset,
-        // A snapshot at a fork offset is the parent's.
+        // A snapshot at a fork offset belongs to the parent.
         inclusive: true,
     };
     snapshots.newest(catalog.log().as_ref(), &mut |_, at, key, value| {
@@ -298,7 +298,7 @@ fn load<R: Reducer>(catalog: &Catalog, reducer: &R, name: &[u8], note: &[u8]) ->
     reducer.decode(&content(catalog, reducer, name, note)?)
 }
 
-/// The encoded state of a snapshot, by its note.
+/// Returns the encoded state of a snapshot, given its note.
 fn content<R: Reducer>(
     catalog: &Catalog,
     reducer: &R,

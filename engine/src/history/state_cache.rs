@@ -1,5 +1,5 @@
-//! States of the last checkpoints, kept in memory: looking at one again folds nothing, and the
-//! state of the next is folded from the one before.
+//! Cache of the states of the last checkpoints. A second read of a state folds nothing, and the
+//! state of the next checkpoint is folded from the previous one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,20 +9,20 @@ use milepost_replay::{Reducer, RunReducer, RunState};
 use milepost_store::metrics::Meters;
 use parking_lot::Mutex;
 
-/// A state is folded on from a kept one where that is at most so many events before it. From
-/// further back a snapshot is nearer, or as good.
+/// Maximum number of events to fold from a cached state. A snapshot is at least as near as a cached
+/// state further back.
 const NEAR: Offset = 1024;
 
-/// How many states of checkpoints are kept.
+/// Limits of the cache of checkpoint states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateCacheOptions {
-    /// At most so many. Default: 10.
+    /// Maximum number of states. Default: 10.
     pub count: usize,
-    /// At most so many bytes, as the states are encoded; one that is larger alone is not kept.
+    /// Maximum total size of the encoded states in bytes. A single larger state is not cached.
     /// Default: 64 MiB.
     pub bytes: usize,
-    /// An alert is raised where they have more bytes than this, and again only after they had fewer
-    /// than half of it. Default: never.
+    /// Size in bytes above which an alert is raised. It is raised again only after the size fell
+    /// below half of this. Default: never.
     pub alert_bytes: usize,
 }
 
@@ -32,19 +32,19 @@ impl Default for StateCacheOptions {
     }
 }
 
-/// What keeping states came to since the store was opened.
+/// Statistics of the state cache since the store was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateCacheStats {
-    /// How many are kept.
+    /// Number of cached states.
     pub states: u64,
-    /// Their bytes, as they are encoded.
+    /// Their encoded size in bytes.
     pub bytes: u64,
-    /// States of checkpoints that were asked for and were there.
+    /// Requested states of checkpoints that were cached.
     pub hits: u64,
-    /// Those that had to be folded.
+    /// Requested states of checkpoints that had to be folded.
     pub misses: u64,
-    /// Those that were let go of to make room.
+    /// States removed to make room.
     pub evictions: u64,
 }
 
@@ -52,15 +52,15 @@ type StateKey = (TaskNo, LineageId, Offset);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// The last one that was asked for is at the back.
+    /// The most recently used state is at the back.
     states: VecDeque<(StateKey, RunState, usize)>,
     bytes: u64,
     alerted: bool,
-    /// How often states were forgotten: one that was folded before that is not kept after it.
+    /// Incremented when states are forgotten. A state whose fold began before is not cached.
     forgotten: u64,
 }
 
-/// The states that an engine keeps.
+/// The state cache of an engine.
 #[derive(Debug)]
 pub(crate) struct StateCache {
     limits: StateCacheOptions,
@@ -84,7 +84,7 @@ impl StateCache {
         }
     }
 
-    /// The state at a place.
+    /// Returns the cached state of a point.
     pub(crate) fn get(&self, place: StateKey) -> Option<RunState> {
         let mut inner = self.inner.lock();
         let found = inner.states.iter().position(|(at, ..)| *at == place);
@@ -98,8 +98,8 @@ impl StateCache {
         Some(state)
     }
 
-    /// The nearest state before an offset, on the lineage or one that it inherits from: `inherited`
-    /// returns the offset up to which.
+    /// Returns the nearest cached state before an offset, on the lineage or an ancestor.
+    /// `inherited` returns the offset up to which a lineage is inherited.
     pub(crate) fn before(
         &self,
         (task, offset): (TaskNo, Offset),
@@ -114,17 +114,17 @@ impl StateCache {
         nearest.map(|((.., at), state, _)| (*at, state.clone()))
     }
 
-    /// How often states were forgotten.
+    /// Returns how often states were forgotten.
     pub(crate) fn forgotten(&self) -> u64 {
         self.inner.lock().forgotten
     }
 
-    /// Lets go of the states of a task: they may hold what is gone.
+    /// Forgets the states of a task, which may hold withdrawn content.
     pub(crate) fn forget(&self, task: TaskNo) {
         self.forget_those(|of| of == task);
     }
 
-    /// Lets go of all states: they may be without their pieces.
+    /// Forgets all states, whose pieces may be missing.
     pub(crate) fn forget_all(&self) {
         self.forget_those(|_| true);
     }
@@ -138,8 +138,8 @@ impl StateCache {
         self.meters.kept(inner.states.len() as u64, bytes as u64);
     }
 
-    /// Keeps a state, unless states were forgotten since it was begun to be folded. Gives how many
-    /// bytes are kept, where that is to be alerted.
+    /// Caches a state, unless states were forgotten since its fold began. Returns the cached bytes
+    /// if an alert is due.
     pub(crate) fn put(&self, place: StateKey, state: &RunState, forgotten: u64) -> Option<u64> {
         let encoded = RunReducer.encode(state).map_or(usize::MAX, |bytes| bytes.len());
         let mut inner = self.inner.lock();

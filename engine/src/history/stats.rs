@@ -1,4 +1,4 @@
-//! What a store holds, in numbers.
+//! Statistics of a store and its tasks.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,63 +10,65 @@ use milepost_store::index::{BaseEntry, LineageEntry, LogHead, Tally, TaskEntry};
 use super::state_cache::StateCacheStats;
 use crate::history::catalog::Catalog;
 
-/// What a store holds.
+/// Statistics of a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Tasks.
+    /// Number of tasks.
     pub tasks: u64,
     /// Lineages of all tasks.
     pub lineages: u64,
-    /// Events of all lineages, each counted where it was appended.
+    /// Events of all lineages, each counted on the lineage it was appended to.
     pub events: u64,
-    /// Checkpoints.
+    /// Number of checkpoints.
     pub checkpoints: u64,
-    /// Snapshots of states: what may be deleted without changing an answer.
+    /// Snapshots of states. Deleting them changes no answer.
     pub snapshots: u64,
     /// Bytes of the events' records.
     pub event_bytes: u64,
     /// The last commit.
     pub seq: Seq,
-    /// The last commit that is where it stays.
+    /// The last commit applied to sled.
     pub applied: Seq,
-    /// The last commit in the anchor that is kept up to date; 0 where none is.
+    /// The last commit in the anchor that is kept up to date; 0 without an anchor.
     pub anchored: Seq,
-    /// Commits that opening took back from the journal.
+    /// Commits that opening recovered from the journal.
     pub recovered: u64,
-    /// Whether the journal ended in bytes that are no commit when it was opened: a write that was
-    /// cut short, which nobody was told of, or damage at the very end.
+    /// `true` if the journal ended in bytes that are no commit when it was opened: an incomplete
+    /// write that was never acknowledged, or damage at the very end.
     pub torn: bool,
-    /// What it takes on disk.
+    /// Size on disk.
     pub disk: DiskBytes,
-    /// States of checkpoints that are kept in memory.
+    /// Statistics of the cache of checkpoint states.
     pub kept: StateCacheStats,
 }
 
-/// What one task holds.
+/// Statistics of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskStats {
     /// The task.
     pub task: String,
-    /// Its number in the store.
+    /// The task's number in the store.
     pub no: TaskNo,
-    /// Whose it is.
+    /// The owner.
     pub user: String,
-    /// Its lineages, those that retention dropped not counted.
+    /// Lineages, without those that retention dropped.
     pub lineages: u64,
-    /// Events of all its lineages, each counted where it was appended.
+    /// Events of all lineages, each counted on the lineage it was appended to.
     pub events: u64,
-    /// Its checkpoints.
+    /// Number of checkpoints.
     pub checkpoints: u64,
-    /// Bytes of its events' records; about, where a lineage was trimmed since the last compaction.
+    /// Bytes of the events' records; an estimate if a lineage was trimmed since the last
+    /// compaction.
     pub bytes: u64,
-    /// About how many bytes that takes on disk: its share of what the store takes.
+    /// Estimated bytes on disk: the task's share of the store's size.
     pub disk: u64,
 }
 
 impl Catalog {
-    /// Returns what each task holds, or each of one user's, in the order they were started.
+    /// Returns the statistics of each task, or of each task of one user, in the order of their
+    /// start.
     pub(crate) fn task_stats(&self, user: Option<&str>) -> Result<Vec<TaskStats>> {
         let mut tasks = by_task(self)?;
         let all: u64 = tasks.values().map(|task| task.bytes).sum();
@@ -88,7 +90,7 @@ fn share(whole: u64, part: u64, of: u64) -> u64 {
     }
 }
 
-/// What each task holds that is not deleted.
+/// Returns the statistics of each task that is not deleted.
 fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
     let mut tasks: BTreeMap<TaskNo, TaskStats> = BTreeMap::new();
     catalog.log().walk(&keys::all(KeyKind::Task), &mut |key, value| {
@@ -129,8 +131,8 @@ fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
     Ok(tasks)
 }
 
-/// Where lineages begin that retention let go of a part of; behind all of it for those it dropped,
-/// of which these tasks have some.
+/// Returns the first offset of each trimmed lineage, and `Offset::MAX` for dropped lineages of the
+/// tasks in `dropping`.
 fn retained(catalog: &Catalog, dropping: &[TaskNo]) -> Result<HashMap<LogId, Offset>> {
     let mut begins = HashMap::new();
     catalog.log().walk(&keys::all(KeyKind::Base), &mut |key, value| {

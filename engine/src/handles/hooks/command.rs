@@ -1,4 +1,4 @@
-//! External commands as hooks: how they are declared.
+//! Declaration of external commands as hooks.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,35 +6,35 @@ use std::time::Duration;
 use milepost_codec::Body;
 use serde::{Deserialize, Serialize};
 
-/// The time limit of a command that has none of its own.
+/// Default time limit of a command.
 const TIMEOUT_MS: u64 = 10_000;
 
 /// The longest time limit.
 const TIMEOUT_MS_MAX: u64 = 600_000;
 
-/// When a hook is called.
+/// Occasion at which a hook is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HookPoint {
-    /// A checkpoint is about to be marked.
+    /// Before a checkpoint is marked.
     BeforeCheckpoint,
-    /// A checkpoint was marked.
+    /// After a checkpoint was marked.
     AfterCheckpoint,
-    /// A task is about to go back.
+    /// Before a task is restored.
     BeforeRestore,
-    /// A task went back.
+    /// After a task was restored.
     AfterRestore,
-    /// An event was committed.
+    /// After an event was committed.
     Event,
-    /// A workspace is captured or brought back now, or that ended.
+    /// When a capture or a restore of a workspace begins or ends.
     Workspace,
-    /// Somebody should look at something.
+    /// When an alert is raised.
     Alert,
 }
 
 impl HookPoint {
-    /// Its name in `hooks.json`, and in what a command gets.
+    /// Returns the name, as in `hooks.json` and in a command's document.
     pub fn name(self) -> &'static str {
         match self {
             Self::BeforeCheckpoint => "before_checkpoint",
@@ -58,11 +58,11 @@ impl fmt::Display for HookPoint {
     }
 }
 
-/// An external command that is a hook: a program that is run without a shell, with one JSON
-/// document on its standard input. `docs/HOOKS.md` has the documents.
+/// An external command as a hook: a program that runs without a shell and gets one JSON document on
+/// its standard input. `docs/HOOKS.md` describes the documents.
 ///
-/// A failure (an exit code that is not 0, a program that cannot be started, more time than it may
-/// take) is told and stops nothing, unless the hook is one before something and has a veto.
+/// A failure (an exit code other than 0, a program that cannot be started, an exceeded time limit)
+/// is reported and stops nothing, except at a `before` point with a veto.
 ///
 /// ```
 /// use std::time::Duration;
@@ -98,8 +98,8 @@ fn timeout_ms() -> u64 {
 }
 
 impl CommandHook {
-    /// A hook that runs this program: an absolute path, or a name that is looked for in `PATH`. It
-    /// is called for nothing yet.
+    /// Creates a hook that runs this program: an absolute path, or a name to look up in `PATH`. No
+    /// hook point is set yet.
     pub fn new(program: impl Into<String>) -> Self {
         Self {
             on: Vec::new(),
@@ -117,66 +117,66 @@ impl CommandHook {
         self
     }
 
-    /// Has it called at this point, too.
+    /// Adds a hook point.
     #[must_use]
     pub fn on(mut self, point: HookPoint) -> Self {
         self.on.push(point);
         self
     }
 
-    /// How long one run may take, from 1 ms to 10 minutes; then it is killed, with its process
-    /// group. Default: 10 s.
+    /// Sets the time limit of one run, from 1 ms to 10 minutes. Beyond it the process group is
+    /// killed. Default: 10 s.
     #[must_use]
     pub fn timeout(mut self, at_most: Duration) -> Self {
         self.timeout_ms = u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX);
         self
     }
 
-    /// Whether a failure before something refuses it.
+    /// Grants a veto: a failure at a `before` point refuses the operation.
     #[must_use]
     pub fn veto(mut self) -> Self {
         self.veto = true;
         self
     }
 
-    /// Has it called for events of these kinds only, by their names in JSON.
+    /// Restricts the hook to events of these kinds, by their names in JSON.
     #[must_use]
     pub fn kinds<K: Into<String>>(mut self, kinds: impl IntoIterator<Item = K>) -> Self {
         self.kinds.extend(kinds.into_iter().map(Into::into));
         self
     }
 
-    /// When it is called.
+    /// Returns the hook points.
     pub fn points(&self) -> &[HookPoint] {
         &self.on
     }
 
-    /// The program and its arguments.
+    /// Returns the program and its arguments.
     pub fn argv(&self) -> &[String] {
         &self.run
     }
 
-    /// How long one run may take.
+    /// Returns the time limit of one run.
     pub fn time_limit(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
     }
 
-    /// Whether a failure before something refuses it.
+    /// Returns `true` if a failure at a `before` point refuses the operation.
     pub fn has_veto(&self) -> bool {
         self.veto
     }
 
-    /// The kinds of events it is called for; all where it names none.
+    /// Returns the kinds of events that the hook is restricted to; empty for all kinds.
     pub fn event_kinds(&self) -> &[String] {
         &self.kinds
     }
 
-    /// Whether it is called for events of this kind.
+    /// Returns `true` if the hook is called for events of this kind.
     pub(super) fn wants(&self, kind: u16) -> bool {
         self.kinds.is_empty() || self.kinds.iter().any(|name| name == Body::name_of(kind))
     }
 
-    /// What is wrong with it, if something is.
+    /// Checks the declaration; the error is the reason.
     pub(super) fn check(&self) -> Result<(), String> {
         let Some(program) = self.run.first() else {
             return Err("`run` names no program".into());

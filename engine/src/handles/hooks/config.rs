@@ -1,4 +1,4 @@
-//! `hooks.json`: external commands that are hooks, and where they are declared.
+//! `hooks.json`: declarations of external commands as hooks, and their locations.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};
@@ -13,17 +13,18 @@ use serde::Deserialize;
 use super::command::CommandHook;
 use super::{process, trust};
 
-/// The name of the file, in the user's own configuration and in a store.
+/// Name of the file, in the user's configuration and in a store.
 pub(super) const FILE: &str = "hooks.json";
 
-/// The most bytes of the file.
+/// Maximum size of the file in bytes.
 pub(super) const FILE_MAX: u64 = 1 << 20;
 
-/// How much longer than its time limit a command is waited for at close: killing takes time, too.
+/// Time beyond its limit that closing waits for a command, since killing takes time.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// External commands that are hooks: [`Options::command_hooks`](crate::Options::command_hooks) has
-/// an engine use them. The engine itself reads no configuration.
+/// External commands as hooks, used by an engine through
+/// [`Options::command_hooks`](crate::Options::command_hooks). The engine itself reads no
+/// configuration.
 ///
 /// ```no_run
 /// use milepost::{CommandHooks, Engine, Options};
@@ -43,16 +44,16 @@ pub struct CommandHooks {
 }
 
 impl CommandHooks {
-    /// Those of the user's own configuration, and behind them those of the store, where the user
-    /// has trusted them: see [`StoreHooks`](crate::StoreHooks).
+    /// Returns the hooks of the user's own configuration, followed by those of the store if the
+    /// user has trusted them: see [`StoreHooks`](crate::StoreHooks).
     ///
-    /// The user's are in `$XDG_CONFIG_HOME/milepost/hooks.json`, else in
-    /// `~/.config/milepost/hooks.json`; the store's in its folder, in `hooks.json`. None are given
-    /// in a process that a hook has started, or a hook that records would call itself for ever.
+    /// The user's hooks are in `$XDG_CONFIG_HOME/milepost/hooks.json`, else in
+    /// `~/.config/milepost/hooks.json`; the store's are in `hooks.json` in its folder. In a process
+    /// started by a hook the result is empty: a hook that records would call itself for ever.
     ///
     /// # Errors
     ///
-    /// `Invalid`: a file is no list of hooks, or the user's own can be written by others.
+    /// `Invalid`: a file is not a list of hooks, or other users can write the user's own file.
     /// `Unavailable`: a file cannot be read.
     pub fn for_store(dir: impl AsRef<Path>) -> Result<Self> {
         if std::env::var_os(process::VARIABLE).is_some() {
@@ -61,11 +62,11 @@ impl CommandHooks {
         Places::from_environment().hooks_for(dir.as_ref())
     }
 
-    /// Those of a file that whoever calls this trusts.
+    /// Reads the hooks of a file that the caller trusts.
     ///
     /// # Errors
     ///
-    /// `NotFound`: it is not there. Others as [`CommandHooks::for_store`].
+    /// `NotFound`: there is no such file. Others as [`CommandHooks::for_store`].
     pub fn read(file: impl AsRef<Path>) -> Result<Self> {
         let file = file.as_ref();
         let found = read(file, FILE_MAX)?;
@@ -73,19 +74,19 @@ impl CommandHooks {
         Ok(Self { hooks: parse(file, &found.bytes)?, warning: None })
     }
 
-    /// Adds one.
+    /// Adds a hook.
     #[must_use]
     pub fn with(mut self, hook: CommandHook) -> Self {
         self.hooks.push(hook);
         self
     }
 
-    /// Those there are, in the order in which they are called.
+    /// Returns the hooks, in the order in which they are called.
     pub fn iter(&self) -> std::slice::Iter<'_, CommandHook> {
         self.hooks.iter()
     }
 
-    /// That there are hooks which are not used, why, and what to do; to be told once.
+    /// Returns a warning, to be shown once, if there are unused hooks: the reason, and what to do.
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }
@@ -95,12 +96,13 @@ impl CommandHooks {
         self.warning = self.warning.take().or(more.warning);
     }
 
-    /// The first that cannot be used.
+    /// Checks all hooks; the error describes the first invalid one.
     pub(super) fn check(&self) -> Result<()> {
         check(&self.hooks).map_err(Error::invalid)
     }
 
-    /// How long one call may keep closing waiting, where others may for `at_least`.
+    /// Returns the time that closing waits for one call: that of the slowest command, but not less
+    /// than `at_least`.
     pub(crate) fn patience(&self, at_least: Duration) -> Duration {
         let limits = self.hooks.iter().map(|hook| hook.time_limit() + GRACE);
         limits.fold(at_least, Duration::max)
@@ -114,7 +116,7 @@ fn check(hooks: &[CommandHook]) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// Reads the text of a file.
+/// Parses the content of a file.
 pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<Vec<CommandHook>> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -128,12 +130,12 @@ pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<Vec<CommandHook>> {
     Ok(form.hooks)
 }
 
-/// Where the user's files are; absent where the environment does not say.
+/// Folders of the user's files; `None` if the environment does not define them.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
-    /// The folder of what the user configures.
+    /// The folder of the user's configuration.
     pub(super) config: Option<PathBuf>,
-    /// The folder of what we remember for the user.
+    /// The folder of data recorded for the user.
     pub(super) data: Option<PathBuf>,
 }
 
@@ -154,7 +156,7 @@ impl Places {
         }
     }
 
-    /// See [`CommandHooks::for_store`].
+    /// Returns the hooks for a store: see [`CommandHooks::for_store`].
     pub(super) fn hooks_for(&self, dir: &Path) -> Result<CommandHooks> {
         let mut all = CommandHooks::default();
         if let Some(file) = self.config.as_ref().map(|dir| dir.join(FILE))
@@ -170,7 +172,7 @@ impl Places {
         match trust::standing(self, dir, &found.bytes) {
             Ok(trust::TrustState::Trusted) => all.hooks.extend(parse(&file, &found.bytes)?),
             Ok(standing) => all.warning = Some(unused(&file, standing.why())),
-            // Whatever is wrong with what is remembered, nothing untrusted is run for it.
+            // If the record of trust cannot be read, no hook of the store is used.
             Err(error) => all.warning = Some(unused(&file, &error.to_string())),
         }
         if let Some(warning) = &all.warning {
@@ -188,7 +190,7 @@ fn unused(file: &Path, why: &str) -> String {
     )
 }
 
-/// A file that was read.
+/// Content and metadata of a file.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) bytes: Vec<u8>,
@@ -197,7 +199,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Refuses what somebody else could have written.
+    /// Refuses a file that other users could have written.
     pub(super) fn check_is_ours(&self, file: &Path) -> Result<()> {
         let (owner, place) = (self.owner, file.display());
         let me = rustix::process::geteuid().as_raw();
@@ -213,8 +215,7 @@ impl Found {
     }
 }
 
-/// Reads a file of at most so many bytes; nothing where there is none, or where it is nobody's
-/// business to look.
+/// Reads a file of at most `max` bytes; `None` if there is none, or its folder may not be searched.
 pub(super) fn read(path: &Path, max: u64) -> Result<Option<Found>> {
     let looked = std::fs::symlink_metadata(path).map_err(|e| e.kind());
     if let Err(
@@ -223,7 +224,7 @@ pub(super) fn read(path: &Path, max: u64) -> Result<Option<Found>> {
     {
         return Ok(None);
     }
-    // A pipe in the place of the file must not be waited for.
+    // Does not block if the path is a pipe.
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
     let file = opened.map_err(|e| files::io("open", path, &e))?;

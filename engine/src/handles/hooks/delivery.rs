@@ -1,5 +1,5 @@
-//! The hooks' own thread: it tells events, by reading them from the log when hooks are free for
-//! them, and makes the calls that must not be made on a caller's thread.
+//! The hooks' own thread. It reads events from the log when the hooks are ready for them, and makes
+//! the calls that must not run on a caller's thread.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,13 +16,13 @@ use super::{Hooks, TaskId};
 use crate::history::catalog::Catalog;
 use crate::history::events::{Cursor, event};
 
-/// The hooks' thread, from outside.
+/// Handle on the hooks' thread.
 pub(crate) struct Delivery {
     feed: Arc<DeliveryQueue>,
-    /// Something was told; at its end, the thread is.
+    /// Signals each delivery. Disconnected when the thread ends.
     told: Receiver<()>,
     thread: JoinHandle<()>,
-    /// Whether any hook wants to be told of events.
+    /// `true` if a hook wants events.
     of_events: bool,
 }
 
@@ -47,16 +47,16 @@ impl Delivery {
         Ok(Self { feed, told, thread, of_events: any })
     }
 
-    /// Where growth of logs is noted, if any hook wants events.
+    /// Returns the queue for growth of logs, if a hook wants events.
     pub(crate) fn of_events(&self) -> Option<Arc<DeliveryQueue>> {
         self.of_events.then(|| Arc::clone(&self.feed))
     }
 
-    /// Has everything told that is to be told, and ends the thread. Where one call of a hook takes
-    /// longer than `patience`, what is left is left: nothing ends a hook that hangs.
+    /// Delivers the queued notifications and ends the thread. If one call of a hook takes longer
+    /// than `patience`, the rest is dropped: a hook that hangs cannot be ended.
     pub(crate) fn stop(self, patience: Duration) {
         self.feed.close();
-        // A hook that closes the store waits for itself otherwise.
+        // A hook that closes the store would otherwise wait for itself.
         let itself = self.thread.thread().id() == std::thread::current().id();
         loop {
             let waited = match itself {
@@ -82,14 +82,14 @@ impl Delivery {
     }
 }
 
-/// What the thread works with. It holds no engine: the store closes when all others let go of it.
+/// State of the thread. It holds no engine, so that the store can close without it.
 struct DeliveryThread {
     hooks: Hooks,
     of_events: Hooks,
     catalog: Catalog,
     feed: Arc<DeliveryQueue>,
     told: Sender<()>,
-    /// The task that was told of last.
+    /// The task of the last event.
     task: Option<TaskId>,
 }
 
@@ -104,7 +104,7 @@ impl DeliveryThread {
     }
 
     fn call(&self, call: Call) {
-        // What panics in a hook is caught nearer; this is for what is ours.
+        // Panics of hooks are caught elsewhere; this catches our own.
         let called = catch_unwind(AssertUnwindSafe(|| call(&self.hooks)));
         if called.is_err() {
             tracing::error!("a call of a hook panicked");
@@ -116,16 +116,16 @@ impl DeliveryThread {
         let _ = self.told.try_send(());
     }
 
-    /// Tells the events of a log at these offsets; what cannot be read is passed over.
+    /// Delivers the events of a log at these offsets. Unreadable events are skipped.
     fn events(&mut self, log: LogId, offsets: Range<Offset>) {
         let mut next = offsets.start;
         let mut unread: Option<(Offset, Error)> = None;
         while next < offsets.end {
             match self.extent(log, next..offsets.end, &mut unread) {
                 Ok(to) => next = to,
-                // The store is closed, and so this thread's time is over.
+                // The store is closed, so the thread ends.
                 Err(_) if self.feed.has_ended() => return,
-                // The task was deleted meanwhile.
+                // The task was deleted in between.
                 Err((_, error)) if error.kind() == ErrorKind::NotFound => return,
                 Err((at, error)) if error.kind() == ErrorKind::Unavailable => {
                     tracing::error!(
@@ -143,7 +143,8 @@ impl DeliveryThread {
         passed_over(log, &mut unread, offsets.end);
     }
 
-    /// Tells events until there is one that cannot be read; gives its offset, and else the end.
+    /// Delivers events up to the first unreadable one, whose offset is in the error. Returns the
+    /// end.
     fn extent(
         &mut self,
         log: LogId,
@@ -179,7 +180,7 @@ impl DeliveryThread {
     fn tell(&self, task: &TaskId, event: &Event) {
         self.of_events.tell("an event", |hook| {
             hook.on_event(task, event);
-            // Closing is patient with each call, not with all of an event together.
+            // The patience of closing is for one call, not for all calls of an event.
             let _ = self.told.try_send(());
         });
     }
@@ -197,7 +198,7 @@ impl DeliveryThread {
     }
 }
 
-/// Says once of events in a row that they could not be read.
+/// Logs consecutive unreadable events once.
 fn passed_over(log: LogId, unread: &mut Option<(Offset, Error)>, to: Offset) {
     if let Some((from, error)) = unread.take() {
         tracing::error!("hooks are not told of {log} from offset {from} to {to}: {error}");

@@ -1,4 +1,4 @@
-//! What a command gets on its standard input: one JSON document on one line. Numbers that may pass
+//! The standard input of a hook command: one JSON document on one line. Numbers that may exceed
 //! 2^53 are strings, as in the output of the `milepost` command.
 
 use milepost_codec::{Body, CheckpointId, Hash, Json, LineageId, MarkCause, MarkStatus, Offset};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Alert, AlertKind, HookPoint, WorkspaceChange};
 use crate::history::checkpoint::{Checkpoint, Mark};
 
-/// Where a hook is called, and for what.
+/// The document: hook point, place and subject of a call.
 #[derive(Debug, Serialize)]
 pub(super) struct Document<'a> {
     hook: HookPoint,
@@ -21,7 +21,7 @@ pub(super) struct Document<'a> {
     about: About<'a>,
 }
 
-/// What it is called for.
+/// Subject of a call.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum About<'a> {
@@ -32,7 +32,7 @@ pub(super) enum About<'a> {
     Alert(AlertForm<'a>),
 }
 
-/// A place in a task, as far as there is one.
+/// A place in a task. Fields without a value are `None`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Where<'a> {
     pub(super) task: Option<&'a str>,
@@ -59,7 +59,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The document as a line.
+    /// Returns the document as a line.
     pub(super) fn line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         assert!(!line.is_empty(), "plain data has a JSON form");
@@ -68,7 +68,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// A checkpoint. What is known only when it is marked is left out before.
+/// A checkpoint. Before it is marked, the fields that are not known yet are left out.
 #[derive(Debug, Serialize)]
 pub(super) struct CheckpointForm<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,15 +130,15 @@ impl<'a> From<&'a Checkpoint> for CheckpointForm<'a> {
 #[derive(Debug, Serialize)]
 pub(super) struct RestoreForm {
     pub(super) address: String,
-    /// Before: the checkpoint that was named.
+    /// The checkpoint that the address named. Only before a restore.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) checkpoint: Option<CheckpointId>,
-    /// After: the activation.
+    /// The epoch of the activation. Only after a restore.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) epoch: Option<String>,
 }
 
-/// An event. Its body stays word for word; an erased one is `null`, and its kind stays.
+/// An event with its full body. The body of an erased event is `null`; its kind remains.
 #[derive(Debug, Serialize)]
 pub(super) struct EventForm<'a> {
     kind: &'static str,
@@ -169,7 +169,7 @@ impl<'a> From<&'a Event> for EventForm<'a> {
     }
 }
 
-/// What a workspace does. A folder whose name is no UTF-8 is told with replacement characters.
+/// A change of a workspace. A folder name that is not UTF-8 has replacement characters.
 #[derive(Debug, Serialize)]
 pub(super) struct WorkspaceForm<'a> {
     folder: String,

@@ -1,4 +1,4 @@
-//! Hooks: what an embedder wants to be told of, and may refuse.
+//! Hooks: notifications for an embedder, who may refuse some operations.
 //!
 //! ```text
 //! queue      notifications that are not delivered yet
@@ -8,7 +8,7 @@
 //! document   the JSON on the standard input of a command
 //! process    runs a program with a time limit
 //! config     `hooks.json` and its location
-//! trust      whether the `hooks.json` of a store is used
+//! trust      a user's trust in the `hooks.json` of a store
 //! workspace  changes of a workspace
 //! ```
 
@@ -44,28 +44,27 @@ pub use stores::StoreTrust;
 pub use trust::StoreHooks;
 pub use workspace::{WorkspaceChange, WorkspaceState};
 
-/// A task by its names: what a hook is told of events gets no handle, so that it holds no store
-/// open.
+/// Names of a task. Hooks on events get no handle, so that they do not keep the store open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskId {
-    /// The caller's id for it.
+    /// The task's id, chosen by the caller.
     pub id: String,
-    /// Whose it is.
+    /// The owner.
     pub user: String,
-    /// Its number in the store.
+    /// The task's number in the store.
     pub no: TaskNo,
 }
 
-/// Something that somebody should look at. It stops nothing.
+/// A condition that needs attention. It stops nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Alert {
-    /// What kind of thing.
+    /// The kind.
     pub kind: AlertKind,
-    /// The task it is about.
+    /// The affected task.
     pub task: Option<String>,
-    /// What happened, in words.
+    /// The message.
     pub message: String,
 }
 
@@ -73,21 +72,22 @@ pub struct Alert {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AlertKind {
-    /// A checkpoint could not be saved, and the run goes on.
+    /// A checkpoint could not be saved. The run continues.
     SaveFailed,
-    /// The states of checkpoints that are kept in memory take more than was said.
+    /// The cached states of checkpoints exceed
+    /// [`StateCacheOptions::alert_bytes`](crate::StateCacheOptions::alert_bytes).
     StatesKept,
-    /// A command that is a hook failed, or took too long.
+    /// A hook command failed, or exceeded its time limit.
     HookFailed,
 }
 
-/// What is told of checkpoints, restores, alerts and events. It is called on the thread that asks
-/// for the checkpoint or restore, never on the one that commits, so a slow hook slows its caller
-/// only. Of events it is told on a thread of the engine's hooks.
+/// Receiver of checkpoints, restores, alerts and events. Checkpoints and restores are reported on
+/// the thread that requests them, not on the one that commits, so a slow hook delays only its
+/// caller. Events are reported on the hooks' own thread.
 ///
-/// A `before` method may refuse: then nothing happens, and the caller gets `Invalid` with the
-/// hook's name ([`Detail::Refused`]) and what it said. A hook that panics is logged; a `before`
-/// that panics refuses nothing.
+/// A `before` method may refuse. Then nothing happens, and the caller gets `Invalid` with the
+/// hook's name ([`Detail::Refused`]) and its reason. A hook that panics is logged; a `before`
+/// method that panics refuses nothing.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -115,58 +115,60 @@ pub enum AlertKind {
 /// # Ok::<(), milepost::Error>(())
 /// ```
 pub trait Hook: Send + Sync {
-    /// What it is called in messages.
+    /// Returns the name for messages.
     fn name(&self) -> &str;
 
-    /// A checkpoint is about to be marked through a handle on this task.
+    /// Decides if a checkpoint may be marked through a handle on this task.
     ///
     /// # Errors
     ///
-    /// Why it must not be.
+    /// The reason of a refusal.
     fn before_checkpoint(&self, task: &Task, mark: &Mark) -> std::result::Result<(), String> {
         let _ = (task, mark);
         Ok(())
     }
 
-    /// A checkpoint was marked.
+    /// Receives a checkpoint after it was marked.
     fn after_checkpoint(&self, checkpoint: &Checkpoint) {
         let _ = checkpoint;
     }
 
-    /// A task is about to go back to this point.
+    /// Decides if a task may be restored to this point.
     ///
     /// # Errors
     ///
-    /// Why it must not.
+    /// The reason of a refusal.
     fn before_restore(&self, point: &Point) -> std::result::Result<(), String> {
         let _ = point;
         Ok(())
     }
 
-    /// A task went back: this is the handle on what it goes on with.
+    /// Receives a handle on the new active lineage after a restore.
     fn after_restore(&self, task: &Task) {
         let _ = task;
     }
 
-    /// Somebody should look at something.
+    /// Receives an alert.
     fn on_alert(&self, alert: &Alert) {
         let _ = alert;
     }
 
-    /// A workspace is captured or brought back now, or that ended. It is called by whoever does it,
-    /// who has the folder: a hook that captures it or takes it back here waits for itself.
+    /// Receives a change of a workspace when a capture or a restore begins or ends, on the thread
+    /// that does it and holds the folder. A hook that captures or restores the same folder here
+    /// deadlocks.
     fn on_workspace(&self, change: &WorkspaceChange) {
         let _ = change;
     }
 
-    /// Whether [`Hook::on_event`] is called. It is asked when the store is opened. Default: no.
+    /// Returns `true` if [`Hook::on_event`] is to be called. Read once, when the store is opened.
+    /// Default: `false`.
     fn wants_events(&self) -> bool {
         false
     }
 
-    /// An event was committed: each one since the store was opened, once, those of a lineage in
-    /// their order. It is called on the hooks' own thread. What a slow hook has not been told of is
-    /// in the log and nowhere else; [`Engine::close`](crate::Engine::close) waits for it.
+    /// Receives each event committed since the store was opened, once, in the order of its lineage,
+    /// on the hooks' own thread. Undelivered events are only in the log;
+    /// [`Engine::close`](crate::Engine::close) waits for their delivery.
     fn on_event(&self, task: &TaskId, event: &Event) {
         let _ = (task, event);
     }
@@ -176,8 +178,8 @@ pub trait Hook: Send + Sync {
 #[derive(Clone, Default)]
 pub(crate) struct Hooks(Vec<Arc<dyn Hook>>);
 
-/// Adds the commands of the options to their hooks, and starts the thread that tells what is not
-/// told on a caller's; nothing where no hook needs it.
+/// Adds the commands of the options to the hooks, and starts the delivery thread; `None` if no hook
+/// needs it.
 pub(crate) fn start(
     options: &mut Options,
     catalog: &Catalog,
@@ -206,7 +208,7 @@ impl Hooks {
         self.0.is_empty()
     }
 
-    /// Those that want to be told of events.
+    /// Returns the hooks that want events.
     fn of_events(&self) -> Self {
         let all = self.0.iter().filter(|hook| hook.wants_events());
         Self(all.cloned().collect())
@@ -216,7 +218,7 @@ impl Hooks {
         self.0.push(hook);
     }
 
-    /// Asks all in order; the first that refuses ends it.
+    /// Asks all hooks in order. The first refusal is the error.
     pub(crate) fn ask(
         &self,
         what: &str,
@@ -244,7 +246,7 @@ impl Hooks {
         self.tell("an alert", |hook| hook.on_alert(alert));
     }
 
-    /// Tells all but the one at a place that it failed.
+    /// Reports the failure of the hook at `place` to all others.
     fn failed(&self, place: usize, alert: &Alert) {
         for (at, hook) in self.0.iter().enumerate() {
             if at != place {

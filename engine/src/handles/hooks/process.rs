@@ -1,10 +1,10 @@
-//! Running a program: one document on its standard input, a time limit, and what it said on
-//! standard error, bounded.
+//! Runs a program with one document on its standard input and a time limit, and keeps a bounded
+//! part of its standard error.
 //!
-//! Three threads see to one run. The caller waits for the end, or the limit. The waiter starts the
-//! process and knows when it ended; it takes the process away only when the caller has let go, so a
-//! number that is killed is never somebody else's. The pump feeds standard input and empties
-//! standard error without ever waiting for one of them alone.
+//! A run uses three threads. The caller waits for the end or the time limit. The waiter starts the
+//! process and waits for its end. It reaps the process only when the caller is done, so that a
+//! killed process id never belongs to another process. The pump writes standard input and drains
+//! standard error without blocking on either.
 
 use std::fmt;
 use std::io::{self, PipeReader, Read, Write};
@@ -18,19 +18,19 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
 };
 
-/// What is kept of standard error, in bytes.
+/// Maximum bytes of standard error to keep.
 const SAID_MAX: usize = 1024;
 
-/// What a pipe holds, about: so much is read at once, and at most once more behind the end.
+/// Approximate capacity of a pipe, and size of one read. At most one read follows the end.
 const PIPE: usize = 64 << 10;
 
-/// How long a process that was killed may take to be gone before nobody waits for it.
+/// Time for a killed process to end before the caller stops waiting.
 const GONE: Duration = Duration::from_secs(1);
 
-/// What a process finds in its environment: the hook it is called for.
+/// Environment variable of the process with the name of its hook point.
 pub(super) const VARIABLE: &str = "MILEPOST_HOOK";
 
-/// Why a run was none.
+/// Failure of a run.
 #[derive(Debug)]
 pub(super) struct Failed {
     how: String,
@@ -38,7 +38,7 @@ pub(super) struct Failed {
 }
 
 impl Failed {
-    /// What it said itself, and how it ended where it said nothing.
+    /// Returns the program's own message, or how it ended if there is none.
     pub(super) fn reason(&self) -> &str {
         match self.said.is_empty() {
             true => &self.how,
@@ -57,14 +57,14 @@ impl fmt::Display for Failed {
     }
 }
 
-/// A process that runs.
+/// A running process.
 struct Started {
     pid: Pid,
     stdin: Option<ChildStdin>,
     stderr: Option<ChildStderr>,
 }
 
-/// Runs a program to its end, at most for as long as `limit`; then it is killed, and its group.
+/// Runs a program to its end. After `limit` its process group is killed.
 pub(super) fn run(
     argv: &[String],
     hook: &str,
@@ -99,7 +99,7 @@ pub(super) fn run(
     let (how, said) = std::thread::scope(|scope| {
         let pump = std::thread::Builder::new().name("milepost-hook-pump".into());
         let pump = pump.spawn_scoped(scope, move || pump_all(started, document, &over));
-        // Whoever ends by itself may leave something running; whoever is ended leaves nothing.
+        // A process that ends by itself may leave children; a killed one may not.
         let stop = || {
             let _ = kill_process_group(pid, Signal::KILL);
             let _ = ended.recv_timeout(GONE);
@@ -142,7 +142,7 @@ fn command(argv: &[String], hook: &str) -> Command {
     command
 }
 
-/// The waiter.
+/// Runs the waiter thread.
 fn wait(
     mut command: Command,
     start: &Sender<io::Result<Started>>,
@@ -166,13 +166,13 @@ fn wait(
             status => break status.ok().flatten(),
         }
     };
-    // What it ended with points into memory of the C library, and does not leave this thread.
+    // The status points into memory of the C library, and stays on this thread.
     let _ = end.send(failure(status.as_ref()));
     let _ = held.recv();
     let _ = child.wait();
 }
 
-/// Why an end is a failure.
+/// Returns why an exit status is a failure.
 fn failure(status: Option<&WaitIdStatus>) -> Option<String> {
     let Some(status) = status else {
         return Some("its end could not be waited for".into());
@@ -185,7 +185,7 @@ fn failure(status: Option<&WaitIdStatus>) -> Option<String> {
     }
 }
 
-/// The pump: until both pipes are done with, or the other end of `over` is dropped. Gives the
+/// Runs the pump until both pipes are closed, or the other end of `over` is dropped. Returns the
 /// beginning of standard error.
 fn pump_all(started: Started, document: &[u8], over: &PipeReader) -> Vec<u8> {
     let Started { stdin, stderr, .. } = started;
@@ -194,7 +194,7 @@ fn pump_all(started: Started, document: &[u8], over: &PipeReader) -> Vec<u8> {
     let mut said = Vec::new();
     for fd in [stdin.as_ref().map(nonblocking), stderr.as_ref().map(nonblocking)] {
         if fd == Some(false) {
-            // It could wait for ever then.
+            // A blocking pipe could block for ever.
             return said;
         }
     }
@@ -227,7 +227,7 @@ fn pump_all(started: Started, document: &[u8], over: &PipeReader) -> Vec<u8> {
             match writer.write(left) {
                 Ok(count) => left = left.get(count..).unwrap_or_default(),
                 Err(e) if is_later(&e) => {}
-                // It does not read it, and may: a program that looks at nothing is no failure.
+                // A program that does not read its input has not failed.
                 Err(_) => left = &[],
             }
             if left.is_empty() {
@@ -246,7 +246,7 @@ fn is_later(error: &io::Error) -> bool {
     kind == io::ErrorKind::WouldBlock || kind == io::ErrorKind::Interrupted
 }
 
-/// Text of a program for a message: on one line, without control characters.
+/// Formats a program's output for a message: on one line, without control characters.
 fn clean(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let words = text.split_whitespace().map(|word| {
@@ -304,14 +304,14 @@ mod tests {
 
     #[test]
     fn who_keeps_standard_error_open_behind_the_end_keeps_nobody() {
-        // What is left running has the pipes still; it would be waited for 600 seconds.
+        // The remaining child holds the pipes open; waiting for it would take 600 seconds.
         let folder = tempfile::tempdir().unwrap();
         let pid = folder.path().join("pid");
         let script = format!("sleep 600 & echo $! > {}", pid.display());
         assert!(sh(&script, &vec![b'x'; 1 << 20], LONG).is_ok());
         let left: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
         let left = Pid::from_raw(left).unwrap();
-        // It may run on, since the program ended by itself.
+        // It keeps running, since the program ended by itself.
         rustix::process::kill_process(left, Signal::KILL).unwrap();
     }
 }

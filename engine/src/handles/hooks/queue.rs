@@ -1,6 +1,5 @@
-//! What is to be told on the hooks' own thread, and has not been: calls, a few, and where logs
-//! grew. Of the events themselves nothing is queued, so however slow a hook is, this is as large as
-//! the number of lineages at most.
+//! Queue of the hooks' own thread: a few calls, and the offsets by which logs grew. Events are not
+//! queued, so the queue has at most one entry for each lineage, however slow a hook is.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -11,20 +10,20 @@ use milepost_store::sync::{Condvar, Mutex};
 use super::Hooks;
 use crate::commit::committer::GrowthSink;
 
-/// How many calls wait at most; those that come then are left out.
+/// Maximum number of queued calls. Further calls are dropped.
 pub(super) const CALLS_MAX: usize = 64;
 
-/// A call that is made on the hooks' thread.
+/// A call on the hooks' thread.
 pub(super) type Call = Box<dyn FnOnce(&Hooks) + Send>;
 
-/// What is told next.
+/// An entry of the queue.
 pub(super) enum Next {
     Call(Call),
-    /// A log and the offsets it grew by.
+    /// A log and the offsets by which it grew.
     Growth(LogId, Range<Offset>),
 }
 
-/// What is to be told.
+/// The queue of undelivered notifications.
 #[derive(Default)]
 pub(crate) struct DeliveryQueue {
     state: Mutex<State>,
@@ -35,17 +34,17 @@ pub(crate) struct DeliveryQueue {
 struct State {
     calls: VecDeque<Call>,
     grown: HashMap<LogId, Range<Offset>>,
-    /// The logs that grew, by who was first.
+    /// The logs that grew, in the order of their first growth.
     order: VecDeque<LogId>,
     left_out: u64,
-    /// Nothing is added that does not follow from what is here.
+    /// `true` once the thread is to end after the last entry.
     closing: bool,
-    /// Nobody takes anything any more.
+    /// `true` once no entry is taken any more.
     ended: bool,
 }
 
 impl DeliveryQueue {
-    /// Has something called on the hooks' thread; gives whether it will be.
+    /// Queues a call for the hooks' thread. Returns `false` if the call was dropped.
     pub(super) fn call(&self, call: Call) -> bool {
         let mut state = self.state.lock();
         if state.ended {
@@ -61,7 +60,7 @@ impl DeliveryQueue {
         true
     }
 
-    /// Waits for what is told next; nothing at the end. Calls come first: there are few of them.
+    /// Waits for the next entry; `None` at the end. Calls come first, since there are few of them.
     pub(super) fn next(&self) -> Option<Next> {
         let mut state = self.state.lock();
         loop {
@@ -83,23 +82,23 @@ impl DeliveryQueue {
         }
     }
 
-    /// A call that has come meanwhile.
+    /// Returns the next queued call.
     pub(super) fn next_call(&self) -> Option<Call> {
         self.state.lock().calls.pop_front()
     }
 
-    /// How many calls were left out since it was asked.
+    /// Returns the number of calls dropped since the last query.
     pub(super) fn left_out(&self) -> u64 {
         std::mem::take(&mut self.state.lock().left_out)
     }
 
-    /// What is here is the last: the thread ends behind it.
+    /// Ends the thread after the entries that are queued.
     pub(super) fn close(&self) {
         self.state.lock().closing = true;
         self.changed.notify_all();
     }
 
-    /// Ends it with what is here untold; gives how many events and calls that are.
+    /// Ends the queue and drops its entries. Returns the number of undelivered events and calls.
     pub(super) fn abandon(&self) -> (u64, usize) {
         let mut state = self.state.lock();
         state.ended = true;

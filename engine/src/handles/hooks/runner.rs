@@ -14,7 +14,7 @@ use crate::handles::task::Task;
 use crate::history::checkpoint::{Checkpoint, Mark};
 use crate::history::point::Point;
 
-/// A command that is called for one engine. Cheap to clone.
+/// A command bound to one engine. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct CommandRunner {
     shared: Arc<Shared>,
@@ -23,7 +23,7 @@ pub(super) struct CommandRunner {
 struct Shared {
     hook: CommandHook,
     name: String,
-    /// Its place among the hooks of the engine.
+    /// The position among the hooks of the engine.
     place: usize,
     store: Option<String>,
     clock: Arc<dyn Clock>,
@@ -57,7 +57,7 @@ impl CommandRunner {
         process::run(hook.argv(), point.name(), document, hook.time_limit())
     }
 
-    /// Runs it, and says where it failed. It is told to the other hooks, on the hooks' own thread.
+    /// Runs the command. A failure is reported to the other hooks on the hooks' own thread.
     fn run_told(
         &self,
         point: HookPoint,
@@ -79,7 +79,7 @@ impl CommandRunner {
         Err(failed)
     }
 
-    /// Before something, on the caller's thread.
+    /// Runs the command for a `before` point, on the caller's thread.
     fn before(&self, point: HookPoint, task: &str, document: &[u8]) -> Result<(), String> {
         match self.run_told(point, Some(task), document) {
             Err(failed) if self.shared.hook.has_veto() => Err(failed.reason().to_owned()),
@@ -87,7 +87,7 @@ impl CommandRunner {
         }
     }
 
-    /// After something, on the hooks' own thread.
+    /// Queues the command for the hooks' own thread.
     fn later(&self, point: HookPoint, task: Option<String>, document: Vec<u8>) {
         let bound = self.clone();
         self.shared.feed.call(Box::new(move |_| {
@@ -182,8 +182,8 @@ impl Hook for CommandRunner {
             self.later(point, alert.task.clone(), document);
             return;
         }
-        // A failure at hearing of a failure is logged and no more, or two that fail would tell each
-        // other for ever.
+        // A failure of this call is only logged. Otherwise two failing hooks would alert each other
+        // for ever.
         let bound = self.clone();
         self.shared.feed.call(Box::new(move |_| {
             if let Err(failed) = bound.run(point, &document) {

@@ -1,5 +1,5 @@
-//! Stores that the user trusts: those that the command made for this user on this machine, and
-//! those that `milepost trust` was confirmed for. `docs/TRUST.md` says what depends on it.
+//! Trusted stores: those that the command made for this user on this machine, and those that
+//! `milepost trust` was confirmed for. `docs/TRUST.md` describes the effects of trust.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,10 +15,10 @@ use super::trust::{Remembered, change, name_of};
 /// The file of trusted stores.
 const STORES: &str = "stores.json";
 
-/// The trust of this user in one store.
+/// A user's trust in one store.
 ///
-/// It is remembered outside of all stores, by the store's path, its id, and the device and inode of
-/// its folder: a copy, a folder that was moved and another store at the same path are not trusted.
+/// The trust is recorded outside of all stores, with the store's path, its id, and the device and
+/// inode of its folder. A copy, a moved folder and another store at the same path are not trusted.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreTrust {
@@ -32,13 +32,13 @@ pub struct StoreTrust {
 }
 
 impl StoreTrust {
-    /// The trust in the store in a folder. The store need not be closed. Nothing is changed.
+    /// Reads the trust in the store of a folder. The store may be open. Nothing is changed.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no store. `Corrupt`: its settings cannot be read. `Invalid`: what is
-    /// trusted could be written by others, a name in the store is foreign, or the store's path is
-    /// no UTF-8.
+    /// `NotFound`: there is no store. `Corrupt`: its settings cannot be read. `Invalid`: other
+    /// users can write the record of trust, [`check_store`](crate::check_store) refuses the store,
+    /// or its path is not UTF-8.
     pub fn of(dir: impl AsRef<Path>) -> Result<Self> {
         Self::at(Places::from_environment(), dir.as_ref())
     }
@@ -56,13 +56,13 @@ impl StoreTrust {
         Ok(Self { id, trusted: remembered.as_ref() == Some(&mark), name, mark, places })
     }
 
-    /// Trusts the store from now on. A program that made a store calls this where the commands of
-    /// its user are to take the store for the user's own.
+    /// Grants trust in the store. A program that made a store calls this if the user's commands are
+    /// to treat the store as the user's own.
     ///
     /// # Errors
     ///
-    /// `Invalid`: neither XDG_DATA_HOME nor HOME says where, or what is trusted could be written by
-    /// others. `Unavailable`: it cannot be written.
+    /// `Invalid`: neither XDG_DATA_HOME nor HOME is set, or other users can write the record of
+    /// trust. `Unavailable`: the record cannot be written.
     pub fn grant(&mut self) -> Result<()> {
         let (name, mark) = (self.name.clone(), self.mark.clone());
         change(&self.places, STORES, |stores| stores.insert(name, mark))?;
@@ -70,7 +70,7 @@ impl StoreTrust {
         Ok(())
     }
 
-    /// Takes the trust back; gives whether there was any.
+    /// Revokes the trust. Returns `false` if there was none.
     ///
     /// # Errors
     ///
@@ -99,14 +99,14 @@ mod tests {
         assert!(!of(&store).trusted);
         of(&store).grant().unwrap();
         assert!(of(&store).trusted && !of(&other).trusted);
-        // Another store in the same place, and the same one in another place.
+        // Another store in the same place, and the same store in another place.
         fs::rename(&store, dir.path().join("moved")).unwrap();
         fs::rename(&other, &store).unwrap();
         assert!(!of(&store).trusted && !of(&dir.path().join("moved")).trusted);
         fs::rename(&store, &other).unwrap();
         fs::rename(dir.path().join("moved"), &store).unwrap();
         assert!(of(&store).trusted);
-        // A copy of it in its place has another inode.
+        // A copy in the same place has another inode.
         fs::rename(&store, dir.path().join("kept")).unwrap();
         fs::create_dir(&store).unwrap();
         for name in ["store", "store.copy"] {

@@ -1,13 +1,14 @@
-//! Whether the hooks of a store are used. Whoever makes a store chooses what its `hooks.json` runs,
-//! so it is run only after the user has said so of these very bytes, at this very place.
+//! Trust in the hooks of a store. The maker of a store chooses the commands in its `hooks.json`, so
+//! they run only after the user has trusted this exact content in this place.
 //!
-//! What was trusted is remembered outside of all stores:
+//! Trust is recorded outside of all stores:
 //!
 //! ```text
-//! $XDG_DATA_HOME/milepost/        else ~/.local/share/milepost/, mode 0700
-//!   trusted.json                  mode 0600: {"version":1,"stores":{"/path/of/store":"BLAKE3 of hooks.json"}}
-//!   stores.json                   the same with "ID DEVICE INODE" of each store that is trusted itself
-//!   trusted.lock                  held while one of them is changed
+//! $XDG_DATA_HOME/milepost/    else ~/.local/share/milepost/, mode 0700
+//!   trusted.json              mode 0600:
+//!                             {"version":1,"stores":{"/path/of/store":"BLAKE3 of hooks.json"}}
+//!   stores.json               the same with "ID DEVICE INODE" of each trusted store
+//!   trusted.lock              held while one of them is changed
 //! ```
 
 use std::collections::BTreeMap;
@@ -22,13 +23,13 @@ use serde::{Deserialize, Serialize};
 use super::command::CommandHook;
 use super::config::{self, FILE, Places};
 
-/// The version of what is remembered.
+/// Version of the files of trust.
 const VERSION: u32 = 1;
 
-/// The most bytes of what is remembered.
+/// Maximum size of a file of trust in bytes.
 const REMEMBERED_MAX: u64 = 16 << 20;
 
-/// What a user thinks of the hooks of a store.
+/// A user's trust in the hooks of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TrustState {
     Trusted,
@@ -46,7 +47,7 @@ impl TrustState {
     }
 }
 
-/// What the user thinks of these bytes as the hooks of the store in a folder.
+/// Returns the user's trust in these bytes as the hooks of the store in a folder.
 pub(super) fn standing(places: &Places, dir: &Path, bytes: &[u8]) -> Result<TrustState> {
     let Some(data) = &places.data else {
         return Ok(TrustState::Unknown);
@@ -59,19 +60,19 @@ pub(super) fn standing(places: &Places, dir: &Path, bytes: &[u8]) -> Result<Trus
     })
 }
 
-/// The hooks that a store brings, whether they are used or not.
+/// The hooks in a store, used or not.
 ///
-/// They are in the file `hooks.json` of the store's folder. Whoever makes a store chooses what is
-/// in it, so they are used only where the user has trusted these very bytes at this very place. A
-/// change takes the trust away. Trust is in the words of the file, not in the programs it names.
+/// They are in the file `hooks.json` of the store's folder. The maker of a store chooses its
+/// content, so the hooks are used only if the user has trusted this exact content in this place. A
+/// change revokes the trust. Trust covers the text of the file, not the programs that it names.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreHooks {
-    /// The file they are in.
+    /// The file.
     pub file: PathBuf,
-    /// BLAKE3 of the file.
+    /// BLAKE3 hash of the file.
     pub hash: Hash,
-    /// Whether they are trusted.
+    /// `true` if they are trusted.
     pub trusted: bool,
     /// The commands.
     pub hooks: Vec<CommandHook>,
@@ -80,12 +81,11 @@ pub struct StoreHooks {
 }
 
 impl StoreHooks {
-    /// Those of the store in a folder; nothing where it brings none. The store need not be closed.
+    /// Reads the hooks of the store in a folder; `None` if it has none. The store may be open.
     ///
     /// # Errors
     ///
-    /// As [`crate::CommandHooks::for_store`]; `Invalid` where what is trusted could be written by
-    /// others.
+    /// As [`crate::CommandHooks::for_store`]. `Invalid`: other users can write the record of trust.
     pub fn read(dir: impl AsRef<Path>) -> Result<Option<Self>> {
         Self::read_at(Places::from_environment(), dir.as_ref())
     }
@@ -105,12 +105,12 @@ impl StoreHooks {
         }))
     }
 
-    /// Has them used from now on: as they were read, not as the file may be meanwhile.
+    /// Trusts the hooks as they were read, even if the file has changed since.
     ///
     /// # Errors
     ///
-    /// `Invalid`: what is trusted could be written by others, or the store's path is no UTF-8.
-    /// `Unavailable`: it cannot be written.
+    /// `Invalid`: other users can write the record of trust, or the store's path is not UTF-8.
+    /// `Unavailable`: the record cannot be written.
     pub fn trust(&mut self) -> Result<()> {
         let (name, hash) = (name_of(&self.dir)?, self.hash.to_string());
         change(&self.places, HOOKS, |stores| stores.insert(name, hash))?;
@@ -118,7 +118,7 @@ impl StoreHooks {
         Ok(())
     }
 
-    /// Takes the trust in the hooks of the store in a folder back; gives whether there was any.
+    /// Revokes the trust in the hooks of the store in a folder. Returns `false` if there was none.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ fn hash_of(bytes: &[u8]) -> Hash {
     Hash(*blake3::hash(bytes).as_bytes())
 }
 
-/// What a store is remembered by.
+/// Returns the key of a store in the files of trust: its canonical path.
 pub(super) fn name_of(dir: &Path) -> Result<String> {
     let dir = dir.canonicalize().map_err(|e| files::io("find", dir, &e))?;
     let name = dir.to_str().map(str::to_owned);
@@ -144,10 +144,10 @@ pub(super) fn name_of(dir: &Path) -> Result<String> {
     })
 }
 
-/// The file of trusted hooks.
+/// Name of the file of trusted hooks.
 const HOOKS: &str = "trusted.json";
 
-/// A file of what is remembered of stores, by their paths.
+/// A file of trust, by the paths of stores.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Remembered {
@@ -175,7 +175,7 @@ impl Remembered {
     }
 }
 
-/// Changes what is remembered, one process at a time.
+/// Changes a file of trust, one process at a time.
 pub(super) fn change<T>(
     places: &Places,
     name: &str,
@@ -218,7 +218,7 @@ mod tests {
     }
 
     impl World {
-        /// A store's folder with hooks in it, and folders of a user.
+        /// Creates a store's folder with hooks in it, and folders of a user.
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
             fs::create_dir(dir.path().join("store")).unwrap();
@@ -252,7 +252,7 @@ mod tests {
             read.unwrap().unwrap().trust().unwrap();
         }
 
-        /// No hook is used, and this is said for it.
+        /// Asserts that no hook is used, and that the warning contains `why`.
         #[track_caller]
         fn is_unused(&self, why: &str) {
             let hooks = self.hooks();

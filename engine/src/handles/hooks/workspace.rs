@@ -1,26 +1,26 @@
-//! What a workspace is doing, as hooks are told of it.
+//! Changes of a workspace, as reported to hooks.
 
 use std::path::PathBuf;
 
 use crate::handles::engine::Engine;
 
-/// What a workspace is doing.
+/// State of a workspace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WorkspaceState {
-    /// Nothing.
+    /// Nothing is under way.
     #[default]
     Idle,
-    /// It is being captured.
+    /// A capture is under way.
     Creating,
-    /// It is being brought back to a capture.
+    /// A restore to a capture is under way.
     Restoring,
-    /// The last of both failed.
+    /// The last capture or restore failed.
     Error,
 }
 
 impl WorkspaceState {
-    /// Its name, as hooks and the command tell it.
+    /// Returns the name, as in documents of hooks and in the output of the command.
     pub fn name(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -31,32 +31,32 @@ impl WorkspaceState {
     }
 }
 
-/// A workspace does something else now: it began to be captured or brought back, or that ended.
+/// A change of a workspace's state: a capture or restore began or ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkspaceChange {
-    /// The task it is done for.
+    /// The task.
     pub task: String,
     /// The folder.
     pub folder: PathBuf,
-    /// What it does now.
+    /// The new state.
     pub state: WorkspaceState,
-    /// What it did before.
+    /// The previous state.
     pub before: WorkspaceState,
-    /// Files that were looked at in what ended.
+    /// Files examined by the operation that ended.
     pub files: u64,
-    /// Bytes in them.
+    /// Bytes in these files.
     pub bytes: u64,
-    /// Those of them that had to be read.
+    /// Files that had to be read.
     pub read: u64,
-    /// How long it took, in microseconds.
+    /// Duration of the operation, in microseconds.
     pub took_us: u64,
-    /// Why it failed.
+    /// The reason of a failure.
     pub error: Option<String>,
 }
 
 impl WorkspaceChange {
-    /// One of this state to that, of a folder that is worked on for a task.
+    /// Creates a change between two states of a task's folder.
     pub fn new(
         task: impl Into<String>,
         folder: impl Into<PathBuf>,
@@ -78,8 +78,8 @@ impl WorkspaceChange {
 }
 
 impl Engine {
-    /// Tells all hooks what a workspace does, and counts captures: for whoever keeps one. The crate
-    /// `milepost-workspace` does so.
+    /// Reports a change of a workspace to all hooks, and counts captures. For programs that manage
+    /// a workspace, such as the crate `milepost-workspace`.
     pub fn tell_workspace(&self, change: &WorkspaceChange) {
         let ended = (change.before, change.state);
         if ended == (WorkspaceState::Creating, WorkspaceState::Idle) {

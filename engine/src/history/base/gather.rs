@@ -1,4 +1,4 @@
-//! The keys that a base keeps: those of the base before it, and those used since.
+//! The keys that a base keeps: those of the previous base, and those used since.
 
 use std::sync::Arc;
 
@@ -17,14 +17,15 @@ use crate::history::erased::ErasedEvents;
 use crate::history::events::{Ancestry, Cursor};
 use milepost_store::CHUNK;
 
-/// Lists in one base at most: their ids have to fit into the base's chunk. Older ones go.
+/// Maximum number of lists in a base, since their ids have to fit into the base's chunk. Older
+/// lists are dropped.
 const LISTS_MAX: usize = 4096;
 
-/// Appends with keys that are found by their entries in the index, at most. With more of them, all
-/// events are read: the entries are in no order, and each costs a read of sled.
+/// Maximum number of key entries in the index to look up. With more, all events are read instead:
+/// the entries are in no order, and each costs a read of sled.
 const SOUGHT_MAX: usize = 1 << 16;
 
-/// Stores the keys that were used before an offset: at least the newest of the window.
+/// Stores the keys used before an offset: at least the newest ones of the window.
 pub(super) fn gather(
     catalog: &Catalog,
     entropy: &Entropy,
@@ -34,7 +35,7 @@ pub(super) fn gather(
     let mut writer = Writer::new(catalog.log());
     match ancestry.key_base() {
         Some((_, to, entry)) if ancestry.base().is_none() => {
-            // The fork is before the base: of its keys those before the fork count.
+            // The fork is before the base, so only keys used before the fork count.
             for list in catalog.base_keys(&entry)?.lists.iter().rev() {
                 for key in list.read(catalog.log())? {
                     if key.first < to {
@@ -52,8 +53,8 @@ pub(super) fn gather(
     writer.finish(catalog.known_keys.window())
 }
 
-/// The keys that were used between the history's beginning and an offset, in order: those of the
-/// appends that begin at `sought`, or of all where it is nothing.
+/// Passes the keys used between the history's beginning and an offset to `push`, in order: those of
+/// the appends that begin at `sought`, or of all appends if it is `None`.
 fn since(
     catalog: &Catalog,
     entropy: &Entropy,
@@ -68,7 +69,8 @@ fn since(
         let mut appends = Appends {
             owner,
             erased: catalog.erased_of(task),
-            // A fork is the end of what is inherited; the events behind the base are there.
+            // Only a span that ends before `offset` ends at a fork. Events after the new base can
+            // still be read.
             fork: (to < offset).then_some(to),
             reader: Cursor::new(catalog.log(), LogId::lineage(task, owner), from),
         };
@@ -92,8 +94,8 @@ fn since(
     Ok(())
 }
 
-/// The first offsets of appends with keys before an offset, in order; nothing where the task has
-/// too many.
+/// Returns the first offsets of appends with keys before an offset, in order; `None` if the task
+/// has too many keys.
 fn sought(
     catalog: &Catalog,
     ancestry: &Ancestry,
@@ -123,7 +125,7 @@ fn sought(
     Ok(Some(found))
 }
 
-/// The key of an append that a fork may have kept a part of: no other append is the same then.
+/// Clears the digest of a key if a fork may have cut its append: no other append then equals it.
 fn cut(mut key: BaseKey, fork: Offset) -> BaseKey {
     if key.first + u64::from(key.count) > fork {
         key.digest = Hash::ZERO;
@@ -131,17 +133,17 @@ fn cut(mut key: BaseKey, fork: Offset) -> BaseKey {
     key
 }
 
-/// The appends with keys of a lineage.
+/// Reader of the appends with keys of a lineage.
 struct Appends<'a> {
     owner: LineageId,
-    /// Events of the task that were erased.
+    /// Erased events of the task.
     erased: ErasedEvents,
     fork: Option<Offset>,
     reader: Cursor<'a>,
 }
 
 impl Appends<'_> {
-    /// The key of the next append that begins before an offset, with a digest of its bodies.
+    /// Returns the key of the next append that begins before `to`, with a digest of its bodies.
     fn next(&mut self, to: Offset, entropy: &Entropy) -> Result<Option<BaseKey>> {
         let salt = entropy.bytes16();
         let mut found: Option<(BaseKey, KeyDigest, bool)> = None;
@@ -170,7 +172,7 @@ impl Appends<'_> {
             }
         }
         let key = found.map(|(key, digest, erased)| BaseKey {
-            // Of what was erased nothing is kept, not even a hash that it could be guessed by.
+            // Nothing is kept of an erased body, not even a hash by which it could be guessed.
             digest: if erased { Hash::ZERO } else { digest.finish() },
             ..key
         });
@@ -181,12 +183,12 @@ impl Appends<'_> {
     }
 }
 
-/// Stores lists of keys.
+/// Writer of lists of keys.
 struct Writer<'a> {
     log: &'a Arc<dyn Log>,
-    /// Those that are stored: their chunk, bytes and keys.
+    /// The stored lists: chunk, bytes and number of keys.
     lists: Vec<(ChunkId, u64, usize)>,
-    /// The next.
+    /// The list in progress.
     list: Vec<BaseKey>,
     bytes: usize,
 }
@@ -196,8 +198,8 @@ impl<'a> Writer<'a> {
         Self { log, lists: Vec::new(), list: Vec::new(), bytes: 0 }
     }
 
-    /// Keeps the lists of an earlier base. The last is begun anew where it is short, so that many
-    /// small bases do not leave many small lists.
+    /// Keeps the lists of an earlier base. A short last list is written again, so that many small
+    /// bases do not leave many small lists.
     fn keep(&mut self, old: &BaseKeys) -> Result<()> {
         for (n, list) in old.lists.iter().enumerate().rev() {
             match list.chunks.as_slice() {
@@ -211,7 +213,7 @@ impl<'a> Writer<'a> {
     }
 
     fn push(&mut self, key: BaseKey) -> Result<()> {
-        // The encoded size, or a few bytes more.
+        // An upper bound of the encoded size, a few bytes above it at most.
         self.bytes += key.key.len() + 3 + 9 + 5 + 16 + 32;
         self.list.push(key);
         if self.bytes >= CHUNK {
@@ -232,7 +234,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// The newest lists, until they have `window` keys.
+    /// Returns the newest lists that together have at least `window` keys.
     fn finish(mut self, window: usize) -> Result<ChunkList> {
         self.store()?;
         let mut keys = 0;
@@ -251,7 +253,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The digest of an append's bodies: another append is compared with it once they are gone.
+/// Digest of an append's bodies. A repeated append is compared with it once the bodies are gone.
 pub(crate) struct KeyDigest(blake3::Hasher);
 
 impl KeyDigest {
@@ -303,7 +305,7 @@ mod tests {
                 engine.erase(&point, None).unwrap();
             }
             if n % 20 == 19 {
-                // Back into the middle of an append.
+                // Restores a point in the middle of an append.
                 let to = task.point(appended.first + 2).unwrap();
                 task = engine.restore(&to, None).unwrap();
             }

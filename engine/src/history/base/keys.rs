@@ -1,8 +1,8 @@
-//! Idempotency keys of a base: lists in chunks, and a table in memory that finds a key in them.
+//! Idempotency keys of a base: lists in chunks, and a table in memory for lookups.
 //!
-//! The index holds no entry for such a key: a base may have a million of them, and one commit makes
-//! it. The table takes 16 bytes for each key. It is read before an append with a key is queued, so
-//! that the leader finds it in memory.
+//! The index has no entries for these keys: one commit makes a base, which may have a million of
+//! them. The table takes 16 bytes for each key. It is read before an append with a key is queued,
+//! so that the leader finds it in memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use parking_lot::Mutex;
 
 use crate::history::events::read_chunk;
 
-/// Keys in all tables together. With more all tables are dropped: they can be read again.
+/// Maximum number of keys in all cached tables. Beyond it the cache is cleared.
 const CACHED_MAX: usize = 4 << 20;
 
-/// The size that each table counts in addition to its keys.
+/// Size of a table in addition to its keys, for `CACHED_MAX`.
 const TABLE_MIN: usize = 64;
 
 /// One list of keys in a base.
 #[derive(Debug)]
 pub(crate) struct KeyList {
-    /// The chunk that holds it. A base of an earlier version has one list in several chunks.
+    /// The chunk that holds the list. A base of an earlier version has one list in several chunks.
     pub(crate) chunks: Vec<ChunkId>,
-    /// Its bytes.
+    /// The encoded size in bytes.
     pub(crate) bytes: u64,
-    /// The keys in it.
+    /// The number of keys.
     pub(crate) count: usize,
 }
 
 impl KeyList {
-    /// The keys of the list, in the order of their offsets.
+    /// Reads the keys of the list, in the order of their offsets.
     pub(crate) fn read(&self, log: &Arc<dyn Log>) -> Result<Vec<BaseKey>> {
         BaseKey::decode_list(&content(log, &self.chunks)?)
     }
@@ -40,9 +40,9 @@ impl KeyList {
 /// The newest keys of a base.
 #[derive(Debug)]
 pub(crate) struct BaseKeys {
-    /// The lists that hold them, newest first.
+    /// The lists that hold the keys, newest first.
     pub(crate) lists: Vec<KeyList>,
-    /// The fingerprint of each key and the number of its list, in order.
+    /// The fingerprint of each key and the index of its list, sorted.
     table: Vec<(u64, u32)>,
 }
 
@@ -51,7 +51,7 @@ impl BaseKeys {
     ///
     /// # Errors
     ///
-    /// `Corrupt` where a chunk is damaged or not there.
+    /// `Corrupt`: a chunk is damaged or missing.
     fn load(log: &Arc<dyn Log>, keys: &ChunkList, window: usize) -> Result<Self> {
         let (mut lists, mut table) = (Vec::new(), Vec::new());
         for chunks in split(log, keys)?.into_iter().rev() {
@@ -69,7 +69,7 @@ impl BaseKeys {
         Ok(Self { lists, table })
     }
 
-    /// The newest use of a key. Reads a list only where the key's fingerprint is in it.
+    /// Returns the newest use of a key. Reads only lists that have a key with the same fingerprint.
     pub(crate) fn find(&self, log: &Arc<dyn Log>, key: &str) -> Result<Option<BaseKey>> {
         let wanted = fingerprint(key);
         let from = self.table.partition_point(|(found, _)| *found < wanted);
@@ -87,25 +87,26 @@ impl BaseKeys {
     }
 }
 
-/// Tables of bases, by the chunks of the bases.
+/// Cached tables, by the chunks of the bases.
 pub(crate) struct KnownKeys {
     window: usize,
     tables: Mutex<HashMap<ChunkId, Arc<BaseKeys>>>,
 }
 
 impl KnownKeys {
-    /// Without tables. Each is to have the newest `window` keys, and those of the list that holds
-    /// the oldest of them.
+    /// Creates an empty cache. Each table is to have the newest `window` keys, and the rest of the
+    /// list that holds the oldest of them.
     pub(crate) fn new(window: usize) -> Self {
         Self { window, tables: Mutex::default() }
     }
 
-    /// How many keys a base keeps at least.
+    /// Returns the minimum number of keys that a base keeps.
     pub(crate) fn window(&self) -> usize {
         self.window
     }
 
-    /// The table of the base in a chunk, whose keys `keys` gives where it is not in memory.
+    /// Returns the table of the base in a chunk. `keys` returns the lists if the table is not
+    /// cached.
     pub(crate) fn get(
         &self,
         log: &Arc<dyn Log>,
@@ -126,7 +127,7 @@ impl KnownKeys {
         Ok(read)
     }
 
-    /// Drops the table of a base that another has taken the place of.
+    /// Drops the table of a replaced base.
     pub(crate) fn forget(&self, base: ChunkId) {
         self.tables.lock().remove(&base);
     }
@@ -140,8 +141,9 @@ pub(crate) fn check(log: &Arc<dyn Log>, keys: &ChunkList) -> Result<()> {
     Ok(())
 }
 
-/// The chunks of each list, oldest first. A chunk is a list, but in a base of an earlier version:
-/// there one list is cut into chunks, of which the first is not a whole list.
+/// Returns the chunks of each list, oldest first. Each chunk is a list, except in a base of an
+/// earlier version: there one list is split into chunks, so that the first chunk is not a whole
+/// list.
 fn split(log: &Arc<dyn Log>, keys: &ChunkList) -> Result<Vec<Vec<ChunkId>>> {
     let lists = || keys.chunks.iter().map(|chunk| vec![*chunk]).collect();
     match keys.chunks.as_slice() {
@@ -162,7 +164,7 @@ fn content(log: &Arc<dyn Log>, chunks: &[ChunkId]) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-/// The first 8 bytes of the BLAKE3 hash of a key.
+/// Returns the first 8 bytes of the BLAKE3 hash of a key.
 fn fingerprint(key: &str) -> u64 {
     let hash = blake3::hash(key.as_bytes());
     let first = hash.as_bytes().first_chunk::<8>();

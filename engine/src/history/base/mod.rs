@@ -1,4 +1,4 @@
-//! Bases: what a lineage begins with once the events before it are gone.
+//! Bases: the beginning of a lineage after its earlier events were trimmed.
 //!
 //! ```text
 //! keys    idempotency keys of a base, found by a table in memory
@@ -37,7 +37,7 @@ pub(crate) fn read(catalog: &Catalog, entry: &BaseEntry) -> Result<Base> {
     Err(missing("one of another point"))
 }
 
-/// The state that a base keeps for a reducer.
+/// Returns the state that a base keeps for a reducer.
 pub(crate) fn state<R: Reducer>(
     catalog: &Catalog,
     reducer: &R,
@@ -62,7 +62,7 @@ pub(crate) fn state<R: Reducer>(
     }
 }
 
-/// All bases, by their lineages.
+/// Returns all bases, with their lineages.
 pub(crate) fn all(catalog: &Catalog) -> Result<Vec<(LogId, BaseEntry)>> {
     let mut found = Vec::new();
     catalog.log().walk(&names::all(KeyKind::Base), &mut |key, value| {
@@ -72,24 +72,24 @@ pub(crate) fn all(catalog: &Catalog) -> Result<Vec<(LogId, BaseEntry)>> {
     Ok(found)
 }
 
-/// The root of the workspace that the state in a base names.
+/// Returns the root of the workspace in the state of a base.
 pub(crate) fn workspace(catalog: &Catalog, entry: &BaseEntry) -> Result<Option<ChunkId>> {
     let state = state(catalog, &RunReducer, entry)?;
     Ok(state.workspace.map(|root| ChunkId(root.0)))
 }
 
-/// A base that was made. Its chunk is not durable yet.
+/// A new base. Its chunk is not durable yet.
 pub(crate) struct Made {
     pub(crate) entry: BaseEntry,
-    /// The chunk of the base that it takes the place of.
+    /// The chunk of the base that it replaces.
     pub(crate) replaces: Option<ChunkId>,
 }
 
-/// Makes the base of a lineage at an offset.
+/// Creates the base of a lineage at an offset.
 ///
 /// # Errors
 ///
-/// `Unsupported` where a reducer has a state there and is not registered.
+/// `Unsupported`: an unregistered reducer has a state there.
 pub(crate) fn make(
     catalog: &Catalog,
     reducers: &[Arc<dyn DynReducer>],
@@ -135,7 +135,7 @@ pub(crate) fn make(
             )));
         }
     };
-    // Reads it back before an event names it, and has its keys in memory for the leader.
+    // Reads the base back before an event names it, and caches its keys for the leader.
     let entry = BaseEntry { head, chunk };
     read(catalog, &entry)?;
     catalog.known_keys.get(catalog.log(), chunk, || Ok(base.keys))?;
@@ -143,8 +143,8 @@ pub(crate) fn make(
     Ok(Made { entry, replaces })
 }
 
-/// Names of reducers that have a snapshot before an offset and are not registered in any version. A
-/// snapshot that cannot be read names none.
+/// Returns the names of reducers that have a snapshot before an offset and are not registered in
+/// any version. Snapshots that cannot be read are ignored.
 fn snapshotted(
     catalog: &Catalog,
     reducers: &[Arc<dyn DynReducer>],
