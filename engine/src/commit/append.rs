@@ -78,8 +78,8 @@ impl Append {
         self
     }
 
-    /// Sets an idempotency key. If the lineage or its ancestors have an append with this key, the
-    /// append returns its offsets, or fails with `Conflict` if its bodies differ.
+    /// Sets an idempotency key. If the lineage or its ancestors already have an append with this
+    /// key, its offsets are returned, or `Conflict` if its bodies differ.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
@@ -379,7 +379,7 @@ pub struct Appended {
     pub checkpoint: Option<CheckpointId>,
     /// The commit that made the events durable.
     pub seq: Seq,
-    /// Set if an earlier append with the same key had the events.
+    /// Set if an earlier append with the same key appended the events.
     pub repeated: bool,
 }
 

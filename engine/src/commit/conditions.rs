@@ -57,7 +57,7 @@ impl Conditions {
         self
     }
 
-    /// Requires the head of the lineage to be marked, or of the active lineage, to be at `head`.
+    /// Requires the lineage to be marked, or the active lineage, to have its head at `head`.
     /// Otherwise the operation fails with `Conflict` and the actual head. Starts ignore this.
     #[must_use]
     pub fn expect_head(mut self, head: Offset) -> Self {

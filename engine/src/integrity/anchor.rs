@@ -61,7 +61,7 @@ pub struct Anchor {
     pub time_us: u64,
     /// The heads: the store's own log first, then by task.
     pub logs: Vec<AnchoredLog>,
-    /// BLAKE3 over the store's id and all heads. Two anchors are equal if their digests are.
+    /// BLAKE3 over the store's id and all heads. Anchors with the same digest have the same heads.
     pub digest: Hash,
 }
 
@@ -197,8 +197,8 @@ impl Anchor {
 impl AnchoredLog {
     fn check(&self, catalog: &Catalog, store: Origin, live: &Liveness) -> Result<()> {
         let id = self.id();
-        // The event that removed the events is in an anchored log too, or in a log that a later
-        // such event is about.
+        // The event that removed them is in an anchored log, or in a log that was itself removed by
+        // such an event.
         let trimmed = live.base(id).is_some_and(|base| base.next > self.next);
         if live.is_gone(id) || trimmed {
             let origin = catalog.task_ever(self.task)?.origin;

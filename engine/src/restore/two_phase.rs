@@ -26,8 +26,8 @@ struct RestoreTarget<'a> {
     to: Point,
     scope: Scope,
     description: Option<&'a str>,
-    /// For an undo: the current epoch, the lineage to activate again, and the epoch that an undo of
-    /// the undo goes back to.
+    /// For an undo: the current epoch, the lineage to activate again, and the epoch that the next
+    /// undo goes back to.
     undoes: Option<(Epoch, LineageId, Option<Epoch>)>,
 }
 
@@ -43,7 +43,7 @@ impl Engine {
     ///
     /// As [`Engine::restore`], and those of the participants:
     ///
-    /// - `Conflict`: a change in the folder would be lost.
+    /// - `Conflict`: a path, or the state of the folder, prevents the restore.
     /// - `Unavailable`: another restore of the task is pending.
     pub fn restore_with(
         &self,

@@ -26,8 +26,8 @@ const NEEDED: [u16; 7] = [
 
 impl Engine {
     /// Erases the body of the event at a point permanently. Its header and the hash of its body
-    /// stay, so the chain verifies. The next compaction removes the bytes from the disk. An erased
-    /// event stays erased.
+    /// stay, so the chain verifies. The next compaction removes the bytes from the disk. Has no
+    /// effect on an erased event.
     ///
     /// # Errors
     ///

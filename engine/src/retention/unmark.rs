@@ -13,7 +13,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// No checkpoint is removed after these:
+    /// In both cases no checkpoint is removed:
     ///
     /// - `NotFound`: a checkpoint does not exist.
     /// - `Conflict`: a checkpoint is pinned.

@@ -14,7 +14,7 @@ use crate::history::checkpoint::{Checkpoint, Mark};
 /// The number of checks during the time after which the run is saved.
 const LOOKS: u32 = 10;
 
-/// The head at the last check, and the time since when it is the same.
+/// The head at the last check, and the time since which it has not changed.
 #[derive(Debug, Default)]
 pub(super) struct Idle {
     seen: Option<(Offset, u64)>,

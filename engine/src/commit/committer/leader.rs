@@ -40,7 +40,7 @@ pub(crate) enum BackgroundJob {
 pub(super) struct LogState {
     pub(super) head: LogHead,
     pub(super) chain: Chain,
-    /// The newest mark of the lineage or its ancestors, after a lookup.
+    /// The newest mark of the lineage or its ancestors; `None` until it is looked up.
     pub(super) last_mark: Option<Option<CheckpointId>>,
     /// Record bytes at which a snapshot is due.
     snapshot_at: u64,

@@ -54,7 +54,7 @@ impl ResultGate {
 pub(crate) struct Slot {
     state: Mutex<State>,
     gate: Arc<ResultGate>,
-    /// The start of a request whose time ends with the result and whose caller may not wait.
+    /// The start of a submitted request. Its duration is recorded when the result arrives.
     begun: Option<Stopwatch>,
 }
 

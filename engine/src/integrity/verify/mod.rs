@@ -121,7 +121,7 @@ struct Verification<'a> {
 /// A unit of work.
 #[derive(Debug, Clone, Copy)]
 enum Work {
-    /// The files that only the store knows, and the other copy in them.
+    /// The store's own files, and the other copy in them.
     Storage,
     /// Events of a log from one offset to another, and the log's head.
     Range(LogId, Offset, Offset, Offset),

@@ -18,7 +18,7 @@ pub struct VerifyReport {
     pub checkpoints: u64,
     /// The number of captured workspaces whose chunks were checked.
     pub captures: u64,
-    /// The number of checked extents. Each is in one block.
+    /// The number of checked extents of events: blocks, or groups in the tail.
     pub blocks: u64,
     /// The number of compared index entries that follow from events.
     pub entries: u64,
