@@ -1,4 +1,4 @@
-//! What is appended, and what comes of it.
+//! Appends and their results.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -19,14 +19,13 @@ use crate::commit::conditions;
 use crate::context;
 use crate::history::checkpoint::Mark;
 
-/// What is reserved for the records of an append before their sizes are known, at most.
+/// Maximum bytes reserved for the records of an append before their sizes are known.
 const RESERVE_MAX: usize = 1 << 20;
 
-/// Payloads up to this many bytes leave their room to the next append.
+/// Maximum capacity of a payload buffer that is kept for the next append.
 const SCRATCH_MAX: usize = 64 << 10;
 
-/// Where a header and a payload are encoded before their place in a part is known: an append of one
-/// thread after the other.
+/// Buffers in which one thread encodes headers and payloads of its appends, one after another.
 #[derive(Default)]
 struct Scratch {
     header: Vec<u8>,
@@ -66,56 +65,58 @@ pub struct Append {
 }
 
 impl Append {
-    /// Several events.
+    /// Creates an append of several events.
     pub fn batch<B: Into<Body>>(bodies: impl IntoIterator<Item = B>) -> Self {
         Self { bodies: bodies.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// Only if the lineage's head is at `head` still; else `Conflict` with the actual head.
+    /// Requires the lineage's head to be at `head`; otherwise the append fails with `Conflict` and
+    /// the actual head.
     #[must_use]
     pub fn expect_head(mut self, head: Offset) -> Self {
         self.expect = Some(head);
         self
     }
 
-    /// Only if no append with this key is in the lineage or its ancestors: else the first offsets
-    /// come back, or `Conflict` where it had other bodies.
+    /// Sets an idempotency key. If the lineage or its ancestors already have an append with this
+    /// key, its offsets are returned, or `Conflict` if its bodies differ.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Who or what did it.
+    /// Sets the person or program that acts.
     #[must_use]
     pub fn actor(mut self, actor: impl Into<String>) -> Self {
         self.actor = Some(actor.into());
         self
     }
 
-    /// The user it is done for, where that is not the task's owner.
+    /// Sets the user on whose behalf the events are appended, if not the task's owner.
     #[must_use]
     pub fn user(mut self, user: impl Into<String>) -> Self {
         self.user = Some(user.into());
         self
     }
 
-    /// What ties it to work elsewhere.
+    /// Sets an id that ties the events to work elsewhere.
     #[must_use]
     pub fn correlation(mut self, correlation: impl Into<String>) -> Self {
         self.correlation = Some(correlation.into());
         self
     }
 
-    /// When it happened, in microseconds since the Unix epoch; else the engine's clock tells.
+    /// Sets the time of the events, in microseconds since the Unix epoch. Default: the engine's
+    /// clock.
     #[must_use]
     pub fn time_us(mut self, time_us: u64) -> Self {
         self.time_us = Some(time_us);
         self
     }
 
-    /// With a checkpoint right behind the events: both are there or neither, for one sync. Actor,
-    /// correlation id and time are those of the events where the mark has none.
+    /// Adds a checkpoint right after the events, atomically and with the same sync. Actor,
+    /// correlation id and time of the events apply where the mark has none.
     ///
     /// ```
     /// use milepost::{Append, Engine, Mark, Message, Options};
@@ -133,22 +134,22 @@ impl Append {
         self
     }
 
-    /// The checkpoint behind the events: by whom, for what and when they are, where it does not
-    /// say.
+    /// Returns the checkpoint after the events, with their actor, correlation id and time where it
+    /// has none.
     pub(crate) fn marked(&self) -> Option<Mark> {
         let mark = self.mark.clone()?;
         let (actor, correlation) = (self.actor.as_deref(), self.correlation.as_deref());
         Some(mark.unless_given(actor, correlation, self.time_us))
     }
 
-    /// With an actor and a correlation id where it has none.
+    /// Sets an actor and a correlation id where the append has none.
     pub(crate) fn unless_given(mut self, actor: Option<&str>, correlation: Option<&str>) -> Self {
         self.actor = self.actor.or_else(|| actor.map(str::to_owned));
         self.correlation = self.correlation.or_else(|| correlation.map(str::to_owned));
         self
     }
 
-    /// Under the conditions that are said for all of a call.
+    /// Applies the thread's conditions where the append has none of its own.
     pub(crate) fn under_conditions(mut self) -> Result<Self> {
         self.key = self.key.or(conditions::key()?);
         self.expect = self.expect.or(conditions::expected());
@@ -159,13 +160,13 @@ impl Append {
         self.mark.as_ref()
     }
 
-    /// With more events behind its own.
+    /// Adds events after its own.
     pub(crate) fn and(mut self, bodies: Vec<Body>) -> Self {
         self.bodies.extend(bodies);
         self
     }
 
-    /// Behind so many events that were appended since its caller looked.
+    /// Moves the expected head by events that were appended after the caller read it.
     pub(crate) fn behind(mut self, events: u64) -> Self {
         self.expect = self.expect.map(|head| head + events);
         self
@@ -183,7 +184,7 @@ impl Append {
         self.correlation.as_deref()
     }
 
-    /// The last phase among the events.
+    /// Returns the last phase among the events.
     pub(crate) fn phase_entered(&self) -> Option<&str> {
         self.bodies.iter().rev().find_map(|body| match body {
             Body::PhaseChanged(changed) => Some(changed.phase.as_str()),
@@ -191,9 +192,9 @@ impl Append {
         })
     }
 
-    /// Whether it is only written: it marks no checkpoint, before which hooks are asked and folders
-    /// are captured, and changes neither control nor phase, which are known of beside the log.
-    /// [`Task::try_submit`](crate::Task::try_submit) takes it.
+    /// Returns `true` if the append only writes: it marks no checkpoint, so no hook is asked and no
+    /// folder is captured, and it changes neither run control nor phase, which the engine also
+    /// keeps in memory. [`Task::try_submit`](crate::Task::try_submit) takes such appends.
     pub fn is_plain(&self) -> bool {
         let changes = self.control_changes().next().is_some() || self.phase_entered().is_some();
         self.mark_given().is_none() && !changes
@@ -203,7 +204,7 @@ impl Append {
         self.key.as_deref()
     }
 
-    /// The changes of control among the events.
+    /// Returns the changes of run control among the events.
     pub(crate) fn control_changes(&self) -> impl Iterator<Item = &ControlChanged> {
         self.bodies.iter().filter_map(|body| match body {
             Body::ControlChanged(change) => Some(change),
@@ -211,7 +212,7 @@ impl Append {
         })
     }
 
-    /// About what it takes, in bytes: its bodies' payloads and a little for each.
+    /// Estimates the size in bytes: the payloads, and 64 bytes for each event.
     pub(crate) fn bytes(&self) -> usize {
         let mut scratch = Vec::new();
         let sizes = self.bodies.iter().map(|body| {
@@ -226,7 +227,7 @@ impl Append {
         self.expect
     }
 
-    /// Encodes the events into a part. Large bodies go into chunks, which are durable before this
+    /// Encodes the events into a part. Large bodies go into chunks, which are durable when this
     /// returns.
     pub(crate) fn encode(
         &self,
@@ -245,7 +246,8 @@ impl Append {
             key: None,
             batch: 0,
         };
-        // Events of one append differ in kind alone: the header is encoded anew for another kind.
+        // Events of one append differ only in kind: the header is encoded again when the kind
+        // changes.
         let Scratch { header: mut encoded, mut payload } = SCRATCH.take();
         encoded.clear();
         let mut chunked = false;
@@ -362,30 +364,30 @@ from_bodies! {
     ToolReturned VariablesPatched WorkspaceCaptured
 }
 
-/// What came of an append.
+/// Result of an append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Appended {
     /// The offset of the first event.
     pub first: Offset,
-    /// How many events there were, the checkpoint not counted.
+    /// The number of events, without the checkpoint.
     pub count: u32,
-    /// The head after the last of them, and after the checkpoint where there is one. The hash is
-    /// zeros where they had been appended before and were trimmed since.
+    /// The head after the last event, and after the checkpoint if there is one. The hash is zero if
+    /// the append was a repetition of one that has since been trimmed.
     pub head: Head,
-    /// The checkpoint behind them.
+    /// The checkpoint after the events.
     pub checkpoint: Option<CheckpointId>,
-    /// The commit that made them durable.
+    /// The commit that made the events durable.
     pub seq: Seq,
-    /// Whether they had been appended before, under the same key.
+    /// Set if an earlier append with the same key appended the events.
     pub repeated: bool,
 }
 
-/// An append that is committed, and the mark that it made.
+/// A committed append and the mark that it made.
 #[derive(Debug, Clone)]
 pub(crate) struct Committed {
     pub(crate) appended: Appended,
-    /// Nothing where none was made, also where the events had been appended before.
+    /// The mark; `None` if none was made, or if the append was a repetition.
     pub(crate) marked: Option<Box<Marked>>,
 }
 

@@ -1,5 +1,4 @@
-//! Conditions of what is done by a call that is no append: a key under which it is done once, and
-//! the head that is expected.
+//! Conditions of operations other than appends: an idempotency key, and the expected head.
 
 use std::cell::RefCell;
 
@@ -18,13 +17,13 @@ thread_local! {
     static NOW: RefCell<Conditions> = const { RefCell::new(Conditions::NONE) };
 }
 
-/// Conditions of starts, checkpoints, restores and undos, for all that a thread does.
+/// Conditions of starts, checkpoints, restores and undos, for all calls of a thread.
 ///
-/// A key is kept by the event that does it, as the key of an append is: asked again with the same
-/// key, a start gives the task that was started, a checkpoint the one that was marked, a restore
-/// the lineage that it opened and an undo the lineage that it went back to, and nothing is done
-/// twice. The same key for something else is `Conflict`. What a deletion, or retention, took away
-/// is not known any more.
+/// The event of the operation keeps the key, as with an append. If an operation is repeated with
+/// the same key, nothing is done twice: a start returns the task that was started, a checkpoint the
+/// one that was marked, a restore the lineage that it opened and an undo the lineage that it went
+/// back to. The same key for a different operation is a `Conflict`. Keys of events that were
+/// deleted or removed by retention are forgotten.
 ///
 /// ```
 /// use milepost::{Conditions, Engine, Mark, Options};
@@ -46,34 +45,34 @@ pub struct Conditions {
 impl Conditions {
     const NONE: Self = Self { key: None, expect: None };
 
-    /// No conditions.
+    /// Creates an empty set of conditions.
     pub fn new() -> Self {
         Self::NONE
     }
 
-    /// CommitResult once under this key, 1 to 1,024 bytes.
+    /// Sets the idempotency key, 1 to 1,024 bytes.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Only if the head of the lineage that is marked, or that the task goes on with, is there
-    /// still; else `Conflict` with the actual head. A start has none.
+    /// Requires the lineage to be marked, or the active lineage, to have its head at `head`.
+    /// Otherwise the operation fails with `Conflict` and the actual head. Starts ignore this.
     #[must_use]
     pub fn expect_head(mut self, head: Offset) -> Self {
         self.expect = Some(head);
         self
     }
 
-    /// Does `work` under these conditions.
+    /// Runs `work` under these conditions.
     pub fn during<T>(self, work: impl FnOnce() -> T) -> T {
         let _back = Back(NOW.replace(self));
         work()
     }
 }
 
-/// Puts back what it was before, also behind a panic.
+/// A guard that restores the previous conditions, also after a panic.
 struct Back(Conditions);
 
 impl Drop for Back {
@@ -82,7 +81,7 @@ impl Drop for Back {
     }
 }
 
-/// The key that is said, where one is.
+/// Returns the current key, if one is set.
 pub(crate) fn key() -> Result<Option<String>> {
     let key = NOW.with_borrow(|now| now.key.clone());
     if let Some(key) = &key {
@@ -94,18 +93,18 @@ pub(crate) fn key() -> Result<Option<String>> {
     Ok(key)
 }
 
-/// The head that is expected.
+/// Returns the expected head.
 pub(crate) fn expected() -> Option<Offset> {
     NOW.with_borrow(|now| now.expect)
 }
 
-/// The key as a condition of a commit: a log that has the expected head still.
+/// Returns the expected head as a condition of a commit to a lineage.
 pub(crate) fn heads(task: TaskNo, lineage: LineageId) -> Vec<(LogId, Offset)> {
     let head = expected().map(|head| (LogId::lineage(task, lineage), head));
     head.into_iter().collect()
 }
 
-/// A header with the key, where the event is one that does what is asked for.
+/// Adds the key to the header of an event that starts a task or restores one.
 pub(crate) fn on_body(body: &Body, mut header: Header) -> Result<Header> {
     let does = match body {
         Body::LineageOpened(opened) => opened.parent.is_none(),
@@ -119,7 +118,7 @@ pub(crate) fn on_body(body: &Body, mut header: Header) -> Result<Header> {
     Ok(header)
 }
 
-/// The same of an event of a control log.
+/// Adds the key to the header of a control event that is an undo.
 pub(crate) fn on_control(control: &Control, mut header: Header) -> Result<Header> {
     if matches!(control, Control::Activated(to) if to.cause == ActivationCause::Undone) {
         header.key = key()?;
@@ -134,7 +133,7 @@ fn used_otherwise(key: &str, at: impl std::fmt::Display) -> Error {
 }
 
 impl Catalog {
-    /// Returns `true` where a task was started by an event with this key and this initial state.
+    /// Returns `true` if an event with this key and this initial state started the task.
     pub(crate) fn started_under(
         &self,
         task: TaskNo,
@@ -148,8 +147,8 @@ impl Catalog {
         })
     }
 
-    /// The lineage that a restore under a key opened to go back to a point; `Conflict` where it
-    /// went back elsewhere.
+    /// Returns the lineage that a restore under a key opened, if it restored the same point. Fails
+    /// with `Conflict` if it restored another one.
     pub(crate) fn restored_under(&self, key: &str, to: &Point) -> Result<Option<LineageId>> {
         let prefix = keys::uses_of_key(to.no, key);
         let end = keys::after_prefix(&prefix);
@@ -159,7 +158,7 @@ impl Catalog {
             let Some(Body::Restored(restored)) = found else {
                 continue;
             };
-            // The same point may be named on a lineage that goes on from it.
+            // The same point may be named on a descendant lineage.
             let owner = |lineage, offset| -> Result<_> {
                 Ok(Ancestry::of(self, to.no, lineage)?.hash_owner(offset))
             };
@@ -175,7 +174,7 @@ impl Catalog {
         Ok(None)
     }
 
-    /// The lineage that an undo under a key went back to.
+    /// Returns the lineage that an undo under a key went back to.
     pub(crate) fn undone_under(&self, task: TaskNo, key: &str) -> Result<Option<LineageId>> {
         let mut found = None;
         let mut cursor = Cursor::new(self.log(), LogId::control(task), 0);
@@ -191,8 +190,8 @@ impl Catalog {
         Ok(found)
     }
 
-    /// The offset of the mark that was made under a key, on a lineage or its ancestors before the
-    /// forks; `Conflict` where the key was used for something else.
+    /// Returns the offset of the mark made under a key, on a lineage or its ancestors before the
+    /// forks. Fails with `Conflict` if the key was used for something else.
     pub(crate) fn marked_under(
         &self,
         task: TaskNo,
@@ -203,7 +202,7 @@ impl Catalog {
         let Some(used) = self.keyed(task, lineage, key)? else {
             return Ok(None);
         };
-        // Alone, or behind what was captured for it.
+        // The mark is alone, or follows the captures made for it.
         let places = [used.first, used.end()].into_iter();
         for at in places.filter(|at| *at < used.to) {
             if used.trimmed.is_none() && self.marked_behind(task, used.owner, at, draft)? {
@@ -214,7 +213,7 @@ impl Catalog {
         Err(used_otherwise(key, at))
     }
 
-    /// What an event says that has this key.
+    /// Returns the body of an event that has this key.
     fn event_of_key(
         &self,
         task: TaskNo,

@@ -1,4 +1,4 @@
-//! Appends under an idempotency key: where the key was used, and whether for the same events.
+//! Idempotency keys of appends: earlier uses of a key, and comparison of their events.
 
 use std::sync::Arc;
 
@@ -16,29 +16,29 @@ use crate::history::catalog::Catalog;
 use crate::history::checkpoint::PendingMark;
 use crate::history::events::{Ancestry, Cursor};
 
-/// An append that a key was used for.
+/// A use of a key by an append.
 pub(crate) struct KeyUse {
-    /// The lineage it was to.
+    /// The lineage of the append.
     pub(crate) owner: LineageId,
-    /// How far that lineage is inherited.
+    /// The offset up to which that lineage is inherited.
     pub(crate) to: Offset,
     pub(crate) first: Offset,
     pub(crate) count: u32,
     pub(crate) seq: Seq,
-    /// The key as a base keeps it, where the events were trimmed.
+    /// The key as a base keeps it, if the events were trimmed.
     pub(crate) trimmed: Option<BaseKey>,
 }
 
 impl KeyUse {
-    /// The offset behind the events.
+    /// Returns the offset after the events.
     pub(crate) fn end(&self) -> Offset {
         self.first + u64::from(self.count)
     }
 }
 
 impl Catalog {
-    /// Where an idempotency key was used in a lineage or its ancestors before the fork, if the
-    /// append had the same bodies; `Conflict` where it had others.
+    /// Returns the result of an append under this key in a lineage or its ancestors before the
+    /// fork. Fails with `Conflict` if that append had other bodies.
     pub(crate) fn seen(
         &self,
         part: &Part,
@@ -72,7 +72,7 @@ impl Catalog {
         }
         let checkpoint = match &part.mark {
             Some(draft) if end < to && self.marked_behind(task, owner, end, draft)? => {
-                // Nothing where retention removed the mark since.
+                // `None` if retention has removed the mark.
                 let entry = self.log().get(&keys::mark(task, owner, end))?;
                 let entry = entry.map(|entry| MarkEntry::decode(&entry)).transpose()?;
                 entry.map(|entry| entry.id)
@@ -99,8 +99,8 @@ impl Catalog {
         }))
     }
 
-    /// Returns `true` if the event at an offset is a mark that says what a draft does, whether the
-    /// mark was removed since or not.
+    /// Returns `true` if the event at an offset is a mark equal to a draft, even if the mark was
+    /// removed.
     pub(crate) fn marked_behind(
         &self,
         task: TaskNo,
@@ -124,12 +124,12 @@ impl Catalog {
         Ok(found == Some(true))
     }
 
-    /// Where a key was used, in a lineage or its ancestors before the forks.
+    /// Finds a use of a key in a lineage or its ancestors before the forks.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where the key is not among the events and the keys of the base cannot be read: no
-    /// key counts as new then.
+    /// `Corrupt`: the key is not among the events and the keys of the base cannot be read. No key
+    /// counts as new then.
     pub(crate) fn keyed(
         &self,
         task: TaskNo,
@@ -149,7 +149,7 @@ impl Catalog {
                     continue;
                 };
                 let entry = KeyEntry::decode(&value)?;
-                // One of events that were trimmed is there until the store is compacted.
+                // Entries of trimmed events stay until the store is compacted.
                 if (from..to).contains(&entry.first) {
                     return Ok(Some(KeyUse {
                         owner,
@@ -179,8 +179,8 @@ impl Catalog {
         Ok(found.filter(|key| key.first < to).map(used))
     }
 
-    /// Has the keys of a lineage's base in memory, so that the leader reads none. What cannot be
-    /// read is told of by the append itself.
+    /// Reads the keys of a lineage's base into memory, so that the leader does not have to. The
+    /// append itself reports read errors.
     pub(crate) fn read_keys_ahead(&self, task: TaskNo, lineage: LineageId) {
         let ancestry = Ancestry::of(self, task, lineage).ok();
         if let Some((_, _, entry)) = ancestry.and_then(|ancestry| ancestry.key_base()) {
@@ -188,7 +188,7 @@ impl Catalog {
         }
     }
 
-    /// The keys of a base.
+    /// Returns the keys of a base.
     pub(crate) fn base_keys(&self, entry: &BaseEntry) -> Result<Arc<BaseKeys>> {
         let keys = || base::read(self, entry).map(|base| base.keys);
         self.known_keys.get(self.log(), entry.chunk, keys)
@@ -221,7 +221,7 @@ impl Catalog {
     }
 }
 
-/// The keys of a base that cannot be read.
+/// Describes a failure to read the keys of a base.
 fn unread(owner: LineageId, base: &BaseEntry, error: Error) -> Error {
     if error.kind() != ErrorKind::Corrupt {
         return error;
@@ -236,7 +236,7 @@ fn unread(owner: LineageId, base: &BaseEntry, error: Error) -> Error {
     )
 }
 
-/// What an append is answered with whose events were trimmed.
+/// Returns the result of an append whose events were trimmed.
 fn trimmed(used: &KeyUse) -> CommitResult {
     let head = Head { next: used.end(), hash: milepost_codec::Hash::ZERO };
     CommitResult {
@@ -248,7 +248,7 @@ fn trimmed(used: &KeyUse) -> CommitResult {
     }
 }
 
-/// The digest of a part's bodies, as a base keeps it.
+/// Returns the digest of a part's bodies, as a base stores it.
 fn digest_of(part: &Part, salt: &[u8; 16]) -> Result<milepost_codec::Hash> {
     let mut digest = KeyDigest::new(salt);
     for meta in &part.records {

@@ -1,4 +1,4 @@
-//! The way into the log: appends, conditions, the committer, those who watch.
+//! The write path: appends, conditions, the committer and subscriptions.
 
 // tidy: names the parts
 pub(crate) mod append;

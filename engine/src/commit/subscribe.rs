@@ -1,8 +1,8 @@
 //! Subscriptions: events as they are committed.
 //!
-//! A subscription is a place in the log and a signal that the log has grown; it queues nothing. So
-//! one that is slow costs no memory and loses nothing: it reads what it has missed from the log.
-//! One that would rather be told sets how far it may fall behind.
+//! A subscription is a position in the log and a signal that the log has grown; it queues nothing.
+//! So a slow subscriber costs no memory and loses no events: it reads them from the log later. A
+//! limit of lag is optional.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use crate::commit::committer::Watch;
 use crate::history::catalog::Catalog;
 use crate::history::events::Events;
 
-/// How a subscription behaves.
+/// Options of a subscription.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SubscribeOptions {
     max_lag: Option<u64>,
 }
 
 impl SubscribeOptions {
-    /// How many events it may be behind the head. Beyond that each call is an error until
-    /// [`Subscription::skip_to`] or [`Subscription::catch_up`] says what to do. Default: any
-    /// number.
+    /// Sets the maximum number of events that the subscription may be behind the head. Beyond it
+    /// each call is an error until [`Subscription::skip_to`] or [`Subscription::catch_up`] is
+    /// called. Default: no limit.
     #[must_use]
     pub fn max_lag(mut self, events: u64) -> Self {
         self.max_lag = Some(events);
@@ -39,7 +39,7 @@ pub struct Subscription {
     events: Events,
     watch: Watch,
     max_lag: Option<u64>,
-    /// Up to here it may read however far behind it is.
+    /// The offset up to which the subscription may read regardless of its lag.
     excused: Offset,
 }
 
@@ -54,18 +54,18 @@ impl Subscription {
         Self { catalog, log, events, watch, max_lag: options.max_lag, excused: 0 }
     }
 
-    /// The offset of the event that comes next.
+    /// Returns the offset of the next event.
     pub fn position(&self) -> Offset {
         self.events.next_offset()
     }
 
-    /// The next event, if it is there.
+    /// Returns the next event, if it is there.
     ///
     /// # Errors
     ///
-    /// `Unavailable` with the head as [`Detail::Head`] where it has fallen behind further than it
-    /// may; `NotFound` where the task was deleted or the lineage dropped since; what reading gives
-    /// otherwise.
+    /// - `Unavailable`, with the head as [`Detail::Head`]: the subscription is too far behind.
+    /// - `NotFound`: the task was deleted or the lineage dropped.
+    /// - Errors of reading.
     pub fn try_next(&mut self) -> Result<Option<Event>> {
         self.events.renew()?;
         let head = self.catalog.head(self.log)?;
@@ -78,7 +78,7 @@ impl Subscription {
     ///
     /// # Errors
     ///
-    /// As [`Subscription::try_next`]; `Unavailable` where the store is closed.
+    /// As [`Subscription::try_next`], and `Unavailable`: the store is closed.
     #[expect(clippy::should_implement_trait, reason = "it waits, and its errors do not end it")]
     pub fn next(&mut self) -> Result<Event> {
         loop {
@@ -109,12 +109,12 @@ impl Subscription {
         }
     }
 
-    /// Leaves out what is before `offset`.
+    /// Skips the events before `offset`.
     pub fn skip_to(&mut self, offset: Offset) {
         self.events.seek(offset);
     }
 
-    /// Reads on from where it is, however far behind.
+    /// Allows reading up to the current head regardless of the lag.
     pub fn catch_up(&mut self) -> Result<()> {
         self.excused = self.catalog.head(self.log)?.next;
         Ok(())

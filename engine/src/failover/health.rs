@@ -1,4 +1,4 @@
-//! How a supervised store is, and how it holds out.
+//! Health and options of a failover engine.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::commit::append::Appended;
 
-/// Who is told how a store is.
+/// A callback for changes of health.
 type Told = Arc<dyn Fn(&Health) + Send + Sync>;
 
-/// How a [`FailoverEngine`](crate::FailoverEngine) holds out.
+/// Options of a [`FailoverEngine`](crate::FailoverEngine).
 #[derive(Clone)]
 pub struct FailoverOptions {
     pub(super) limit_bytes: usize,
@@ -33,23 +33,23 @@ impl fmt::Debug for FailoverOptions {
 }
 
 impl FailoverOptions {
-    /// How many bytes of events may be held in memory; over that, appends fail. Default: 16 MiB.
+    /// Sets the maximum bytes of events held in memory. Beyond that appends fail. Default: 16 MiB.
     #[must_use]
     pub fn limit_bytes(mut self, bytes: usize) -> Self {
         self.limit_bytes = bytes;
         self
     }
 
-    /// How long it waits before it opens the store again; each time twice as long, up to 10
-    /// seconds. Default: 100 ms.
+    /// Sets the wait before the store is opened again. It doubles each time, up to 10 seconds.
+    /// Default: 100 ms.
     #[must_use]
     pub fn retry(mut self, first: Duration) -> Self {
         self.retry = first.max(Duration::from_millis(1));
         self
     }
 
-    /// Who is told when the store fails, and when all is well again. Called from whatever thread
-    /// meets it; an append waits for it.
+    /// Sets a callback for when the store fails and when it has recovered. It is called on the
+    /// thread that notices the change, and an append waits for it.
     #[must_use]
     pub fn on_change(mut self, told: impl Fn(&Health) + Send + Sync + 'static) -> Self {
         self.told = Some(Arc::new(told));
@@ -57,7 +57,7 @@ impl FailoverOptions {
     }
 }
 
-/// How a supervised store is.
+/// Health of a store behind a failover engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Health {
@@ -65,42 +65,42 @@ pub enum Health {
     Healthy,
     /// The store failed; appends are held in memory.
     Degraded {
-        /// Appends that are held.
+        /// The number of held appends.
         pending: u64,
         /// Their bytes.
         bytes: u64,
-        /// What failed last.
+        /// The last error.
         error: String,
     },
 }
 
-/// What came of a supervised append.
+/// Result of an append to a failover engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepted {
-    /// It is durable.
+    /// The append is durable.
     Appended(Appended),
-    /// It is held in memory, behind others, and has no offset yet: it is lost if the process ends
-    /// before the disk is back.
+    /// The append is held in memory, after others, and has no offset yet. It is lost if the process
+    /// ends before the disk works again.
     Buffered {
-        /// Appends that are held, this one included.
+        /// The number of held appends, including this one.
         pending: u64,
     },
 }
 
-/// What a supervisor has done, in numbers.
+/// Counters of a failover engine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FailoverStats {
-    /// Appends that were held in memory.
+    /// Appends held in memory.
     pub buffered: u64,
-    /// Those of them that were committed since.
+    /// Held appends that were committed.
     pub drained: u64,
-    /// Those that the store refused then: a task that was deleted meanwhile, for one.
+    /// Held appends that the store refused, such as those to a task that was deleted.
     pub refused: u64,
-    /// How often the store was opened again.
+    /// The number of times that the store was opened again.
     pub reopened: u64,
-    /// How often it became degraded.
+    /// The number of times that the store became degraded.
     pub degraded: u64,
-    /// How long it was degraded in all, up to now, in microseconds of the engine's clock.
+    /// The total time in degraded mode until now, in microseconds of the engine's clock.
     pub degraded_us: u64,
 }

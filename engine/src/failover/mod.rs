@@ -1,5 +1,5 @@
-//! The degraded mode, for programs that must not stop when a disk fails: appends are held in
-//! memory, in order, and committed when the disk is back.
+//! Failover for programs that must not stop when a disk fails: appends are held in memory, in
+//! order, and committed when the disk works again.
 
 mod health;
 
@@ -31,11 +31,11 @@ struct BufferedAppend {
 
 struct State {
     engine: Option<Engine>,
-    /// Counts openings: a failure of an earlier one says nothing of this one.
+    /// The number of openings. A failure of an earlier one says nothing about the current one.
     generation: u64,
-    /// What failed; nothing while all is well.
+    /// The last error; `None` while the store is healthy.
     failed: Option<String>,
-    /// When that was, by the engine's clock.
+    /// The time of the failure, by the engine's clock.
     failed_us: u64,
     queue: VecDeque<BufferedAppend>,
     bytes: usize,
@@ -48,12 +48,12 @@ impl State {
         self.failed.is_some() || !self.queue.is_empty()
     }
 
-    /// Returns `true` if appends to a task are held, behind which later ones go.
+    /// Returns `true` if appends to a task are held. Later ones must follow them.
     fn holds(&self, task: &str) -> bool {
         self.queue.iter().any(|held| held.task == task)
     }
 
-    /// The first held append from `at` on to a task that is not blocked, and its place.
+    /// Returns the first held append from `at` on whose task is not blocked, and its position.
     fn next(&self, at: usize, blocked: &HashSet<String>) -> Option<(usize, String, Append)> {
         let mut held = self.queue.iter().enumerate().skip(at);
         let (at, held) = held.find(|(_, held)| !blocked.contains(&held.task))?;
@@ -76,9 +76,9 @@ struct Inner {
 /// An engine that is opened again when it fails.
 ///
 /// An append is either durable, or `Buffered`: held in memory, in the order of the calls, up to a
-/// limit. The failed store is closed and opened again until that works; then what is held is
-/// committed. Each append gets an idempotency key, unless it has one: so one whose write failed,
-/// and that is there all the same, is not there twice. Appends that expect a head are never held.
+/// limit. The failed store is closed and opened again until that succeeds; then the held appends
+/// are committed. Each append gets an idempotency key, unless it has one: if its write failed but
+/// the event is there, it is not appended twice. Appends that expect a head are never held.
 ///
 /// ```
 /// use milepost::{Accepted, FailoverOptions, Message, Options, FailoverEngine};
@@ -109,7 +109,7 @@ impl fmt::Debug for FailoverEngine {
     }
 }
 
-/// The longest wait between two tries to open the store.
+/// Maximum wait between two attempts to open the store.
 const RETRY_MAX: Duration = Duration::from_secs(10);
 
 impl FailoverEngine {
@@ -117,8 +117,8 @@ impl FailoverEngine {
     ///
     /// # Errors
     ///
-    /// Those of [`Engine::open`]: a store that cannot be opened at first is for the caller to
-    /// decide about. `Unavailable` with [`Options::read_only`].
+    /// Those of [`Engine::open`]: the first opening is not retried. `Unavailable` with
+    /// [`Options::read_only`].
     pub fn open(
         dir: impl AsRef<Path>,
         options: Options,
@@ -157,12 +157,12 @@ impl FailoverEngine {
         Ok(Self { inner, thread: Some(thread) })
     }
 
-    /// The engine, for everything but appends that must not fail. It is another one after the store
-    /// was opened again.
+    /// Returns the engine, for everything but appends that must not fail. After the store was
+    /// opened again it is a new engine.
     ///
     /// # Errors
     ///
-    /// `Unavailable` while the store has failed and is not open again.
+    /// `Unavailable`: the store has failed and is not open again.
     pub fn engine(&self) -> Result<Engine> {
         self.inner.owner.check()?;
         let state = self.inner.state.lock();
@@ -172,13 +172,13 @@ impl FailoverEngine {
         })
     }
 
-    /// Appends to the active lineage of a task; holds the append in memory where the disk fails.
+    /// Appends to the active lineage of a task, or holds the append in memory if the disk fails.
     ///
     /// # Errors
     ///
-    /// Those of [`Task::append`](crate::Task::append) that are no failure of the disk. Where more
-    /// is held than the limit allows, or the append expects a head: the failure itself, `Poisoned`
-    /// or `Unavailable`.
+    /// - Those of [`Task::append`](crate::Task::append) that are no failure of the disk.
+    /// - `Poisoned` or `Unavailable`, the failure itself: the held appends exceed the limit, or the
+    ///   append expects a head.
     pub fn append(&self, task: &str, append: impl Into<Append>) -> Result<Accepted> {
         self.inner.owner.check()?;
         let append = self.inner.keyed(append.into());
@@ -210,7 +210,7 @@ impl FailoverEngine {
             };
             let mut state = self.inner.state.lock();
             if state.generation != generation && state.failed.is_none() {
-                // It was opened again meanwhile.
+                // The store was opened again since.
                 continue;
             }
             self.inner.fail(&mut state, &error);
@@ -221,12 +221,12 @@ impl FailoverEngine {
         }
     }
 
-    /// How the store is.
+    /// Returns the health of the store.
     pub fn health(&self) -> Health {
         self.inner.health(&self.inner.state.lock())
     }
 
-    /// What was done so far.
+    /// Returns the counters so far.
     pub fn stats(&self) -> FailoverStats {
         let state = self.inner.state.lock();
         let mut stats = state.stats;
@@ -236,12 +236,12 @@ impl FailoverEngine {
         stats
     }
 
-    /// Has the store opened again now, instead of after the wait.
+    /// Opens the store again now, without waiting.
     pub fn retry_now(&self) {
         self.inner.wake();
     }
 
-    /// Waits until the store is well, at most so long; says whether it is.
+    /// Waits until the store is healthy, at most the given time. Returns `true` if it is.
     pub fn wait_healthy(&self, at_most: Duration) -> bool {
         let mut state = self.inner.state.lock();
         let failing = |state: &mut State| state.failed.is_some() && !state.closed;
@@ -253,8 +253,8 @@ impl FailoverEngine {
     ///
     /// # Errors
     ///
-    /// `Unavailable`: appends are held that could not be committed, which the error counts; else
-    /// those of [`Engine::close`].
+    /// - `Unavailable`: held appends could not be committed. The error has their number.
+    /// - Otherwise those of [`Engine::close`].
     pub fn close(mut self) -> Result<()> {
         self.shut()
     }
@@ -288,7 +288,7 @@ impl Drop for FailoverEngine {
 }
 
 impl Inner {
-    /// The append with a key: what failed may be there all the same.
+    /// Returns the append with a key, since a failed append may still be in the log.
     fn keyed(&self, append: Append) -> Append {
         if append.has_key() {
             return append;
@@ -330,7 +330,7 @@ impl Inner {
         state.failed = Some(error.to_string());
     }
 
-    /// Microseconds since the store failed. A clock that was set back counts none.
+    /// Returns the microseconds since the failure; 0 if the clock was set back.
     fn degraded_for(&self, state: &State) -> u64 {
         self.options.log.clock.now_us().saturating_sub(state.failed_us)
     }
@@ -365,8 +365,8 @@ impl Inner {
         }
     }
 
-    /// Opens the store again whenever it has failed, and commits what is held, until the supervisor
-    /// is closed.
+    /// Opens the store again after each failure and commits the held appends, until the engine is
+    /// closed.
     fn run(&self, woken: &Receiver<()>) {
         let mut wait = self.degraded.retry;
         loop {
@@ -398,8 +398,8 @@ impl Inner {
         }
     }
 
-    /// The engine where it has not failed. Else closes it and opens the store anew; the old
-    /// engine's error at its end is known.
+    /// Returns the engine if it has not failed. Otherwise closes it, ignoring its error, and opens
+    /// the store again.
     fn sound(&self) -> Result<Engine> {
         let old = {
             let mut state = self.state.lock();
@@ -419,8 +419,8 @@ impl Inner {
         Ok(engine)
     }
 
-    /// Commits what is held, in order for each task, and lets appends through again. Appends to a
-    /// task that a restore blocks stay held; returns `false` if there are such.
+    /// Commits the held appends, in order for each task, and lets appends through again. Appends to
+    /// a task that a restore blocks stay held. Returns `false` if there are such appends.
     fn drain(&self, engine: &Engine) -> Result<bool> {
         let (mut at, mut blocked) = (0, HashSet::new());
         loop {

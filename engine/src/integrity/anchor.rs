@@ -1,5 +1,5 @@
-//! Anchors: the heads of a store, written down somewhere else. Whoever can write the store's files
-//! can compute its chains anew or put an old copy back; against an anchor that shows.
+//! Anchors: the heads of a store, recorded in another place. A person with write access to the
+//! store's files can recompute its chains or put an old copy back; an anchor reveals that.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,16 +21,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::history::catalog::Catalog;
 
-/// The version of the form.
+/// The version of the JSON form.
 const VERSION: u32 = 1;
 
-/// What the digest begins with.
+/// The prefix of the digest's input.
 const DOMAIN: &[u8; 16] = b"milepost.anchor1";
 
-/// How often an anchor that is kept up to date is written, at most.
+/// The minimum interval between writes of an anchor file.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Writing anchors takes at most one part in so many of the time.
+/// Writing anchors takes at most 1/20 of the time.
 const SHARE: u32 = 20;
 
 /// The heads of a store at a moment: of each lineage, each control log, and the store's own.
@@ -56,12 +56,12 @@ pub struct Anchor {
     /// The last commit.
     #[serde(with = "text")]
     pub seq: Seq,
-    /// When it was taken, in microseconds since the Unix epoch.
+    /// The time of the anchor, in microseconds since the Unix epoch.
     #[serde(with = "text")]
     pub time_us: u64,
-    /// The heads, the store's own log first, then by task.
+    /// The heads: the store's own log first, then by task.
     pub logs: Vec<AnchoredLog>,
-    /// BLAKE3 over the store's id and all heads: enough to compare two anchors by.
+    /// BLAKE3 over the store's id and all heads. Anchors with the same digest have the same heads.
     pub digest: Hash,
 }
 
@@ -71,15 +71,15 @@ pub struct Anchor {
 pub struct AnchoredLog {
     /// The task's number in the store; 0 is the store itself.
     pub task: TaskNo,
-    /// The origin of its history.
+    /// The origin of the task's history.
     pub origin: Origin,
-    /// The lineage; nothing for a control log.
+    /// The lineage; `None` for a control log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lineage: Option<LineageId>,
     /// The next offset.
     #[serde(with = "text")]
     pub next: Offset,
-    /// The chain hash of everything before it.
+    /// The chain hash of everything before `next`.
     pub hash: Hash,
 }
 
@@ -108,7 +108,7 @@ impl Anchor {
             }
             if origin.0 != id.task {
                 let entry = catalog.task_ever(id.task)?;
-                // A task that is being imported is not there before all of it is.
+                // A task that is being imported is not visible until all of it is there.
                 if entry.is_prepared() {
                     continue;
                 }
@@ -137,7 +137,7 @@ impl Anchor {
         Ok(anchor)
     }
 
-    /// As JSON, with a line feed at the end.
+    /// Returns the anchor as JSON, with a line feed at the end.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
@@ -148,7 +148,8 @@ impl Anchor {
     ///
     /// # Errors
     ///
-    /// `NotFound`, `Unavailable`: it cannot be read. Else as from a string.
+    /// - `NotFound`, `Unavailable`: the file cannot be read.
+    /// - Otherwise those of parsing a string.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path).map_err(|e| files::io("read", path, &e))?;
@@ -169,7 +170,7 @@ impl Anchor {
         Hash(*hasher.finalize().as_bytes())
     }
 
-    /// What of a store is not as it was when the anchor was taken.
+    /// Returns the differences between the store and the anchor.
     pub(crate) fn check(&self, catalog: &Catalog, store: Origin) -> Result<Vec<Fault>> {
         if self.store.0 != store.0 {
             return Err(Error::invalid(format!(
@@ -196,8 +197,8 @@ impl Anchor {
 impl AnchoredLog {
     fn check(&self, catalog: &Catalog, store: Origin, live: &Liveness) -> Result<()> {
         let id = self.id();
-        // The event that says so is in a log that is anchored too, or in one that such an event is
-        // about.
+        // The event that removed them is in an anchored log, or in a log that was itself removed by
+        // such an event.
         let trimmed = live.base(id).is_some_and(|base| base.next > self.next);
         if live.is_gone(id) || trimmed {
             let origin = catalog.task_ever(self.task)?.origin;
@@ -241,8 +242,8 @@ impl std::str::FromStr for Anchor {
 
     /// Reads the JSON form.
     ///
-    /// `Corrupt`: it is no anchor, or its digest is another. `Unsupported`: a newer version wrote
-    /// it.
+    /// `Corrupt`: the text is no anchor, or its digest differs. `Unsupported`: a newer version
+    /// wrote it.
     fn from_str(text: &str) -> Result<Self> {
         #[derive(Deserialize)]
         struct Version {
@@ -265,7 +266,7 @@ impl std::str::FromStr for Anchor {
     }
 }
 
-/// Numbers that can pass 2^53 are strings in JSON.
+/// Numbers above 2^53 are strings in JSON.
 mod text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -279,19 +280,19 @@ mod text {
     }
 }
 
-/// Keeps an anchor in a file up to date, on a thread of its own.
+/// Keeps an anchor file up to date on its own thread.
 pub(crate) struct AnchorWriter {
     path: PathBuf,
     catalog: Catalog,
     store: Origin,
     clock: Arc<dyn Clock>,
-    /// The last commit that is anchored.
+    /// The last anchored commit.
     anchored: AtomicU64,
 }
 
 impl AnchorWriter {
-    /// Compares the store with the anchor that is there, and writes a new one. `Corrupt` where the
-    /// store is behind it, or another than it was.
+    /// Compares the store with the existing anchor and writes a new one. Fails with `Corrupt` if
+    /// the store is older than the anchor or differs from it.
     pub(crate) fn start(
         path: PathBuf,
         catalog: Catalog,
@@ -312,7 +313,7 @@ impl AnchorWriter {
         Ok((keeper, stop, thread))
     }
 
-    /// Compares a store with the anchor at a path, where one is there.
+    /// Compares a store with the anchor at a path, if there is one.
     pub(crate) fn compare(path: &Path, catalog: &Catalog, store: Origin) -> Result<()> {
         if !path.exists() {
             return Ok(());
@@ -340,7 +341,7 @@ impl AnchorWriter {
                 reason = "how long a write took is no event's time"
             )]
             let begun = Instant::now();
-            // Appends go on without an anchor; it is tried again, and the log says so.
+            // A failed write does not stop appends. It is retried and logged.
             if let Err(error) = self.write() {
                 tracing::warn!("the anchor is not up to date: {error}");
             }
@@ -348,7 +349,7 @@ impl AnchorWriter {
         }
     }
 
-    /// Writes the anchor, where anything was committed since the last.
+    /// Writes the anchor, if there were commits since the last one.
     pub(crate) fn write(&self) -> Result<()> {
         let seq = self.catalog.log().seq();
         if self.anchored() == seq {
@@ -360,7 +361,7 @@ impl AnchorWriter {
         Ok(())
     }
 
-    /// The last commit that is anchored.
+    /// Returns the last anchored commit.
     pub(crate) fn anchored(&self) -> Seq {
         self.anchored.load(Ordering::Acquire)
     }

@@ -1,4 +1,4 @@
-//! Proofs of a store: verification and anchors.
+//! Integrity of a store: verification and anchors.
 
 // tidy: names the parts
 pub(crate) mod anchor;

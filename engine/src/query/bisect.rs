@@ -1,8 +1,8 @@
-//! After which event something is so: halving a history.
+//! Bisect: a binary search for the event after which a condition holds.
 //!
-//! A state is *good* where it is not so yet, *bad* where it is. It is taken for granted that what
-//! turned bad stays bad. Of n events between a good and a bad state, at most log2(n) states between
-//! them are looked at, rounded up, and the two ends.
+//! A state is *good* while the condition does not hold, and *bad* once it does. The search assumes
+//! that a bad state stays bad. For n events between a good and a bad state it examines both ends
+//! and at most log2(n) states between them, rounded up.
 
 use std::collections::BTreeSet;
 
@@ -13,24 +13,24 @@ use crate::handles::engine::Engine;
 use crate::history::events::Ancestry;
 use crate::history::point::Point;
 
-/// How many states may be passed over in one search.
+/// Maximum number of states skipped in one search.
 const SKIPS_MAX: usize = 64;
 
-/// What is said of a state.
+/// The verdict on a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is not so yet.
+    /// The condition does not hold yet.
     Good,
-    /// It is so.
+    /// The condition holds.
     Bad,
-    /// That cannot be said: a neighbour is looked at.
+    /// Unknown: a neighbour is examined.
     Skip,
 }
 
-/// A search for the first event after which something is so.
+/// A search for the first event after which a condition holds.
 ///
-/// Whoever wants to go on later keeps the offsets of [`Bisect::good`], [`Bisect::bad`] and
-/// [`Bisect::skipped`], asks for a search between them, and gives it what was skipped.
+/// To resume a search later, store the offsets of [`Bisect::good`], [`Bisect::bad`] and
+/// [`Bisect::skipped`], begin a search between them, and skip the skipped ones again.
 ///
 /// # Example
 ///
@@ -63,13 +63,13 @@ pub struct Bisect {
 }
 
 impl Engine {
-    /// A search from a good point, or from the beginning of the history, to a bad one. What the
-    /// lineage of the bad one inherits counts. Nothing is looked at yet.
+    /// Begins a search from a good point, or from the beginning of the history, to a bad one.
+    /// Events that the bad point's lineage inherits count. Reads no state yet.
     ///
     /// # Errors
     ///
-    /// `Invalid` where the good point is not before the bad one in its history. `NotFound` where
-    /// retention trimmed it.
+    /// - `Invalid`: the good point is not before the bad one in its history.
+    /// - `NotFound`: retention trimmed it.
     pub fn bisect(&self, good: Option<&Point>, bad: &Point) -> Result<Bisect> {
         let catalog = &self.inner.catalog;
         catalog.readable((bad.no, bad.lineage, bad.offset))?;
@@ -102,39 +102,39 @@ impl Engine {
 }
 
 impl Bisect {
-    /// The last point that is known to be good.
+    /// Returns the last point known to be good.
     pub fn good(&self) -> Point {
         self.at(self.good)
     }
 
-    /// The first point that is known to be bad.
+    /// Returns the first point known to be bad.
     pub fn bad(&self) -> Point {
         self.end.clone()
     }
 
-    /// The offsets that were passed over.
+    /// Returns the skipped offsets.
     pub fn skipped(&self) -> impl Iterator<Item = Offset> + '_ {
         self.skipped.iter().copied()
     }
 
-    /// How many states were looked at by [`Bisect::run`].
+    /// Returns the number of states examined by [`Bisect::run`].
     pub fn looked(&self) -> u64 {
         self.looked
     }
 
-    /// How many states are still to be looked at, at most, where none is passed over.
+    /// Returns the maximum number of states still to examine, if none is skipped.
     pub fn left(&self) -> u32 {
         let events = self.end.offset.saturating_sub(self.good);
-        // Rounded up: of one event no state is left.
+        // Rounded up: with one event left, no state is left.
         events.saturating_sub(1).checked_ilog2().map_or(0, |log| log + 1)
     }
 
-    /// The point whose state is to be looked at; nothing where the event is found, or where all
-    /// that are left were passed over.
+    /// Returns the next point to examine; `None` if the event is found or all remaining points were
+    /// skipped.
     pub fn next_point(&self) -> Option<Point> {
         let (from, to) = (self.good.saturating_add(1), self.end.offset);
         let middle = self.good + to.saturating_sub(self.good) / 2;
-        // No more of them are in a row than were passed over.
+        // At most as many skipped offsets as there are in all can be in a row.
         let reach = 0..=self.skipped.len() as u64;
         let near = reach.flat_map(|by| [middle.checked_sub(by), middle.checked_add(by)]);
         let mut free =
@@ -142,11 +142,11 @@ impl Bisect {
         free.next().map(|offset| self.at(offset))
     }
 
-    /// Says of [`Bisect::next_point`] what it is.
+    /// Sets the verdict on [`Bisect::next_point`].
     ///
     /// # Errors
     ///
-    /// `Invalid` where there is none, or where too many were passed over.
+    /// `Invalid`: there is no next point, or too many were skipped.
     pub fn mark(&mut self, verdict: Verdict) -> Result<()> {
         let next = self.next_point();
         let next = next.ok_or_else(|| Error::invalid("there is no state left to look at"))?;
@@ -158,11 +158,11 @@ impl Bisect {
         Ok(())
     }
 
-    /// Passes over an offset.
+    /// Skips an offset.
     ///
     /// # Errors
     ///
-    /// `Invalid` where that are too many.
+    /// `Invalid`: too many were skipped.
     pub fn skip(&mut self, offset: Offset) -> Result<()> {
         if self.skipped.len() >= SKIPS_MAX {
             return Err(Error::invalid(format!(
@@ -175,20 +175,20 @@ impl Bisect {
         Ok(())
     }
 
-    /// The event after which it is so, once there is only one left.
+    /// Returns the event after which the condition holds, once it is the only one left.
     pub fn found(&self) -> Option<Point> {
         let only = self.end.offset.saturating_sub(self.good) == 1;
         only.then(|| self.at(self.good))
     }
 
-    /// Looks at both ends, and then at what is between until the event is found or nothing more can
-    /// be looked at. Of each state `ask` says what it is.
+    /// Examines both ends, then the states between them until the event is found or no state is
+    /// left. `ask` returns the verdict on each state.
     ///
     /// # Errors
     ///
-    /// `Invalid` where the good end is bad already, the bad one is not, or that cannot be said of
-    /// one of them, and where too many were passed over. Those of `ask`, and of
-    /// [`Engine::run_state`].
+    /// - `Invalid`: the good end is bad, the bad end is good, one of them is skipped, or too many
+    ///   states were skipped.
+    /// - Those of `ask` and of [`Engine::run_state`].
     pub fn run<E: From<Error>>(
         &mut self,
         engine: &Engine,
@@ -218,7 +218,7 @@ impl Bisect {
         ask(point, &engine.run_state(point)?)
     }
 
-    /// Another point of the history. The end may be a checkpoint; what is between is none.
+    /// Returns another point of the history. Only the end can be a checkpoint.
     fn at(&self, offset: Offset) -> Point {
         Point { offset, checkpoint: None, ..self.end.clone() }
     }

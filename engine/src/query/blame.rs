@@ -1,9 +1,9 @@
-//! Which event set a part of the state.
+//! Blame: finds the events that set a part of the state.
 //!
-//! The history is folded once, one window at a time from the newest to the oldest, and only events
-//! whose kind can touch the part. Each window begins with the state there, which is made from the
-//! nearest snapshot. If only the last change is asked for, the walk ends with the window that has
-//! it.
+//! The history is folded once, one window at a time from the newest to the oldest, and only with
+//! events whose kind can change the part. Each window begins with the state there, made from the
+//! nearest snapshot. If only the last change is wanted, the search ends with the window that
+//! contains it.
 
 use std::cell::Cell;
 
@@ -16,61 +16,61 @@ use crate::history::events::{Ancestry, Events};
 use crate::history::point::Point;
 use crate::history::state::{LogChunks, beginning, state_at};
 
-/// The events in the first window. Each window before it has four times as many.
+/// The number of events in the first window. Each earlier window has four times as many.
 const WINDOW: Offset = 1024;
 
-/// About the most bytes of memory that a value may take, and all that are answered together.
+/// Approximate maximum of memory for one value, and for all returned values together.
 const BYTES_MAX: u64 = 32 << 20;
 
 /// A change of a part of the state.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Blame {
-    /// The event that made it, on the lineage that was asked about.
+    /// The event that made the change, on the queried lineage.
     pub point: Point,
-    /// The lineage that it was recorded in: that one, or an ancestor.
+    /// The lineage that recorded it: the queried one, or an ancestor.
     pub lineage: LineageId,
-    /// The name of its kind.
+    /// The name of the event's kind.
     pub kind: &'static str,
-    /// When it was recorded, in microseconds since the Unix epoch.
+    /// The time of the event, in microseconds since the Unix epoch.
     pub time_us: u64,
-    /// The user that its header names.
+    /// The user in its header.
     pub user: Option<String>,
-    /// The actor that its header names.
+    /// The actor in its header.
     pub actor: Option<String>,
-    /// The value before it; absent where there was none.
+    /// The value before; `None` if there was none.
     pub before: Option<Value>,
-    /// The value after it; absent where it was removed.
+    /// The value after; `None` if it was removed.
     pub after: Option<Value>,
 }
 
-/// Who set a part of the state.
+/// Result of a blame.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Blamed {
-    /// The value at the point; absent where there is none.
+    /// The value at the point; `None` if there is none.
     pub value: Option<Value>,
-    /// The changes, newest first; only the last one where no history was asked for.
+    /// The changes, newest first; only the last one without `history`.
     pub changes: Vec<Blame>,
-    /// Where retention trimmed the history and the value of then was set, or removed, by an event
-    /// that is gone: the oldest offset that is there.
+    /// The oldest offset still there, if retention trimmed the history and a trimmed event set or
+    /// removed the value.
     pub before_oldest: Option<Offset>,
 }
 
 impl Engine {
-    /// Which event last set, or removed, the part of the run state that a JSON pointer names; with
-    /// `history` every one that did. What a lineage inherits from its ancestors counts.
+    /// Finds the event that last set or removed the part of the run state that a JSON pointer
+    /// names, or with `history` all such events. Inherited events count.
     ///
-    /// Events are read once, back to the change, or with `history` all of them. Each window costs
-    /// the state at its beginning; there are as many as log4 of the events. A value is compared
-    /// with the one before it after each event that can touch it: that takes as long as it is
-    /// large.
+    /// Events are read once: back to the change, or with `history` all of them. Each window costs
+    /// the state at its beginning; there are log4 of the number of events. The value is compared
+    /// after each event that can change it, which takes time proportional to its size.
     ///
     /// # Errors
     ///
-    /// `Invalid` where it is no pointer, or names the whole state or a whole list of messages or
-    /// guidance, which every entry changes, and where the values take over 32 MiB of memory (an
-    /// object counts 640 bytes), one alone or all of a history. Else as [`Engine::run_state`].
+    /// - `Invalid`: `pointer` is no pointer, or names the whole state or a whole list of messages
+    ///   or guidance, which every entry changes. Or values take over 32 MiB of memory (an object
+    ///   counts 640 bytes), one alone or all of a history.
+    /// - Otherwise as [`Engine::run_state`].
     pub fn blame(&self, point: &Point, pointer: &str, history: bool) -> Result<Blamed> {
         if matches!(pointer, "/messages" | "/guidance") {
             return Err(Error::invalid(format!(
@@ -97,7 +97,7 @@ impl Engine {
     }
 }
 
-/// What is looked for, and where.
+/// A search for changes of one pointer.
 struct Search<'a> {
     engine: &'a Engine,
     chunks: LogChunks,
@@ -105,7 +105,7 @@ struct Search<'a> {
     begin: Offset,
     point: &'a Point,
     pointer: &'a str,
-    /// About the bytes of what was found.
+    /// The approximate bytes of the found values.
     held: Cell<u64>,
 }
 
@@ -131,7 +131,7 @@ impl Search<'_> {
         }
     }
 
-    /// The changes, newest first.
+    /// Returns the changes, newest first.
     fn changes(&self, history: bool) -> Result<Vec<Blame>> {
         let (mut found, mut to, mut length) = (Vec::new(), self.point.offset, WINDOW);
         while to > self.begin && (history || found.is_empty()) {
@@ -144,7 +144,7 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// Returns the changes in a window, oldest first; without history the last one.
+    /// Returns the changes in a window, oldest first; only the last one without `history`.
     fn window(&self, from: Offset, to: Offset, history: bool) -> Result<Vec<Blame>> {
         let (catalog, point) = (&self.engine.inner.catalog, self.point);
         let mut state = self.state(from)?;
@@ -162,7 +162,7 @@ impl Search<'_> {
                 continue;
             }
             if history {
-                // The value after one change is the value before the next: both are there.
+                // The value after one change is also the value before the next: both are in memory.
                 let bytes = state.weight_at(self.pointer, &self.chunks as &dyn Chunks)?;
                 let held = self.held.get().saturating_add(bytes.saturating_mul(2));
                 self.fits(held)?;
@@ -195,7 +195,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the trimmed events left another value than there is without any event.
+    /// Returns `true` if the trimmed events left a value other than the initial one.
     fn set_before(&self, ancestry: &Ancestry) -> Result<bool> {
         let (_, state) = beginning(&self.engine.inner.catalog, &RunReducer, ancestry)?;
         Ok(self.value(&state)? != self.value(&RunReducer.initial())?)

@@ -1,4 +1,4 @@
-//! Searches for the event that changed something: blame and bisect.
+//! Searches for the event that changed a state: blame and bisect.
 
 // tidy: names the parts
 pub(crate) mod bisect;

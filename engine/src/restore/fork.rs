@@ -1,4 +1,4 @@
-//! PrepareContext back: restore, branch and undo. Nothing is overwritten, so each can be undone.
+//! Restore, branch and undo. No event is overwritten, so each can be undone.
 
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, LineageId,
@@ -20,13 +20,15 @@ use crate::history::events::Ancestry;
 use crate::history::point::Point;
 
 impl Engine {
-    /// Goes back to a point: opens a new lineage there, and the task goes on with it. The lineage
-    /// it came from is not changed. One small durable append, whatever the length of the history.
+    /// Restores a point: opens a new lineage there, which becomes the active one. The lineage
+    /// before it is not changed. This is one small durable append, regardless of the length of the
+    /// history.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where the history before the point cannot be read; `Invalid` where the description
-    /// has more than 1,024 bytes, or a hook refuses; `NotFound` where retention trimmed the point.
+    /// - `Corrupt`: the history before the point cannot be read.
+    /// - `Invalid`: the description has more than 1,024 bytes, or a hook refuses.
+    /// - `NotFound`: retention trimmed the point.
     pub fn restore(&self, point: &Point, description: Option<&str>) -> Result<Task> {
         self.check_writable()?;
         let inner = &self.inner;
@@ -42,7 +44,7 @@ impl Engine {
             return Ok(task);
         }
         inner.catalog.goes_on(point.no)?;
-        // Behind the commit nothing is read: what is done is answered so.
+        // Nothing is read after the commit, so that a read error cannot hide a completed restore.
         let entry = inner.catalog.task(point.no)?;
         let (epoch, active) = inner.catalog.active(point.no)?;
         let from = inner.catalog.head(LogId::lineage(point.no, active.lineage))?;
@@ -72,7 +74,7 @@ impl Engine {
         Ok(task)
     }
 
-    /// The task on the lineage that a restore with the key which is said opened.
+    /// Returns the task on the lineage that an earlier restore with the current key opened.
     fn restored_already(&self, point: &Point) -> Result<Option<Task>> {
         let catalog = &self.inner.catalog;
         let Some(key) = conditions::key()? else {
@@ -89,7 +91,7 @@ impl Engine {
         }
     }
 
-    /// Opens a new lineage at a point, beside what the task goes on with.
+    /// Opens a new lineage at a point. The active lineage stays the same.
     ///
     /// # Errors
     ///
@@ -106,20 +108,19 @@ impl Engine {
         Ok(Lineage::made(self, (point.no, &entry), lineage, None))
     }
 
-    /// Takes the last restore of a task back: it goes on with the lineage it went on with before.
-    /// Called again, it takes the restore before that back.
+    /// Undoes the last restore of a task: the lineage that was active before it becomes active
+    /// again. A second call undoes the restore before that.
     ///
     /// # Errors
     ///
-    /// `Invalid` where there is no restore to undo; `NotFound` where retention dropped the lineage
-    /// that it would go back to; `Unavailable` where files went back with it, and no workspace has
-    /// joined.
+    /// - `Invalid`: there is no restore to undo.
+    /// - `NotFound`: retention dropped the earlier lineage.
+    /// - `Unavailable`: the restore also restored files, and no workspace has joined.
     pub fn undo(&self, task: &str) -> Result<Task> {
         self.undo_for(task, None)
     }
 
-    /// The same of a task that somebody may see: whose it is, is looked at while nobody starts or
-    /// deletes one.
+    /// Undoes a restore if `viewer` owns the task, checked under the structure lock.
     pub(crate) fn undo_for(&self, task: &str, viewer: Viewer<'_>) -> Result<Task> {
         let inner = &self.inner;
         let structure = inner.structure()?;
@@ -163,13 +164,13 @@ impl Engine {
         Ok(task)
     }
 
-    /// The point that an undo of the last restore goes back to: the head of the lineage that the
-    /// task went on with before it. Nothing is changed.
+    /// Returns the point that an undo of the last restore would go back to: the head of the lineage
+    /// that was active before it. Changes nothing.
     ///
     /// # Errors
     ///
-    /// `Invalid` where there is no restore to undo; `NotFound` where there is no such task, or
-    /// retention dropped the lineage.
+    /// - `Invalid`: there is no restore to undo.
+    /// - `NotFound`: the task does not exist, or retention dropped the lineage.
     pub fn undo_point(&self, task: &str) -> Result<Point> {
         let no = self.task_no(task)?;
         let (_, active) = self.inner.catalog.active(no)?;
@@ -179,7 +180,7 @@ impl Engine {
         lineage.point(lineage.head()?.next)
     }
 
-    /// Tells that a task goes on elsewhere than with this lineage.
+    /// Reports to the audit that a task has left this lineage.
     pub(crate) fn tell_gone(&self, action: &'static str, task: &Task, before: LineageId) {
         let inner = &self.inner;
         let before = || run_control::standing(inner, task.no(), before).ok();
@@ -190,7 +191,7 @@ impl Engine {
         done.tell(inner);
     }
 
-    /// The parts that open a lineage at a point, with these events behind what opens it.
+    /// Returns the parts that open a lineage at a point, with these events after the opening one.
     pub(crate) fn fork(
         &self,
         point: &Point,
@@ -212,7 +213,7 @@ impl Engine {
         let ancestry = Ancestry::of(&inner.catalog, point.no, point.lineage)?;
         ancestry.check(point.offset)?;
         let offset = inner.fork_offset(point, &ancestry)?;
-        // A fork before the first own event of a lineage is one of the lineage it came from.
+        // A fork before a lineage's first own event is a fork of its parent.
         let owner = ancestry.hash_owner(offset).unwrap_or(point.lineage);
         let log = LogId::lineage(point.no, owner);
         let hash = crate::history::chain_hash::hash_at(&inner.catalog, origin, log, offset)?;
@@ -239,8 +240,8 @@ impl Engine {
         Ok((lineage, vec![control.finish(), events.finish()]))
     }
 
-    /// Commits an activation, with the parts that open its lineage where it is a new one, and with
-    /// the end of the restore that it is of where more than the log went back.
+    /// Commits an activation, with the parts that open its lineage if it is new, and with the end
+    /// of the restore if participants took part.
     pub(crate) fn activate(
         &self,
         task: TaskNo,
@@ -259,7 +260,7 @@ impl Engine {
             control.control(&Control::from(ended), inner.now_us())?;
         }
         let mut parts = std::mem::take(parts);
-        // The control log says that the lineage is there before it says that it is active.
+        // In the control log the lineage must be registered before it is activated.
         parts.push(control.finish());
         let (epoch, lineage) = (activated.epoch, activated.lineage);
         let activates = Some(Activate { task, epoch, lineage });
@@ -279,9 +280,9 @@ fn nothing_to_undo(task: &str) -> Error {
 }
 
 impl Inner {
-    /// Where a lineage forks that goes back to a point: at the point, or right behind the mark of a
-    /// checkpoint that stands there. So the checkpoint gone back to is one of the new lineage too;
-    /// its mark changes no state.
+    /// Returns the offset of a fork for a point: the point, or right after a checkpoint's mark at
+    /// that point. So the new lineage includes the restored checkpoint. Its mark does not change
+    /// the state.
     fn fork_offset(&self, point: &Point, ancestry: &Ancestry) -> Result<Offset> {
         let (Some(id), Some(owner)) = (point.checkpoint, ancestry.owner(point.offset)) else {
             return Ok(point.offset);
@@ -294,9 +295,9 @@ impl Inner {
         Ok(point.offset + u64::from(stands_there))
     }
 
-    /// The mark that a new lineage gets where it goes back to a checkpoint whose own mark stands
-    /// further on, and so is none of its own: the same, with the other as its parent. So the
-    /// checkpoint gone back to is found there, by its label and as the last one.
+    /// Returns the mark for a new lineage that restores a checkpoint whose own mark is at a later
+    /// offset, and so not in the lineage: a copy, with the original as its parent. So the restored
+    /// checkpoint is found in the lineage by its label and as the last one.
     fn left_behind(&self, point: &Point, offset: Offset, hash: Hash) -> Result<Option<Mark>> {
         let Some(id) = point.checkpoint else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Restores: forks of a lineage, and what takes part in them.
+//! Restores: forks of a lineage, with and without participants.
 
 // tidy: names the parts
 pub(crate) mod fork;

@@ -1,4 +1,4 @@
-//! Joining a task: a restore of it that was cut short is taken back first.
+//! Joining a task, after undoing an interrupted restore of it.
 
 // tidy: one operation
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::handles::task::Task;
 impl Engine {
     /// Adds a participant to a task until the result is dropped. Each checkpoint that is marked
     /// through a [`Task`] or a [`Run`](crate::Run), and each tool call that changes something,
-    /// captures it first, and [`Engine::undo`] takes it along. A restore of the task that was cut
-    /// short, and in which it took part, is taken back first.
+    /// captures it first, and [`Engine::undo`] includes it. An interrupted restore in which it took
+    /// part is undone first.
     ///
     /// # Errors
     ///
-    /// `Conflict` if one of its name has joined the task. Those of [`Engine::recover`] if a restore
-    /// is pending.
+    /// - `Conflict`: a participant of the same name has joined the task.
+    /// - Those of [`Engine::recover`], if a restore is pending.
     pub fn join(&self, task: &Task, participant: Arc<dyn Participant>) -> Result<Participation> {
         let joined = self.inner.participants.add(task, participant)?;
         if let Some(entry) = self.inner.catalog.pending(task.no())? {

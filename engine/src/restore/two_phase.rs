@@ -1,6 +1,6 @@
-//! PrepareContext back with more than the log. Nothing is appended between the beginning and the
-//! end, and the end is one commit: what `docs/WORKSPACE.md` says of each instant of a crash follows
-//! from that.
+//! Restores with participants. Nothing is appended between the beginning and the end, and the end
+//! is one commit. The guarantees for each instant of a crash in `docs/WORKSPACE.md` follow from
+//! that.
 
 use std::sync::Arc;
 
@@ -21,27 +21,30 @@ use crate::history::checkpoint::Mark;
 use crate::history::pending::PendingRestore;
 use crate::history::point::Point;
 
-/// Where a restore goes.
+/// The target of a restore.
 struct RestoreTarget<'a> {
     to: Point,
     scope: Scope,
     description: Option<&'a str>,
-    /// The lineage that is gone on with again, and what an undo of that goes back to.
+    /// For an undo: the current epoch, the lineage to activate again, and the epoch that the next
+    /// undo goes back to.
     undoes: Option<(Epoch, LineageId, Option<Epoch>)>,
 }
 
 impl Engine {
-    /// Goes back to a point with what takes part, as [`Engine::restore`] does with the log alone.
-    /// The present is captured and marked first. Either all of it goes back, and the task goes on
-    /// with a new lineage, or none.
+    /// Restores a point with participants, as [`Engine::restore`] does with the log alone. First
+    /// the present is captured and marked. Then either everything is restored, with a new active
+    /// lineage, or nothing.
     ///
-    /// With [`Scope::Files`] state and conversation stay as they are: the new lineage begins at the
+    /// With [`Scope::Files`] state and conversation stay the same: the new lineage begins at the
     /// head.
     ///
     /// # Errors
     ///
-    /// As [`Engine::restore`], and what the participants give: `Conflict` where something stands in
-    /// the way. `Unavailable` where another restore of the task has not ended.
+    /// As [`Engine::restore`], and those of the participants:
+    ///
+    /// - `Conflict`: a path, or the state of the folder, prevents the restore.
+    /// - `Unavailable`: another restore of the task is pending.
     pub fn restore_with(
         &self,
         point: &Point,
@@ -58,7 +61,7 @@ impl Engine {
         )
     }
 
-    /// Takes the last restore of a task back, as [`Engine::undo`], with what took part in it.
+    /// Undoes the last restore of a task, as [`Engine::undo`], with its participants.
     ///
     /// # Errors
     ///
@@ -92,23 +95,22 @@ impl Engine {
         )
     }
 
-    /// Ends a restore that began and has not ended: what the participants did of it is taken back.
+    /// Ends a pending restore by undoing the changes of its participants.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where a participant of it is not there; what the participants give, and then
-    /// it stays pending.
+    /// - `Unavailable`: a participant is missing.
+    /// - Those of the participants. The restore then stays pending.
     pub fn recover(&self, pending: &PendingRestore, with: &[Arc<dyn Participant>]) -> Result<()> {
         self.check_writable()?;
         self.abort(pending, with, "recovered after it was cut short")
     }
 
-    /// Ends a restore that nobody can take back any more: what it did outside of the log stays as
-    /// it is.
+    /// Ends a restore that cannot be undone any more. Its changes outside of the log stay.
     ///
     /// # Errors
     ///
-    /// `NotFound` where it is not pending.
+    /// `NotFound`: the restore is not pending.
     pub fn abandon(&self, pending: &PendingRestore, reason: &str) -> Result<()> {
         self.end(pending, RestoreOutcome::GivenUp, reason)
     }
@@ -152,14 +154,14 @@ impl Engine {
         Ok(task)
     }
 
-    /// Aborts a restore that was not committed. Returns why it was not.
+    /// Aborts a restore that was not committed. Returns the error.
     fn failed(
         &self,
         pending: &PendingRestore,
         with: &[Arc<dyn Participant>],
         error: Error,
     ) -> Error {
-        // Whether the commit is there is known only when the store is opened again (I11).
+        // Only the next open shows if the commit is there (I11).
         if self.inner.catalog.log().is_poisoned() {
             return error;
         }
@@ -169,14 +171,14 @@ impl Engine {
         }
     }
 
-    /// Captures the present, has each participant prepare, and records the beginning.
+    /// Captures the present, prepares each participant, and records the beginning.
     fn prepare(
         &self,
         task: &Task,
         target: &RestoreTarget<'_>,
         with: &[Arc<dyn Participant>],
     ) -> Result<PendingRestore> {
-        // What is captured and prepared stays until the beginning names it.
+        // Holds captured and prepared chunks until the begin event names them.
         let _held = self.inner.catalog.log().storing();
         let there = self.workspace_at(&target.to)?;
         let known = self.workspace_at(&task.point(task.head()?.next)?)?;
@@ -213,14 +215,14 @@ impl Engine {
             })?);
         }
         let mark = Mark::new().cause(MarkCause::BeforeRestore);
-        // What is asked for once, and onto a head, is the restore.
+        // The caller's key and expected head apply to the restore, not to this append.
         Conditions::new().during(|| match bodies.is_empty() {
             true => task.mark(mark).map(|_| ()),
             false => task.append_as_it_is(Append::batch(bodies).mark(mark)).map(|_| ()),
         })
     }
 
-    /// Records what will be done. Nothing was changed outside of the log before this is durable.
+    /// Records the planned changes. Nothing outside of the log changes before this is durable.
     fn begin(
         &self,
         task: &Task,
@@ -256,7 +258,7 @@ impl Engine {
         Ok(PendingRestore { task: task.id().to_owned(), since_us, begun, no })
     }
 
-    /// Has each participant apply its plan, and commits the end with the activation. Returns the
+    /// Applies each participant's plan and commits the end with the activation. Returns the
     /// activated lineage and its epoch.
     fn commit_restore(
         &self,
@@ -309,7 +311,7 @@ impl Engine {
         Ok((lineage, epoch + 1))
     }
 
-    /// What the folder holds after an undo, where it is not what the lineage says already.
+    /// Returns the events for captures after an undo, if the lineage does not name them already.
     fn events_on(&self, no: TaskNo, lineage: LineageId, bodies: &[Body]) -> Result<Vec<Part>> {
         if bodies.is_empty() {
             return Ok(Vec::new());
@@ -366,19 +368,21 @@ impl Engine {
         Ok(part.finish())
     }
 
-    /// The root of the workspace that a point names: of the last capture before it.
+    /// Returns the root of the workspace at a point: that of the last capture before it.
+    ///
     /// # Errors
     ///
     /// As [`Engine::run_state`].
     pub fn workspace_at(&self, point: &Point) -> Result<Option<Hash>> {
         match self.inner.catalog.tally(point.no)?.captured {
             true => Ok(self.run_state(point)?.workspace),
-            // Nothing was ever captured of it: no state is folded for that.
+            // Without captures no state has to be folded.
             false => Ok(None),
         }
     }
 
-    /// What a restore of the state only says of the files, which stay: what the head named.
+    /// Returns the capture event of a state-only restore. The files stay, so it names the head's
+    /// capture.
     pub(crate) fn carried(&self, to: &Point) -> Result<Vec<Body>> {
         let task = Task::of(self, to.no)?;
         let now = self.workspace_at(&task.point(task.head()?.next)?)?;
@@ -389,7 +393,8 @@ impl Engine {
             return Ok(Vec::new());
         };
         let content = self.inner.catalog.log().get_chunk(&ChunkId(root.0))?;
-        // Its counts are for people: where it cannot be read they are missed, and the root stands.
+        // The counts are informational. If they cannot be read they are 0, and the root is still
+        // valid.
         let node = content.map(|bytes| Node::decode_as(&bytes, NodeKind::Capture));
         let (files, bytes, skipped) = match node {
             Some(Ok(Node::Capture(capture))) => (capture.files, capture.bytes, capture.skipped),

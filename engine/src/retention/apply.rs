@@ -1,4 +1,4 @@
-//! A plan, done.
+//! Execution of a retention plan.
 
 use std::collections::HashSet;
 use std::mem::take;
@@ -19,55 +19,54 @@ use crate::handles::engine::Engine;
 use crate::history::base;
 use crate::history::pending::is_of_the_store;
 
-/// Marks that one commit removes: appends wait for it.
+/// Maximum marks that one commit removes. Appends wait for it.
 pub(super) const MARKS_EACH: usize = 100;
 
-/// Tasks that are done together, so that they share syncs. Restores and branches wait for their
-/// bases.
+/// Tasks processed together to share syncs. Restores and branches wait while their bases are made.
 const TASKS_EACH: usize = 4;
 
-/// Tries to trim a task whose lineages grow in between.
+/// Maximum attempts to trim a task whose lineages grow in between.
 const TRIM_TRIES: u32 = 4;
 
-/// The trims of one task, to be committed where none of the lineages that go has grown.
+/// The trims of one task, committed only if no lineage to be dropped has grown.
 struct Trims {
     heads: Vec<(LogId, Offset)>,
     events: Vec<Control>,
-    /// Bases that these take the place of.
+    /// Bases that these replace.
     replaced: Vec<ChunkId>,
     trimmed: Vec<(LineageId, Offset)>,
     dropped: Vec<LineageId>,
 }
 
-/// What a cleanup did.
+/// Result of a cleanup.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct RetentionReport {
-    /// Each task of the plan.
+    /// The result of each task in the plan.
     pub tasks: Vec<TaskRetained>,
 }
 
-/// What a cleanup did to one task.
+/// Result of a cleanup for one task.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TaskRetained {
-    /// The task.
+    /// The task's id.
     pub task: String,
-    /// Whose it is.
+    /// The owner.
     pub user: String,
-    /// How many checkpoints it had.
+    /// The number of checkpoints before.
     pub checkpoints: u64,
-    /// How many went.
+    /// The number of removed checkpoints.
     pub removed: u64,
-    /// Lineages that begin with a base now, and at which offset.
+    /// Lineages that got a base, and its offset.
     pub trimmed: Vec<(LineageId, Offset)>,
-    /// Lineages that went.
+    /// Lineages that were dropped.
     pub dropped: Vec<LineageId>,
-    /// Why not all of it was done. What was done stays done.
+    /// The error that stopped the cleanup of this task. Earlier changes stay.
     pub error: Option<Error>,
 }
 
-/// Tasks that are done together.
+/// Tasks processed together.
 struct Group<'a> {
     plans: &'a [TaskPlan],
     done: Vec<TaskRetained>,
@@ -88,9 +87,9 @@ impl<'a> Group<'a> {
         Self { plans, done }
     }
 
-    /// Does a step of one task, unless there is nothing to do for it or a step before failed. That
-    /// a step fails is noted, and keeps no other task from being done; an error is one of the
-    /// store.
+    /// Runs a step for one task, unless its plan is empty or an earlier step failed. A failure is
+    /// recorded in the task's result and does not stop other tasks; only errors of the store are
+    /// returned.
     fn step<T>(
         &mut self,
         n: usize,
@@ -115,15 +114,15 @@ impl<'a> Group<'a> {
 }
 
 impl Engine {
-    /// Does what a plan says. `progress` is told how many tasks are done, and of how many.
+    /// Applies a plan. `progress` gets the number of processed tasks and the total.
     ///
-    /// What happened since it was planned does no harm: a checkpoint that was pinned meanwhile
-    /// stays, and what is needed is looked at again. A task that fails does not keep the others
-    /// from being done.
+    /// Changes since the planning are respected: newly pinned checkpoints stay, and the needed
+    /// events are computed again. A failing task does not stop the others.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed; `Poisoned` where a write failed.
+    /// - `Unavailable`: the store is closed.
+    /// - `Poisoned`: a write failed.
     pub fn apply_retention(
         &self,
         plan: &RetentionPlan,
@@ -151,7 +150,7 @@ impl Engine {
         Ok(report)
     }
 
-    /// Plans and applies in one.
+    /// Plans a cleanup and applies it.
     ///
     /// # Errors
     ///
@@ -160,13 +159,13 @@ impl Engine {
         self.apply_retention(&self.plan_retention(policy)?, &mut |_, _| {})
     }
 
-    /// Removes the marks that the plan says and that nobody pinned since, a few in one commit.
+    /// Removes the planned marks that have not been pinned since, a few in each commit.
     fn remove_marks(&self, policy: &Json, group: &mut Group<'_>) -> Result<()> {
         let all: Vec<(usize, RemovedMark)> = (group.plans.iter().enumerate())
             .flat_map(|(n, plan)| plan.places.iter().map(move |place| (n, *place)))
             .collect();
         for some in all.chunks(MARKS_EACH) {
-            // For a few marks at a time: restores and branches wait for it.
+            // Locked for a few marks at a time, since restores and branches wait for it.
             let _structure = self.inner.structure()?;
             let mut sent: Vec<(usize, Arc<Slot>, u64)> = Vec::new();
             for marks in some.chunk_by(|(n, _), (m, _)| n == m) {
@@ -195,7 +194,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Those marks that are there and were not pinned since.
+    /// Returns the marks that still exist and have not been pinned.
     fn still_there(
         &self,
         task: TaskNo,
@@ -210,9 +209,8 @@ impl Engine {
         Ok(removed)
     }
 
-    /// Removes the events that nothing needs: of each task in one commit, once the bases are
-    /// durable. A task of which a lineage grew in between is looked at again: a checkpoint may have
-    /// come.
+    /// Removes unneeded events: those of each task in one commit, after the bases are durable. A
+    /// task with a lineage that grew in between is tried again, since it may have a new checkpoint.
     fn trim(&self, policy: &Retention, group: &mut Group<'_>) -> Result<()> {
         let inner = &self.inner;
         let _structure = inner.structure()?;
@@ -263,12 +261,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Makes the bases of a task's lineages, and the events that name them. The bases are not
+    /// Makes the bases of a task's lineages and the events that name them. The bases are not
     /// durable yet.
     fn make_bases(&self, task: TaskNo, policy: &Retention) -> Result<Trims> {
         let inner = &self.inner;
         inner.catalog.goes_on(task)?;
-        // Before it is looked at what is needed: what comes after this is found by the commit.
+        // Heads are read before the needed events are computed: the commit detects later growth.
         let mut heads = Vec::new();
         for (lineage, entry) in inner.catalog.lineages(task)? {
             let log = LogId::lineage(task, lineage);
@@ -283,7 +281,7 @@ impl Engine {
         };
         heads.retain(|(log, _)| dropped(log));
         let (mut events, mut replaced): (Vec<Control>, Vec<ChunkId>) = Default::default();
-        // Children first, as all read what is there still.
+        // Children first: they read events that the trim of a parent would remove.
         for (lineage, offset) in fates.trims.iter().rev() {
             let place = (task, *lineage, *offset);
             let reducers = &inner.options.reducers;
@@ -314,7 +312,7 @@ impl Engine {
         }
     }
 
-    /// Whether a checkpoint is there still, and was not pinned since.
+    /// Returns `true` if a checkpoint still exists and has not been pinned.
     fn removable(&self, task: TaskNo, mark: &RemovedMark) -> Result<bool> {
         let catalog = &self.inner.catalog;
         let key = keys::mark(task, mark.lineage, mark.offset);

@@ -1,8 +1,8 @@
-//! What a cleanup lets go of beside events: chunks that only captures need which go with them.
+//! Captures that a cleanup removes with events, and the chunks that only they need.
 //!
-//! No index says which events name captures, and all tasks share their chunks. So the events of
-//! each task are read that ever captured, and each node of their trees once, as compaction reads
-//! them. A plan reads no event: this is asked for beside it.
+//! No index lists the events that name captures, and all tasks share chunks. So this reads the
+//! events of each task that ever captured, and each node of the trees once, as a compaction does.
+//! Making a plan reads no events, so this is a separate call.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,19 +17,19 @@ use crate::handles::lineage::Lineage;
 use crate::history::base;
 use crate::history::events::Cursor;
 
-/// What a cleanup lets go of with captures. It leaves the disk at the next compaction.
+/// The captures that a cleanup removes. The next compaction removes them from the disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CapturesPlan {
-    /// Captures that no event or base names then.
+    /// The number of captures that no event or base would name.
     pub captures: u64,
-    /// Chunks that only these need.
+    /// The number of chunks that only these captures need.
     pub chunks: u64,
-    /// About how many bytes of packs those are; 0 where the store is in memory.
+    /// The approximate bytes of these chunks in packs; 0 for a store in memory.
     pub bytes: u64,
 }
 
-/// The roots of captures, by what becomes of them. One may be in both: then it stays.
+/// The roots of captures that stay and that go. A root in both stays.
 #[derive(Debug, Default)]
 struct Roots {
     stay: HashSet<ChunkId>,
@@ -37,14 +37,14 @@ struct Roots {
 }
 
 impl Engine {
-    /// What captures a cleanup by this plan would let go of, with the chunks that nothing else
-    /// needs. Nothing is changed. It reads the events of all tasks that captured, where something
-    /// of one of them goes.
+    /// Computes the captures that this plan would remove, with the chunks that nothing else needs.
+    /// Changes nothing. If the plan removes events of a task with captures, it reads the events of
+    /// all tasks with captures.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where an event, or a tree that stays, cannot be read: nobody knows then what it
-    /// needs, and compaction would leave all chunks too.
+    /// `Corrupt`: an event, or a tree that stays, cannot be read. The chunks that it needs are
+    /// unknown, and a compaction would keep all chunks too.
     pub fn plan_captures(&self, plan: &RetentionPlan) -> Result<CapturesPlan> {
         let catalog = &self.inner.catalog;
         let mut plans: HashMap<TaskNo, &TaskPlan> = HashMap::new();
@@ -81,7 +81,7 @@ impl Engine {
         if let Some((_, error)) = tree_walk::follow(stay, &get, &mut kept).into_iter().next() {
             return Err(error);
         }
-        // What cannot be read of a tree that goes is not counted.
+        // Unreadable parts of removed trees are not counted.
         let _ = tree_walk::follow_beyond(go, &get, &kept, &mut gone);
         Ok(CapturesPlan {
             captures,
@@ -90,7 +90,7 @@ impl Engine {
         })
     }
 
-    /// Sorts the captures of a task by what a plan does to the events that name them.
+    /// Sorts a task's captures into those that a plan keeps and removes.
     fn sort_roots(&self, no: TaskNo, plan: Option<&TaskPlan>, roots: &mut Roots) -> Result<()> {
         let catalog = &self.inner.catalog;
         for (lineage, _) in catalog.lineages(no)? {
@@ -139,7 +139,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The capture that a base at this offset would name.
+    /// Returns the capture that a base at this offset would name.
     fn root_at(&self, no: TaskNo, lineage: LineageId, at: u64) -> Result<Option<ChunkId>> {
         let point = Lineage::new(self, no, lineage, None)?.point(at)?;
         let root = self.workspace_at(&point)?;

@@ -1,4 +1,4 @@
-//! What went leaves the disk.
+//! Compaction: removes withdrawn content from the disk.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -13,37 +13,37 @@ use milepost_store::{Compacted, CompactionHost};
 use crate::handles::engine::{Engine, Inner};
 use crate::history::base;
 
-/// What a compaction takes.
+/// The disk space that a compaction needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactionPlan {
-    /// What the store takes on disk now.
+    /// The bytes that the store takes on disk now.
     pub disk: DiskBytes,
-    /// How many bytes have to be free beside it, at most.
+    /// The maximum of further bytes that have to be free.
     pub needs: u64,
 }
 
-/// What a compaction did.
+/// Result of a compaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactionReport {
-    /// What the store took on disk before.
+    /// The bytes on disk before.
     pub before: DiskBytes,
-    /// What it takes now.
+    /// The bytes on disk after.
     pub after: DiskBytes,
-    /// Why packs were left as they are: a captured workspace cannot be read whole, and nobody knows
-    /// what it needs. They are compacted again once retention has let go of that capture.
+    /// The reason why packs were not compacted: a captured workspace cannot be read whole, so the
+    /// chunks that it needs are unknown. They are compacted again once retention has removed that
+    /// capture.
     pub packs_left: Option<String>,
-    /// Files below the store's folder that may hold content which was withdrawn and that no
-    /// compaction touches: results of tools that could not be recorded (`unrecorded/`), and files
-    /// that no part of Milepost makes.
+    /// Files in the store's folder that may hold withdrawn content and that no compaction touches:
+    /// tool results that could not be recorded (`unrecorded/`), and files not made by Milepost.
     pub untouched: Vec<PathBuf>,
 }
 
 impl CompactionHost for Inner {
     fn hold(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let done = self.committer.hold(work);
-        // Whatever was read of blocks before may be another now.
+        // Blocks read before may have changed.
         self.catalog.withdrew();
         done
     }
@@ -72,31 +72,32 @@ impl CompactionHost for Inner {
 }
 
 impl Engine {
-    /// What a compaction takes. Nothing is changed.
+    /// Returns the disk space that a compaction needs. Changes nothing.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed.
+    /// `Unavailable`: the store is closed.
     pub fn plan_compaction(&self) -> Result<CompactionPlan> {
         let log = self.inner.catalog.log();
         Ok(CompactionPlan { disk: log.disk_bytes()?, needs: log.compaction_needs() })
     }
 
-    /// Takes off the disk what retention let go of: from sled, which is built anew in a fresh
-    /// folder, from the archive, the journal and the packs. Where anything was erased, trimmed or
-    /// deleted it also removes copies that may hold it, as `damaged/` and the stat caches of
-    /// workspaces. It runs beside appends, which wait for the moment of the switch only, and so
-    /// does closing the store, for all of it. Cut short anywhere, it has changed nothing that can
-    /// be seen, and can be done again. A store in memory has nothing to compact.
+    /// Removes withdrawn content from the disk: from sled, which is rebuilt in a new folder, and
+    /// from the archive, the journal and the packs. If anything was erased, trimmed or deleted, it
+    /// also removes copies that may hold it, such as `damaged/` and the stat caches of workspaces.
+    /// Appends continue and wait only for the switch; closing the store waits for the whole
+    /// compaction. An interrupted compaction has no visible effect and can be repeated. A store in
+    /// memory has nothing to compact.
     ///
-    /// A state that was taken from a task before events of it were trimmed or erased, before it was
-    /// deleted, or some gigabytes of folded states ago, may lose messages that it has not read
-    /// yet: take it again.
+    /// A state that was read before events of its task were trimmed or erased, before the task was
+    /// deleted, or some gigabytes of folded states ago, may lose messages that it has not loaded
+    /// yet: read it again.
     ///
     /// # Errors
     ///
-    /// `Conflict` where one is under way; `Unavailable` where the disk is full, and then nothing
-    /// has changed; `Corrupt` where what is to be kept cannot be read: `repair` comes first.
+    /// - `Conflict`: another compaction is in progress.
+    /// - `Unavailable`: the disk is full. Nothing has changed.
+    /// - `Corrupt`: content to be kept cannot be read. Run `repair` first.
     pub fn compact(&self, tell: &mut dyn FnMut(CompactionStep)) -> Result<CompactionReport> {
         let inner = &self.inner;
         let log = inner.catalog.log();

@@ -1,4 +1,4 @@
-//! Tasks that are deleted.
+//! Deletion of tasks.
 
 use milepost_codec::{Deleted, LineageId, LogId, Result};
 
@@ -9,19 +9,18 @@ use crate::handles::engine::Engine;
 use crate::history::catalog::Viewer;
 
 impl Engine {
-    /// Deletes a task: from now on it answers like one that was never there, and another may have
-    /// its name. A tombstone without the name stays. Its bytes leave the disk at the next
-    /// compaction.
+    /// Deletes a task: it no longer exists for any call, and its name is free. A tombstone without
+    /// the name stays. The next compaction removes its bytes from the disk.
     ///
     /// # Errors
     ///
-    /// `NotFound` where there is no such task; `Unavailable` where a restore of it has not ended.
+    /// - `NotFound`: the task does not exist.
+    /// - `Unavailable`: a restore of it is pending.
     pub fn delete_task(&self, id: &str) -> Result<()> {
         self.delete_task_for(id, None)
     }
 
-    /// The same of a task that somebody may see: whose it is, is looked at while nobody starts or
-    /// deletes one.
+    /// Deletes a task if `viewer` owns it, checked under the structure lock.
     pub(crate) fn delete_task_for(&self, id: &str, viewer: Viewer<'_>) -> Result<()> {
         let inner = &self.inner;
         let structure = inner.structure()?;
@@ -31,7 +30,7 @@ impl Engine {
         let mut part = inner.part(LogId::STORE, inner.store);
         let deleted = Deleted { task, opened: entry.opened, origin: entry.origin };
         part.control(&deleted.into(), inner.now_us())?;
-        // While its name is known still.
+        // Reported while the name is still known.
         audit::AuditEvent::of("task_deleted", task, LineageId(0)).tell(inner);
         inner.commit(Request::one(part.finish()).deleting(task))?;
         drop(structure);
@@ -39,13 +38,15 @@ impl Engine {
         Ok(())
     }
 
-    /// Deletes all tasks of a user; gives how many. `progress` is told how many are done, and of
-    /// how many.
+    /// Deletes all tasks of a user and returns their number. `progress` gets the number of
+    /// processed tasks and the total.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed; `Poisoned` where a write failed. Those that are
-    /// done stay done.
+    /// Deleted tasks stay deleted after these:
+    ///
+    /// - `Unavailable`: the store is closed.
+    /// - `Poisoned`: a write failed.
     pub fn delete_user(&self, user: &str, progress: &mut dyn FnMut(u64, u64)) -> Result<u64> {
         let mut names = Vec::new();
         each_task(&self.inner.catalog, &mut |_, entry| {
@@ -57,7 +58,7 @@ impl Engine {
         let mut count = 0;
         for (done, name) in (1..).zip(&names) {
             match self.delete_task(name) {
-                // Somebody else deleted it.
+                // Another caller deleted the task.
                 Err(e) if e.kind() == milepost_codec::ErrorKind::NotFound => {}
                 other => {
                     other?;

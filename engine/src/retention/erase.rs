@@ -1,4 +1,4 @@
-//! Bodies that are erased.
+//! Erasure of bodies.
 
 use milepost_codec::{
     CheckpointAttached, CheckpointMarked, CheckpointUnmarked, ControlChanged, Erased, Error,
@@ -12,8 +12,8 @@ use crate::history::catalog::Catalog;
 use crate::history::events::Ancestry;
 use crate::history::point::Point;
 
-/// Kinds that others build on: lineages opened, changes of control, captured workspaces,
-/// checkpoints and what was done to them, restores.
+/// Kinds that other events depend on and that cannot be erased: opened lineages, changes of
+/// control, captured workspaces, checkpoints and changes of them, restores.
 const NEEDED: [u16; 7] = [
     LineageOpened::KIND,
     ControlChanged::KIND,
@@ -25,15 +25,15 @@ const NEEDED: [u16; 7] = [
 ];
 
 impl Engine {
-    /// Erases the body of the event at a point, for good: its header and the hash of its body stay,
-    /// so the chain verifies. The bytes leave the disk at the next compaction. Nothing where it was
-    /// erased before.
+    /// Erases the body of the event at a point permanently. Its header and the hash of its body
+    /// stay, so the chain verifies. The next compaction removes the bytes from the disk. Has no
+    /// effect on an erased event.
     ///
     /// # Errors
     ///
-    /// `NotFound` where there is no event; `Invalid` where it is one that others build on, or the
-    /// reason has more than 1,024 bytes; `Conflict` where a lineage begins with a base that was
-    /// made of it.
+    /// - `NotFound`: the event does not exist.
+    /// - `Invalid`: other events depend on it, or the reason has more than 1,024 bytes.
+    /// - `Conflict`: a lineage begins with a base whose state includes it.
     pub fn erase(&self, point: &Point, reason: Option<&str>) -> Result<()> {
         check_size("a reason", reason.map_or(0, str::len), TEXT_MAX)?;
         let inner = &self.inner;
@@ -73,7 +73,7 @@ impl Engine {
     }
 }
 
-/// The kind of an event, and the hash of its body.
+/// Returns the kind of an event and the hash of its body.
 fn body_of(
     catalog: &Catalog,
     task: TaskNo,
@@ -99,7 +99,7 @@ fn body_of(
 }
 
 impl Catalog {
-    /// A lineage that begins with a base behind an event that it inherited before, and where.
+    /// Returns a lineage whose base follows an event in its history, and the base's offset.
     fn based_on(
         &self,
         task: TaskNo,
@@ -117,7 +117,7 @@ impl Catalog {
         Ok(None)
     }
 
-    /// Whether a lineage inherited an event, whatever was trimmed since.
+    /// Returns `true` if a lineage inherited an event, even if it was trimmed since.
     fn descends(
         &self,
         task: TaskNo,

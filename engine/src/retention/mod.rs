@@ -1,4 +1,4 @@
-//! What is kept, and what goes: `docs/RETENTION.md`.
+//! Retention: removal of checkpoints and events, described in `docs/RETENTION.md`.
 //!
 //! ```text
 //! policy        the checkpoints to keep

@@ -1,4 +1,4 @@
-//! Checkpoints that are kept whatever a policy says.
+//! Pins: checkpoints that no policy removes.
 
 use std::sync::Arc;
 
@@ -13,39 +13,39 @@ use crate::handles::engine::Engine;
 use crate::history::catalog::Catalog;
 use crate::history::checkpoint::Checkpoint;
 
-/// A checkpoint that is kept.
+/// A pinned checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pin {
     /// The checkpoint.
     pub checkpoint: CheckpointId,
-    /// Why it is kept.
+    /// The reason for the pin.
     pub reason: Option<String>,
-    /// When it was pinned, in microseconds since the Unix epoch.
+    /// The time of the pin, in microseconds since the Unix epoch.
     pub time_us: u64,
 }
 
 impl Engine {
-    /// Keeps a checkpoint, and what it needs, whatever a policy says.
+    /// Pins a checkpoint: no policy removes it, or the events that it needs.
     ///
     /// # Errors
     ///
-    /// `NotFound` where the checkpoint is not there; `Invalid` where the reason has more than 1,024
-    /// bytes.
+    /// - `NotFound`: the checkpoint does not exist.
+    /// - `Invalid`: the reason has more than 1,024 bytes.
     pub fn pin(&self, checkpoint: &CheckpointId, reason: Option<&str>) -> Result<()> {
         check_size("a reason", reason.map_or(0, str::len), TEXT_MAX)?;
-        // What is pinned now is not removed meanwhile.
+        // Held so that no cleanup removes the checkpoint before it is pinned.
         let _structure = self.inner.structure()?;
         let (task, found) = self.pinnable(checkpoint)?;
         let pinned = Pinned { checkpoint: found.id, reason: reason.map(str::to_owned) };
         self.commit_control(task, vec![pinned.into()])
     }
 
-    /// No longer keeps a checkpoint whatever a policy says. Nothing where it was not pinned.
+    /// Unpins a checkpoint, if it is pinned.
     ///
     /// # Errors
     ///
-    /// `NotFound` where the checkpoint is not there.
+    /// `NotFound`: the checkpoint does not exist.
     pub fn unpin(&self, checkpoint: &CheckpointId) -> Result<()> {
         let _structure = self.inner.structure()?;
         let (task, found) = self.pinnable(checkpoint)?;
@@ -56,11 +56,11 @@ impl Engine {
         self.commit_control(task, vec![unpinned.into()])
     }
 
-    /// The pinned checkpoints of a task.
+    /// Returns the pinned checkpoints of a task.
     ///
     /// # Errors
     ///
-    /// `NotFound` where there is no such task.
+    /// `NotFound`: the task does not exist.
     pub fn pins(&self, task: &str) -> Result<Vec<Pin>> {
         self.inner.catalog.pins(self.task_no(task)?)
     }
@@ -71,13 +71,13 @@ impl Engine {
         Ok((catalog.find_for(&found.task, None)?, found))
     }
 
-    /// Commits events of a task's control log.
+    /// Commits events to a task's control log.
     pub(super) fn commit_control(&self, task: TaskNo, events: Vec<Control>) -> Result<()> {
         let request = self.control_request(task, events)?;
         self.inner.commit(request).map(|_| ())
     }
 
-    /// The same, to be waited for: with others in one commit.
+    /// Submits events to a task's control log, so that several tasks can share one commit.
     pub(super) fn submit_control(&self, task: TaskNo, events: Vec<Control>) -> Result<Arc<Slot>> {
         let request = self.control_request(task, events)?;
         self.inner.committer.submit(request)
@@ -95,12 +95,12 @@ impl Engine {
 }
 
 impl Catalog {
-    /// Whether a checkpoint is pinned.
+    /// Returns `true` if a checkpoint is pinned.
     pub(crate) fn is_pinned(&self, task: TaskNo, checkpoint: &CheckpointId) -> Result<bool> {
         Ok(self.log().get(&keys::pin(task, checkpoint))?.is_some())
     }
 
-    /// The pinned checkpoints of a task.
+    /// Returns the pinned checkpoints of a task.
     pub(crate) fn pins(&self, task: TaskNo) -> Result<Vec<Pin>> {
         let prefix = keys::of_task(KeyKind::Pin, task);
         let all = self.log().scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;

@@ -1,4 +1,4 @@
-//! Which checkpoints go by a policy, and what that frees.
+//! Plans: the checkpoints that a policy removes, and the events that this frees.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -14,42 +14,43 @@ use crate::handles::engine::Engine;
 use crate::history::catalog::Catalog;
 use crate::history::pending::is_of_the_store;
 
-/// Entries that are looked at together.
+/// Index entries read at a time.
 const STRIDE: usize = 1024;
 
-/// What a cleanup would do.
+/// The effects of a cleanup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetentionPlan {
-    /// The policy it follows.
+    /// The policy.
     pub policy: Retention,
-    /// Each task of its scope, those too of which nothing goes.
+    /// Each task in the policy's scope, including tasks without changes.
     pub tasks: Vec<TaskPlan>,
 }
 
-/// What a cleanup would do to one task.
+/// The effects of a cleanup on one task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskPlan {
-    /// The task.
+    /// The task's id.
     pub task: String,
-    /// Whose it is.
+    /// The owner.
     pub user: String,
-    /// How many checkpoints it has.
+    /// The number of its checkpoints.
     pub checkpoints: u64,
-    /// How many of them are pinned.
+    /// The number of its pinned checkpoints.
     pub pinned: u64,
-    /// Those that go, newest first.
+    /// The checkpoints to remove, newest first.
     pub removed: Vec<CheckpointId>,
-    /// Lineages that would begin with a base, and at which offset.
+    /// Lineages that would get a base, and its offset.
     pub trimmed: Vec<(LineageId, Offset)>,
-    /// Lineages that would go.
+    /// Lineages that would be dropped.
     pub dropped: Vec<LineageId>,
-    /// Events that would go.
+    /// The number of events that would be removed.
     pub events: u64,
-    /// About how many bytes of records those are. They leave the disk at the next compaction.
+    /// The approximate bytes of their records. The next compaction removes them from the disk.
     pub bytes: u64,
-    /// Why nobody knows what goes: an entry of the task cannot be read. Then nothing goes.
+    /// The reason why nothing could be planned: an entry of the task cannot be read. Nothing is
+    /// removed.
     pub error: Option<String>,
     pub(super) kind: Option<ErrorKind>,
     pub(super) no: TaskNo,
@@ -75,31 +76,31 @@ impl TaskPlan {
         }
     }
 
-    /// Why it could not be planned.
+    /// Returns the error that prevented planning.
     pub(super) fn failed(&self) -> Option<Error> {
         let kind = self.kind?;
         Some(Error::new(kind, self.error.clone().unwrap_or_default()))
     }
 
-    /// Whether nothing would go.
+    /// Returns `true` if nothing would be removed.
     pub fn is_empty(&self) -> bool {
         self.removed.is_empty() && self.trimmed.is_empty() && self.dropped.is_empty()
     }
 
-    /// How many checkpoints stay.
+    /// Returns the number of checkpoints that stay.
     pub fn remaining(&self) -> u64 {
         self.checkpoints.saturating_sub(self.removed.len() as u64)
     }
 }
 
 impl Engine {
-    /// What a cleanup by this policy would do. Nothing is changed. A task that cannot be planned
-    /// says so, and keeps no other from being planned.
+    /// Plans a cleanup by this policy. Changes nothing. The plan of an unreadable task holds its
+    /// error; the others are planned.
     ///
     /// # Errors
     ///
-    /// `NotFound` where the policy names a task that is not there; `Unavailable` where the store is
-    /// closed.
+    /// - `NotFound`: the policy names a task that does not exist.
+    /// - `Unavailable`: the store is closed.
     pub fn plan_retention(&self, policy: &Retention) -> Result<RetentionPlan> {
         let catalog = &self.inner.catalog;
         let mut tasks = Vec::new();
@@ -127,7 +128,7 @@ impl Engine {
     }
 }
 
-/// A task's plan, or why there is none; an error is one of the store.
+/// Turns an error of the task into a plan that holds it, and returns errors of the store.
 fn planned(plan: Result<TaskPlan>, begun: TaskPlan) -> Result<TaskPlan> {
     match plan {
         Err(error) if !is_of_the_store(&error) => {
@@ -171,7 +172,7 @@ fn plan(catalog: &Catalog, policy: &Retention, begun: TaskPlan, now_us: u64) -> 
         places,
         ..begun
     };
-    // A task of which no checkpoint ever went keeps its events.
+    // A task that never lost a checkpoint keeps its events.
     if !policy.marks_only && (!plan.places.is_empty() || catalog.tally(no)?.retained) {
         let removed = plan.places.iter().map(|p| (p.lineage, p.offset)).collect();
         let fates = fates(catalog, no, &removed, policy)?;
@@ -182,7 +183,7 @@ fn plan(catalog: &Catalog, policy: &Retention, begun: TaskPlan, now_us: u64) -> 
     Ok(plan)
 }
 
-/// Shows every checkpoint of a task, newest first.
+/// Calls `each` for every checkpoint of a task, newest first.
 fn each_mark(
     catalog: &Catalog,
     task: TaskNo,
@@ -209,7 +210,7 @@ fn each_mark(
     }
 }
 
-/// What becomes of a task's lineages once these marks are gone.
+/// Computes the trims and drops of a task's lineages without these marks.
 pub(super) fn fates(
     catalog: &Catalog,
     task: TaskNo,
@@ -241,7 +242,7 @@ pub(super) fn fates(
     Ok(lineages.fates(&going, &kept))
 }
 
-/// The lineage a task goes on with, and those that so many undos lead back to.
+/// Returns the active lineage and those that the given number of undos would activate.
 fn going(catalog: &Catalog, task: TaskNo, undo: u32) -> Result<BTreeSet<LineageId>> {
     let (_, mut active) = catalog.active(task)?;
     let mut going = BTreeSet::from([active.lineage]);
@@ -253,7 +254,7 @@ fn going(catalog: &Catalog, task: TaskNo, undo: u32) -> Result<BTreeSet<LineageI
     Ok(going)
 }
 
-/// How many events go, and about how many bytes.
+/// Returns the number of removed events, and their approximate bytes.
 fn freed(catalog: &Catalog, task: TaskNo, fates: &Verdicts) -> Result<(u64, u64)> {
     let (mut events, mut bytes) = (0, 0);
     let ends = fates.trims.iter().map(|(id, at)| (*id, Some(*at)));

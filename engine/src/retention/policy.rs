@@ -1,16 +1,16 @@
-//! What is to be kept.
+//! Retention policies.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// Checkpoints that are kept where nothing else is said.
+/// Default number of kept checkpoints.
 const KEEP: usize = 10;
 
-/// Restores that can be undone behind a cleanup, where nothing else is said.
+/// Default number of restores that can be undone after a cleanup.
 const UNDO: u32 = 3;
 
-/// Which checkpoints are kept, of which tasks.
+/// A retention policy: the checkpoints to keep, and the tasks that it applies to.
 ///
 /// ```
 /// use std::time::Duration;
@@ -34,7 +34,7 @@ pub struct Retention {
     pub(super) scope: Scope,
 }
 
-/// Which tasks a policy is for.
+/// The tasks that a policy applies to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Scope {
     #[default]
@@ -57,62 +57,63 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// The newest 10 checkpoints of every task.
+    /// Creates a policy that keeps the newest 10 checkpoints of every task.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The newest so many of each task.
+    /// Keeps this number of the newest checkpoints of each task.
     #[must_use]
     pub fn keep(mut self, checkpoints: usize) -> Self {
         self.keep = Some(checkpoints);
         self
     }
 
-    /// Those that are younger, in whole seconds, by the engine's clock; and the newest, where
-    /// [`Retention::keep`] says how many.
+    /// Keeps checkpoints younger than `age`, in whole seconds by the engine's clock, and the newest
+    /// ones if [`Retention::keep`] is set.
     #[must_use]
     pub fn younger_than(mut self, age: Duration) -> Self {
         self.younger_than = Some(age.as_secs());
         self
     }
 
-    /// How many of the last restores can still be undone. Default: 3.
+    /// Sets the number of last restores that can still be undone. Default: 3.
     #[must_use]
     pub fn undo(mut self, restores: u32) -> Self {
         self.undo = restores;
         self
     }
 
-    /// Removes marks and keeps all events. Default: events go that nothing needs.
+    /// Removes marks and keeps all events. Default: unneeded events are removed.
     #[must_use]
     pub fn marks_only(mut self, marks_only: bool) -> Self {
         self.marks_only = marks_only;
         self
     }
 
-    /// Keeps every lineage, also one that no kept checkpoint and no undo needs. Default: those go.
+    /// Keeps every lineage, even if no kept checkpoint and no undo needs it. Default: those are
+    /// dropped.
     #[must_use]
     pub fn keep_lineages(mut self, keep: bool) -> Self {
         self.keep_lineages = keep;
         self
     }
 
-    /// Only the tasks of this user.
+    /// Applies the policy only to the tasks of this user.
     #[must_use]
     pub fn user(mut self, user: impl Into<String>) -> Self {
         self.scope = Scope::User(user.into());
         self
     }
 
-    /// Only this task, whatever was said of a user.
+    /// Applies the policy only to this task, regardless of any user set before.
     #[must_use]
     pub fn task(mut self, task: impl Into<String>) -> Self {
         self.scope = Scope::Task(task.into());
         self
     }
 
-    /// How many of the newest are kept.
+    /// Returns the number of newest checkpoints to keep.
     pub(super) fn newest(&self) -> usize {
         match (self.keep, self.younger_than) {
             (Some(keep), _) => keep,

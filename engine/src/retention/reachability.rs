@@ -1,22 +1,22 @@
-//! Which events of a task are needed: what follows from its lineages and the checkpoints that are
-//! kept, without a look at any event.
+//! Reachability: the events of a task that its lineages and kept checkpoints need. Computed without
+//! reading events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use milepost_codec::{LineageId, Offset};
 
-/// How a lineage begins.
+/// The beginning of a lineage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Beginning {
-    /// It is a root.
+    /// The lineage is a root.
     Root,
-    /// It parts from another.
+    /// The lineage forks from another at this offset.
     Fork(LineageId, Offset),
-    /// It begins at a base.
+    /// The lineage begins at a base.
     Base(Offset),
 }
 
-/// A checkpoint that is kept: the lineage and offset of its mark, and the point it marks.
+/// A kept checkpoint: the lineage and offset of its mark, and the point that it marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeptMark {
     pub(super) lineage: LineageId,
@@ -24,12 +24,12 @@ pub(super) struct KeptMark {
     pub(super) at: Offset,
 }
 
-/// What is to become of a task's lineages.
+/// The trims and drops of a task's lineages.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Verdicts {
-    /// Lineages that get a base, and where.
+    /// Lineages that get a base, and its offset.
     pub(super) trims: BTreeMap<LineageId, Offset>,
-    /// Lineages that nothing needs.
+    /// Lineages that are not needed.
     pub(super) dropped: BTreeSet<LineageId>,
 }
 
@@ -37,15 +37,15 @@ pub(super) struct Verdicts {
 #[derive(Debug, Default)]
 pub(super) struct Lineages(pub(super) BTreeMap<LineageId, Beginning>);
 
-/// What a lineage sees of an owner: from one offset to before another.
+/// A range of offsets that a lineage inherits from an owner: start and end.
 type Span = (LineageId, Offset, Offset);
 
 impl Lineages {
-    /// What is needed where `going` are the lineages that the task goes on with or may be undone
-    /// to.
+    /// Computes the trims and drops. `going` are the active lineage and those that an undo may
+    /// activate.
     pub(super) fn fates(&self, going: &BTreeSet<LineageId>, kept: &[KeptMark]) -> Verdicts {
         let mut needs: BTreeMap<LineageId, Offset> = BTreeMap::new();
-        // Owners whose own beginning is not enough for somebody.
+        // Owners that must keep the events they inherit.
         let mut inherited: BTreeSet<LineageId> = BTreeSet::new();
         let marked = kept.iter().map(|mark| mark.lineage);
         let needed: BTreeSet<LineageId> = going.iter().copied().chain(marked).collect();
@@ -92,7 +92,7 @@ impl Lineages {
         fates
     }
 
-    /// Whether a lineage has, or inherits, what is before an offset still.
+    /// Returns `true` if a lineage still has or inherits the events before an offset.
     fn reaches(&self, fates: &Verdicts, lineage: LineageId, offset: Offset) -> bool {
         if fates.dropped.contains(&lineage) {
             return false;
@@ -100,12 +100,12 @@ impl Lineages {
         match (fates.trims.get(&lineage), self.0.get(&lineage)) {
             (Some(trim), _) => *trim <= offset,
             (None, Some(Beginning::Base(at))) => *at <= offset,
-            // One that is inherited from is there from where its child needs it.
+            // An inherited lineage keeps its events from the offset that its child needs.
             (None, found) => found.is_some(),
         }
     }
 
-    /// What a lineage sees, oldest first.
+    /// Returns the ranges that a lineage consists of, oldest first.
     fn spans(&self, lineage: LineageId) -> Vec<Span> {
         let mut spans = Vec::new();
         let (mut at, mut to) = (lineage, Offset::MAX);
@@ -130,8 +130,8 @@ impl Lineages {
     }
 }
 
-/// Where a lineage is needed from: the earliest point of a kept checkpoint that it sees, or its
-/// beginning where it sees none.
+/// Returns the first needed offset of a lineage: the earliest point of a kept checkpoint in its
+/// history, or its beginning if it has none.
 fn needed_from(spans: &[Span], kept: &[KeptMark]) -> Offset {
     let sees = |mark: &&KeptMark| {
         let mut owned = spans.iter().filter(|(owner, ..)| *owner == mark.lineage);
@@ -184,7 +184,7 @@ mod tests {
     fn a_lineage_whose_checkpoints_are_its_own_does_without_the_one_it_came_from() {
         let task = task(&[(0, Beginning::Root), (1, fork(0, 100))]);
         assert_eq!(fates(&task, &[1], &[mark(1, 150)]), (vec![(1, 150)], vec![0]));
-        // One that can be undone to stays whole.
+        // A lineage that an undo can activate is kept whole.
         let both = fates(&task, &[0, 1], &[mark(1, 150)]);
         assert_eq!(both, (vec![(1, 150)], vec![]));
     }
@@ -194,7 +194,7 @@ mod tests {
         let task = task(&[(0, Beginning::Root), (1, fork(0, 100))]);
         let kept = [mark(0, 60), mark(1, 150)];
         assert_eq!(fates(&task, &[1], &kept), (vec![(0, 60)], vec![]));
-        // Behind the fork it is of no use to the child, which gets a base of its own.
+        // A checkpoint after the fork does not help the child, which gets its own base.
         let kept = [mark(0, 160), mark(1, 150)];
         assert_eq!(fates(&task, &[1], &kept), (vec![(0, 160), (1, 150)], vec![]));
     }

@@ -1,4 +1,4 @@
-//! Checkpoints that go because somebody asks for it.
+//! Removal of single checkpoints on request.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,14 @@ use crate::handles::engine::Engine;
 use crate::history::lists::CheckpointQuery;
 
 impl Engine {
-    /// Removes checkpoints. The events stay until a cleanup finds that nothing needs them.
+    /// Removes checkpoints. Their events stay until a cleanup finds them unneeded.
     ///
     /// # Errors
     ///
-    /// `NotFound` where one is not there; `Conflict` where one is pinned. Then none is removed.
+    /// In both cases no checkpoint is removed:
+    ///
+    /// - `NotFound`: a checkpoint does not exist.
+    /// - `Conflict`: a checkpoint is pinned.
     pub fn remove_checkpoints(&self, checkpoints: &[CheckpointId]) -> Result<()> {
         let inner = &self.inner;
         let _structure = inner.structure()?;
@@ -41,8 +44,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Removes all checkpoints that a query finds, but those that are pinned: those of one run, by
-    /// what their metadata says. Gives how many. The query's page is not looked at.
+    /// Removes all checkpoints that a query finds, except pinned ones, such as those of one run by
+    /// its metadata. Returns their number. The query's page is ignored.
     ///
     /// ```
     /// use milepost::{CheckpointQuery, Engine, Json, Mark, Message, Options};

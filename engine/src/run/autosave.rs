@@ -1,5 +1,5 @@
-//! Saving a run that nobody works on: not going, events behind its last checkpoint, and nothing
-//! that happened for a while.
+//! Autosave: marks a checkpoint of a run that is not running and has events after its last
+//! checkpoint, once no event came for a while.
 
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -11,10 +11,10 @@ use milepost_codec::{Error, ErrorKind, MarkCause, Offset, Result, RunControl};
 use super::{Run, Shared};
 use crate::history::checkpoint::{Checkpoint, Mark};
 
-/// The thread looks so many times in the time after which it saves.
+/// The number of checks during the time after which the run is saved.
 const LOOKS: u32 = 10;
 
-/// What was seen at the last look.
+/// The head at the last check, and the time since which it has not changed.
 #[derive(Debug, Default)]
 pub(super) struct Idle {
     seen: Option<(Offset, u64)>,
@@ -25,8 +25,8 @@ impl Idle {
         self.seen.is_some_and(|(seen, _)| seen == head)
     }
 
-    /// For how long nothing has happened, in microseconds. `last_us` is the time of the last event:
-    /// it is taken where this is the first look at it, and not from the future.
+    /// Returns the microseconds since the last event. `last_us` is the event's time: it counts only
+    /// at the first check after the event, and not if it is in the future.
     fn idle_us(&mut self, head: Offset, last_us: u64, now_us: u64) -> u64 {
         let since = match self.seen {
             Some((seen, since)) if seen == head => since.min(now_us),
@@ -38,13 +38,13 @@ impl Idle {
 }
 
 impl Run {
-    /// One look: marks a checkpoint of cause `idle` where the run is not going, there are events
-    /// behind its last checkpoint, and none came for the time that the options say. The run's own
-    /// thread looks now and then; a host with a loop of its own may look itself.
+    /// Checks once: marks a checkpoint of cause `idle` if the run is not running, has events after
+    /// its last checkpoint, and none came for the time in the options. The run's own thread checks
+    /// regularly; a host with its own loop can call this too.
     ///
     /// # Errors
     ///
-    /// As [`crate::Task::checkpoint`], unless the run goes on without.
+    /// As [`crate::Task::checkpoint`], unless the run continues without it.
     pub fn autosave(&self) -> Result<Option<Checkpoint>> {
         match self.shared.options.autosave_after {
             Some(after) => self.shared.autosave(after),
@@ -85,7 +85,7 @@ impl Shared {
     }
 }
 
-/// The thread that looks.
+/// The autosave thread.
 #[derive(Debug)]
 pub(super) struct Watcher {
     stop: Sender<()>,
@@ -95,7 +95,7 @@ pub(super) struct Watcher {
 impl Watcher {
     pub(super) fn start(shared: &Arc<Shared>, after: Duration) -> Result<Self> {
         let (stop, stopped) = crossbeam_channel::bounded(1);
-        // It holds nothing open: the store closes when everybody else has let go of it.
+        // A weak reference: the store closes when all other handles are dropped.
         let shared: Weak<Shared> = Arc::downgrade(shared);
         let every = (after / LOOKS).max(Duration::from_millis(10));
         let work = move || {
@@ -105,7 +105,7 @@ impl Watcher {
                 };
                 if let Err(error) = shared.autosave(after) {
                     match error.kind() {
-                        // The store is closed, or the run has to look where it is.
+                        // The store is closed, or the run has to notice a new activation first.
                         ErrorKind::Unavailable | ErrorKind::Conflict => {}
                         _ => tracing::error!("an idle run could not be saved: {error}"),
                     }
@@ -122,7 +122,7 @@ impl Watcher {
 
     pub(super) fn stop(self) {
         let _ = self.stop.send(());
-        // A run that is dropped by its own thread does not wait for itself.
+        // A run that is dropped by its own thread cannot join it.
         if self.thread.thread().id() != std::thread::current().id() {
             let _ = self.thread.join();
         }

@@ -1,4 +1,4 @@
-//! Checkpoints of a run: when one is due, marking it, and what becomes of it where that fails.
+//! Checkpoints of a run: triggers, marks, and failures.
 
 use milepost_codec::{Error, ErrorKind, Json, MarkCause, MarkStatus, Offset, Result};
 use serde_json::{Value, json};
@@ -13,35 +13,34 @@ use crate::handles::hooks::{Alert, AlertKind};
 use crate::handles::task::Task;
 use crate::history::checkpoint::{Checkpoint, Mark};
 
-/// What a run counted.
+/// Counters of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunStats {
-    /// Checkpoints that were marked by the run, by its policy, when it was idle or since somebody
-    /// called [`Run::checkpoint`].
+    /// Checkpoints marked by the run: by its policy, when idle, or by [`Run::checkpoint`].
     pub saved: u64,
-    /// Of them those that were marked since nothing happened.
+    /// Those of them that were marked when idle.
     pub autosaved: u64,
-    /// Checkpoints that could not be saved, and the run went on.
+    /// Checkpoints that could not be saved, without stopping the run.
     pub failed_saves: u64,
 }
 
-/// What gathered since the last checkpoint.
+/// Counts since the last checkpoint.
 #[derive(Debug, Default)]
 pub(super) struct DueCheckpoint {
     pub(super) steps: u64,
     files: u64,
     destructive: bool,
     asked: bool,
-    /// When the last checkpoint was, and where the events behind it begin.
+    /// The time of the last checkpoint, and the first offset after it.
     last_us: Option<u64>,
     saved_to: Offset,
     stats: RunStats,
 }
 
 impl DueCheckpoint {
-    /// As the lineage of a task has it. What a process before this one gathered is not known: steps
-    /// and files count from here on.
+    /// Reads the last checkpoint of a task's lineage. Counts of an earlier process are unknown:
+    /// steps and files count from now on.
     pub(super) fn of(task: &Task) -> Result<Self> {
         let mut gathered =
             Self { saved_to: task.lineage().first_behind_opening()?, ..Self::default() };
@@ -49,7 +48,7 @@ impl DueCheckpoint {
         Ok(gathered)
     }
 
-    /// Takes in a checkpoint that was marked by another handle than the run's.
+    /// Resets the counts if another handle has marked a checkpoint.
     pub(super) fn look(&mut self, task: &Task) -> Result<()> {
         if let Some((mark, time_us)) = task.lineage().newest_mark()?
             && (mark >= self.saved_to || self.last_us.is_none())
@@ -64,28 +63,28 @@ impl DueCheckpoint {
         Ok(())
     }
 
-    /// The same run on another lineage.
+    /// Switches to another lineage and keeps the statistics.
     pub(super) fn on(&mut self, other: Self) {
         let stats = self.stats;
         *self = Self { stats, ..other };
     }
 
-    /// Where the events behind the last checkpoint begin.
+    /// Returns the first offset after the last checkpoint.
     pub(super) fn saved_to(&self) -> Offset {
         self.saved_to
     }
 }
 
 impl Run {
-    /// Says that the work since the last checkpoint touched so many files more, and whether it did
-    /// something destructive: for policies that ask.
+    /// Reports files that the work since the last checkpoint touched, and if it did something
+    /// destructive. Policies such as [`Risk`](crate::Risk) count them.
     pub fn touched(&self, files: u64, destructive: bool) {
         let mut gathered = self.shared.gathered.lock();
         gathered.files = gathered.files.saturating_add(files);
         gathered.destructive |= destructive;
     }
 
-    /// Says that the user wants a checkpoint: for policies that ask.
+    /// Reports that the user wants a checkpoint, for policies such as [`Risk`](crate::Risk).
     pub fn ask_for_checkpoint(&self) {
         self.shared.gathered.lock().asked = true;
     }
@@ -99,13 +98,13 @@ impl Run {
         self.shared.save(mark)
     }
 
-    /// What the run counted.
+    /// Returns the counters of the run.
     pub fn stats(&self) -> RunStats {
         self.shared.gathered.lock().stats
     }
 
-    /// Appends an event after which the policy is asked, with the checkpoint that it wants. `about`
-    /// goes into the checkpoint's metadata.
+    /// Appends an event and asks the policy, with the checkpoint if it wants one. `about` goes into
+    /// the checkpoint's metadata.
     pub(super) fn record(
         &self,
         append: Append,
@@ -128,8 +127,7 @@ impl Run {
                 shared.saved(&checkpoint);
                 Ok(Some(checkpoint))
             }
-            // What happened is recorded all the same, where that is possible without the
-            // checkpoint.
+            // The event is recorded even without the checkpoint, if possible.
             Err(error) if shared.goes_on(&error) => {
                 self.append(append)?;
                 count();
@@ -140,7 +138,7 @@ impl Run {
     }
 }
 
-/// The mark of a moment that the policy wants one for.
+/// Returns the mark for a moment at which the policy wants one.
 fn mark(moment: &TriggerContext, about: Value) -> Result<Mark> {
     let cause = match moment.occasion {
         Trigger::BeforeTool => MarkCause::BeforeTool,
@@ -159,7 +157,7 @@ fn mark(moment: &TriggerContext, about: Value) -> Result<Mark> {
 }
 
 impl Shared {
-    /// What the policy decides by, with what just ended or is about to be touched.
+    /// Returns the input of the policy, including the step that just ended or the expected effects.
     fn moment(
         &self,
         occasion: Trigger,
@@ -180,7 +178,7 @@ impl Shared {
         })
     }
 
-    /// Asks the policy before a tool is called, and marks a checkpoint where it wants one.
+    /// Asks the policy before a tool call and marks a checkpoint if it wants one.
     pub(super) fn before_tool(&self, tool: &str, touches: ToolEffects) -> Result<()> {
         let moment = self.moment(Trigger::BeforeTool, 0, touches)?;
         if self.options.policy.marks(&moment) {
@@ -189,7 +187,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Marks a checkpoint; where that fails, does what the options say.
+    /// Marks a checkpoint. On failure it follows the options.
     pub(super) fn save_if_possible(&self, mark: Mark) -> Result<Option<Checkpoint>> {
         match self.save(mark) {
             Ok(checkpoint) => Ok(Some(checkpoint)),
@@ -197,13 +195,13 @@ impl Shared {
         }
     }
 
-    /// Whether the run goes on without a checkpoint. A handle of an earlier activation is no
-    /// failure of a save: the run has to look where it is.
+    /// Returns `true` if the run continues without a checkpoint. A `Conflict` of an outdated handle
+    /// is no failed save: the run has to notice the new activation.
     fn goes_on(&self, error: &Error) -> bool {
         self.options.failed_save == FailedSave::Continue && error.kind() != ErrorKind::Conflict
     }
 
-    /// What becomes of the run where a checkpoint could not be saved.
+    /// Handles a checkpoint that could not be saved.
     fn not_saved(&self, error: Error) -> Result<()> {
         if !self.goes_on(&error) {
             return Err(error);

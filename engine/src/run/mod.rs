@@ -1,4 +1,4 @@
-//! A run: what an iteration engine does with a task. `docs/RUNS.md` says why each part is as it is.
+//! A run: the execution of a task by an iteration engine. `docs/RUNS.md` explains the design.
 //!
 //! ```text
 //! options        settings of a run
@@ -37,19 +37,19 @@ use crate::handles::run_control;
 use crate::handles::task::Task;
 use crate::history::checkpoint::Checkpoint;
 
-/// What a safe point says.
+/// The answer of a safe point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SafePoint {
-    /// Go on.
+    /// The run continues.
     Go,
     /// The run was stopped, ended, or never begun.
     Stop(RunControl),
-    /// The task goes on with this lineage, since somebody went back. The run is on it now: take its
-    /// state and go on from there.
+    /// A restore or undo activated this lineage. The run is on it now: read its state and continue
+    /// from there.
     Elsewhere(LineageId),
 }
 
-/// A run of a task: control, safe points, steps that save themselves, work that is not done twice.
+/// A run of a task: run control, safe points, automatic checkpoints, work that is done once. It is
 /// `Send` and `Sync`: share it by reference or in an `Arc`.
 ///
 /// ```
@@ -75,7 +75,7 @@ pub struct Run {
     watcher: Option<Watcher>,
 }
 
-/// What the run's thread knows too.
+/// State shared with the autosave thread.
 #[derive(Debug)]
 struct Shared {
     task: Mutex<Task>,
@@ -87,11 +87,11 @@ struct Shared {
 }
 
 impl Run {
-    /// A run of a task, as it stands: what its control was, it is.
+    /// Wraps a task; its run control comes from the log.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed, or no thread can be started.
+    /// `Unavailable`: the store is closed, or no thread can be started.
     pub fn of(task: Task, options: RunOptions) -> Result<Self> {
         let gathered = DueCheckpoint::of(&task)?;
         let after = options.autosave_after;
@@ -110,12 +110,12 @@ impl Run {
         Ok(Self { shared, watcher })
     }
 
-    /// The handle that the run goes on with.
+    /// Returns the current handle on the task.
     pub fn task(&self) -> Task {
         self.shared.task()
     }
 
-    /// The state at the head.
+    /// Returns the state at the head.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl Run {
         self.change(RunControl::Paused, Some(reason))
     }
 
-    /// Lets it go on.
+    /// Resumes a paused run.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl Run {
         self.change(RunControl::Running, None)
     }
 
-    /// Asks it to stop at its next safe point.
+    /// Asks the run to stop at its next safe point.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl Run {
         self.change(RunControl::Stopped, Some(reason))
     }
 
-    /// Says that it came to its end.
+    /// Ends the run.
     ///
     /// # Errors
     ///
@@ -173,27 +173,28 @@ impl Run {
 
     fn change(&self, to: RunControl, reason: Option<&str>) -> Result<()> {
         let dress = |append| self.shared.dressed(append);
-        // On what the task goes on with, also where the run has not looked yet that somebody went
-        // back.
+        // On the active lineage, even if the run has not yet noticed a restore.
         let task = self.task();
         let now = Task::of(task.engine(), task.no())?;
         now.change_control_as(to, reason, dress).map(|_| ())
     }
 
-    /// Where the run can be held: returns at once while it is going, waits while it is paused. Any
-    /// thread with a handle on the task pauses and resumes it.
+    /// Checks the run control: returns at once while the run is running, and waits while it is
+    /// paused. Any thread with a handle on the task can pause and resume it.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store was closed, `NotFound` where the task was deleted, also while
-    /// it waits.
+    /// Both also while it waits:
+    ///
+    /// - `Unavailable`: the store was closed.
+    /// - `NotFound`: the task was deleted.
     pub fn safe_point(&self) -> Result<SafePoint> {
         let task = self.task();
         let inner = task.lineage().inner();
         let waited = inner.controls.of(task.no());
         let mut known = waited.lock();
         loop {
-            // A deleted task has its activations until a compaction.
+            // The activations of a deleted task stay until a compaction.
             inner.catalog.task(task.no())?;
             let (epoch, _) = inner.catalog.active(task.no())?;
             if epoch != task.epoch() {
@@ -220,7 +221,7 @@ impl Run {
         self.task().append(self.shared.dressed(append.into()))
     }
 
-    /// A step began.
+    /// Records the beginning of a step.
     ///
     /// # Errors
     ///
@@ -229,17 +230,18 @@ impl Run {
         self.append(started)
     }
 
-    /// A step ended well. Gives the checkpoint, where the policy wants one: both are one commit.
+    /// Records a successful step. Returns the checkpoint if the policy wants one: both are one
+    /// commit.
     ///
     /// # Errors
     ///
-    /// As [`Task::append`], and those of the checkpoint unless the run goes on without.
+    /// As [`Task::append`], and those of the checkpoint unless the run continues without it.
     pub fn finish_step(&self, finished: StepFinished) -> Result<Option<Checkpoint>> {
         let about = json!({"step": finished.step});
         self.record(finished.into(), Trigger::StepFinished, about)
     }
 
-    /// A step ended badly.
+    /// Records a failed step.
     ///
     /// # Errors
     ///
@@ -249,7 +251,7 @@ impl Run {
         self.record(failed.into(), Trigger::StepFailed, about)
     }
 
-    /// The iteration goes from one state to the next.
+    /// Records a change of phase.
     ///
     /// # Errors
     ///
@@ -278,7 +280,7 @@ impl Shared {
         self.task.lock().clone()
     }
 
-    /// Goes on with another lineage.
+    /// Switches to another lineage.
     fn take_up(&self, task: Task) -> Result<()> {
         let gathered = DueCheckpoint::of(&task)?;
         let mut now = self.gathered.lock();

@@ -1,4 +1,4 @@
-//! Work that is not done twice: its result is an event under a key.
+//! Work that is done once: its result is an event under a key.
 
 use std::collections::HashSet;
 
@@ -10,20 +10,20 @@ use serde::de::DeserializeOwned;
 use super::Run;
 use crate::commit::append::Append;
 
-/// The application event that holds a result.
+/// The name of the application event that holds a result.
 const NAME: &str = "milepost.once";
 
-/// What keys begin with, so that they meet no key of the embedder's own.
+/// The prefix of keys, which keeps them apart from the embedder's own.
 const PREFIX: &str = "once/";
 
-/// Keys whose work is being done.
+/// Keys whose work is in progress.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     busy: Mutex<HashSet<String>>,
     done: Condvar,
 }
 
-/// One that is being done, until it is dropped.
+/// A key in progress, until it is dropped.
 struct Busy<'a> {
     keys: &'a Keys,
     key: &'a str,
@@ -47,11 +47,12 @@ impl Drop for Busy<'_> {
 }
 
 impl Run {
-    /// Does work once: where its result is in the lineage, or its ancestors before the fork, it
-    /// comes back and the work is not done. After a restore to before it, it is done again. Threads
-    /// that ask for the same key wait for each other. Work that fails is not recorded.
+    /// Does work once: if its result is recorded in the lineage, or in its ancestors before the
+    /// fork, the result is returned without doing the work. After a restore to an earlier point the
+    /// work is done again. Threads with the same key wait for each other. Failed work is not
+    /// recorded.
     ///
-    /// A kill between the work and its record leaves work without a record: it will be done again.
+    /// If the process is killed after the work and before the record, the work is done again.
     ///
     /// ```
     /// use milepost::{Engine, Error, Options, Run, RunOptions};
@@ -67,9 +68,10 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// What the work gives. `Invalid`: the result does not go through JSON and back (such as a
-    /// number that is not finite: use [`Run::once_bytes`]), or the key is too long. Else as
-    /// [`crate::Task::append`].
+    /// - `Invalid`: the result cannot be converted to JSON and back (such as a number that is not
+    ///   finite: use [`Run::once_bytes`]), or the key is too long.
+    /// - Those of the work.
+    /// - Otherwise as [`crate::Task::append`].
     pub fn once<T, E>(&self, key: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, E>
     where
         T: Serialize + DeserializeOwned,
@@ -83,7 +85,7 @@ impl Run {
         self.once_as(key, work, encode, decode)
     }
 
-    /// The same for a result that is bytes.
+    /// Does work with bytes as its result once, as [`Run::once`].
     ///
     /// # Errors
     ///
@@ -117,7 +119,7 @@ impl Run {
             return decode(data).map_err(E::from);
         }
         let data = encode(&work()?)?;
-        // What was recorded comes back the first time too: a process after this one gets no other.
+        // The recorded form is returned the first time too, as every later process gets it.
         let result = decode(data.clone())?;
         let name = NAME.to_owned();
         let event = Body::from(Application { name, data });
@@ -125,7 +127,7 @@ impl Run {
         Ok(result)
     }
 
-    /// The result that is recorded under a key.
+    /// Returns the result recorded under a key.
     fn recorded(&self, key: &str) -> Result<Option<Data>> {
         let task = self.task();
         let (lineage, catalog) = (task.lineage(), &task.lineage().inner().catalog);

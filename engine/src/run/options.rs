@@ -1,21 +1,21 @@
-//! How a run behaves.
+//! Options of a run.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::policy::{EverySteps, Policy};
 
-/// What becomes of a run where a checkpoint that its policy wants cannot be saved.
+/// The reaction of a run to a failed checkpoint of its policy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum FailedSave {
-    /// The error comes back.
+    /// The error is returned.
     #[default]
     Stop,
-    /// The run goes on: the error is logged, alerted and counted.
+    /// The run continues: the error is logged, alerted and counted.
     Continue,
 }
 
-/// How a run behaves.
+/// Options of a run.
 ///
 /// ```
 /// use std::time::Duration;
@@ -59,37 +59,36 @@ impl std::fmt::Debug for RunOptions {
 }
 
 impl RunOptions {
-    /// When checkpoints are marked by themselves. Default: at the end of each step.
+    /// Sets the policy of automatic checkpoints. Default: one at the end of each step.
     #[must_use]
     pub fn policy(mut self, policy: impl Policy + 'static) -> Self {
         self.policy = Arc::new(policy);
         self
     }
 
-    /// What becomes of the run where such a checkpoint cannot be saved. Default: the error comes
-    /// back.
+    /// Sets the reaction to a failed automatic checkpoint. Default: the error is returned.
     #[must_use]
     pub fn failed_save(mut self, failed_save: FailedSave) -> Self {
         self.failed_save = failed_save;
         self
     }
 
-    /// After how long without an event a run that is not going is saved; never, where it is
-    /// nothing. Default: five minutes.
+    /// Sets the time without events after which a run that is not running is saved; `None` for
+    /// never. Default: five minutes.
     #[must_use]
     pub fn autosave_after(mut self, idle: Option<Duration>) -> Self {
         self.autosave_after = idle;
         self
     }
 
-    /// Who or what does what the run records.
+    /// Sets the person or program that acts in the run's events.
     #[must_use]
     pub fn actor(mut self, actor: impl Into<String>) -> Self {
         self.actor = Some(actor.into());
         self
     }
 
-    /// What ties all that the run records to work elsewhere.
+    /// Sets an id that ties the run's events to work elsewhere.
     #[must_use]
     pub fn correlation(mut self, correlation: impl Into<String>) -> Self {
         self.correlation = Some(correlation.into());

@@ -1,40 +1,40 @@
-//! When a run marks a checkpoint by itself.
+//! Policies of automatic checkpoints.
 
-/// What just happened, or is about to.
+/// The event that a policy decides on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Trigger {
-    /// A step ended well.
+    /// A step ended successfully.
     StepFinished,
-    /// A step ended badly.
+    /// A step failed.
     StepFailed,
-    /// The iteration went from one state to the next.
+    /// The phase changed.
     PhaseChanged,
     /// A tool is about to be called.
     BeforeTool,
 }
 
-/// What a policy decides by. All counts are since the last checkpoint of the lineage.
+/// The input of a policy. All counts are since the last checkpoint of the lineage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TriggerContext {
-    /// What just happened, or is about to.
+    /// The event to decide on.
     pub occasion: Trigger,
     /// Steps that ended.
     pub steps: u64,
-    /// Files that were touched, and that are about to be.
+    /// Files that were touched, or are about to be.
     pub files: u64,
-    /// Whether something destructive was done, or is about to be.
+    /// Set if something destructive was done, or is about to be.
     pub destructive: bool,
-    /// Whether the user asked for a checkpoint.
+    /// Set if the user asked for a checkpoint.
     pub asked: bool,
-    /// How long ago the last checkpoint was, in microseconds; nothing where there is none.
+    /// The time since the last checkpoint, in microseconds; `None` if there is none.
     pub since_us: Option<u64>,
 }
 
-/// When a checkpoint is marked. Any closure from a [`TriggerContext`] to yes or no is one.
+/// A policy of automatic checkpoints. Any closure from a [`TriggerContext`] to `bool` is one.
 pub trait Policy: Send + Sync {
-    /// Whether this moment gets a checkpoint.
+    /// Returns `true` if a checkpoint is to be marked.
     fn marks(&self, moment: &TriggerContext) -> bool;
 }
 
@@ -47,7 +47,7 @@ impl<F: Fn(&TriggerContext) -> bool + Send + Sync> Policy for F {
 /// Marks at the end of each n-th step, failed or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EverySteps(
-    /// How many steps from one checkpoint to the next; 0 counts as 1.
+    /// The number of steps from one checkpoint to the next; 0 counts as 1.
     pub u64,
 );
 
@@ -70,7 +70,7 @@ impl Policy for EveryPhase {
     }
 }
 
-/// Marks nothing: checkpoints are marked where the embedder says so.
+/// Marks no checkpoint: the embedder marks them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Never;
 
@@ -80,8 +80,8 @@ impl Policy for Never {
     }
 }
 
-/// Marks where enough speaks for it: many files touched, something destructive, the user's wish,
-/// a long time since the last checkpoint. Each counts one.
+/// Marks if enough of four factors hold: many files touched, something destructive, the user's
+/// request, a long time since the last checkpoint.
 ///
 /// ```
 /// use milepost::Risk;
@@ -91,12 +91,12 @@ impl Policy for Never {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Risk {
-    /// More files than these count. Default: 5.
+    /// More files than this count as many. Default: 5.
     pub files: u64,
-    /// A longer time than this counts, in microseconds; no checkpoint at all does too. Default:
+    /// More microseconds than this count as a long time, as does having no checkpoint. Default:
     /// five minutes.
     pub since_us: u64,
-    /// How many of the four have to hold. Default: 2.
+    /// The number of factors that have to hold. Default: 2.
     pub score: u32,
 }
 

@@ -1,33 +1,33 @@
-//! Tool calls: recorded, those that read side by side, those that change something alone.
+//! Tool calls: recorded, and run concurrently if they only read, exclusively otherwise.
 
 use milepost_codec::{Error, Json, Result, ToolCalled, ToolReturned};
 
 use super::Run;
 use crate::commit::append::Append;
 
-/// What a call is going to touch, as far as that is known before it.
+/// The expected effects of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ToolEffects {
-    /// How many files.
+    /// The number of files.
     pub files: u64,
-    /// Whether something goes that cannot be made again: a delete, an overwrite.
+    /// Set if something is lost for good: a delete, an overwrite.
     pub destructive: bool,
 }
 
-/// What a tool call does.
+/// The access of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// It reads only: others may run beside it.
+    /// Reads only: other such calls may run at the same time.
     Reads,
-    /// It changes something: it runs alone.
+    /// Changes something: the call runs alone.
     Changes(ToolEffects),
 }
 
 impl Run {
-    /// Records a call, does the work, records the return. Calls that read run side by side; one
-    /// that changes something runs alone, and what it touches counts for the policy, which is asked
-    /// before each call. Where the work fails, its error is the output of a return that is not
-    /// `ok`, and comes back.
+    /// Records a call, does the work, and records the return. Calls that only read run
+    /// concurrently; a call that changes something runs alone. Its effects count for the policy,
+    /// which is asked before each call. If the work fails, its error is returned, and recorded as
+    /// the output of a return that is not `ok`.
     ///
     /// ```
     /// use milepost::{Access, Engine, Error, Json, Options, Run, RunOptions, ToolCalled, ToolEffects};
@@ -47,8 +47,8 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// What the work gives; as [`Run::finish_step`] else. Where the call cannot be recorded the
-    /// work is not done.
+    /// Those of the work, and those of [`Run::finish_step`]. The work is not done if the call
+    /// cannot be recorded.
     pub fn tool<E>(
         &self,
         call: ToolCalled,
@@ -73,7 +73,7 @@ impl Run {
         let (id, tool) = (call.call.clone(), Some(call.tool.clone()));
         match access {
             Access::Reads => self.append(call)?,
-            // As it is before the call, whether the policy marks it or not.
+            // Captures the state before the call, even if the policy marks no checkpoint.
             Access::Changes(_) => {
                 let task = self.task();
                 let mut captured = task.engine().captured(&task, |_| true)?;

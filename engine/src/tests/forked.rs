@@ -1,4 +1,4 @@
-//! Tests: the handles of a store in a child that was forked from its process.
+//! Tests: the handles of a store in a forked child process.
 
 use crate::{Engine, ErrorKind, Mark, Message, Options, SubscribeOptions};
 

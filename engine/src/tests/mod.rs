@@ -1,4 +1,4 @@
-//! Tests that need more of the engine than one module.
+//! Tests that involve several modules of the engine.
 
 // tidy: names the parts
 mod forked;

@@ -1,4 +1,4 @@
-//! Tests: a refused request leaves memory and log as they were, whichever read of the log failed.
+//! Tests: a refused request leaves memory and log unchanged, regardless of the read that failed.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::any::Any;
@@ -23,11 +23,11 @@ use crate::context;
 use crate::retention::Retention;
 use crate::{Append, CheckpointQuery, Engine, Mark, Options, Task};
 
-/// A log in memory of which one read fails, the one that a countdown reaches.
+/// A log in memory with one failing read, which a countdown selects.
 #[derive(Default)]
 struct FailingReads {
     log: MemoryStore,
-    /// Reads until the one that fails; 0: none does.
+    /// Reads until the failing one; 0: none fails.
     countdown: AtomicU64,
 }
 
@@ -131,7 +131,7 @@ enum Op {
         key: Option<u8>,
         mark: bool,
     },
-    /// A batch that is refused: its last event has no payload of its kind.
+    /// A batch that is refused: the payload of its last event does not match its kind.
     Refused(u8),
     Mark(u8),
     Branch(u8, u8),
@@ -201,7 +201,7 @@ impl World {
                 self.task(task)?.append(append).map(drop)
             }
             Op::Refused(task) => {
-                // Below the checks of an append, which let no such body through.
+                // Bypasses the checks of an append, which refuse such a body.
                 let inner = &self.engine.inner;
                 let task = self.task(task)?;
                 let log = LogId::lineage(task.no(), task.lineage().id());
@@ -244,14 +244,15 @@ impl World {
         }
     }
 
-    /// Everything that the log holds: its last commit and its whole index, heads included.
+    /// Returns the content of the log: its last commit and its whole index, including heads.
     fn disk(&self) -> (Seq, Vec<Entry>) {
         let log = &self.log.log;
         let all = log.scan(&[], &[0xFF; 64], false, usize::MAX).unwrap();
         (log.seq(), all)
     }
 
-    /// The index follows from the log, each task reads to its head, and continues at it.
+    /// Checks that the index follows from the log, and that each task reads to its head and
+    /// continues there.
     fn check(&self) {
         let report = self.engine.verify(None, &mut |_, _| {}).unwrap();
         assert!(report.is_clean(), "{:?}", report.faults);
@@ -277,7 +278,8 @@ proptest! {
         let world = World::new();
         let mut refused = 0;
         for op in &ops {
-            // Each read of the operation fails once, until it goes through or is refused without.
+            // Each read of the operation fails once, until the operation succeeds or is refused
+            // otherwise.
             for n in 1.. {
                 let before = world.disk();
                 world.log.countdown.store(n, Ordering::Relaxed);
@@ -285,7 +287,7 @@ proptest! {
                 let failed = world.log.countdown.swap(0, Ordering::Relaxed) == 0;
                 if done.is_err() {
                     refused += 1;
-                    // A cleanup is several commits, and each stays done.
+                    // A cleanup makes several commits. Earlier ones stay.
                     let several = matches!(op, Op::Cleanup(_));
                     let same = world.disk() == before;
                     prop_assert!(same || several, "{:?}, read {}", op, n);

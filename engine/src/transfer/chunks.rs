@@ -1,5 +1,5 @@
-//! The chunks that a task needs: bases with the states in them, captured folders, bodies that were
-//! cut in another way.
+//! The chunks that a task needs: bases and their states, captured folders, and bodies cut into
+//! chunks by another version.
 
 use std::collections::HashSet;
 
@@ -15,8 +15,8 @@ use crate::history::base;
 type Give<'a, E> = dyn FnMut(ExportItem<'_>) -> Result<(), E> + 'a;
 
 impl Export {
-    /// Gives what the base of a lineage needs: its states, the keys of what was trimmed, and with
-    /// files the folder that the state names.
+    /// Gives the chunks of a lineage's base: its states, the keys of trimmed events, and with
+    /// `files` the captured folder.
     pub(super) fn give_base<E: From<Error>>(
         &mut self,
         task: TaskNo,
@@ -43,7 +43,7 @@ impl Export {
         self.give_chunks(needed, give)
     }
 
-    /// Gives what an event needs.
+    /// Gives the chunks that an event needs.
     pub(super) fn give_needs<E: From<Error>>(
         &mut self,
         event: &ExportEvent,
@@ -62,8 +62,8 @@ impl Export {
         self.give_chunks(needed, give)
     }
 
-    /// Gives chunks that were not given yet, in the order of their ids, so that it is the same from
-    /// every store.
+    /// Gives the chunks that were not given yet, in the order of their ids, so that the output is
+    /// the same from every store.
     fn give_chunks<E: From<Error>>(
         &mut self,
         needed: HashSet<ChunkId>,
@@ -89,7 +89,7 @@ impl Export {
         Ok(())
     }
 
-    /// Adds what a captured folder needs and was not given.
+    /// Adds the chunks of a captured folder that were not given yet.
     fn tree(&self, root: ChunkId, needed: &mut HashSet<ChunkId>) -> Result<()> {
         let log = self.engine.inner.catalog.log();
         let get = |id: &ChunkId| log.get_chunk(id);
@@ -100,7 +100,7 @@ impl Export {
         }
     }
 
-    /// Adds pieces of a state, and what those list.
+    /// Adds pieces of a state, and the pieces that they list.
     fn pieces(&self, pieces: Vec<ChunkId>, needed: &mut HashSet<ChunkId>) -> Result<()> {
         let log = self.engine.inner.catalog.log();
         let mut left = pieces;
@@ -117,7 +117,7 @@ impl Export {
     }
 }
 
-/// The root of the folder that an event captured, if it is such an event.
+/// Returns the root of a captured folder, if the event is a capture.
 pub(super) fn captured(event: &ExportEvent, payload: &[u8]) -> Result<Option<ChunkId>> {
     if event.log == LogKind::Control
         || Header::decode(&event.header)?.kind != WorkspaceCaptured::KIND

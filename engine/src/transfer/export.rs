@@ -1,7 +1,7 @@
-//! A task as it is stored: the records of all its logs, merged by commit.
+//! Export of a task as it is stored: the records of all its logs, merged by commit.
 //!
-//! In one commit the control log comes first, then lineages by their numbers: so what opens one
-//! comes before what it says. Taken in that order, they leave the index that they left here.
+//! Within one commit the control log comes first, then lineages by number, so the event that
+//! registers a lineage comes before the lineage. An import in this order produces the same index.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -22,7 +22,7 @@ use crate::history::catalog::Catalog;
 use crate::history::events::read_chunks;
 use milepost_store::CHUNK;
 
-/// Tasks of a store on their way out. What each of them needs is given once.
+/// An export of tasks. Shared chunks are given once.
 pub struct Export {
     pub(super) engine: Engine,
     pub(super) files: bool,
@@ -38,11 +38,11 @@ impl std::fmt::Debug for Export {
 }
 
 impl Engine {
-    /// Begins to export tasks as they are stored, with the files that they captured or without.
+    /// Begins an export of tasks as they are stored, with or without captured files.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed.
+    /// `Unavailable`: the store is closed.
     pub fn export(&self, files: bool) -> Result<Export> {
         Ok(Export {
             engine: self.clone(),
@@ -54,11 +54,11 @@ impl Engine {
 }
 
 impl Export {
-    /// The ids of all tasks, in the order of their numbers.
+    /// Returns the ids of all tasks, in the order of their numbers.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where the store is closed.
+    /// `Unavailable`: the store is closed.
     pub fn tasks(&self) -> Result<Vec<String>> {
         let (catalog, mut names) = (&self.engine.inner.catalog, Vec::new());
         catalog.log().walk(&keys::all(KeyKind::Task), &mut |_, value| {
@@ -71,13 +71,13 @@ impl Export {
         Ok(names)
     }
 
-    /// Refuses a task that cannot be given, or that no store could take.
+    /// Refuses a task that cannot be exported, or that no store could import.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. `Unavailable`: a restore of it has not ended, or the
-    /// store is closed. `Invalid`: it was trimmed and has captured folders, and their files are not
-    /// asked for.
+    /// - `NotFound`: the task does not exist.
+    /// - `Unavailable`: a restore of it is pending, or the store is closed.
+    /// - `Invalid`: it was trimmed and has captured folders, and the export is without files.
     pub fn check(&self, id: &str) -> Result<()> {
         let catalog = &self.engine.inner.catalog;
         let no = catalog.find_for(id, None)?;
@@ -85,7 +85,8 @@ impl Export {
         if self.files || !catalog.tally(no)?.captured {
             return Ok(());
         }
-        // A base is of its origin, so it can be no copy either, which would do without the files.
+        // A base is bound to its origin, so the task cannot be imported as a copy without files
+        // either.
         for (lineage, _) in catalog.lineages(no)? {
             if catalog.base(no, lineage)?.is_some() {
                 return Err(Error::invalid(format!(
@@ -97,13 +98,14 @@ impl Export {
         Ok(())
     }
 
-    /// Gives a task: itself, then its events in the order of their commits, chunks before what
-    /// needs them. Of each log one extent is in memory, and one body.
+    /// Gives a task: first the task itself, then its events in commit order, with chunks before the
+    /// events that need them. One extent of each log and one body are in memory.
     ///
     /// # Errors
     ///
-    /// As of [`Export::check`], which comes first. `Corrupt`: something of it is damaged, or was
-    /// lost. And what `give` gives.
+    /// - Those of [`Export::check`], which is called first.
+    /// - `Corrupt`: content of the task is damaged or lost.
+    /// - Those of `give`.
     pub fn task<E: From<Error>>(
         &mut self,
         id: &str,
@@ -161,7 +163,7 @@ impl Export {
         let section = section.ok_or_else(|| source.lost(source.at.next))?;
         for (index, record) in (0_u32..).zip(section.iter()) {
             if source.at.next >= source.end.next {
-                // It came since the export of the task began.
+                // The event was appended after the export of the task began.
                 break;
             }
             let at = source.at.next;
@@ -175,7 +177,7 @@ impl Export {
         Ok(())
     }
 
-    /// The logs of a task that are there, the control log first.
+    /// Returns the existing logs of a task, the control log first.
     fn sources(&self, no: TaskNo, entry: &TaskEntry) -> Result<Vec<Source>> {
         let catalog = &self.engine.inner.catalog;
         let prefix = keys::of_task(KeyKind::Head, no);
@@ -197,18 +199,18 @@ impl Export {
     }
 }
 
-/// A log that is read, section by section.
+/// A log that is read section by section.
 struct Source {
     id: LogId,
     chain: Chain,
-    /// Where it begins since it was trimmed.
+    /// The beginning of a trimmed lineage.
     begin: Option<LineageBegin>,
-    /// The point behind what was given.
+    /// The head after the given events.
     at: Head,
     end: Head,
-    /// What is read of it: where the next section is, and its first offset.
+    /// The extent being read, the position of its next section, and that section's first offset.
     extent: Option<(Extent, usize, Offset)>,
-    /// What is given next: the commit, and what is live of the section.
+    /// The next commit to give, and the live part of its section.
     seq: Seq,
     section: Vec<u8>,
 }
@@ -234,7 +236,7 @@ impl Source {
         (self.id.kind, self.end)
     }
 
-    /// Goes on to the next section with something live; not at the end.
+    /// Moves to the next section with live events. Returns `false` at the end.
     fn next(&mut self, catalog: &Catalog, live: &Liveness) -> Result<bool> {
         let mut read_to = self.at.next;
         while read_to < self.end.next {
@@ -281,14 +283,14 @@ impl Source {
         Ok(false)
     }
 
-    /// Whether what is read of it goes on at an offset.
+    /// Returns `true` if the current extent continues at an offset.
     fn reads(&self, at: Offset) -> bool {
         let here =
             |(extent, _, first): &(Extent, usize, Offset)| (*first..extent.end()).contains(&at);
         self.extent.as_ref().is_some_and(here)
     }
 
-    /// What was given leads to the head.
+    /// Checks that the given events lead to the head.
     fn check_end(&self) -> Result<()> {
         match self.at == self.end {
             true => Ok(()),
@@ -304,7 +306,7 @@ impl Source {
         Error::corrupt(self.id.to_string(), format!("offset {at}"), "nothing")
     }
 
-    /// The event of a record of the section, which is at the point that was come to.
+    /// Returns the event of the section's next record.
     fn event(
         &mut self,
         catalog: &Catalog,
@@ -345,7 +347,7 @@ impl Source {
     }
 }
 
-/// The id of the checkpoint that a record marks, if it marks one.
+/// Returns the id of the checkpoint that a record marks, if any.
 pub(super) fn marked(
     task: &ExportTask,
     id: LogId,

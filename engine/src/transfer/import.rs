@@ -1,8 +1,8 @@
-//! A task into a store, where nobody sees it until all of it is there.
+//! Import of tasks, which become visible when they are complete.
 //!
-//! A number is prepared for it in the store's log, what is in it is committed in between, and one
-//! commit with the names of all tasks ends it. What was cut short before that is deleted, at the
-//! latest when the store is opened again.
+//! An import reserves a task number in the store's log, commits the task's events, and ends with
+//! one commit that names all tasks. An import that is interrupted before that is deleted, at the
+//! latest by the next open of the store.
 
 use milepost_codec::{
     BodyForm, Control, Deleted, Epoch, Error, ErrorKind, LineageId, LogId, Offset, Origin, Result,
@@ -21,19 +21,18 @@ use crate::handles::engine::{Engine, check_name};
 use crate::handles::task::Task;
 use crate::history::events::Cursor;
 
-/// Tasks on their way in. Nobody sees them before [`Import::finish`]; dropped before that, they are
-/// given up.
+/// An import of tasks. They are visible after [`Import::finish`]. Dropping it earlier deletes them.
 pub struct Import {
     engine: Engine,
-    /// Chunks stay that nothing names yet.
+    /// Holds chunks that no event names yet.
     _hold: ChunkHold,
     prepared: Vec<Prepared>,
     now: Option<TaskImport>,
-    /// Something was refused: nothing of it will be there.
+    /// Set after an item was refused: the import cannot finish.
     refused: bool,
 }
 
-/// A task that is not seen yet.
+/// An imported task that is not visible yet.
 struct Prepared {
     no: TaskNo,
     origin: Origin,
@@ -51,7 +50,7 @@ impl std::fmt::Debug for Import {
 }
 
 impl Engine {
-    /// Begins to import tasks that an [`Export`](super::Export) gave.
+    /// Begins an import of tasks from an [`Export`](super::Export).
     ///
     /// ```
     /// use milepost::{ExportItem, Engine, Error, Message, Options};
@@ -81,13 +80,13 @@ impl Engine {
         }
     }
 
-    /// Returns `true` if a task came by an import, or is a copy of another one: what it says was
-    /// not all said here.
+    /// Returns `true` if a task was imported or is a copy, so that not all of its events were
+    /// recorded in this store.
     ///
     /// # Errors
     ///
-    /// `NotFound` where there is no such task; `Corrupt` where the store's control log cannot be
-    /// read.
+    /// - `NotFound`: the task does not exist.
+    /// - `Corrupt`: the store's control log cannot be read.
     pub fn is_imported(&self, task: &str) -> Result<bool> {
         let (no, log) = (self.task(task)?.no(), self.inner.catalog.log());
         let start = log.head(LogId::STORE)?.map_or(0, |head| head.start);
@@ -107,7 +106,7 @@ impl Engine {
         Ok(false)
     }
 
-    /// Deletes what imports left that were cut short.
+    /// Deletes the tasks of interrupted imports.
     pub(crate) fn give_up_imports(&self) -> Result<()> {
         let mut left = Vec::new();
         let log = self.inner.catalog.log();
@@ -118,7 +117,7 @@ impl Engine {
         for no in left {
             let TaskEntry { opened, origin, .. } = self.inner.catalog.task_ever(no)?;
             match self.give_up_import(no, opened, origin) {
-                // The disk is full: nobody sees it all the same, and the next time will do.
+                // The disk is full. The task is not visible, and the next open tries again.
                 Err(error) if error.kind() == ErrorKind::Unavailable => {}
                 given_up => given_up?,
             }
@@ -136,7 +135,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Refuses a name or a history that is there already.
+    /// Refuses a name or a history that already exists.
     fn check_free(&self, name: &str, origin: Option<Origin>) -> Result<()> {
         let catalog = &self.inner.catalog;
         let there = |why: String| Err(Error::new(ErrorKind::Conflict, why));
@@ -161,24 +160,24 @@ impl Engine {
 }
 
 impl Import {
-    /// Begins with a task, which is to be the same here: its origin, and so every hash.
+    /// Begins a task that keeps its identity: its origin, and so every hash.
     ///
     /// # Errors
     ///
-    /// `Conflict`: a task of this name, or this history under any name, is there. `Invalid`: the
-    /// name or the user is none; the task before has not all of its events. `Unavailable`: the
-    /// store is closed.
+    /// - `Conflict`: a task of this name exists, or this history under any name.
+    /// - `Invalid`: the name or the user is not valid, or the task before is incomplete.
+    /// - `Unavailable`: the store is closed.
     pub fn task(&mut self, task: &ExportTask) -> Result<()> {
         self.begin(&task.id, task.origin, task, None)
     }
 
-    /// Begins with a task that is to be a copy, under this name: with an origin and hashes of its
-    /// own. The first event of its root says where it comes from.
+    /// Begins a task as a copy under this name, with a new origin and new hashes. The first event
+    /// of its root names the original.
     ///
     /// # Errors
     ///
-    /// As [`Import::task`]; `Invalid` too where it was trimmed: what stands for its beginning is of
-    /// its origin.
+    /// As [`Import::task`], and `Invalid`: the task was trimmed. Its bases are bound to the old
+    /// origin.
     pub fn copy(&mut self, name: &str, task: &ExportTask) -> Result<()> {
         if let Some(begin) = task.begins.first() {
             return Err(Error::invalid(format!(
@@ -228,12 +227,12 @@ impl Import {
         Ok(())
     }
 
-    /// Stores a chunk that what follows needs.
+    /// Stores a chunk that following items need.
     ///
     /// # Errors
     ///
-    /// `Invalid`: it has over 1 MiB, or another id than it says. `Unavailable`: the store is
-    /// closed, or the disk fails.
+    /// - `Invalid`: the chunk has over 1 MiB, or its id is wrong.
+    /// - `Unavailable`: the store is closed, or the disk fails.
     pub fn chunk(&mut self, chunk: &ExportChunk) -> Result<()> {
         let log = self.engine.inner.catalog.log();
         let id = log.put_chunk(&chunk.content, chunk.pieces)?;
@@ -244,13 +243,14 @@ impl Import {
         Err(Error::invalid(format!("the chunk {said} has the id {id}")))
     }
 
-    /// Takes the next event of the task.
+    /// Imports the next event of the task.
     ///
     /// # Errors
     ///
-    /// `Invalid`: it does not follow, or is none that this version takes. `Diverged`: its chain
-    /// hash is another one. `Unavailable`: the store is closed, or the disk fails. `Poisoned`: a
-    /// write failed.
+    /// - `Invalid`: the event is not the next one, or this version does not accept it.
+    /// - `Diverged`: its chain hash differs.
+    /// - `Unavailable`: the store is closed, or the disk fails.
+    /// - `Poisoned`: a write failed.
     pub fn event(&mut self, event: &ExportEvent) -> Result<()> {
         let none = || Error::invalid("an event before any task");
         let now = self.now.as_mut().ok_or_else(none)?;
@@ -259,7 +259,7 @@ impl Import {
         taken.map_err(|e| e.at(now.place(event)))
     }
 
-    /// Ends the task that is taken: all of it is there, and verifies.
+    /// Completes the current task: checks that it has all of its events, and verifies it.
     fn end_task(&mut self) -> Result<()> {
         if self.refused {
             return Err(Error::invalid("something of it was refused"));
@@ -272,12 +272,14 @@ impl Import {
         ended.map_err(|e| e.at(format!("task `{}`", now.task.id)))
     }
 
-    /// Ends the import: from here on its tasks are there, all of them.
+    /// Completes the import: all of its tasks become visible at once.
     ///
     /// # Errors
     ///
-    /// `Invalid`: the last task has not all of its events. `Conflict`: somebody started a task of
-    /// one of the names meanwhile. `Corrupt`: a task does not verify. `Poisoned`: the write failed.
+    /// - `Invalid`: the last task is incomplete.
+    /// - `Conflict`: a task of the same name was started during the import.
+    /// - `Corrupt`: a task does not verify.
+    /// - `Poisoned`: the write failed.
     pub fn finish(mut self) -> Result<Vec<Task>> {
         self.end_task()?;
         let inner = &self.engine.inner;
@@ -296,13 +298,13 @@ impl Import {
         if self.prepared.is_empty() {
             return Ok(Vec::new());
         }
-        // Behind the commit nothing is read: what is done is answered so.
+        // Nothing is read after the commit, so that a read error cannot hide a completed import.
         let epochs = self.prepared.iter();
         let epochs = epochs.map(|task| Ok(inner.catalog.active(task.no)?.0));
         let epochs = epochs.collect::<Result<Vec<_>>>()?;
         inner.commit(Request::one(part.finish()))?;
         drop(structure);
-        // What is known of them was known of tasks that nobody saw.
+        // Clears the leader's caches, which hold the tasks as prepared ones.
         inner.committer.hold(|| ());
         let prepared = std::mem::take(&mut self.prepared);
         let task = |(task, epoch): (&Prepared, Epoch)| {
@@ -324,7 +326,7 @@ impl Import {
 impl Drop for Import {
     fn drop(&mut self) {
         for task in std::mem::take(&mut self.prepared) {
-            // Where it cannot be done now, it is done when the store is opened again.
+            // If this fails, the next open of the store does it.
             let _ = self.engine.give_up_import(task.no, task.opened, task.origin);
         }
     }

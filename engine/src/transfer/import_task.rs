@@ -1,4 +1,4 @@
-//! The task that is taken: each event is checked, chained, and committed with others.
+//! Import of one task: each event is checked, chained, and committed in batches.
 
 use std::collections::HashMap;
 
@@ -15,41 +15,41 @@ use crate::handles::engine::Engine;
 use crate::integrity::verify;
 use milepost_store::put_content;
 
-/// What one commit takes: bytes of records, and how many.
+/// Maximum bytes and records of one commit.
 const COMMIT_BYTES: usize = 1 << 20;
 const COMMIT_RECORDS: usize = 2048;
 
-/// The task that is taken.
+/// A task that is being imported.
 pub(super) struct TaskImport {
     pub(super) no: TaskNo,
     pub(super) origin: Origin,
     pub(super) task: ExportTask,
-    /// Where a copy comes from, and what of it has another name now.
+    /// The rebase, if the task is imported as a copy.
     renewal: Option<Rebase>,
-    /// How each log stands.
+    /// The state of each log.
     pub(super) logs: HashMap<LogKind, ImportedLog>,
-    /// Where lineages part from others, as the control log says.
+    /// The fork points of lineages, from the control log.
     pub(super) parents: HashMap<LineageId, Option<Parent>>,
-    /// What goes into the next commit, in the order of logs.
+    /// Events of the next commit, in the order of their logs.
     parts: Vec<(PartKey, PartBuilder)>,
-    /// Bytes of their records, and how many.
+    /// The bytes and the number of those records.
     gathered: (usize, usize),
     /// Events that the next commit erases.
     erased: Vec<(LineageId, Offset)>,
 }
 
-/// The order of logs in a commit.
+/// The position of a log in a commit.
 type PartKey = (bool, u32);
 
-/// How a log stands.
+/// The chain and head of an imported log.
 pub(super) struct ImportedLog {
     chain: Chain,
     pub(super) head: Head,
 }
 
 impl ImportedLog {
-    /// The point behind an event, which has to follow, and to have the chain hash that is said of
-    /// it.
+    /// Returns the head after an event. Fails if the event is not the next one, or its chain hash
+    /// differs from the given one.
     fn behind(&self, event: &ExportEvent, record: &RecordRef<'_>, body: &Hash) -> Result<Head> {
         let Head { next, hash } = self.head;
         if next != event.offset {
@@ -86,7 +86,7 @@ impl TaskImport {
         }
     }
 
-    /// Takes the next event.
+    /// Imports the next event.
     pub(super) fn take(&mut self, engine: &Engine, event: &ExportEvent) -> Result<()> {
         let renewed = match self.renewal.take() {
             Some(mut renewal) => {
@@ -112,7 +112,7 @@ impl TaskImport {
         self.learn(control)
     }
 
-    /// Chains an event to its log, and puts it to those that are committed next.
+    /// Chains an event to its log and adds it to the next commit.
     fn push(&mut self, engine: &Engine, event: &ExportEvent, record: &RecordRef<'_>) -> Result<()> {
         let (place, opened) = (order(event.log), self.stand(engine, event.log)?);
         let (salt, body) = hashed(event, record)?;
@@ -144,7 +144,7 @@ impl TaskImport {
         Ok(())
     }
 
-    /// Remembers what a control event says of what comes.
+    /// Records forks and erasures from a control event.
     fn learn(&mut self, control: Option<Control>) -> Result<()> {
         match control {
             Some(Control::LineageRegistered(opened)) => {
@@ -159,8 +159,8 @@ impl TaskImport {
         Ok(())
     }
 
-    /// Whether what was gathered is committed before the next event: there is enough of it, its log
-    /// comes before one that is in it, or it changes what earlier ones left in the index.
+    /// Returns `true` if a commit is due before the next event: the batch is full, the event's log
+    /// sorts before the last one, or the event changes earlier index entries.
     fn is_full(&self, place: PartKey, control: Option<&Control>) -> bool {
         let Some((last, _)) = self.parts.last() else {
             return false;
@@ -170,7 +170,7 @@ impl TaskImport {
         place < *last || changes || bytes >= COMMIT_BYTES || records >= COMMIT_RECORDS
     }
 
-    /// Commits what was gathered.
+    /// Commits the gathered events.
     pub(super) fn commit(&mut self, engine: &Engine) -> Result<()> {
         if self.parts.is_empty() {
             return Ok(());
@@ -181,7 +181,7 @@ impl TaskImport {
         self.gathered = (0, 0);
         let parts: Vec<_> = parts.into_iter().map(|(_, part)| part.finish()).collect();
         inner.commit(Request::of(parts))?;
-        // Bases came with it: what was read of its lineages so far is another thing.
+        // The commit may contain bases, so the cached lineages are stale.
         inner.catalog.forget_lineages(self.no);
         for (lineage, offset) in std::mem::take(&mut self.erased) {
             inner.catalog.now_erased(self.no, lineage, offset);
@@ -189,7 +189,7 @@ impl TaskImport {
         Ok(())
     }
 
-    /// Begins with a log where it is the first time; gives whether it is.
+    /// Begins a log at its first event. Returns `true` if it did.
     fn stand(&mut self, engine: &Engine, log: LogKind) -> Result<bool> {
         if self.logs.contains_key(&log) {
             return Ok(false);
@@ -213,7 +213,7 @@ impl TaskImport {
         Ok(true)
     }
 
-    /// Ends it: all of it is there, and verifies.
+    /// Completes the task: checks that it has all of its events, and verifies it.
     pub(super) fn end(&mut self, engine: &Engine) -> Result<()> {
         self.commit(engine)?;
         self.check_heads()?;
@@ -241,8 +241,7 @@ impl TaskImport {
         }
     }
 
-    /// Its logs are those that it said it has, and end where it said; those of a copy have other
-    /// hashes.
+    /// Checks that the logs and their heads are as announced. The hashes of a copy differ.
     fn check_heads(&self) -> Result<()> {
         let count = self.task.heads.len();
         if count != self.logs.len() {
@@ -265,14 +264,14 @@ impl TaskImport {
         Ok(())
     }
 
-    /// Where an event is, for people.
+    /// Describes the location of an event for messages.
     pub(super) fn place(&self, event: &ExportEvent) -> String {
         let (name, log) = (&self.task.id, validate::name(event.log));
         format!("task `{name}`, {log} at offset {}", event.offset)
     }
 }
 
-/// The form and payload of a body as it is stored here.
+/// Returns the form and payload of a body as this store keeps it.
 fn stored(engine: &Engine, body: &ExportBody) -> Result<(BodyForm, Vec<u8>)> {
     let (log, limit) = (engine.inner.catalog.log(), engine.inner.options.event_max);
     match body {
@@ -289,7 +288,7 @@ fn stored(engine: &Engine, body: &ExportBody) -> Result<(BodyForm, Vec<u8>)> {
     }
 }
 
-/// The salt of a record's body, and the hash.
+/// Returns the salt of a record's body and its hash.
 fn hashed(event: &ExportEvent, record: &RecordRef<'_>) -> Result<([u8; 16], Hash)> {
     match (event.salt, record.form) {
         (None, BodyForm::Erased) => Ok(([0; 16], record.body_hash(&[0; 16])?)),

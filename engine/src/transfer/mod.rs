@@ -1,4 +1,4 @@
-//! Tasks that go from one store into another: `docs/EXPORT.md`.
+//! Transfer of tasks between stores, described in `docs/EXPORT.md`.
 //!
 //! ```text
 //! export       streams a task as stored, in commit order
@@ -23,39 +23,39 @@ use milepost_codec::{
 pub use export::Export;
 pub use import::Import;
 
-/// What comes out of one store and goes into another.
+/// One item of an export.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ExportItem<'a> {
-    /// A task begins: what follows is of it.
+    /// A task. The following items belong to it.
     Task(&'a ExportTask),
-    /// A chunk that what follows needs.
+    /// A chunk that following items need.
     Chunk(&'a ExportChunk),
     /// An event.
     Event(&'a ExportEvent),
 }
 
-/// A task, and where its logs end.
+/// A task, and the heads of its logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportTask {
-    /// The caller's id for it.
+    /// The caller's id for the task.
     pub id: String,
-    /// Whose it is.
+    /// The owner.
     pub user: String,
-    /// When it was started, in microseconds since the Unix epoch.
+    /// The time of its start, in microseconds since the Unix epoch.
     pub created_us: u64,
     /// The origin of its history.
     pub origin: Origin,
-    /// The lineage it goes on with.
+    /// The active lineage.
     pub active: LineageId,
-    /// Where each of its logs ends: the control log, then lineages by their numbers.
+    /// The head of each log: the control log, then lineages by number.
     pub heads: Vec<(LogKind, Head)>,
-    /// Lineages that were trimmed, and where they begin since.
+    /// The beginnings of trimmed lineages.
     pub begins: Vec<LineageBegin>,
 }
 
 impl ExportTask {
-    /// Where the lineage ends that it goes on with.
+    /// Returns the head of the active lineage.
     pub fn head(&self) -> Option<Head> {
         let active = LogKind::Lineage(self.active);
         let mut heads = self.heads.iter();
@@ -66,43 +66,42 @@ impl ExportTask {
 /// A chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportChunk {
-    /// Its id.
+    /// The chunk's id.
     pub id: ChunkId,
-    /// Whether it lists pieces of a state.
+    /// Set if the chunk lists pieces of a state.
     pub pieces: bool,
-    /// Its content.
+    /// The chunk's content.
     pub content: Vec<u8>,
 }
 
 /// An event as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportEvent {
-    /// The log of the task that it is in.
+    /// The kind of its log.
     pub log: LogKind,
-    /// Its offset there.
+    /// The offset in its log.
     pub offset: Offset,
-    /// Its header as it was hashed.
+    /// The header as it was hashed.
     pub header: Vec<u8>,
-    /// What it says.
+    /// The body.
     pub body: ExportBody,
-    /// The salt of its body's hash; none of an erased one, and none where the body is another one
-    /// now.
+    /// The salt of the body's hash; `None` for an erased or a redacted body.
     pub salt: Option<[u8; 16]>,
-    /// The chain hash behind it; none where the body is another one now.
+    /// The chain hash after the event; `None` for a redacted body.
     pub hash: Option<Hash>,
-    /// The id of the checkpoint that it marks, if it marks one.
+    /// The id of the checkpoint, if the event marks one.
     pub checkpoint: Option<CheckpointId>,
 }
 
-/// What an event says, as far as it is there.
+/// The body of an exported event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExportBody {
-    /// The payload, which stands in the record.
+    /// The payload, stored inline in the record.
     Inline(Vec<u8>),
-    /// The payload, which stands in chunks that are cut as this version cuts them.
+    /// The payload, stored in chunks as this version cuts them.
     Chunked(Vec<u8>),
     /// A list of chunks that are cut in another way.
     Listed(Vec<u8>),
-    /// It was erased, and this is its hash.
+    /// The hash of an erased body.
     Erased(Hash),
 }

@@ -1,5 +1,5 @@
-//! A copy: the same events under another origin. Every hash is another one, and so is every id that
-//! follows from hashes; what names them in events names the new ones.
+//! Rebase: an import of the same events under another origin. Chain hashes change, and with them
+//! the checkpoint ids. Events that name an id get the new one.
 
 use std::collections::HashMap;
 
@@ -16,14 +16,14 @@ use crate::handles::engine::Engine;
 use crate::history::events::Ancestry;
 use milepost_store::INLINE_MAX;
 
-/// What a captured folder is called in a copy that does without.
+/// The event name of a capture without its files in a copy.
 const CAPTURED: &str = "workspace_captured";
 
-/// Where a copy comes from, and what of it has another name now.
+/// The source of a copy, and the new ids of its checkpoints.
 pub(super) struct Rebase {
     from: CopiedFrom,
     marks: HashMap<CheckpointId, CheckpointId>,
-    /// What the salts come from, and how many were taken.
+    /// The seed of the salts, and the number of salts taken.
     seed: Seed,
     salts: u64,
 }
@@ -45,7 +45,7 @@ impl Rebase {
         })
     }
 
-    /// The event as the copy has it.
+    /// Returns the event as the copy stores it.
     pub(super) fn event(
         &mut self,
         taking: &mut TaskImport,
@@ -60,7 +60,7 @@ impl Rebase {
         renewed.salt = Some(salt(self.seed, self.salts));
         let payload = match &event.body {
             ExportBody::Inline(payload) => payload,
-            // It may have become shorter on the way.
+            // A redacted body may fit inline.
             ExportBody::Chunked(payload) if payload.len() <= INLINE_MAX => payload,
             _ => return Ok(renewed),
         };
@@ -170,7 +170,7 @@ impl Rebase {
         })
     }
 
-    /// Remembers the id that a mark has now.
+    /// Records the new id of a mark.
     fn mark(
         &mut self,
         taking: &mut TaskImport,
@@ -200,7 +200,7 @@ impl Rebase {
     fn parent(&self, taking: &mut TaskImport, engine: &Engine, parent: &mut Parent) -> Result<()> {
         match hash_at(taking, engine, parent.lineage, parent.offset) {
             Ok(hash) => parent.hash = hash,
-            // Of a lineage that was dropped, as that is that parted from it.
+            // The parent was dropped, and so was this lineage.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -208,7 +208,7 @@ impl Rebase {
     }
 }
 
-/// The chain hash of the copy at a point.
+/// Returns the chain hash of the copy at a point.
 fn hash_at(
     taking: &mut TaskImport,
     engine: &Engine,

@@ -1,5 +1,5 @@
-//! What is refused of an event that comes from elsewhere, whatever its hashes say: what no append
-//! of this store would have let in, and what the index could not keep.
+//! Validation of imported events, regardless of their hashes: content that no append of this store
+//! would accept, or that the index could not hold, is refused.
 
 use std::collections::HashSet;
 
@@ -14,15 +14,14 @@ use super::chunks::captured;
 use crate::handles::engine::Engine;
 use crate::history::base;
 
-/// The longest header, in bytes: its four texts, and what a later version may add.
+/// Maximum bytes of a header: its four texts, and fields of later versions.
 const HEADER_MAX: usize = 16 << 10;
 
-/// The largest number of a lineage or an activation, and the largest offset: what comes behind has
-/// one, too.
+/// Maximum lineage number, activation number and offset, so that later ones still fit.
 pub(super) const NUMBER_MAX: u64 = 1 << 62;
 const LINEAGE_MAX: u32 = 1 << 31;
 
-/// Refuses an event.
+/// Refuses an invalid event.
 pub(super) fn check(
     engine: &Engine,
     event: &ExportEvent,
@@ -67,7 +66,7 @@ fn control(control: &Control) -> Result<()> {
     }
 }
 
-/// A folder that was captured has to be there.
+/// Checks that a captured folder is in the store.
 fn files(engine: &Engine, event: &ExportEvent, record: &RecordRef<'_>) -> Result<()> {
     let Some(root) = captured(event, record.payload)? else {
         return Ok(());
@@ -82,8 +81,8 @@ fn files(engine: &Engine, event: &ExportEvent, record: &RecordRef<'_>) -> Result
     })
 }
 
-/// Refuses a lineage that does not begin as its task's control log says, and a base that has not
-/// all it needs.
+/// Refuses a lineage that does not begin as the control log says, and a base without all of its
+/// chunks.
 pub(super) fn beginning(
     engine: &Engine,
     task: TaskNo,
@@ -124,7 +123,7 @@ pub(super) fn beginning(
     Ok(())
 }
 
-/// What a log of a task is called.
+/// Returns the name of a task's log.
 pub(super) fn name(log: LogKind) -> String {
     match log {
         LogKind::Control => "the control log".to_owned(),

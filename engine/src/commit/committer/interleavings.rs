@@ -1,7 +1,7 @@
-//! The committer and subscribers under a scheduler that tries interleavings:
+//! Tests: the committer and subscribers under a scheduler that explores interleavings:
 //! `RUSTFLAGS="--cfg shuttle" cargo test -p milepost --lib interleavings`.
 //!
-//! A failed test prints the schedule to be replayed.
+//! A failed test prints the schedule, which can be replayed.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::history::catalog::Catalog;
 
 const LOG: LogId = LogId { task: TaskNo(1), kind: milepost_codec::LogKind::Lineage(LineageId(0)) };
 const ORIGIN: Origin = Origin([7; 16]);
-/// Schedules that are tried of each test.
+/// Schedules tried for each test.
 const TRIES: usize = 3000;
 
 struct World {
@@ -38,7 +38,7 @@ fn request(catalog: &Catalog, open: bool, expect: Option<u64>) -> Result<Request
 }
 
 impl World {
-    /// A log in memory with one event.
+    /// Creates a log in memory with one event.
     fn new() -> Self {
         let log: Arc<dyn Log> = Arc::new(MemoryStore::default());
         let catalog = Catalog::new(log, None, usize::MAX);
@@ -131,7 +131,7 @@ fn a_subscriber_is_told_of_every_event_and_never_sleeps_over_one() {
                     })
                 })
                 .collect();
-            // As a subscription does: look, and sleep only where nothing was there.
+            // Like a subscription: read first, and wait only if nothing new was there.
             let mut seen = 1;
             while seen < 3 {
                 let head = world.head();

@@ -1,4 +1,4 @@
-//! The lead: admits requests, assigns offsets, chains, and commits one batch.
+//! The leader: admits requests, assigns offsets, chains, and commits one batch.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 
 use crate::history::catalog::Catalog;
 
-/// A snapshot of a lineage is due at an offset.
+/// A lineage and an offset at which its snapshot is due.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SnapshotDue {
     pub(crate) log: LogId,
@@ -29,7 +29,7 @@ pub(crate) struct SnapshotDue {
     pub(crate) bytes: u64,
 }
 
-/// What the snapshotter is asked to do.
+/// A job for the background thread.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum BackgroundJob {
     Snapshot(SnapshotDue),
@@ -40,7 +40,7 @@ pub(crate) enum BackgroundJob {
 pub(super) struct LogState {
     pub(super) head: LogHead,
     pub(super) chain: Chain,
-    /// The newest mark of the lineage or its ancestors, once it was looked up.
+    /// The newest mark of the lineage or its ancestors; `None` until it is looked up.
     pub(super) last_mark: Option<Option<CheckpointId>>,
     /// Record bytes at which a snapshot is due.
     snapshot_at: u64,
@@ -48,55 +48,56 @@ pub(super) struct LogState {
     pending: Option<PendingEntry>,
 }
 
-/// A cache larger than this is begun anew; all of it can be read again.
+/// Cached logs above which the cache is cleared. Everything in it can be read again.
 const KNOWN_MAX: usize = 1 << 16;
 
-/// For how many requests room is kept.
+/// Maximum number of requests for which a buffer is kept.
 const ROOM_MAX: usize = 256;
 
-/// One at a time leads.
+/// The leader's state. One thread at a time holds it.
 pub(crate) struct Leader {
     pub(super) catalog: Catalog,
     seq: Seq,
-    /// A commit is being made. If it still is when the next one begins, a panic ended it.
+    /// Set while a commit is in progress. If it is set when the next commit begins, a panic ended
+    /// the earlier one.
     committing: bool,
     pub(super) logs: HashMap<LogId, LogState>,
     pub(super) active: HashMap<TaskNo, (Epoch, LineageId)>,
-    /// What is counted of tasks.
+    /// Cached tallies of tasks.
     pub(super) tallies: HashMap<TaskNo, Tally>,
-    /// Tasks that were deleted in the batch that is being made: the index does not say so yet.
+    /// Tasks deleted in the current batch. The index does not show it yet.
     pub(super) deleted: HashSet<TaskNo>,
-    /// Tasks of which a restore begins in the batch that is being made.
+    /// Tasks for which a restore begins in the current batch.
     pub(super) begun: HashSet<TaskNo>,
-    /// Tasks of which this batch changes what is known: it is read again once the batch is
-    /// committed, and not before, since the index does not have the batch yet.
+    /// Tasks whose cached state the current batch changes. It is read again after the commit, when
+    /// the index has the batch.
     pub(super) changed: Vec<TaskNo>,
-    /// Logs of tasks that nobody sees yet: nobody is told that they have grown in this batch.
+    /// Logs of tasks that are not visible yet. Their growth in this batch is not reported.
     pub(super) unseen: HashSet<LogId>,
-    /// The last snapshot of each task that was due: its lineage and the own bytes before it.
+    /// The last due snapshot of each task: its lineage and that lineage's own bytes before it.
     due: HashMap<TaskNo, (LineageId, u64)>,
     /// The plan of the request that is being admitted.
     pub(super) plan: Plan,
-    /// Room for the requests of a batch.
+    /// A buffer for the requests of a batch.
     taken: VecDeque<(Request, Answer)>,
-    /// Keys in the batch that is being made: they are not in the index yet.
+    /// Keys in the current batch. They are not in the index yet.
     pub(super) keys: HashSet<(TaskNo, String)>,
     meters: Arc<Meters>,
 }
 
-/// A log that has grown, by which offsets, and whether a snapshot of it is due.
+/// A log that has grown, the new offsets, and its snapshot if one is due.
 pub(super) type Growth = (LogId, Range<Offset>, Option<SnapshotDue>);
 pub(super) type AllGrown = SmallVec<[Growth; 1]>;
 
-/// What is left of a request while its batch is committed.
+/// The answer and the result of a request whose batch is being committed.
 type Admitted = (Answer, CommitResult);
 
 enum Admission {
-    /// It is in the batch.
+    /// The request is in the batch.
     In(CommitResult),
-    /// It was appended before.
+    /// The request was committed before.
     Repeated(CommitResult),
-    /// It has to wait for the next batch.
+    /// The request has to wait for the next batch.
     Later,
 }
 
@@ -122,9 +123,9 @@ impl Leader {
         }
     }
 
-    /// Commits requests from the front of `queue`, at least one, and adds their results.
-    /// Gives the logs that have grown, by which offsets, and which of them want a snapshot.
-    /// After a panic all requests are refused: what it left in the caches is not known.
+    /// Commits at least one request from the front of `queue` and adds the results. Returns the
+    /// logs that have grown, their new offsets, and the snapshots that are due. After a panic all
+    /// requests are refused, since the state of the caches is unknown.
     pub(crate) fn commit(
         &mut self,
         queue: &mut VecDeque<(Request, Answer)>,
@@ -157,8 +158,8 @@ impl Leader {
         self.changed.clear();
         self.unseen.clear();
         let bytes: usize = queue.iter().map(|(request, _)| request.bytes()).sum();
-        // Sections add less than a sixty-fourth. Room that is short by a little would be doubled,
-        // and the buffer stays in the tail.
+        // Sections add less than 1/64. A buffer slightly too small would double, and it stays in
+        // the tail.
         let mut batch = CommitBatch::with_room(self.seq + 1, bytes + bytes / 64 + 1024);
         let mut admitted: SmallVec<[Admitted; 1]> = SmallVec::new();
         while let Some((request, slot)) = queue.pop_front() {
@@ -199,13 +200,14 @@ impl Leader {
                 let grown = grown.into_iter();
                 let grown = grown.map(|(log, offsets)| (log, offsets, self.due(log))).collect();
                 for task in std::mem::take(&mut self.changed) {
-                    // Marks of it may be gone, and the next is not their child; or all of it is.
+                    // Marks of the task may be removed, and are then no parents of later marks. Or
+                    // all of the task is removed.
                     self.logs.retain(|log, _| log.task != task);
                 }
                 grown
             }
             Err(error) => {
-                // What is cached counts the batch as there, which it is not, or unknown.
+                // The caches include the batch, which is not in the log, or may not be.
                 self.forget();
                 self.meters.append_errors.add(admitted.len() as u64);
                 let failed = self.catalog.log().has_failed();
@@ -221,19 +223,19 @@ impl Leader {
         }
     }
 
-    /// Room for the requests of a batch, without any.
+    /// Returns an empty buffer for the requests of a batch.
     pub(crate) fn room(&mut self) -> VecDeque<(Request, Answer)> {
         std::mem::take(&mut self.taken)
     }
 
-    /// Keeps it for the next one, unless it is large.
+    /// Keeps the buffer for the next batch, unless it is large.
     pub(crate) fn keep_room(&mut self, taken: VecDeque<(Request, Answer)>) {
         if taken.is_empty() && taken.capacity() <= ROOM_MAX {
             self.taken = taken;
         }
     }
 
-    /// Lets go of all that can be read again.
+    /// Clears everything that can be read again.
     pub(crate) fn forget(&mut self) {
         self.logs.clear();
         self.active.clear();
@@ -241,7 +243,7 @@ impl Leader {
         self.due.clear();
     }
 
-    /// Counts a commit.
+    /// Adds a commit to the meters.
     fn count(&self, admitted: &[Admitted], events: u64) {
         let appends = admitted.len() as u64;
         let marked = admitted.iter().filter(|(_, done)| done.checkpoint.is_some());
@@ -266,7 +268,7 @@ impl Leader {
             self.due.clear();
         }
         self.due.insert(log.task, (lineage, known.head.bytes));
-        // The snapshot's own size is known when it is made; until then the next is not due.
+        // The snapshot's own size is known once it is made. Until then the next one is not due.
         known.snapshot_at = known.head.bytes + self.catalog.snapshot_distance(log);
         Some(SnapshotDue { log, at: known.head.head.next, bytes: known.head.bytes })
     }
@@ -274,7 +276,7 @@ impl Leader {
     /// Checks all parts of a request, plans it, and merges the plan into the batch.
     fn admit(&mut self, request: &Request, batch: &mut CommitBatch) -> Result<Admission> {
         for part in &request.parts {
-            // A key, or a restore that begins in this batch, is not in the index before the batch
+            // A key, or a restore that begins in this batch, is in the index only after the batch
             // is.
             let same_key = (part.key.as_ref())
                 .is_some_and(|key| self.keys.contains(&(part.log.task, key.clone())));
@@ -306,7 +308,7 @@ impl Leader {
         Ok(Admission::In(done))
     }
 
-    /// Checks a part against the log: the conditions of its caller, and its key.
+    /// Checks a part against the log: the caller's conditions, and the key.
     fn check(&mut self, part: &Part, settles: Option<RestoreId>) -> Result<Option<CommitResult>> {
         if self.deleted.contains(&part.log.task) {
             let task = part.log.task.0;
@@ -319,7 +321,7 @@ impl Leader {
                 return Err(Error::new(ErrorKind::Conflict, format!("{} is there", part.log)));
             }
             let pending = match part.log.kind {
-                // Restores that come from elsewhere have ended.
+                // Imported restores have ended.
                 LogKind::Lineage(_) if part.adopted.is_none() => {
                     self.catalog.pending(part.log.task)?
                 }
@@ -352,7 +354,8 @@ impl Leader {
             && draft.mark.parent.is_none()
             && self.known(part)?.last_mark.is_none()
         {
-            // Read here, where it may fail: behind the part's records a mark must not.
+            // Read here, where a failure is possible: adding the mark after the part's records must
+            // not fail.
             let last = self.catalog.last_mark(part.log.task, lineage)?;
             self.known(part)?.last_mark = Some(last);
         }
@@ -366,7 +369,7 @@ impl Leader {
         }
     }
 
-    /// Refuses a request that was made of what a log held up to a head, where the log has grown.
+    /// Refuses a request that was computed from a log up to a head, if the log has grown since.
     fn not_grown(&self, log: LogId, expected: Offset) -> Result<()> {
         let head = match self.logs.get(&log) {
             Some(known) => Some(known.head),
@@ -404,8 +407,8 @@ impl Leader {
         Ok((epoch, entry.lineage))
     }
 
-    /// The state of a log that a part opens, before its records. The log is not there, so nothing
-    /// of it is cached.
+    /// Returns the state of a log that a part opens, before its records. The log does not exist
+    /// yet, so nothing of it is cached.
     pub(super) fn opened(&self, part: &Part, head: Head) -> Result<LogState> {
         let snapshot_at = match part.parent {
             Some(parent) => {
@@ -420,12 +423,12 @@ impl Leader {
             chain: self.catalog.chain(part.origin, part.log),
             last_mark: None,
             snapshot_at,
-            // A restore that is pending was looked for, and ends with this request.
+            // Pending restores were checked before. This request ends the restore, if any.
             pending: None,
         })
     }
 
-    /// The cached state of a log that is there, read where it is not cached.
+    /// Returns the state of an existing log, from the cache or the store.
     pub(super) fn known(&mut self, part: &Part) -> Result<&mut LogState> {
         let known = match self.logs.entry(part.log) {
             Entry::Occupied(known) => return Ok(known.into_mut()),
@@ -433,7 +436,7 @@ impl Leader {
         };
         let mut pending = None;
         if part.log.task != TaskNo::STORE && part.adopted.is_none() {
-            // A deleted one does not come back, nor does a lineage that was dropped.
+            // Refuses deleted tasks and dropped lineages.
             self.catalog.task(part.log.task)?;
             if let LogKind::Lineage(lineage) = part.log.kind {
                 self.catalog.lineage(part.log.task, lineage)?;
@@ -455,7 +458,7 @@ impl Leader {
     }
 }
 
-/// How many events of lineages a batch has.
+/// Counts the lineage events of a batch.
 fn events_of(batch: &CommitBatch) -> u64 {
     let groups = batch.groups.iter();
     let of_lineages = groups.filter(|group| matches!(group.log.kind, LogKind::Lineage(_)));

@@ -1,4 +1,4 @@
-//! The committer: many callers, one order, one sync for all that has gathered.
+//! The committer: puts the requests of many callers in one order and commits them with one sync.
 //!
 //! ```text
 //! request  an append, encoded and hashed on the thread of its caller
@@ -8,9 +8,9 @@
 //! watch    wakes readers of new events
 //! ```
 //!
-//! Whoever finds nobody leading leads: it takes what has gathered, commits it and hands out the
-//! results. So a single writer never waits for another thread. What gathers meanwhile is led by
-//! the next, or by a thread kept for it.
+//! If no thread is the leader, the caller becomes the leader: it takes the queued requests, commits
+//! them and hands out the results. So a single writer never waits for another thread. Requests that
+//! arrive during a commit are committed by the next leader, or by a dedicated thread.
 
 #[cfg(all(test, shuttle))]
 mod interleavings;
@@ -39,16 +39,16 @@ pub(crate) use watch::{GrowthSink, Watch, Watchers};
 
 use crate::history::catalog::Catalog;
 
-/// What may wait in the queue, in bytes, before callers wait too.
+/// Queued bytes above which callers wait.
 const QUEUE_BYTES: usize = 16 << 20;
 
-/// What one commit takes at most, in bytes, unless a single request has more.
+/// Maximum bytes of one commit, unless a single request is larger.
 const COMMIT_BYTES: usize = 4 << 20;
 
 #[derive(Default)]
 struct Queue {
     requests: VecDeque<(Request, Answer)>,
-    /// Where those wait who gather now.
+    /// The gate at which callers of queued requests wait.
     gate: Arc<ResultGate>,
     bytes: usize,
     closed: bool,
@@ -67,8 +67,8 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    /// A committer over a log, with a thread that leads where no caller does, and that ends with
-    /// it. Lineages whose snapshot is due are sent to `errands`.
+    /// Creates a committer over a log. Its thread leads when no caller does, and ends with the
+    /// committer. Lineages with a due snapshot are sent to `errands`.
     pub(crate) fn start(
         catalog: Catalog,
         errands: Sender<BackgroundJob>,
@@ -101,7 +101,7 @@ impl Committer {
         }
     }
 
-    /// Queues a request; the result comes through the slot.
+    /// Queues a request. The result comes through the slot.
     pub(crate) fn submit(&self, request: Request) -> Result<Arc<Slot>> {
         let begun = request.begun();
         let slot = self.enqueue(request, begun)?;
@@ -109,7 +109,7 @@ impl Committer {
         Ok(slot)
     }
 
-    /// The same where that needs no wait; nothing where too much is queued.
+    /// Queues a request without waiting. Returns `None` if too much is queued.
     pub(crate) fn try_submit(&self, request: Request) -> Result<Option<Arc<Slot>>> {
         self.check_writable()?;
         let begun = request.begun();
@@ -123,15 +123,15 @@ impl Committer {
         Ok(Some(slot))
     }
 
-    /// Commits a request and waits for it.
+    /// Commits a request and waits for its result.
     pub(crate) fn commit(&self, request: Request) -> Result<CommitResult> {
         let begun = request.begun();
         let slot = self.enqueue(request, None)?;
-        // Whoever holds the lead looks at the queue again after letting go of it.
+        // A thread that holds the lead checks the queue again after it releases the lead.
         if let Some(mut lead) = self.lead.try_lock() {
             let results = self.commit_gathered(&mut lead, Some(&slot));
             drop(lead);
-            // The next commit begins while those of this one are told.
+            // The next commit begins while the results of this one are handed out.
             self.pass_on();
             hand_out(results, Some(&slot), &self.meters);
         }
@@ -142,14 +142,14 @@ impl Committer {
         done
     }
 
-    /// Returns an error where nothing can be committed: in a forked child, and to a log that was
-    /// opened for reading.
+    /// Returns an error if nothing can be committed: in a forked child, or if the log was opened
+    /// for reading.
     fn check_writable(&self) -> Result<()> {
         self.log.owner().check()?;
         self.log.check_writable()
     }
 
-    /// Queues a request. Of one that nobody waits for here, `begun` says when it was begun.
+    /// Queues a request. `begun` is the start of a request whose caller does not wait here.
     fn enqueue(&self, request: Request, begun: Option<Stopwatch>) -> Result<Arc<Slot>> {
         self.check_writable()?;
         let mut queue = self.queue.lock();
@@ -175,15 +175,15 @@ impl Committer {
         Ok(slot)
     }
 
-    /// Wakes the thread where something has gathered that nobody leads.
+    /// Wakes the thread if requests are queued without a leader.
     fn pass_on(&self) {
         if !self.queue.lock().requests.is_empty() {
             let _ = self.wake.try_send(());
         }
     }
 
-    /// Commits what has gathered and gives the results: none where there was nothing. Who leads
-    /// does not wait for `own`.
+    /// Commits the queued requests and returns the results, which are empty if nothing was queued.
+    /// The leader's caller does not wait for `own`.
     fn commit_gathered(&self, lead: &mut Leader, own: Option<&Arc<Slot>>) -> Results {
         let mut taken = lead.room();
         {
@@ -207,8 +207,8 @@ impl Committer {
         }
         let mut results = Results::with_capacity(taken.len());
         while !taken.is_empty() {
-            // The leader refuses all requests from then on. Those that it had taken are answered
-            // when they are dropped.
+            // After a panic the leader refuses all later requests. Requests that it had taken are
+            // answered when they are dropped.
             let commit = || lead.commit(&mut taken, &mut results);
             let Ok(grown) = catch_unwind(AssertUnwindSafe(commit)) else {
                 taken.clear();
@@ -225,8 +225,7 @@ impl Committer {
         results
     }
 
-    /// Does something while nothing is committed, after which all that is known of logs is read
-    /// again.
+    /// Runs `work` while no commit is in progress, then clears the leader's caches.
     pub(crate) fn hold<T>(&self, work: impl FnOnce() -> T) -> T {
         let mut lead = self.lead.lock();
         let done = work();
@@ -236,12 +235,12 @@ impl Committer {
         done
     }
 
-    /// Tells whoever watches a log of every commit to it.
+    /// Watches a log: every commit to it sets the signal.
     pub(crate) fn watch(&self, log: LogId) -> Watch {
         self.watchers.watch(log)
     }
 
-    /// Tells whoever watches several logs of every commit to one of them.
+    /// Watches several logs: every commit to one of them sets the signal.
     pub(crate) fn watch_all(&self, logs: &[LogId]) -> Watch {
         self.watchers.watch_all(logs)
     }
@@ -251,12 +250,12 @@ impl Committer {
         self.watchers.wake_task(task);
     }
 
-    /// Has growth of logs noted for hooks from now on.
+    /// Reports growth of logs to a sink from now on.
     pub(crate) fn feed(&self, sink: Arc<dyn GrowthSink>) {
         self.watchers.feed(sink);
     }
 
-    /// Refuses requests from now on and waits for those that are queued.
+    /// Refuses requests from now on and commits those that are queued.
     pub(crate) fn close(&self) {
         self.queue.lock().closed = true;
         self.room.notify_all();
@@ -288,7 +287,7 @@ fn run(woken: &Receiver<()>, committer: &std::sync::Weak<Committer>) {
             }
             hand_out(results, None, &committer.meters);
         }
-        // What was queued between the last look and letting go of the lead.
+        // Requests that were queued between the last check and the release of the lead.
         committer.pass_on();
     }
 }

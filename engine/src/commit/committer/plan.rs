@@ -1,9 +1,8 @@
-//! Plans: all that a request adds to a commit, computed before anything changes.
+//! Plans: everything that a request adds to a commit, computed before anything changes.
 //!
-//! Planning reads the log and may fail at every step. A [`Plan`] that exists is whole, and
+//! Planning reads the log and may fail at every step. A [`Plan`] that exists is complete, and
 //! [`Leader::merge`] moves it into the batch and the caches by code that cannot fail. So a refused
-//! request leaves memory and disk as they were, and the next append finds the head that the log
-//! has.
+//! request leaves memory and disk unchanged, and the next append finds the log's actual head.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -24,21 +23,21 @@ use super::request::{Part, PartBuilder, Request};
 use super::results::{CommitResult, Marked};
 use crate::history::checkpoint::PendingMark;
 
-/// Bytes of a group at most, its records and explicit salts not counted: six numbers of up to nine
-/// bytes, a seed and a flag.
+/// Maximum bytes of a group without records and explicit salts: six numbers of up to nine bytes, a
+/// seed and a flag.
 const GROUP_OVERHEAD: usize = 6 * 9 + 16 + 1;
 
-/// Everything that one request adds to a commit. The leader keeps one and fills it anew for each
-/// request, so that planning allocates little.
+/// Everything that one request adds to a commit. The leader reuses one plan for all requests, so
+/// that planning allocates little.
 #[derive(Default)]
 pub(super) struct Plan {
     steps: Vec<Step>,
     cuts: Vec<Cut>,
-    /// Parts of marks: they are encoded here, once their parent is known.
+    /// Parts of marks, encoded here once their parents are known.
     marks: Vec<Part>,
     index: Vec<IndexPut>,
     tallies: SmallVec<[(TaskNo, Tally); 1]>,
-    /// Bytes of the frame that its groups take at most.
+    /// Maximum bytes that the groups take in a frame.
     pub(super) frame_bytes: usize,
 }
 
@@ -46,17 +45,17 @@ pub(super) struct Plan {
 struct Step {
     log: LogId,
     part: PartAt,
-    /// Its cuts, among those of the plan.
+    /// The range of its cuts in the plan.
     cuts: Range<usize>,
     /// The head after the records.
     head: LogHead,
-    /// The mark that the records are.
+    /// The mark that this step appends, if any.
     mark: Option<CheckpointId>,
-    /// The state of the log before the records, where the part opens it.
+    /// The state of the log before the records, if the part opens it.
     opened: Option<Box<LogState>>,
 }
 
-/// The place of a part: in the request, or among the marks of the plan.
+/// The location of a part: in the request, or among the marks of the plan.
 #[derive(Clone, Copy)]
 enum PartAt {
     Given(usize),
@@ -77,7 +76,7 @@ struct Cut {
 struct Start {
     head: LogHead,
     chain: Chain,
-    /// The newest mark that the log sees.
+    /// The newest mark in the log or its ancestors.
     last_mark: Option<CheckpointId>,
     opened: Option<Box<LogState>>,
 }
@@ -92,13 +91,13 @@ impl Plan {
         self.frame_bytes = 0;
     }
 
-    /// The last step that appends to a log.
+    /// Returns the last step that appends to a log.
     fn last(&self, log: LogId) -> Option<&Step> {
         self.steps.iter().rev().find(|step| step.log == log)
     }
 }
 
-/// Tallies as a plan leaves them, over those that are known.
+/// Tallies after a plan, layered over the cached ones.
 struct PlannedTallies<'a> {
     known: &'a HashMap<TaskNo, Tally>,
     changed: &'a mut SmallVec<[(TaskNo, Tally); 1]>,
@@ -119,13 +118,14 @@ impl Tallies for PlannedTallies<'_> {
 }
 
 impl Leader {
-    /// Plans a request for the commit `seq`, in the leader's plan. Fills caches of what the log
-    /// holds and changes nothing else.
+    /// Plans a request for the commit `seq` in the leader's plan. Besides the plan it changes only
+    /// caches of stored data.
     ///
     /// # Errors
     ///
-    /// Those of reading the log; `Corrupt` where a record that needs an index entry cannot be
-    /// decoded; `Invalid` where an index entry is over its limit.
+    /// - `Corrupt`: a record that needs an index entry cannot be decoded.
+    /// - `Invalid`: an index entry exceeds its limit.
+    /// - Errors of reading the log.
     pub(super) fn plan(&mut self, request: &Request, seq: Seq) -> Result<CommitResult> {
         let mut plan = std::mem::take(&mut self.plan);
         plan.clear();
@@ -166,8 +166,8 @@ impl Leader {
         Ok(done)
     }
 
-    /// A part's log before its records: as the plan leaves it so far, as the part opens it, or as
-    /// it is.
+    /// Returns a part's log before its records: after the earlier steps of the plan, as the part
+    /// opens it, or as it is stored.
     fn start(&mut self, plan: &Plan, part: &Part) -> Result<Start> {
         let planned = plan.last(part.log);
         if let Some(head) = part.open {
@@ -199,7 +199,7 @@ impl Leader {
         })
     }
 
-    /// The newest mark of a log that a plan appends to.
+    /// Returns the newest mark of a log that a plan appends to.
     fn planned_mark(&self, plan: &Plan, log: LogId) -> Option<CheckpointId> {
         let steps = plan.steps.iter().rev().filter(|step| step.log == log);
         let mark = steps.filter_map(|step| step.mark).next();
@@ -207,7 +207,7 @@ impl Leader {
         mark.or_else(known)
     }
 
-    /// Chains a part's records from the head of its log, cuts them into sections and makes their
+    /// Chains a part's records from the head of its log, cuts them into sections and adds their
     /// index entries. Returns the head after them.
     fn chain(&self, plan: &mut Plan, part: &Part, start: &Start, seq: Seq) -> Result<LogHead> {
         let mut log = start.head;
@@ -235,7 +235,8 @@ impl Leader {
         Ok(log)
     }
 
-    /// Adds the index entries of a record at `before`, its header and inline payload, to a plan.
+    /// Adds the index entries of a record to a plan, from its header, its inline payload and the
+    /// head before it.
     fn index(
         &self,
         plan: &mut Plan,
@@ -272,7 +273,7 @@ impl Leader {
         }
     }
 
-    /// Plans a mark behind the records of a part. Returns it and the head after it.
+    /// Plans a mark after the records of a part. Returns the mark and the head after it.
     fn mark(
         &self,
         plan: &mut Plan,
@@ -290,7 +291,7 @@ impl Leader {
         let id = checkpoint_id(part.origin, lineage, head, time_us, &body);
         let marked = Marked { id, before: head, body: body.clone(), time_us };
         let (kind, payload) = Body::CheckpointMarked(body).encode();
-        // A seed of its own: the part's salts are taken by its records.
+        // A separate seed: the part's salts are used by its records.
         let seed = Seed(seed_of_mark(&part.seed.0));
         let mut builder = PartBuilder::new(part.log, part.origin, seed);
         let header = Header { kind, ..draft.header.clone() };
@@ -331,7 +332,7 @@ impl Leader {
             if let Some(opened) = step.opened {
                 self.logs.insert(step.log, *opened);
             }
-            // Planning read it where it was not opened just now.
+            // Planning has cached a log that this step does not open.
             if let Some(log) = self.logs.get_mut(&step.log) {
                 log.head = step.head;
                 if let Some(mark) = step.mark {
@@ -381,7 +382,7 @@ fn put_section(part: &Part, cut: &Cut, batch: &mut CommitBatch) {
     });
 }
 
-/// A seed that follows from another and does not give it away.
+/// Derives the seed of a mark from the part's seed, one-way.
 fn seed_of_mark(seed: &[u8; 16]) -> [u8; 16] {
     let mut out = [0; 16];
     let hash = blake3::derive_key("milepost 1 seed of a mark", seed);

@@ -1,5 +1,5 @@
-//! What a caller wants appended. Encoding and hashing of bodies is done here, on the caller's
-//! thread; what depends on the place in the log is left to the lead.
+//! Append requests. Bodies are encoded and hashed here, on the caller's thread. The leader does the
+//! work that depends on the position in the log.
 
 use std::ops::Range;
 
@@ -16,25 +16,26 @@ use crate::commit::conditions;
 use crate::context;
 use crate::history::checkpoint::PendingMark;
 
-/// All parts of a request are committed, or none.
+/// An atomic request: all of its parts are committed, or none.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) parts: SmallVec<[Part; 1]>,
-    /// The activation that it is, if it is one.
+    /// The activation that this request makes, if any.
     pub(crate) activates: Option<Activate>,
-    /// The task whose lineages are others behind it: what is known of them is read again.
+    /// The task whose lineages this request changes. Its cached state is read again afterwards.
     pub(crate) changes: Option<TaskNo>,
-    /// The task that is gone behind it.
+    /// The task that this request deletes.
     pub(crate) deletes: Option<TaskNo>,
-    /// The task of which a restore begins with it: nothing is appended to it until that has ended.
+    /// The task for which this request begins a restore. The task takes no appends until the
+    /// restore ends.
     pub(crate) begins: Option<TaskNo>,
-    /// The restore that ends with it, and that holds it up no more.
+    /// The restore that this request ends. It does not block this request.
     pub(crate) settles: Option<RestoreId>,
-    /// Heads that logs have still where it is committed: it was made of what they held then.
+    /// Heads that logs must still have at the commit: the request was computed from them.
     pub(crate) heads: Vec<(LogId, Offset)>,
 }
 
-/// A task goes on with another lineage.
+/// An activation: the new active lineage of a task.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Activate {
     pub(crate) task: TaskNo,
@@ -47,26 +48,26 @@ pub(crate) struct Activate {
 pub(crate) struct Part {
     pub(crate) log: LogId,
     pub(crate) origin: Origin,
-    /// The log is opened by this, from here on.
+    /// The head at which this part opens the log, if it does.
     pub(crate) open: Option<Head>,
-    /// The lineage that it forks from.
+    /// The lineage that the new one forks from.
     pub(crate) parent: Option<LineageId>,
     pub(crate) expect: Option<Offset>,
     pub(crate) epoch: Option<Epoch>,
     pub(crate) key: Option<String>,
     pub(crate) seed: Seed,
-    /// Of records that come from another store: their salts, 16 bytes each. They go into a task
-    /// that nobody sees yet, as they are.
+    /// Salts of records from another store, 16 bytes each. Those records go unchanged into a task
+    /// that is not visible yet.
     pub(crate) adopted: Option<Vec<u8>>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) records: SmallVec<[RecordMeta; 1]>,
-    /// Headers of the records that have entries in the index.
+    /// Headers of the records that have index entries, with the record numbers.
     pub(crate) indexed: Vec<(u32, Header)>,
-    /// A mark to be made after the records: its parent is known only when it is committed.
+    /// A mark after the records. Its parent is known only at the commit.
     pub(crate) mark: Option<PendingMark>,
-    /// Where it names chunks: they stay until it is committed.
+    /// A guard that holds the chunks of this part until it is committed.
     pub(crate) storing: Option<Box<dyn std::any::Any + Send>>,
-    /// When its making was begun.
+    /// The time at which building this part began.
     pub(crate) begun: Stopwatch,
 }
 
@@ -76,13 +77,13 @@ pub(crate) struct RecordMeta {
     pub(crate) start: u32,
     pub(crate) end: u32,
     pub(crate) header: (u32, u32),
-    /// Where an inline payload is.
+    /// The range of an inline payload.
     pub(crate) payload: Option<(u32, u32)>,
     pub(crate) body: Hash,
 }
 
 impl Request {
-    /// Of an append, which has one part.
+    /// Creates a request of one part, as an append has.
     pub(crate) fn one(part: Part) -> Self {
         Self::of(smallvec![part])
     }
@@ -99,37 +100,37 @@ impl Request {
         }
     }
 
-    /// Makes the commit a `Conflict` where one of these logs has grown.
+    /// Makes the commit fail with `Conflict` if one of these logs has grown.
     pub(crate) fn unless_grown(mut self, heads: Vec<(LogId, Offset)>) -> Self {
         self.heads = heads;
         self
     }
 
-    /// It leaves the lineages of a task as others than they were.
+    /// Notes that the request changes the lineages of a task.
     pub(crate) fn changing(mut self, task: TaskNo) -> Self {
         self.changes = Some(task);
         self
     }
 
-    /// It deletes a task.
+    /// Notes that the request deletes a task.
     pub(crate) fn deleting(mut self, task: TaskNo) -> Self {
         self.deletes = Some(task);
         self.changing(task)
     }
 
-    /// A restore of the task begins with it.
+    /// Notes that the request begins a restore of the task.
     pub(crate) fn beginning(mut self, task: TaskNo) -> Self {
         self.begins = Some(task);
         self.changing(task)
     }
 
-    /// A restore of the task ends with it.
+    /// Notes that the request ends a restore of the task.
     pub(crate) fn settling(mut self, task: TaskNo, restore: RestoreId) -> Self {
         self.settles = Some(restore);
         self.changing(task)
     }
 
-    /// When it was begun: before anything was encoded.
+    /// Returns the time at which the request was begun, before encoding.
     pub(crate) fn begun(&self) -> Option<Stopwatch> {
         self.parts.first().map(|part| part.begun)
     }
@@ -140,7 +141,7 @@ impl Request {
 }
 
 impl Part {
-    /// The salts of some of its records, as a section has them.
+    /// Returns the salts of a range of records, as a section stores them.
     pub(crate) fn salts(&self, records: Range<usize>) -> Salts<'_> {
         match &self.adopted {
             Some(salts) => {
@@ -156,7 +157,7 @@ impl Part {
     }
 }
 
-/// Builds a part.
+/// A builder of parts.
 pub(crate) struct PartBuilder(Part);
 
 impl PartBuilder {
@@ -207,7 +208,7 @@ impl PartBuilder {
         self
     }
 
-    /// Appends an encoded body. `Invalid` where the part grows over what a frame may hold.
+    /// Appends an encoded body. Fails with `Invalid` if the part exceeds the limit of a frame.
     pub(crate) fn push(&mut self, header: Header, form: BodyForm, payload: &[u8]) -> Result<()> {
         let bytes = header.encode();
         self.push_encoded(&bytes, form, payload)?;
@@ -222,7 +223,7 @@ impl PartBuilder {
         Ok(())
     }
 
-    /// Appends an event whose header has no entry in the index and is encoded already.
+    /// Appends an event with an encoded header and no index entry.
     pub(crate) fn push_encoded(
         &mut self,
         header: &[u8],
@@ -235,7 +236,7 @@ impl PartBuilder {
         self.push_hashed(header, form, payload, body)
     }
 
-    /// Appends an event of another store, with its salt; an erased one has a salt of zeros.
+    /// Appends an event of another store with its salt. An erased event has a salt of zeros.
     pub(crate) fn push_adopted(
         &mut self,
         record: &RecordRef<'_>,
@@ -271,7 +272,7 @@ impl PartBuilder {
             )));
         }
         let payload_start = end - payload.len();
-        // The header stands behind its length: one byte, or three where it is long.
+        // The header follows its length: one byte, or three for a long header.
         let header_start = start + if header.len() <= 250 { 1 } else { 3 };
         let span = |from: usize, to: usize| (from as u32, to as u32);
         part.records.push(RecordMeta {
@@ -284,17 +285,17 @@ impl PartBuilder {
         Ok(())
     }
 
-    /// Bytes and records that it has.
+    /// Returns the bytes and the number of records.
     pub(crate) fn size(&self) -> (usize, usize) {
         (self.0.bytes.len(), self.0.records.len())
     }
 
-    /// Takes what keeps the chunks that it names.
+    /// Takes the guard that holds the chunks of this part.
     pub(crate) fn storing(&mut self, storing: Option<Box<dyn std::any::Any + Send>>) {
         self.0.storing = storing;
     }
 
-    /// Makes room for `records` of about `bytes` in all.
+    /// Reserves space for `records` with about `bytes` in all.
     pub(crate) fn reserve(&mut self, records: usize, bytes: usize) {
         self.0.records.reserve(records);
         self.0.bytes.reserve(bytes);

@@ -1,4 +1,4 @@
-//! What a caller waits on.
+//! Results of requests, and the slots and gates at which callers wait for them.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -9,33 +9,33 @@ use milepost_store::metrics::Meters;
 use milepost_store::sync::{Condvar, Mutex};
 use smallvec::SmallVec;
 
-/// What came of a request.
+/// Result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommitResult {
-    /// The first offset, and the log's head after the last, of each part.
+    /// The first offset of each part, and the log's head after its last record.
     pub(crate) parts: SmallVec<[(Offset, Head); 1]>,
     pub(crate) seq: Seq,
-    /// How many events the append had, where its key was seen before.
+    /// The number of events of the earlier append, if the key was used before.
     pub(crate) repeated: Option<u32>,
     /// The checkpoint that was marked.
     pub(crate) checkpoint: Option<CheckpointId>,
-    /// The whole mark, where this request made it.
+    /// The whole mark, if this request made it.
     pub(crate) marked: Option<Box<Marked>>,
 }
 
-/// A mark as it was committed: all that a checkpoint says.
+/// A mark as it was committed, with all fields of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Marked {
     pub(crate) id: CheckpointId,
-    /// Its own event: the offset, and the chain hash before it.
+    /// The offset of the mark's own event, and the chain hash before it.
     pub(crate) before: Head,
-    /// With its parent.
+    /// The body, with its parent.
     pub(crate) body: CheckpointMarked,
     pub(crate) time_us: u64,
 }
 
-/// Where all who wait for the same commit stand: one signal wakes them, each the next, instead of
-/// the lead waking every one.
+/// A gate for all callers that wait for the same commit. The leader signals once; each woken thread
+/// wakes the next.
 #[derive(Debug, Default)]
 pub(crate) struct ResultGate {
     lock: Mutex<()>,
@@ -49,25 +49,25 @@ impl ResultGate {
     }
 }
 
-/// Where the result of a request comes.
+/// A slot for the result of a request.
 #[derive(Debug)]
 pub(crate) struct Slot {
     state: Mutex<State>,
     gate: Arc<ResultGate>,
-    /// When it was begun, where the time ends with the result and nobody has to wait for it.
+    /// The start of a submitted request. Its duration is recorded when the result arrives.
     begun: Option<Stopwatch>,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Not there yet, and who is to be told beside those at the gate.
+    /// No result yet, and the waker of an async task that polls the slot.
     Waited(Option<Waker>),
     Come(Result<CommitResult>),
     Taken,
 }
 
 impl State {
-    /// Takes the result where it is there.
+    /// Takes the result, if it is there.
     fn take(&mut self) -> Option<Result<CommitResult>> {
         match std::mem::replace(self, Self::Taken) {
             Self::Come(result) => Some(result),
@@ -84,7 +84,7 @@ impl Slot {
         Self { state: Mutex::new(State::Waited(None)), gate, begun }
     }
 
-    /// Takes the result. Whoever waits is told when the gate opens, a task that polls now.
+    /// Stores the result. Wakes an async task at once; other waiters wake when the gate opens.
     pub(crate) fn fill(&self, result: Result<CommitResult>) -> &Arc<ResultGate> {
         let before = std::mem::replace(&mut *self.state.lock(), State::Come(result));
         if let State::Waited(Some(waker)) = before {
@@ -97,7 +97,7 @@ impl Slot {
         !matches!(*self.state.lock(), State::Waited(_))
     }
 
-    /// Takes the result where it is there; else has the task told when it comes. Ready once.
+    /// Takes the result, or registers the task's waker. Returns `Ready` once.
     pub(crate) fn poll(&self, context: &Context<'_>) -> Poll<Result<CommitResult>> {
         let mut state = self.state.lock();
         match &mut *state {
@@ -113,7 +113,7 @@ impl Slot {
         }
     }
 
-    /// Waits for the result and takes it: only one may.
+    /// Waits for the result and takes it. Only one caller may wait.
     pub(crate) fn wait(&self) -> Result<CommitResult> {
         if let Some(result) = self.state.lock().take() {
             return result;
@@ -128,8 +128,8 @@ impl Slot {
     }
 }
 
-/// The leader's side of a slot. Dropping it unanswered, as a panic of the leader does, answers that
-/// the outcome is unknown, so that no caller waits for ever.
+/// The leader's side of a slot. If it is dropped without an answer, as after a panic of the leader,
+/// the caller gets the answer that the outcome is unknown, and does not wait forever.
 #[derive(Debug)]
 pub(crate) struct Answer(Option<Arc<Slot>>);
 
@@ -162,7 +162,7 @@ impl Drop for Answer {
 /// Results that have not been handed out.
 pub(crate) type Results = SmallVec<[(Answer, Result<CommitResult>); 1]>;
 
-/// Hands out results and opens the gates of those who wait for them; for `own` nobody does.
+/// Hands out results and opens the gates of their waiters. `own` has no waiter.
 pub(crate) fn hand_out(results: Results, own: Option<&Arc<Slot>>, meters: &Meters) {
     let mut gates: SmallVec<[Arc<ResultGate>; 1]> = SmallVec::new();
     for (mut answer, result) in results {

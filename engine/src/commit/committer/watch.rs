@@ -1,4 +1,4 @@
-//! Who wants to know that a log has grown.
+//! Watches: signals that a log has grown.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,16 +9,15 @@ use milepost_store::sync::Mutex;
 use milepost_store::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use milepost_store::sync::channel::{Receiver, Sender, TrySendError};
 
-/// A watch on one log: a signal that is up where the log has grown since it was last taken.
+/// A watch on one log: a signal that is set when the log has grown since it was last taken.
 pub(crate) type Watch = Receiver<()>;
 
-/// Watches from which on those that have ended are dropped, each time that the number doubles.
+/// The number of watches, and each doubling of it, at which ended watches are dropped.
 const CROWD: usize = 16;
 
 /// A receiver of the growth of every log.
 pub(crate) trait GrowthSink: Send + Sync {
-    /// Notes that a log has grown. Called while a commit is led, in the order of commits: it must
-    /// be cheap.
+    /// Records that a log has grown. Called by the leader in commit order, so it must be fast.
     fn grew(&self, log: LogId, offsets: Range<Offset>);
 }
 
@@ -26,10 +25,10 @@ pub(crate) trait GrowthSink: Send + Sync {
 #[derive(Default)]
 pub(crate) struct Watchers {
     logs: Mutex<HashMap<LogId, Vec<Sender<()>>>>,
-    /// So that a commit nobody watches takes no lock.
+    /// The number of watches: a commit without watches takes no lock.
     any: AtomicUsize,
     closed: AtomicBool,
-    /// Told of all logs, and of the offsets.
+    /// The receiver of all logs and offsets.
     sink: OnceLock<Arc<dyn GrowthSink>>,
 }
 
@@ -38,7 +37,7 @@ impl Watchers {
         self.watch_all(&[log])
     }
 
-    /// A signal that is up where one of these logs has grown.
+    /// Returns a signal that is set when one of these logs has grown.
     pub(crate) fn watch_all(&self, of: &[LogId]) -> Watch {
         let (sender, watch) = milepost_store::sync::channel::bounded(1);
         let mut logs = self.logs.lock();
@@ -48,7 +47,7 @@ impl Watchers {
                 senders.push(sender.clone());
             }
             self.any.fetch_add(of.len(), Ordering::Release);
-            // A log that does not grow drops no watch that has ended.
+            // Signalling also drops ended watches of logs that do not grow.
             let any = self.any.load(Ordering::Acquire);
             if any >= CROWD && any.is_power_of_two() {
                 logs.values_mut().for_each(|senders| self.signal(senders));
@@ -79,7 +78,7 @@ impl Watchers {
         }
     }
 
-    /// Signals every watch on a log of a task: what its readers may give has changed.
+    /// Signals every watch on a log of a task, whose readable events have changed.
     pub(crate) fn wake_task(&self, task: TaskNo) {
         let mut logs = self.logs.lock();
         for (_, senders) in logs.iter_mut().filter(|(log, _)| log.task == task) {
@@ -88,7 +87,7 @@ impl Watchers {
         logs.retain(|_, senders| !senders.is_empty());
     }
 
-    /// Puts signals up, which says who has ended. One too many has somebody look once more.
+    /// Signals every watcher and drops disconnected ones. A spurious wake-up is harmless.
     fn signal(&self, senders: &mut Vec<Sender<()>>) {
         let before = senders.len();
         senders.retain(|s| !matches!(s.try_send(()), Err(TrySendError::Disconnected(()))));

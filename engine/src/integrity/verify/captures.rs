@@ -1,4 +1,4 @@
-//! Captured workspaces: whether all that they need is there.
+//! Captured workspaces: checks that all of their chunks are there.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::Fault;
 use crate::history::base;
 use crate::history::catalog::Catalog;
 
-/// A captured workspace: the event that names it, or the base whose state does, and its root.
+/// A captured workspace: its root, and the event or base that names it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Named {
     pub(super) log: LogId,
@@ -17,7 +17,7 @@ pub(super) struct Named {
     pub(super) root: ChunkId,
 }
 
-/// Those that the states of bases name; a base that cannot be read is a fault.
+/// Returns the captured workspaces in the states of bases. A base that cannot be read is a fault.
 pub(super) fn of_bases(
     catalog: &Catalog,
     task: Option<TaskNo>,
@@ -25,7 +25,7 @@ pub(super) fn of_bases(
 ) -> Result<Vec<Named>> {
     let mut found = Vec::new();
     for (log, entry) in base::all(catalog)? {
-        // What was deleted is there until it is compacted.
+        // Entries of deleted tasks stay until the store is compacted.
         if task.is_some_and(|task| task != log.task) || catalog.task(log.task).is_err() {
             continue;
         }
@@ -38,8 +38,8 @@ pub(super) fn of_bases(
     Ok(found)
 }
 
-/// Checks them; `lost` are chunks that are known to be damaged. Gives what is wrong, capture by
-/// capture, with the paths that it hits.
+/// Checks captured workspaces. `lost` are chunks known to be damaged. Returns a fault for each
+/// damaged capture, with the affected paths.
 pub(super) fn check(
     catalog: &Catalog,
     captures: &[Named],

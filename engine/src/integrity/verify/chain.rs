@@ -1,4 +1,4 @@
-//! A range of one log: its chain computed again, and what its records refer to.
+//! Verification of one range of a log: its chain, and the content that its records refer to.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,21 +19,21 @@ use super::Fault;
 use super::captures::Named;
 use crate::history::catalog::Catalog;
 
-/// Records of a log, from the first extent that begins in them to the last.
+/// Records of a log, from the first extent that begins in the range to the last.
 pub(super) struct Range<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) id: LogId,
     pub(super) from: Offset,
     pub(super) to: Offset,
-    /// The head when the verification began: what came since is not looked at.
+    /// The head at the start of the verification. Later events are not checked.
     pub(super) limit: Offset,
     pub(super) until: Seq,
-    /// Where the log begins since it was trimmed: what is before it is gone for all but the files.
+    /// The first offset after a trim. Only files still hold earlier events.
     pub(super) begin: Offset,
     pub(super) live: &'a Liveness,
 }
 
-/// What was found in a range.
+/// Result of verifying a range.
 #[derive(Debug, Default)]
 pub(super) struct Ranged {
     pub(super) from: Offset,
@@ -43,18 +43,18 @@ pub(super) struct Ranged {
     pub(super) bytes: u64,
     pub(super) blocks: u64,
     pub(super) checkpoints: u64,
-    /// Workspaces that were captured in it.
+    /// Workspaces captured in the range.
     pub(super) captures: Vec<Named>,
-    /// Checkpoints that are listed.
+    /// Checkpoints that are in the index.
     pub(super) listed: Vec<Offset>,
-    /// Checkpoints that have no entry: retention has to account for them.
+    /// Checkpoints without an index entry. Retention must have removed them.
     pub(super) unlisted: Vec<Offset>,
-    /// Entries of the index that follow from it, by kind.
+    /// The number of index entries that follow from the range, by kind.
     pub(super) entries: Box<Kinds>,
-    /// The digest of its sections, of commits up to the last that is compared.
+    /// The digest of its sections, up to the last compared commit.
     pub(super) sections: Digest,
     pub(super) faults: Vec<Fault>,
-    /// Whether it could not be read to its end.
+    /// Set if the range could not be read to its end.
     pub(super) broken: bool,
 }
 
@@ -101,7 +101,7 @@ impl Range<'_> {
                 Error::corrupt(self.id.to_string(), format!("offset {at}"), "nothing")
             })?;
             let from = match &mut verifier {
-                // One that begins before is the range's before.
+                // An extent that begins before this range belongs to the earlier range.
                 None if extent.first < self.from => {
                     at = extent.end();
                     continue;
@@ -127,7 +127,7 @@ impl Range<'_> {
         Ok(())
     }
 
-    /// Returns the number of sections of an extent that were checked before: the applier may have
+    /// Returns the number of sections of an extent that were already checked: the applier may have
     /// packed them into one block with the next ones.
     fn follow(&self, chain: Chain, verifier: &Verifier, extent: &Extent) -> Result<usize> {
         let mut skipped = Verifier::new(chain, Head { next: extent.first, hash: extent.prev });
@@ -186,7 +186,7 @@ impl Range<'_> {
                     before,
                     captures: &captures,
                 };
-                // What a record refers to may be damaged, and its chain whole.
+                // A record's content may be damaged although its chain is intact.
                 match record.check(&mut puts) {
                     Ok(None) => {}
                     Ok(Some(entries)) => marks.push((offset, entries)),
@@ -212,7 +212,7 @@ impl Range<'_> {
         Ok(())
     }
 
-    /// The chain leads to the base that stands for what is before it.
+    /// Checks that the chain leads to the base that replaces the trimmed events.
     fn check_base(&self, offset: Offset, hash: &Hash) -> Result<()> {
         match self.live.base(self.id) {
             Some(base) if base.next == offset && base.hash != *hash => Err(Error::corrupt(
@@ -224,7 +224,7 @@ impl Range<'_> {
         }
     }
 
-    /// Whether a checkpoint has any entry.
+    /// Returns `true` if a checkpoint has any index entry.
     fn is_listed(&self, entries: &[IndexPut]) -> Result<bool> {
         for (key, _) in entries {
             if self.catalog.log().get(key)?.is_some() {
@@ -234,7 +234,7 @@ impl Range<'_> {
         Ok(false)
     }
 
-    /// Compares entries that follow from records with those that are stored.
+    /// Compares entries that follow from records with the stored ones.
     fn entries(&self, puts: &[IndexPut], ranged: &mut Ranged) -> Result<()> {
         for (key, value) in puts {
             let found = self.catalog.log().get(key)?;
@@ -258,7 +258,7 @@ impl Range<'_> {
     }
 }
 
-/// A record in its place.
+/// A record and its position.
 struct Placed<'a> {
     range: &'a Range<'a>,
     origin: Origin,
@@ -266,14 +266,14 @@ struct Placed<'a> {
     seq: Seq,
     record: &'a RecordRef<'a>,
     before: &'a Hash,
-    /// Where captured workspaces are put.
+    /// The list to which captured workspaces are added.
     captures: &'a RefCell<Vec<Named>>,
 }
 
 impl Placed<'_> {
-    /// Checks what a record refers to, and adds the entries that follow from it; gives those of a
-    /// checkpoint where it is one. What follows from a control log is seen in the order of all of
-    /// it.
+    /// Checks the content that a record refers to, and adds the entries that follow from it. For a
+    /// checkpoint it returns the entries instead. Entries of control logs are compared elsewhere,
+    /// in the order of the whole log.
     fn check(&self, puts: &mut Vec<IndexPut>) -> Result<Option<Vec<IndexPut>>> {
         let (catalog, id, record) = (self.range.catalog, self.range.id, self.record);
         let header = record.header()?;
@@ -323,7 +323,7 @@ impl Placed<'_> {
             &mut PriorIndex { entry: &|_| Ok(None), tallies: &mut HashMap::new() },
             &mut found,
         )?;
-        // How many there are is compared with what is listed.
+        // The tally is compared with the listed checkpoints.
         found.retain(|(key, _)| key.first() != Some(&(KeyKind::Tally as u8)));
         if self.range.live.is_gone(id) {
             self.retain_own(&mut found)?;
@@ -356,8 +356,9 @@ impl Placed<'_> {
         Ok(Some(found))
     }
 
-    /// What is gone may have come in again by an import, with the ids that its checkpoints had:
-    /// those name the new ones.
+    /// Removes the id entry of a checkpoint if it differs from the stored one: a task that is gone
+    /// may have been imported again with the same checkpoint ids, which then name the new
+    /// checkpoints.
     fn retain_own(&self, found: &mut Vec<IndexPut>) -> Result<()> {
         let of_ids = |(key, _): &IndexPut| key.first() == Some(&(KeyKind::MarkId as u8));
         let Some(at) = found.iter().position(of_ids) else {
@@ -371,7 +372,7 @@ impl Placed<'_> {
     }
 }
 
-/// The hash a log begins with: its root's, its parent's at the fork, or its base's.
+/// Returns the hash that a log begins with: its root's, its parent's at the fork, or its base's.
 pub(super) fn start_hash(
     catalog: &Catalog,
     origin: Origin,
@@ -387,8 +388,8 @@ pub(super) fn start_hash(
     if let Some(base) = base.filter(|base| base.head.next == start) {
         return Ok(base.head.hash);
     }
-    // What is left of a lineage that was dropped, or trimmed again, begins where an earlier base
-    // was. It is gone for all but the files, and the chain from there to the base is checked.
+    // The rest of a lineage that was dropped, or trimmed again, begins at an earlier base. Only
+    // files still hold it, and the chain from there to the base is checked.
     if (base.is_some() || entry.dropped) && start > parent.map_or(0, |parent| parent.offset) {
         let extent = catalog.log().extent(id, start)?;
         return Ok(extent.map_or_else(|| chain.root(), |extent| extent.prev));
@@ -401,7 +402,7 @@ pub(super) fn start_hash(
     let log = LogId::lineage(id.task, parent.lineage);
     let start = catalog.log().head(log)?.map_or(Offset::MAX, |head| head.start);
     if cut && start >= parent.offset {
-        // What it forked from is gone: its own beginning is what there is.
+        // The parent's events are gone: the recorded hash of the fork is all there is.
         return Ok(parent.hash);
     }
     let log = match cut {

@@ -1,5 +1,5 @@
-//! What follows from a control log. Its events change what earlier ones gave, so they are taken in
-//! order, and what all of them left is compared with the index.
+//! Index entries that follow from a control log. Its events change entries of earlier ones, so they
+//! are read in order, and the resulting entries are compared with the index.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -18,21 +18,21 @@ use crate::history::base;
 use crate::history::catalog::Catalog;
 use crate::history::events::Cursor;
 
-/// How often a control log is read again that has grown meanwhile.
+/// Maximum attempts at reading a control log that grows during verification.
 const TRIES: usize = 3;
 
-/// What a control log says.
+/// The index entries and removals that follow from a control log.
 #[derive(Default)]
 struct Said {
-    /// Entries it left in the index; nothing for those it removed.
+    /// The resulting index entries; `None` for removed ones.
     entries: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// Checkpoints that retention removed.
     removed: HashSet<(LineageId, Offset)>,
 }
 
-/// Compares the index with what a task's control log left in it, and the checkpoints that were
-/// found in its lineages with those that it removed. Gives how many entries were compared, by kind
-/// too.
+/// Compares the index with the entries that follow from a task's control log, and the checkpoints
+/// in its lineages with the removed ones. Returns the number of compared entries, and adds it by
+/// kind to `kinds`.
 pub(super) fn check(
     catalog: &Catalog,
     task: TaskNo,
@@ -109,7 +109,7 @@ impl Said {
             },
             &mut puts,
         );
-        // What is counted is compared by itself.
+        // Tallies are compared separately.
         puts.retain(|(key, _)| key.first() != Some(&(KeyKind::Tally as u8)));
         self.entries = entries.into_inner();
         self.entries.extend(puts);
@@ -136,7 +136,8 @@ impl Said {
         Ok(faults)
     }
 
-    /// A checkpoint is listed, or an event removed it; and the tally is right.
+    /// Checks that each checkpoint is listed or was removed by an event, and that the tally is
+    /// right.
     fn marks(
         &self,
         catalog: &Catalog,
@@ -166,11 +167,11 @@ impl Said {
             faults.extend(gone.map(|o| fault(o, "its entries in the index", "none")));
         }
         let Tally { marks, dropped, retained, captured } = catalog.tally(task)?;
-        // Only where nothing was appended since they were counted.
+        // The comparison holds only if nothing was appended since the count.
         let same = catalog.log().seq() == until;
         let expected = (count, self.dropped()?);
         let found = (marks, dropped);
-        // Captures may be behind a base now.
+        // A capture may be before a base now.
         let seen = lineages.iter().any(|(_, ranged)| !ranged.captures.is_empty());
         let fits = found == expected && retained != self.removed.is_empty() && (captured || !seen);
         if same && !fits && task != TaskNo::STORE {
@@ -184,7 +185,7 @@ impl Said {
         Ok(faults)
     }
 
-    /// How many lineages were dropped.
+    /// Counts the dropped lineages.
     fn dropped(&self) -> Result<u64> {
         let is_lineage = |key: &&Vec<u8>| key.first() == Some(&(KeyKind::Lineage as u8));
         let lineages = self.entries.iter().filter(|(key, _)| is_lineage(key));
@@ -197,8 +198,8 @@ impl Said {
         Ok(count)
     }
 
-    /// Keys of events that were trimmed or dropped: they go with the events, when the store is
-    /// compacted.
+    /// Counts the keys of trimmed or dropped events. They are removed with the events, by a
+    /// compaction.
     fn keys_of_gone(&self, catalog: &Catalog, task: TaskNo) -> Result<u64> {
         let mut begins = HashMap::new();
         for (key, value) in &self.entries {

@@ -1,5 +1,5 @@
-//! The other copy: what the journal and its archive hold, compared section by section with what the
-//! chains were computed over.
+//! The second copy: sections of the journal and its archive, compared with those from which the
+//! chains were computed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use milepost_store::{Fault, Remedy, Sections, StorageCheck};
 
 use crate::history::catalog::Catalog;
 
-/// Reads logs in which the copies differ again, and says where they do.
+/// Reads logs again whose copies differ, and reports the first difference of each.
 pub(super) fn locate(
     catalog: &Catalog,
     until: Seq,

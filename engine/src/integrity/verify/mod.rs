@@ -1,5 +1,5 @@
-//! Verification: every chain computed again, every copy compared, every entry of the index, every
-//! checkpoint's digest, every snapshot and every file.
+//! Verification: recomputes every chain and every checkpoint's digest, compares every copy and
+//! every index entry, and reads every snapshot and file.
 //!
 //! ```text
 //! report    the faults found, and their remedies
@@ -31,8 +31,7 @@ pub use self::report::VerifyReport;
 use crate::history::catalog::Catalog;
 use crate::history::state::DynReducer;
 
-/// Events of one log that are verified together, so that the parts of a long log are verified side
-/// by side.
+/// Events in one range of a log. Ranges of a long log are verified in parallel.
 const RANGE: u64 = 1 << 14;
 
 /// A log to be verified.
@@ -42,12 +41,12 @@ struct Target {
     head: LogHead,
 }
 
-/// Runs of a verification beside which content is withdrawn, at most.
+/// Maximum number of runs while content is being withdrawn.
 const RUNS: usize = 4;
 
-/// Verifies one task, or all and the store's own log and files. `progress` is told how many events
-/// were seen, and how many there are. A fault that is found while content is withdrawn, or leaves
-/// the disk, may be of what has gone since: then all is verified again.
+/// Verifies one task, or all tasks and the store's own log and files. `progress` gets the number of
+/// events verified and the total. If faults are found while content is withdrawn, they may be of
+/// content that is gone: then everything is verified again.
 pub(crate) fn verify(
     catalog: &Catalog,
     store: Origin,
@@ -69,7 +68,7 @@ pub(crate) fn verify(
     }
 }
 
-/// Folds every lineage from its beginning, by each reducer, and compares the states with the
+/// Folds every lineage from its beginning with each reducer, and compares the states with the
 /// snapshots.
 pub(crate) fn verify_states(
     catalog: &Catalog,
@@ -105,31 +104,31 @@ pub(crate) fn verify_states(
 struct Verification<'a> {
     catalog: &'a Catalog,
     store: Origin,
-    /// The one task that was asked for.
+    /// The only task to verify; `None` for all.
     task: Option<TaskNo>,
     whole: bool,
-    /// Commits up to here are compared with the other copy.
+    /// The last commit that is compared with the other copy.
     until: Seq,
     targets: Vec<Target>,
     work: Vec<Work>,
     report: VerifyReport,
-    /// What was found of each log, by the first offset of each range.
+    /// The results of each log, by the first offset of each range.
     ranged: HashMap<LogId, BTreeMap<Offset, Ranged>>,
     storage: StorageCheck,
     live: Arc<Liveness>,
 }
 
-/// A piece of work.
+/// A unit of work.
 #[derive(Debug, Clone, Copy)]
 enum Work {
-    /// The files that only the log knows, and the other copy in them.
+    /// The store's own files, and the other copy in them.
     Storage,
     /// Events of a log from one offset to another, and the log's head.
     Range(LogId, Offset, Offset, Offset),
     Snapshots(LogId),
 }
 
-/// What came of it.
+/// Result of a unit of work.
 enum WorkResult {
     Storage(Result<()>, Box<StorageCheck>),
     Range(LogId, Box<Ranged>),
@@ -204,7 +203,7 @@ impl<'a> Verification<'a> {
                 let thread = std::thread::Builder::new().name("milepost-verify".into());
                 thread.spawn_scoped(scope, move || take_work(done)).is_ok()
             };
-            // Where there can be no other thread, this one does it.
+            // If no other thread can be started, this one does the work.
             if (0..threads.min(work.len())).filter(start).count() == 0 {
                 take_work(done.clone());
             }
@@ -283,7 +282,7 @@ impl<'a> Verification<'a> {
         Ok(self.catalog.task_ever(id.task)?.origin)
     }
 
-    /// Where a log begins since it was trimmed; behind all of it where it was dropped.
+    /// Returns the first offset of a log after a trim; `Offset::MAX` for a dropped lineage.
     fn begin(&self, id: LogId) -> Result<Offset> {
         let LogKind::Lineage(lineage) = id.kind else {
             return Ok(0);
@@ -295,13 +294,14 @@ impl<'a> Verification<'a> {
         Ok(base.map_or(0, |base| base.head.next))
     }
 
-    /// Reads the snapshots of a lineage: each has to be whole, and of the point it says.
+    /// Reads the snapshots of a lineage and checks that each is intact and of the point that it
+    /// names.
     fn snapshots(&self, id: LogId, faults: &mut Vec<Fault>) -> Result<u64> {
         let LogKind::Lineage(lineage) = id.kind else {
             return Ok(0);
         };
         if self.live.is_gone(id) {
-            // After a kill one may be ahead of what the archive, written again, has of the lineage.
+            // After a kill a snapshot may be ahead of the lineage in the rebuilt archive.
             return Ok(0);
         }
         let (log, origin) = (self.catalog.log(), self.origin(id)?);
@@ -378,7 +378,7 @@ impl<'a> Verification<'a> {
         Ok(self.report)
     }
 
-    /// Whether captured workspaces have all that they need.
+    /// Checks that captured workspaces have all chunks that they need.
     fn captures(&mut self, mut captures: Vec<captures::Named>) -> Result<()> {
         let of_bases = captures::of_bases(self.catalog, self.task, &mut self.report.faults)?;
         captures.extend(of_bases);
@@ -389,8 +389,8 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    /// The ranges of a log one after another: each begins where the one before ended, the first
-    /// where the log does, and the last ends at the head.
+    /// Checks that the ranges of a log join: the first begins where the log does, each later one
+    /// where the range before it ended, and the last ends at the head.
     fn link(&self, target: &Target, ranged: &BTreeMap<Offset, Ranged>) -> Result<()> {
         if ranged.values().any(|one| one.broken) {
             return Ok(());
@@ -401,7 +401,7 @@ impl<'a> Verification<'a> {
         let mut at = Head { next: head.start, hash };
         let mut bytes = 0;
         for one in ranged.values() {
-            // A range in which no extent begins has nothing of its own.
+            // A range in which no extent begins has no events of its own.
             let Some((start, end)) = one.span else {
                 continue;
             };
@@ -430,22 +430,21 @@ impl<'a> Verification<'a> {
         self.report.frames = self.storage.frames;
         self.report.chunks = self.storage.chunks;
         let storage = self.storage.take_faults();
-        // Where a file of the other copy is damaged, what is in it is missing, which is said
-        // already.
+        // If a file of the other copy is damaged, its missing content is already reported.
         let compared = storage.is_empty();
         self.report.faults.extend(storage);
         self.report.faults.append(&mut self.storage.lost);
         if compared && !differ.is_empty() {
             copies::locate(self.catalog, self.until, &differ, &mut self.report.faults)?;
         }
-        // Entries that no event accounts for: only where nothing was appended meanwhile.
+        // Entries without an event can be counted only if nothing was appended since the start.
         if log.seq() == self.until && self.report.faults.is_empty() {
             self.forged_entries(kinds)?;
         }
         Ok(())
     }
 
-    /// Compares what the control logs left in the index, and which checkpoints they account for.
+    /// Compares the control logs with the index, and with the checkpoints in lineages.
     fn controls(&mut self, targets: &[Target], kinds: &mut [u64; 256]) {
         let controls = targets.iter().filter(|t| t.id.kind == LogKind::Control);
         for target in controls {
@@ -467,9 +466,9 @@ impl<'a> Verification<'a> {
         }
     }
 
-    /// Counts entries against the events that account for them. A commit that comes while they are
-    /// counted makes the count worthless. Its entries are there a moment before its number is, so a
-    /// difference is counted twice.
+    /// Compares the number of entries with the number that events account for. A commit during the
+    /// count makes the count worthless. Its entries are visible slightly before its sequence
+    /// number, so a difference is counted twice.
     fn forged_entries(&mut self, kinds: &[u64; 256]) -> Result<()> {
         for kind in KeyKind::OF_RECORDS {
             let expected = kinds.get(kind as usize).copied().unwrap_or_default();
@@ -503,7 +502,7 @@ impl<'a> Verification<'a> {
     }
 }
 
-/// The task whose records an entry follows from; none for those of the store's own.
+/// Returns the task whose records an entry follows from; `None` for entries of the store's own log.
 fn task_of(kind: KeyKind, key: &[u8], value: &[u8]) -> Result<Option<TaskNo>> {
     Ok(match kind {
         KeyKind::TaskName | KeyKind::Task | KeyKind::Prepared => None,

@@ -6,34 +6,34 @@ use milepost_store::Fault;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// Tasks.
+    /// The number of tasks.
     pub tasks: u64,
-    /// Lineages.
+    /// The number of lineages.
     pub lineages: u64,
-    /// Events, those of control logs included.
+    /// The number of events, including those of control logs.
     pub events: u64,
-    /// Bytes of their records.
+    /// The bytes of the events' records.
     pub bytes: u64,
-    /// Checkpoints whose digest was computed again.
+    /// The number of checkpoints whose digest was recomputed.
     pub checkpoints: u64,
-    /// Captured workspaces of which everything was looked for that they need.
+    /// The number of captured workspaces whose chunks were checked.
     pub captures: u64,
-    /// Extents of events whose block was checked.
+    /// The number of checked extents of events: blocks, or groups in the tail.
     pub blocks: u64,
-    /// Entries of the index that follow from events, each compared.
+    /// The number of compared index entries that follow from events.
     pub entries: u64,
-    /// Snapshots that were read.
+    /// The number of snapshots read.
     pub snapshots: u64,
-    /// Journal frames, archived or not, beside the chains; not where one task was asked for.
+    /// The number of journal frames, archived ones included; 0 if one task was verified.
     pub frames: u64,
-    /// Chunks in packs; not where one task was asked for.
+    /// The number of chunks in packs; 0 if one task was verified.
     pub chunks: u64,
-    /// What is wrong. Empty: everything is as it was written.
+    /// The faults found. It is empty if everything is as it was written.
     pub faults: Vec<Fault>,
 }
 
 impl VerifyReport {
-    /// Whether everything is as it was written.
+    /// Returns `true` if everything is as it was written.
     pub fn is_clean(&self) -> bool {
         self.faults.is_empty()
     }
