@@ -21,7 +21,7 @@ pub struct FileChange {
     pub after: Item,
 }
 
-/// A file that has another path.
+/// A renamed or moved file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Renamed {

@@ -14,7 +14,7 @@
 //! snapshot     a stored capture: list, read                  diff, tree/
 //! checkout/    writes a stored capture into an empty folder
 //! fs/          descriptors, stamps, the file system's clock  error
-//! chunks       where contents are stored                     path_range
+//! chunks       traits of the content store                   path_range
 //! ```
 //!
 //! # Example

@@ -34,8 +34,9 @@ enum Tried {
 }
 
 impl Lock {
-    /// Locks a folder. After `wait`, fails with `Unavailable`, which names the holder. If the file
-    /// system refuses locks on folders, a file in `beside` is locked instead.
+    /// Locks a folder. After `wait`, fails with `Unavailable`, which names the holder. If the
+    /// folder is another user's or cannot be locked, locks a file in `XDG_RUNTIME_DIR` or the store
+    /// instead.
     pub(crate) fn take(folder: &Path, beside: Option<&Path>, wait: Duration) -> Result<Self> {
         let mut left = wait;
         loop {
