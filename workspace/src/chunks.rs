@@ -1,5 +1,5 @@
-//! Where contents are kept: what a look, a read and a restore need of a store, and no more. Who
-//! stores holds the store itself.
+//! Traits of the content store, as far as a scan, a read and a restore need it. Writers hold the
+//! store (`ChunkHold`) themselves.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,36 +7,34 @@ use std::sync::Arc;
 use milepost::{ChunkStore, Result};
 use milepost_codec::ChunkId;
 
-/// Where contents are read from, each by its hash.
+/// Read access to contents by hash.
 pub(crate) trait Contents: Send + Sync {
-    /// A content, checked to be of its hash: `NotFound` where it is not stored, `Corrupt` where it
-    /// is damaged.
+    /// Returns a content, checked against its hash. `NotFound`: it is not stored. `Corrupt`: it is
+    /// damaged.
     fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>>;
 
-    /// Which are stored, as far as is known. Each counts as used.
+    /// Returns for each id whether it is stored, as far as known. Marks each as used.
     fn has(&self, ids: &[ChunkId]) -> Result<Vec<bool>>;
 }
 
-/// A store of contents.
+/// A content store.
 pub(crate) trait Chunks: Contents {
-    /// Stores contents, neighbours together.
+    /// Stores contents, adjacent ones together.
     fn put(&self, contents: &[&[u8]]) -> Result<Vec<ChunkId>>;
 
-    /// Makes what was stored so far survive power loss.
+    /// Makes the contents stored so far survive power loss.
     fn sync(&self) -> Result<()>;
 
-    /// Counts chunks as used that are known to be stored.
+    /// Marks chunks that are known to be stored as used.
     fn uses(&self, ids: &[ChunkId]);
 
-    /// Whether anybody takes note of what is used, as a compaction does that was under way when the
-    /// store was held.
+    /// Returns `true` if `uses` has an effect: a compaction was under way when the hold was taken.
     fn notes_uses(&self) -> bool;
 
-    /// The folder of the store, where it has one.
+    /// Returns the store's folder, if it has one.
     fn folder(&self) -> Option<&Path>;
 
-    /// Returns `false` for a store that was opened for reading only: nothing is cached in its
-    /// folder.
+    /// Returns `false` if the store is open for reading only: nothing is cached in its folder.
     fn is_writable(&self) -> bool {
         true
     }

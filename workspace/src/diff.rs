@@ -1,4 +1,4 @@
-//! What is different between two captures.
+//! Differences between two captures.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,48 +9,48 @@ use crate::chunks::Chunks;
 use crate::snapshot::{Snapshot, SnapshotEntry};
 use crate::tree::{self, side_by_side};
 
-/// A path that is in both captures and not the same.
+/// A path that is in both captures and differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileChange {
-    /// Where.
+    /// Path in both captures.
     pub path: TreePath,
-    /// What was there.
+    /// Entry in the earlier capture.
     pub before: Item,
-    /// What is there.
+    /// Entry in the later capture.
     pub after: Item,
 }
 
-/// A file that has another path.
+/// A renamed or moved file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Renamed {
-    /// Where it was.
+    /// Entry in the earlier capture.
     pub from: SnapshotEntry,
-    /// Where it is. Its content may have changed on the way.
+    /// Entry in the later capture; its content may differ.
     pub to: SnapshotEntry,
 }
 
-/// What is different between two captures, each list in order of paths. Of a folder that is new or
-/// gone all of it is listed.
+/// Differences between two captures, each list in order of paths. An added or removed folder is
+/// listed with all its contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileChanges {
-    /// In the later one only.
+    /// Only in the later capture.
     pub added: Vec<SnapshotEntry>,
-    /// In the earlier one only.
+    /// Only in the earlier capture.
     pub removed: Vec<SnapshotEntry>,
     /// In both, with another content, target or kind.
     pub changed: Vec<FileChange>,
-    /// In both, with other permission bits and nothing else.
+    /// In both, with only the permission bits changed.
     pub modes: Vec<FileChange>,
-    /// Files of which one went and one came that is the same, or has the same name and half the
+    /// Removed files paired with added ones of the same content, or of the same name and half the
     /// chunks.
     pub renamed: Vec<Renamed>,
 }
 
 impl FileChanges {
-    /// Whether nothing is different.
+    /// Returns `true` if the captures are equal.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -86,7 +86,8 @@ pub(crate) fn between(before: &Snapshot, after: &Snapshot) -> Result<FileChanges
     Ok(changes)
 }
 
-/// Whether both hold the same. What is in folders is compared path by path.
+/// Returns `true` if both items have the same content. Entries of folders are compared path by
+/// path.
 fn same_content(a: &Item, b: &Item) -> bool {
     match (&a.kind, &b.kind) {
         (EntryKind::Directory { .. }, EntryKind::Directory { .. }) => true,
@@ -95,11 +96,11 @@ fn same_content(a: &Item, b: &Item) -> bool {
     }
 }
 
-/// Finds files that went and came, and takes them out of both lists.
+/// Moves pairs of removed and added files to the renamed ones.
 fn rename(changes: &mut FileChanges, chunks: &dyn Chunks) -> Result<()> {
     let mut gone: Vec<Option<SnapshotEntry>> = changes.removed.drain(..).map(Some).collect();
     let mut come: Vec<Option<SnapshotEntry>> = changes.added.drain(..).map(Some).collect();
-    // An empty file is like any other empty one.
+    // Empty files are not paired: all of them are equal.
     let hash_of = |entry: &SnapshotEntry| {
         let kind = &entry.item.kind;
         kind.file_hash().filter(|_| kind.file_len() > Some(0))
@@ -152,15 +153,15 @@ fn rename(changes: &mut FileChanges, chunks: &dyn Chunks) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file has half of the chunks of another. Those of one chunk have not: other content is
-/// another chunk.
+/// Returns `true` if the files share half of their chunks. Files of a single chunk never do:
+/// different content is a different chunk.
 fn shares_half(a: &Item, b: &Item, chunks: &dyn Chunks) -> Result<bool> {
     let (a, b) = (listed(a, chunks)?, listed(b, chunks)?);
     let shared = a.intersection(&b).count();
     Ok(shared > 0 && shared * 2 >= a.len().max(b.len()))
 }
 
-/// The chunks of a file of several.
+/// Returns the chunks of a file that has several.
 fn listed(item: &Item, chunks: &dyn Chunks) -> Result<HashSet<ChunkId>> {
     if !matches!(item.kind, EntryKind::Listed { .. }) {
         return Ok(HashSet::new());

@@ -1,4 +1,4 @@
-//! Errors of the file system, with what was done to which path.
+//! Errors of the file system, with the failed operation and the path.
 
 use std::io;
 use std::path::Path;
@@ -8,18 +8,18 @@ use milepost_codec::printable;
 use rustix::io::Errno;
 use std::os::unix::ffi::OsStrExt;
 
-/// An error of the system as one of ours: `cannot WHAT PATH: why`.
+/// Converts a system error. The message is `cannot WHAT PATH: why`.
 pub(crate) fn io(what: &str, path: &Path, error: &io::Error) -> Error {
     of_bytes(what, path.as_os_str().as_bytes(), error)
 }
 
-/// The same for a path below a workspace, as bytes.
+/// Converts a system error for a path below a workspace, given as bytes.
 pub(crate) fn below(what: &str, path: &[u8], error: Errno) -> Error {
     of_bytes(what, path, &error.into())
 }
 
-/// Whether an error says that stored contents are gone or damaged, so that only the paths that need
-/// them are hit.
+/// Returns `true` if an error reports missing or damaged contents, which affect only the paths that
+/// need them.
 pub(crate) fn is_lost(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound)
 }

@@ -1,7 +1,8 @@
-//! The workspace: captures of a folder of files beside the log of what was done to it.
+//! Workspaces: captures of a folder of files, recorded in the log of a task.
 //!
-//! `docs/WORKSPACE.md` says what a capture takes, what it leaves out, and why nothing else is
-//! touched. A capture is a tree of chunks in the store of an engine, and one event that names it.
+//! `docs/WORKSPACE.md` describes what a capture includes, what it leaves out, and why nothing else
+//! is touched. A capture is a tree of chunks in the store of an engine, and one event that names
+//! it.
 //!
 //! ```text
 //! workspace    the handle users work with: open, capture     options, status
@@ -13,7 +14,7 @@
 //! snapshot     a stored capture: list, read                  diff, tree/
 //! checkout/    writes a stored capture into an empty folder
 //! fs/          descriptors, stamps, the file system's clock  error
-//! chunks       where contents are stored                     path_range
+//! chunks       traits of the content store                   path_range
 //! ```
 //!
 //! # Example

@@ -1,7 +1,8 @@
-//! The lock on a folder: its own descriptor exclusively, those above it shared. So there is no file
-//! in the folder, no lock outlives its process, and it is one lock for two stores, two tasks, and a
-//! workspace within another. Whoever can read a folder can hold its lock for ever: so only folders
-//! of this user are locked, and where a process of another user holds one, that counts for nothing.
+//! The lock on a folder: an exclusive `flock` on its descriptor, and shared ones on its ancestors.
+//! No file is created in the folder, no lock outlives its process, and two stores, two tasks or
+//! nested workspaces exclude each other. Any process that can read a folder can hold its lock
+//! forever. Therefore only folders of this user are locked, and locks of other users' processes are
+//! ignored.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -17,10 +18,10 @@ use rustix::io::Errno;
 
 use crate::error;
 
-/// Between two tries.
+/// Interval between two attempts.
 const STEP: Duration = Duration::from_millis(50);
 
-/// A folder that is locked, for as long as this lives.
+/// A lock on a folder, released on drop.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _held: Vec<OwnedFd>,
@@ -28,13 +29,14 @@ pub(crate) struct Lock {
 
 enum Tried {
     Locked(Lock),
-    /// Somebody holds this folder.
+    /// Another process holds this folder.
     Held(PathBuf),
 }
 
 impl Lock {
-    /// Locks a folder, and waits for whoever has it; `Unavailable`, with who that is, after `wait`.
-    /// Where the file system refuses locks on folders, a file in `beside` is locked in its place.
+    /// Locks a folder. After `wait`, fails with `Unavailable`, which names the holder. If the
+    /// folder is another user's or cannot be locked, locks a file in `XDG_RUNTIME_DIR` or the store
+    /// instead.
     pub(crate) fn take(folder: &Path, beside: Option<&Path>, wait: Duration) -> Result<Self> {
         let mut left = wait;
         loop {
@@ -62,7 +64,7 @@ fn try_lock(folder: &Path, beside: Option<&Path>) -> Result<Tried> {
         let file = match File::open(path) {
             Ok(file) => file,
             Err(e) if nth == 0 => return Err(error::io("lock", path, &e)),
-            // Nobody who cannot be seen from here has a workspace around this one.
+            // A process that cannot be seen from here has no workspace around this one.
             Err(_) => continue,
         };
         let is_own = file.metadata().is_ok_and(|about| about.uid() == me);
@@ -93,7 +95,7 @@ fn try_lock(folder: &Path, beside: Option<&Path>) -> Result<Tried> {
     Ok(Tried::Locked(Lock { _held: held }))
 }
 
-/// Locks a file that stands for a folder, by device and inode.
+/// Locks a file that represents a folder, named by device and inode.
 fn lock_beside(folder: &File, path: &Path, store: Option<&Path>) -> Result<Option<OwnedFd>> {
     let runtime =
         std::env::var_os("XDG_RUNTIME_DIR").map(|dir| PathBuf::from(dir).join("milepost"));
@@ -123,14 +125,14 @@ fn lock_beside(folder: &File, path: &Path, store: Option<&Path>) -> Result<Optio
     }
 }
 
-/// The process that holds the lock of a folder, as the kernel tells it.
+/// Returns the process that holds the lock of a folder, according to the kernel.
 fn holder(folder: &Path) -> Option<u32> {
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     let meta = std::fs::metadata(folder).ok()?;
     holder_in(&locks, meta.ino())
 }
 
-/// A process by its name.
+/// Returns the name and number of a process.
 fn named(pid: u32) -> String {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     match name.trim() {
@@ -144,8 +146,8 @@ fn is_of_other(pid: u32, me: u32) -> bool {
     std::fs::metadata(format!("/proc/{pid}")).is_ok_and(|about| about.uid() != me)
 }
 
-/// `1: FLOCK  ADVISORY  WRITE 4242 fd:01:131074 0 EOF`. The device there is not always the one that
-/// a stamp has (btrfs), so the inode decides.
+/// Finds the holder in lines like `1: FLOCK ADVISORY WRITE 4242 fd:01:131074 0 EOF`. The device can
+/// differ from the one in a stamp (btrfs), so only the inode is compared.
 fn holder_in(locks: &str, ino: u64) -> Option<u32> {
     locks.lines().find_map(|line| {
         let mut fields = line.split_whitespace().skip(1);
@@ -174,7 +176,7 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Unavailable);
             assert!(error.to_string().contains("in use by"), "{error}");
         }
-        // One beside it is another.
+        // A sibling folder has its own lock.
         Lock::take(&dir.path().join("c"), None, no_wait).unwrap();
         drop(lock);
         Lock::take(&inner, None, no_wait).unwrap();
@@ -193,7 +195,7 @@ mod tests {
         let opened = File::open(&around).unwrap();
         flock(&opened, FlockOperation::NonBlockingLockExclusive).unwrap();
         Lock::take(&inner, None, Duration::ZERO).unwrap();
-        // The same folder as a workspace is locked by a file that nobody else can open.
+        // As a workspace, the same folder is locked by a file that no other user can open.
         let beside = dir.path().join("s");
         if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
             let lock = Lock::take(&around, Some(&beside), Duration::ZERO).unwrap();
@@ -217,8 +219,7 @@ mod tests {
         let (folder, store) = (dir.path().join("w"), dir.path().join("s"));
         std::fs::create_dir(&folder).unwrap();
         let opened = File::open(&folder).unwrap();
-        // Where the environment names a folder for such files, it is not ours to write to in a
-        // test.
+        // A test must not write to the `XDG_RUNTIME_DIR` of the environment.
         if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
             let lock = lock_beside(&opened, &folder, Some(&store)).unwrap();
             assert!(lock.is_some());

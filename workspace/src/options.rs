@@ -1,8 +1,8 @@
-//! How a workspace is looked at.
+//! Options of a workspace.
 
 use std::time::Duration;
 
-/// How a workspace is looked at. Every limit is in bytes.
+/// Options of a workspace. Every limit is in bytes.
 ///
 /// ```
 /// use milepost_workspace::WorkspaceOptions;
@@ -36,29 +36,30 @@ impl Default for WorkspaceOptions {
 }
 
 impl WorkspaceOptions {
-    /// The largest file that is taken. Larger ones are listed as left out. Default: 64 MiB.
+    /// Sets the size of the largest file to capture. Larger files are listed as skipped. Default:
+    /// 64 MiB.
     #[must_use]
     pub fn max_file(mut self, bytes: u64) -> Self {
         self.max_file = bytes;
         self
     }
 
-    /// How much is taken in all. From the first file on that does not fit, files are listed as left
-    /// out. Default: 8 GiB.
+    /// Sets the total size of a capture. From the first file on that does not fit, files are listed
+    /// as skipped. Default: 8 GiB.
     #[must_use]
     pub fn max_total(mut self, bytes: u64) -> Self {
         self.max_total = bytes;
         self
     }
 
-    /// How many threads read files, 1 to 64. Default: 2.
+    /// Sets the number of threads that read files, 1 to 64. Default: 2.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers.clamp(1, 64);
         self
     }
 
-    /// Takes the user's home, `/` and folders above the home for workspaces too. Default: they are
+    /// Accepts the user's home, `/` and folders above the home as workspaces too. Default: they are
     /// refused.
     #[must_use]
     pub fn anyway(mut self, anyway: bool) -> Self {
@@ -66,19 +67,19 @@ impl WorkspaceOptions {
         self
     }
 
-    /// Lets go of what was captured once and is ignored now: it is left out, and stays in the
-    /// folder. Default: what was captured once stays so, whatever rules say.
+    /// Leaves out files that were captured before and are ignored now; they stay in the folder.
+    /// Default: a captured file stays captured, even if a rule ignores it.
     #[must_use]
     pub fn forget_ignored(mut self, forget: bool) -> Self {
         self.forget_ignored = forget;
         self
     }
 
-    /// Lets the kernel tell in which folders something happened, so that a look goes only there.
-    /// For handles that capture often: what nothing happened in costs nothing then, however large
-    /// it is. What no event tells of is seen late, at worst after 63 captures: writes through a
-    /// shared mapping, say (`docs/WORKSPACE.md` has all of it). Where the file system or the kernel
-    /// does not lend itself to it, each look is a whole one: see
+    /// Watches the folder through kernel events, so that a scan visits only directories with
+    /// changes. For handles that capture often: unchanged directories then cost nothing, whatever
+    /// their size. A change without an event, such as a write through a shared mapping, is captured
+    /// late, after 63 captures at worst (see `docs/WORKSPACE.md`). If the file system or the kernel
+    /// does not support watching, each scan is complete: see
     /// [`CaptureReport::whole`](crate::CaptureReport::whole). Default: no.
     #[must_use]
     pub fn watch(mut self, watch: bool) -> Self {
@@ -86,7 +87,7 @@ impl WorkspaceOptions {
         self
     }
 
-    /// How long a capture waits for somebody else's lock on the folder. Default: 10 s.
+    /// Sets the time that a capture waits for the lock on the folder. Default: 10 s.
     #[must_use]
     pub fn wait(mut self, at_most: Duration) -> Self {
         self.wait = at_most;

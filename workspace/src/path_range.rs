@@ -1,10 +1,11 @@
-//! What lies below a path, in what is sorted by paths as bytes. Between a folder and what is in it
-//! may be others: `a-b` stands between `a` and `a/b`.
+//! Ranges of maps and sets that are sorted by path as bytes. A folder and its contents are not
+//! always adjacent: `a-b` sorts between `a` and `a/b`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-/// Whether a path is a folder's, or below it. All paths are below the root, which is the empty one.
+/// Returns `true` if `path` is the folder or below it. All paths are below the root, the empty
+/// path.
 pub(crate) fn is_below(folder: &[u8], path: &[u8]) -> bool {
     match path.strip_prefix(folder) {
         Some(rest) => folder.is_empty() || rest.is_empty() || rest.starts_with(b"/"),
@@ -12,14 +13,14 @@ pub(crate) fn is_below(folder: &[u8], path: &[u8]) -> bool {
     }
 }
 
-/// The entries of a folder and of all below it, in order.
+/// Returns the entries of a folder and of all paths below it, in order.
 pub(crate) fn below<'a, V>(
     entries: &'a BTreeMap<Box<[u8]>, V>,
     folder: &[u8],
 ) -> impl Iterator<Item = (&'a [u8], &'a V)> {
     let itself = entries.get_key_value(folder);
     let from = match folder.is_empty() {
-        // The root itself is told already.
+        // `itself` holds the root already.
         true => Bound::Excluded(Box::from(folder)),
         false => Bound::Included([folder, b"/"].concat().into_boxed_slice()),
     };
@@ -30,7 +31,7 @@ pub(crate) fn below<'a, V>(
     itself.into_iter().chain(inside).map(|(path, v)| (&**path, v))
 }
 
-/// Whether a folder is among some paths, or one that is below it.
+/// Returns `true` if `paths` contains a folder or a path below it.
 pub(crate) fn any_below(paths: &BTreeSet<Box<[u8]>>, folder: &[u8]) -> bool {
     let from = [folder, b"/"].concat().into_boxed_slice();
     match folder.is_empty() {

@@ -1,4 +1,4 @@
-//! Folders that are no workspaces.
+//! Folders that cannot be workspaces.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use milepost_codec::printable;
 use crate::error;
 use crate::fs::{Dir, Listed, at_root, is_bare_repository};
 
-/// The folder, as it is called without links, and its descriptor. `Invalid` for what is no
-/// workspace.
+/// Returns the folder's path without symlinks, and its descriptor. `Invalid`: the folder cannot be
+/// a workspace.
 pub(crate) fn check(folder: &Path, anyway: bool) -> Result<(PathBuf, Dir)> {
     check_with(folder, anyway, std::env::home_dir().as_deref())
 }
@@ -53,7 +53,7 @@ fn check_with(folder: &Path, anyway: bool, home: Option<&Path>) -> Result<(PathB
     Ok((real, dir))
 }
 
-/// Refuses a workspace that is in the store.
+/// Refuses a workspace inside the store.
 pub(crate) fn check_store(folder: &Path, store: &Listed) -> Result<()> {
     for above in folder.ancestors() {
         let here = at_root(above).and_then(|dir| dir.itself());
@@ -87,7 +87,7 @@ mod tests {
             check_with(folder, true, Some(&home)).unwrap();
         }
         check_with(&home.join("work"), false, Some(&home)).unwrap();
-        // A way there by a link is the same folder.
+        // A symlink to the home is the same folder.
         std::os::unix::fs::symlink(&home, dir.path().join("link")).unwrap();
         let link = dir.path().join("link");
         assert!(check_with(&link, false, Some(&home)).is_err());

@@ -1,4 +1,4 @@
-//! A stored capture: what is in it, file by file, without going back to it.
+//! Reading a stored capture, file by file, without restoring it.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -18,25 +18,25 @@ use crate::error;
 use crate::fs::at_root;
 use crate::tree::{self, Budget, FileReader};
 
-/// What a capture says of itself.
+/// Summary of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CaptureInfo {
-    /// Its id.
+    /// Id of the capture.
     pub root: Hash,
-    /// The folder that it was taken of, absolute.
+    /// Absolute path of the captured folder.
     pub folder: PathBytes,
-    /// Whether it was taken by a restore, to be able to go back to what was there.
+    /// `true` if a restore took it, so that an undo can bring the files back.
     pub present: bool,
-    /// Files in it.
+    /// Number of files.
     pub files: u64,
-    /// Directories in it, the folder itself not counted.
+    /// Number of directories, without the folder itself.
     pub directories: u64,
-    /// Symlinks in it.
+    /// Number of symlinks.
     pub links: u64,
-    /// Bytes of its files.
+    /// Total size of the files in bytes.
     pub bytes: u64,
-    /// What was left out: see [`Snapshot::skips`].
+    /// Number of paths left out: see [`Snapshot::skips`].
     pub skipped: u64,
 }
 
@@ -44,16 +44,15 @@ pub struct CaptureInfo {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SnapshotEntry {
-    /// Where it is, below the folder.
+    /// Path below the folder.
     pub path: TreePath,
-    /// What is there.
+    /// File, directory or symlink at the path.
     pub item: Item,
 }
 
-/// A stored capture. Its files are read without a folder being touched. Cheap to clone.
+/// A stored capture. Reading its files touches no folder. Cheap to clone.
 ///
-/// What is read is checked against its hash, and nothing that the store says leads outside of a
-/// folder.
+/// Contents are checked against their hashes. No stored path leads outside of a folder.
 ///
 /// ```
 /// use milepost::{Engine, Options};
@@ -84,12 +83,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The capture that a point sees: the last one before it.
+    /// Opens the last capture before a point.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is none before it. `Corrupt`: it, or events before the point, cannot be
-    /// read.
+    /// `NotFound`: there is no capture before the point. `Corrupt`: the capture, or an event before
+    /// the point, cannot be read.
     pub fn at(engine: &Engine, point: &Point) -> Result<Self> {
         match engine.run_state(point)?.workspace {
             Some(root) => Self::of(engine, root),
@@ -97,11 +96,11 @@ impl Snapshot {
         }
     }
 
-    /// The capture of an id, as `workspace_captured` names it.
+    /// Opens the capture with an id, as `workspace_captured` names it.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is none of this id. `Corrupt`: it cannot be read, or is no capture.
+    /// `NotFound`: there is no such capture. `Corrupt`: it cannot be read, or is not a capture.
     pub fn of(engine: &Engine, root: Hash) -> Result<Self> {
         Self::stored(Arc::new(engine.chunk_store()), root)
     }
@@ -121,7 +120,7 @@ impl Snapshot {
         Ok(Self { chunks, capture: Arc::new(capture), info })
     }
 
-    /// What it says of itself.
+    /// Returns the summary of the capture.
     pub fn info(&self) -> &CaptureInfo {
         &self.info
     }
@@ -138,8 +137,8 @@ impl Snapshot {
         self.capture.tree
     }
 
-    /// All paths in it, in their order: a folder before what is in it. They are read as they are
-    /// asked for; after an error there are no more.
+    /// Returns all paths in order, a folder before its contents. Folders are read lazily; the
+    /// iteration ends after an error.
     pub fn entries(&self) -> Entries {
         Entries {
             chunks: Arc::clone(&self.chunks),
@@ -149,7 +148,7 @@ impl Snapshot {
         }
     }
 
-    /// What was left out, in order of paths. After an error there are no more.
+    /// Returns the paths left out, in order. The iteration ends after an error.
     pub fn skips(&self) -> Skips {
         Skips {
             chunks: Arc::clone(&self.chunks),
@@ -158,23 +157,23 @@ impl Snapshot {
         }
     }
 
-    /// What is at a path; nothing where nothing is.
+    /// Returns the entry at a path, if there is one.
     ///
     /// # Errors
     ///
-    /// `NotFound` and `Corrupt` where a folder on the way cannot be read.
+    /// `NotFound` and `Corrupt`: a folder on the way cannot be read.
     pub fn entry(&self, path: &TreePath) -> Result<Option<SnapshotEntry>> {
         let found = tree::find(&*self.chunks, &self.capture.tree, path)?;
         Ok(found.map(|entry| SnapshotEntry { path: path.clone(), item: entry.item }))
     }
 
-    /// The content of a file, to be read from its beginning.
+    /// Opens the content of a file for reading from the beginning.
     ///
     /// # Errors
     ///
-    /// `NotFound`: nothing is there. `Invalid`: it is a folder or a symlink. `Corrupt` as with
-    /// [`Snapshot::entry`]. Reading gives an error that wraps one of these where a chunk cannot be
-    /// read, or the whole is not what its entry promises.
+    /// `NotFound`: nothing is at the path. `Invalid`: the path is a folder or a symlink. `Corrupt`:
+    /// as with [`Snapshot::entry`]. Reading fails with an error that wraps one of these if a chunk
+    /// cannot be read, or the content does not match its entry.
     pub fn read(&self, path: &TreePath) -> Result<Content> {
         let found = self.entry(path)?;
         let entry =
@@ -191,23 +190,23 @@ impl Snapshot {
         }
     }
 
-    /// What is different in `other`, which is the later one.
+    /// Returns the differences to `other`, the later capture.
     ///
     /// # Errors
     ///
-    /// `NotFound` and `Corrupt` where a folder of one of them cannot be read.
+    /// `NotFound` and `Corrupt`: a folder of one of them cannot be read.
     pub fn diff(&self, other: &Self) -> Result<FileChanges> {
         diff::between(self, other)
     }
 
-    /// Writes all of it into a folder that is empty, and is made where it is not there. Nothing is
-    /// recorded anywhere. What is written is not synced.
+    /// Writes the capture into an empty folder, which is created if it is missing. Nothing is
+    /// recorded, and files are not synced.
     ///
     /// # Errors
     ///
     /// `Invalid`: the folder is not empty. `Unavailable`: it cannot be written to. `NotFound` and
-    /// `Corrupt` where the capture cannot be read, with the path; what was written until then
-    /// stays.
+    /// `Corrupt`: the capture cannot be read; the error names the path, and files written before
+    /// stay.
     pub fn restore_into(&self, empty: impl AsRef<Path>) -> Result<()> {
         let folder = empty.as_ref();
         match std::fs::create_dir(folder) {
@@ -243,13 +242,13 @@ impl Read for Content {
     }
 }
 
-/// The paths of a capture.
+/// Iterator over the paths of a capture.
 pub struct Entries {
     chunks: Arc<dyn Chunks>,
     root: Option<ChunkId>,
-    /// No more than the capture says of itself.
+    /// Limit from the counts in the capture.
     budget: Budget,
-    /// The folders from the top down, each with the entries that are left of it.
+    /// Stack of open folders, each with its remaining entries.
     stack: Vec<(Option<TreePath>, std::vec::IntoIter<Entry>)>,
 }
 
@@ -299,10 +298,10 @@ impl Iterator for Entries {
     }
 }
 
-/// What a capture left out.
+/// Iterator over the paths that a capture left out.
 pub struct Skips {
     chunks: Arc<dyn Chunks>,
-    /// Until it is read.
+    /// The capture, until its list of skips is read.
     capture: Option<Arc<Capture>>,
     skips: VecDeque<Result<Skip>>,
 }

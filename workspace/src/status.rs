@@ -1,4 +1,4 @@
-//! What a workspace is doing, and who is told.
+//! State and progress of a workspace, and feeds of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 use milepost::{Error, ErrorKind, Result, WorkspaceState};
 use parking_lot::{Condvar, Mutex};
 
-/// Progress is told at most so often.
+/// Minimum interval between reports of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// What a workspace is doing, and how far it is.
+/// State and progress of a workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkspaceStatus {
-    /// What it is doing.
+    /// Current state.
     pub state: WorkspaceState,
-    /// Files that were looked at so far.
+    /// Number of files scanned so far.
     pub files: u64,
     /// Bytes in them.
     pub bytes: u64,
-    /// What went wrong last, until something goes right.
+    /// Last error, until an operation succeeds.
     pub error: Option<String>,
 }
 
@@ -28,9 +28,9 @@ pub struct WorkspaceStatus {
 struct Told {
     state: WorkspaceState,
     error: Option<String>,
-    /// How often the state changed.
+    /// Number of state changes.
     changes: u64,
-    /// When what is under way began.
+    /// Start of the operation under way.
     since: Option<Instant>,
     closed: bool,
 }
@@ -45,7 +45,7 @@ pub(crate) struct States {
     read: AtomicU64,
 }
 
-/// What ended, or begins.
+/// Previous state, and the counts of an operation that ended.
 #[derive(Debug, Default)]
 pub(crate) struct Went {
     pub(crate) before: WorkspaceState,
@@ -69,7 +69,7 @@ impl States {
         }
     }
 
-    /// Goes on to `next`. `Unavailable` where that does not follow: something is under way.
+    /// Changes the state. `Unavailable`: `next` may not follow the current state.
     pub(crate) fn go(&self, next: WorkspaceState, error: Option<&Error>) -> Result<Went> {
         let mut told = self.told.lock();
         if !follows(told.state, next) {
@@ -100,12 +100,12 @@ impl States {
         Ok(went)
     }
 
-    /// Says how many files had to be read.
+    /// Sets the number of files that were read.
     pub(crate) fn have_read(&self, files: u64) {
         self.read.store(files, Ordering::Relaxed);
     }
 
-    /// Counts files.
+    /// Counts scanned files.
     pub(crate) fn count(&self, files: u64, bytes: u64) {
         self.files.fetch_add(files, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -123,7 +123,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Which state may follow which.
+/// Returns `true` if state `to` may follow `from`.
 fn follows(from: WorkspaceState, to: WorkspaceState) -> bool {
     use WorkspaceState::{Creating, Error, Idle, Restoring};
     matches!(
@@ -132,7 +132,7 @@ fn follows(from: WorkspaceState, to: WorkspaceState) -> bool {
     )
 }
 
-/// What a workspace is doing from now on: see [`Workspace::statuses`](crate::Workspace::statuses).
+/// Feed of status changes: see [`Workspace::statuses`](crate::Workspace::statuses).
 #[derive(Debug)]
 pub struct StatusFeed {
     states: Arc<States>,
@@ -146,9 +146,9 @@ impl StatusFeed {
         Self { states: Arc::clone(states), seen, last: states.status() }
     }
 
-    /// Waits until the state changes or progress was made, at most for `patience`: the newest
-    /// status, or nothing in that time. Progress is told at most ten times a second. States that
-    /// came and went since the last call are not told.
+    /// Waits at most `patience` for a change of the state or for progress, and returns the newest
+    /// status; `None` after that time. Progress is reported at most ten times a second. States
+    /// between two calls are not reported.
     pub fn next_within(&mut self, patience: Duration) -> Option<WorkspaceStatus> {
         let mut left = patience;
         loop {

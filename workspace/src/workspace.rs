@@ -40,7 +40,7 @@ struct Inner {
     options: WorkspaceOptions,
     states: Arc<States>,
     kept: Kept,
-    /// One capture after another: within a process the folder's lock would say no.
+    /// Serializes captures: the folder's lock would refuse a second one within the process.
     busy: Mutex<()>,
 }
 
@@ -51,13 +51,13 @@ impl Drop for Inner {
 }
 
 impl Workspace {
-    /// Takes a folder for a workspace. Nothing is read or written yet.
+    /// Opens a folder as a workspace. Nothing is read or written yet.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is nothing of this name. `Invalid`: it is no folder, it is the user's
-    /// home, `/` or a folder above the home and [`WorkspaceOptions::anyway`] does not insist, or it
-    /// is inside a `.git` or a bare repository. `Unavailable`: it cannot be opened.
+    /// `NotFound`: the path does not exist. `Invalid`: the path is not a folder, is inside a `.git`
+    /// or a bare repository, or is the user's home, `/` or a folder above the home without
+    /// [`WorkspaceOptions::anyway`]. `Unavailable`: the folder cannot be opened.
     pub fn open(folder: impl AsRef<Path>, options: WorkspaceOptions) -> Result<Self> {
         let (folder, _) = root_checks::check(folder.as_ref(), options.anyway)?;
         let inner = Inner {
@@ -70,7 +70,7 @@ impl Workspace {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The folder, absolute and without links.
+    /// Returns the folder's path, absolute and without symlinks.
     pub fn folder(&self) -> &Path {
         &self.inner.folder
     }
@@ -79,13 +79,13 @@ impl Workspace {
         &self.inner.options
     }
 
-    /// What is kept from look to look, where that is wanted.
+    /// Returns the state kept between scans, if the folder is watched.
     pub(crate) fn kept(&self) -> Option<&Kept> {
         self.inner.options.watch.then_some(&self.inner.kept)
     }
 
-    /// How many folders are watched for the next capture, with [`WorkspaceOptions::watch`]; nothing
-    /// where none is: before the first capture, or where it is not possible.
+    /// Returns the number of folders watched for the next capture, with
+    /// [`WorkspaceOptions::watch`]. `None` before the first capture, or if watching is impossible.
     pub fn watching(&self) -> Option<usize> {
         self.kept()?.folders()
     }
@@ -94,19 +94,19 @@ impl Workspace {
         &self.inner.states
     }
 
-    /// Captures the folder: stores what it holds, and appends to the task that it did, with a
-    /// checkpoint in the same commit where one is asked for. Where the folder is as the lineage
-    /// says already, there is nothing to append but the checkpoint.
+    /// Captures the folder: stores its contents and appends an event, with a checkpoint in the same
+    /// commit if `mark` is given. If the lineage's last capture equals the folder, only the
+    /// checkpoint is appended.
     ///
-    /// Files are taken as they are at some moment while this runs, each for itself. What was left
-    /// out is listed in the capture: see [`Snapshot::skips`](crate::Snapshot::skips).
+    /// Each file is read at some moment during the call.
+    /// [`Snapshot::skips`](crate::Snapshot::skips) lists the paths left out.
     ///
     /// # Errors
     ///
-    /// `Unavailable`: somebody else has the folder locked, the folder or the store cannot be read
-    /// or written to, or the store is closed. `Invalid`: the folder is inside the store, or a hook
-    /// refuses the checkpoint. `Conflict`: the task goes on elsewhere since the handle was taken.
-    /// `Poisoned`: an earlier write to the store failed. Nothing is appended then.
+    /// `Unavailable`: another process holds the folder's lock, the folder or the store cannot be
+    /// read or written, or the store is closed. `Invalid`: the folder is inside the store, or a
+    /// hook refuses the checkpoint. `Conflict`: the active lineage changed since the handle was
+    /// taken. `Poisoned`: an earlier write to the store failed. On error, nothing is appended.
     pub fn capture(
         &self,
         engine: &Engine,
@@ -122,7 +122,7 @@ impl Workspace {
         done
     }
 
-    /// Goes on to what it does now, for a task, and tells whoever wants to know.
+    /// Changes the state and notifies feeds and hooks.
     pub(crate) fn go(
         &self,
         engine: &Engine,
@@ -141,7 +141,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// What was under way has ended.
+    /// Ends an operation: `Idle` on success, `Error` otherwise.
     pub(crate) fn ends(&self, engine: &Engine, task: &str, error: Option<&Error>) -> Result<()> {
         let state = match error {
             None => WorkspaceState::Idle,
@@ -150,21 +150,21 @@ impl Workspace {
         self.go(engine, task, state, error)
     }
 
-    /// What it is doing.
+    /// Returns the current status.
     pub fn status(&self) -> WorkspaceStatus {
         self.inner.states.status()
     }
 
-    /// What it is doing from now on.
+    /// Returns a feed of status changes from now on.
     pub fn statuses(&self) -> StatusFeed {
         StatusFeed::of(&self.inner.states)
     }
 
-    /// Goes from an error that was seen back to doing nothing.
+    /// Acknowledges an error: the state returns to idle.
     ///
     /// # Errors
     ///
-    /// `Unavailable`: it is not in error.
+    /// `Unavailable`: the state is not `Error`.
     pub fn clear(&self) -> Result<()> {
         self.inner.states.go(WorkspaceState::Idle, None).map(|_| ())
     }

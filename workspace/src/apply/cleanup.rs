@@ -1,5 +1,5 @@
-//! Removing staging. What is in it is removed where it is what was there before or was to come:
-//! both are stored. Anything else was written to meanwhile, or is somebody's, and is kept.
+//! Removal of staging. Entries with the content before or after the restore are removed: both are
+//! stored. All others were written to since, or belong to another process, and are kept.
 
 use milepost::Result;
 use milepost_codec::{Action, EntryKind, Item, TreePath};
@@ -14,10 +14,10 @@ use crate::error::is_lost;
 use crate::fs::{Dir, Errno, Kind};
 use crate::tree::entries;
 
-/// How often it is looked through: somebody may go on putting things there.
+/// Maximum number of passes: another process may keep adding entries.
 const TIMES: usize = 4;
 
-/// Removes staging. Gives what was kept.
+/// Removes staging. Returns the kept entries.
 pub(super) fn clear(restore: &Restore<'_>) -> Result<Vec<Kept>> {
     restore.check()?;
     let Some(staging) = Staging::find(restore)? else {
@@ -55,7 +55,7 @@ impl Clear<'_> {
                 continue;
             };
             for name in dir.names(usize::MAX).map_err(failed)? {
-                // Each action has the slot of its number: that was checked.
+                // `check` ensured that each action's slot is its index.
                 let slot = std::str::from_utf8(&name).ok().and_then(|n| n.parse().ok());
                 let action = slot.and_then(|slot: usize| self.restore.plan.actions.get(slot));
                 match action {
@@ -64,7 +64,7 @@ impl Clear<'_> {
                 }
             }
             match self.syscalls.remove_directory(own, place.name()) {
-                // What came meanwhile is looked at the next time.
+                // The next pass handles entries added since.
                 Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY) => {}
                 Err(e) => return Err(failed(e)),
             }
@@ -81,7 +81,7 @@ impl Clear<'_> {
 
     fn slot(&self, dir: &Dir, name: &[u8], action: &Action) -> Result<()> {
         let items: Vec<_> = action.before.iter().chain(&action.after).collect();
-        // The stamp of the present says it without reading, where there is one.
+        // The stamp of the present avoids a read, if there is one.
         if let Some(before) = &action.before
             && before.kind.is_file()
             && self.find.is_displaced((dir, name), &action.path, before)?
@@ -91,8 +91,8 @@ impl Clear<'_> {
         self.expected((dir, name), &action.path, action.slot, &items)
     }
 
-    /// Removes what is one of these. Of a folder all that it is known to have had: what is missing
-    /// by now was removed by a clearing that did not come to its end.
+    /// Removes an entry that is one of `items`; of a folder, all its known contents. A cleanup that
+    /// was interrupted may have removed some of them before.
     fn expected(
         &self,
         (dir, name): (&Dir, &[u8]),
@@ -114,7 +114,7 @@ impl Clear<'_> {
                     .collect();
                 let hash = match hashes.is_empty() {
                     true => None,
-                    // What cannot be read is nobody's to remove.
+                    // An unreadable file must not be removed.
                     false => match hash_of(dir, name, found.stamp.size) {
                         Err(Errno::ACCESS) => None,
                         hash => hash.map_err(failed)?,
@@ -188,8 +188,7 @@ impl Clear<'_> {
     }
 }
 
-/// Removes something with all that is in it, unseen: what a restore was writing when it was
-/// stopped.
+/// Removes an entry and everything below it without checks: partial output of a restore.
 pub(super) fn remove_all(
     folder: &Folder,
     syscalls: &Syscalls<'_>,

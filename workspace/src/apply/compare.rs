@@ -1,5 +1,5 @@
-//! What stands under a name, against what a plan says it was or is to be: kind, bits and content,
-//! and of a folder all that is in it and nothing more.
+//! Comparison of an entry with an item of a plan: kind, mode bits and content, and the complete
+//! contents of a folder.
 
 use std::os::unix::fs::FileExt;
 
@@ -13,25 +13,25 @@ use crate::fs::{Dir, Errno, Kind, Listed, Stamp, look_at};
 use crate::plan::OPEN;
 use crate::tree::entries;
 
-/// How much of a file is read at a time.
+/// Bytes of a file read at once.
 const READ: usize = 256 << 10;
 
-/// What was found.
+/// Result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Found {
     Nothing,
-    /// What was there before the restore.
+    /// The item before the restore.
     Before,
-    /// What is to be there after it.
+    /// The item after the restore.
     After,
-    /// Neither.
+    /// Neither of them.
     Other,
 }
 
-/// Which stamps are believed.
+/// Callback that returns the trusted stamp of a path.
 pub(super) type Stamps<'a> = &'a (dyn Fn(&TreePath) -> Option<Stamp> + Sync);
 
-/// Looks at what is there.
+/// Compares entries with items.
 #[derive(Clone, Copy)]
 pub(super) struct Find<'a> {
     pub(super) contents: &'a dyn Contents,
@@ -39,7 +39,7 @@ pub(super) struct Find<'a> {
 }
 
 impl Find<'_> {
-    /// What a name stands for. A folder may be opened up.
+    /// Returns the state of an entry. A folder may be opened.
     pub(super) fn found(
         &self,
         place: (&Dir, &[u8]),
@@ -65,7 +65,7 @@ impl Find<'_> {
         Ok(Found::Other)
     }
 
-    /// Whether a name stands for what the present captured at a path, wherever it was moved to.
+    /// Returns `true` if an entry is what the present captured at `path`, even if it was moved.
     pub(super) fn is_displaced(
         &self,
         place: (&Dir, &[u8]),
@@ -75,7 +75,7 @@ impl Find<'_> {
         self.is(place, path, before, self.stamps, true)
     }
 
-    /// Whether a name stands for exactly this, bits and all.
+    /// Returns `true` if an entry is exactly this item, including mode bits.
     pub(super) fn is_exactly(
         &self,
         place: (&Dir, &[u8]),
@@ -97,7 +97,7 @@ impl Find<'_> {
         let failed = |e| error::below("read", path.as_bytes(), e);
         match self.looks(place, path, item, stamps, may_be_open) {
             Ok(is) => is,
-            // It went, or became something else, while it was looked at.
+            // The entry was removed or replaced during the comparison.
             Err(e) if no_way(e) => Ok(false),
             Err(e) => Err(failed(e)),
         }
@@ -157,14 +157,15 @@ impl Find<'_> {
     }
 }
 
-/// Whether a file is the one that had a stamp, not written to since. Its inode's time is not asked:
-/// a move changes it.
+/// Returns `true` if a file still has a stamp, so it was not written to since. `ctime` is not
+/// compared: a move changes it.
 fn is_stamp(found: &Listed, stamp: &Stamp) -> bool {
     let of = |s: &Stamp| (s.ino, s.size, s.mode, s.mtime);
     of(&found.stamp) == of(stamp)
 }
 
-/// The hash of a file of this length; nothing where it has another, or is written to meanwhile.
+/// Returns the hash of a file of length `len`; `None` if the length differs, or the file changes
+/// during the read.
 pub(super) fn hash_of(dir: &Dir, name: &[u8], len: u64) -> Result<Option<Hash>, Errno> {
     let file = dir.file(name)?;
     let before = look_at(&file)?;
@@ -175,7 +176,7 @@ pub(super) fn hash_of(dir: &Dir, name: &[u8], len: u64) -> Result<Option<Hash>, 
     let size = usize::try_from(len).unwrap_or(READ).clamp(1, READ);
     let mut buffer = vec![0; size];
     let mut at = 0;
-    // One byte more than it had: a file that grows has another stamp.
+    // Try to read one byte more than `len`: a file that grows has another stamp.
     while at <= len {
         let read = match file.read_at(&mut buffer, at) {
             Ok(0) => break,

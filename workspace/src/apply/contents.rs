@@ -1,5 +1,5 @@
-//! The contents of files to come, in the order in which they are written. Of many files they are
-//! read and unpacked by a second thread, a few chunks ahead of the one that writes.
+//! Contents of new files, in the order of writing. For many files, a second thread reads and
+//! unpacks them a few chunks ahead of the writer.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -10,34 +10,34 @@ use milepost_codec::{EntryKind, FilePart, Item};
 use crate::chunks::Contents;
 use crate::tree::{self, entries, parts};
 
-/// How many chunks are read ahead: of up to 256 KiB each as captures cut them.
+/// Number of chunks read ahead, each of up to 256 KiB as captures cut them.
 const AHEAD: usize = 32;
 
 type Chunk = Result<Arc<[u8]>>;
 
-/// Where the next chunk comes from.
+/// Source of the next chunk.
 pub(super) enum Feed<'a> {
-    /// Read when it is asked for.
+    /// The caller reads.
     Here(&'a dyn Contents),
-    /// Read by another thread.
+    /// Another thread reads.
     There(Receiver<Chunk>),
 }
 
 impl Feed<'_> {
-    /// The next chunk, which is this one.
+    /// Returns the next chunk, which has to be `part`.
     pub(super) fn next(&self, part: &FilePart) -> Chunk {
         match self {
             Self::Here(contents) => tree::part(*contents, part),
             Self::There(chunks) => match chunks.recv() {
                 Ok(chunk) => chunk,
-                // It ended before its time: both walk the same trees.
+                // The reader ended too early, although both threads walk the same trees.
                 Err(_) => Err(Error::corrupt("stored tree", part.id, "no more chunks")),
             },
         }
     }
 }
 
-/// Does something with the chunks of these items, in their order.
+/// Calls `what` with a feed of the chunks of `items`, in their order.
 pub(super) fn feed<T>(
     contents: &dyn Contents,
     items: &[&Item],
@@ -51,7 +51,7 @@ pub(super) fn feed<T>(
         let (send, receive) = sync_channel(AHEAD);
         scope.spawn(move || {
             for item in items {
-                // Where nobody takes them any more, the writing has ended.
+                // The receiver is gone: the writer has ended.
                 if !send_all(contents, item, &send) {
                     return;
                 }
@@ -61,7 +61,7 @@ pub(super) fn feed<T>(
     })
 }
 
-/// Sends the chunks of what is in an item. False where there is no more to do.
+/// Sends all chunks of an item. Returns `false` if reading has to end.
 fn send_all(contents: &dyn Contents, item: &Item, send: &SyncSender<Chunk>) -> bool {
     let failed = |error| {
         let _ = send.send(Err(error));

@@ -1,4 +1,4 @@
-//! One restore, its folder, and the way to a path in it.
+//! Context of one restore: its folder, and access to paths in it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use crate::chunks::Contents;
 use crate::error;
 use crate::fs::{Dir, Errno, Stamp};
 
-/// A restore that is under way.
+/// A restore under way.
 pub(crate) struct Restore<'a> {
     pub(crate) plan: &'a RestoreIntent,
     pub(crate) contents: &'a dyn Contents,
     pub(crate) folder: &'a Folder,
     pub(crate) id: RestoreId,
-    /// The stamps of what the present captured, as far as they are settled: what has its stamp
-    /// still need not be read. After a crash there are none.
+    /// Settled stamps of the present's capture: a file with an equal stamp need not be read. None
+    /// after a crash.
     pub(crate) stamps: &'a (dyn Fn(&TreePath) -> Option<Stamp> + Sync),
-    /// Asked before each call that changes something. The product says yes to all.
+    /// Hook called before each call that changes something. Only tests return errors.
     pub(crate) calls: &'a (dyn Fn(Call) -> Result<(), Errno> + Sync),
 }
 
@@ -29,7 +29,7 @@ impl<'a> Restore<'a> {
         Syscalls::new(self.calls)
     }
 
-    /// Checks what a plan of this version always has. One that was forged may not.
+    /// Checks invariants of a plan, which a forged one may violate.
     pub(super) fn check(&self) -> Result<()> {
         for (n, action) in self.plan.actions.iter().enumerate() {
             let of_a_file = action.before.as_ref().is_some_and(|item| !item.kind.is_directory());
@@ -42,7 +42,7 @@ impl<'a> Restore<'a> {
         Ok(())
     }
 
-    /// The folders that are opened up where they are closed, since they get their bits in the end.
+    /// Returns the folders that may be opened, since an action sets their mode bits in the end.
     pub(super) fn opened(&self) -> BTreeSet<&'a TreePath> {
         let closed =
             |action: &&Action| matches!(action.kind, ActionKind::Mode | ActionKind::MakeRoom);
@@ -51,7 +51,7 @@ impl<'a> Restore<'a> {
     }
 }
 
-/// The folder of a workspace, by its descriptor.
+/// Descriptor of a workspace's folder.
 #[derive(Debug)]
 pub(crate) struct Folder {
     root: Arc<Dir>,
@@ -70,7 +70,7 @@ impl Folder {
         &self.root
     }
 
-    /// Whether a directory below the root may be entered: `EXDEV` where it is the store's, or on
+    /// Checks that a directory below the root may be entered. `EXDEV`: it is the store's, or on
     /// another file system or mount.
     pub(super) fn admit(&self, dir: &Dir) -> Result<(), Errno> {
         let found = dir.itself()?;
@@ -82,7 +82,7 @@ impl Folder {
     }
 }
 
-/// The way to paths, one after another: what two of them share is opened once.
+/// Opens directories of paths. Consecutive paths share their open ancestors.
 pub(crate) struct Way<'a> {
     folder: &'a Folder,
     open: Vec<(Box<[u8]>, Arc<Dir>)>,
@@ -94,15 +94,16 @@ impl<'a> Way<'a> {
         Self { folder, open }
     }
 
-    /// The directory that a path is in. Each name is opened below the last and no link is followed:
-    /// `ENOENT`, `ENOTDIR`, `ELOOP` or `EXDEV` where there is no such way.
+    /// Opens the directory that contains a path. Each name is opened below the last without
+    /// following symlinks. `ENOENT`, `ENOTDIR`, `ELOOP` or `EXDEV`: the directory cannot be
+    /// reached.
     pub(crate) fn parent(&mut self, path: &TreePath) -> Result<Arc<Dir>, Errno> {
         let mut names: Vec<_> = path.names().collect();
         names.pop();
         self.open(&names)
     }
 
-    /// The directory that a path is.
+    /// Opens the directory at a path.
     pub(crate) fn folder(&mut self, path: &TreePath) -> Result<Arc<Dir>, Errno> {
         self.open(&path.names().collect::<Vec<_>>())
     }
@@ -122,12 +123,12 @@ impl<'a> Way<'a> {
     }
 }
 
-/// Whether an error of the way says that there is none: something on it is gone, or no directory.
+/// Returns `true` if a path cannot be reached: a component is missing or not a directory.
 pub(super) fn no_way(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
 }
 
-/// The error of a path that somebody changed while it was restored.
+/// Returns the error for a path that another process changed during the restore.
 pub(super) fn changed(path: &TreePath) -> Error {
     let message =
         format!("`{path}` was changed while it was restored: look at it, and restore again");

@@ -1,5 +1,5 @@
-//! What is done with each path of a plan, and the look behind it: what was displaced has to be what
-//! the present captured. Where it is not, somebody wrote in between, and it goes back at once.
+//! Execution of a plan's actions. After each move, the displaced entry is compared with the
+//! present's capture. If another process wrote in between, the move is undone at once.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,15 @@ use crate::error;
 use crate::fs::{Dir, Errno};
 use crate::plan::OPEN;
 
-/// From the beginning of staging to the sync behind the last move. `done` is how many actions, from
-/// the first on, may be in effect.
+/// Runs a restore from staging to the sync after the last move. `done` is the number of actions,
+/// from the first on, that may be in effect.
 pub(super) fn forward(restore: &Restore<'_>, done: &mut usize) -> Result<()> {
     let syscalls = restore.syscalls();
     let root = restore.folder.root();
     let (mut staging, part) = Staging::begin(restore, &syscalls)?;
     stage(restore, &syscalls, &part)?;
     staging.written(&syscalls)?;
-    // From here on what is staged is found after a power cut, whatever else is.
+    // From here on, staged content survives a power cut.
     let synced = syscalls.sync(&staging.own).and_then(|()| syscalls.sync(root));
     synced.map_err(|e| error::below("sync", b"staging", e))?;
     let mut executor = Executor::new(restore, &syscalls);
@@ -37,7 +37,7 @@ pub(super) fn forward(restore: &Restore<'_>, done: &mut usize) -> Result<()> {
     executor.sync(&staging)
 }
 
-/// Moves things, and remembers which directories have to be synced for it.
+/// Moves entries, and tracks the directories to sync.
 pub(super) struct Executor<'a> {
     restore: &'a Restore<'a>,
     pub(super) syscalls: &'a Syscalls<'a>,
@@ -45,7 +45,7 @@ pub(super) struct Executor<'a> {
     pub(super) way: Way<'a>,
     opened: BTreeSet<&'a TreePath>,
     touched: BTreeSet<Option<TreePath>>,
-    /// Whether the last action may have left something of it.
+    /// `true` if the last action may be partly in effect.
     in_effect: bool,
 }
 
@@ -142,7 +142,7 @@ impl<'a> Executor<'a> {
         Err(changed(path))
     }
 
-    /// Moves what is there aside.
+    /// Moves an entry to its place in staging.
     fn aside(
         &mut self,
         path: &TreePath,
@@ -165,16 +165,16 @@ impl<'a> Executor<'a> {
         Err(changed(path))
     }
 
-    /// Nothing was moved, or it was moved back at once: the path is as somebody left it. A folder
-    /// that was opened up to be moved gets its bits; where that fails, taking back does it.
+    /// Handles an entry that was not moved, or moved back at once: the path is as the other process
+    /// left it. A folder opened for the move gets its bits back; if that fails, the undo sets them.
     fn not_moved(&mut self, path: &TreePath, here: (&Dir, &[u8]), before: &Item, error: Errno) {
         let opened = before.kind.is_directory() && bits_of(here) == Ok(before.mode | OPEN);
         let closed = !opened || self.settle(path, here, before).is_ok();
         self.in_effect = !closed || !(no_way(error) || error == Errno::EXIST);
     }
 
-    /// Opens a directory up that the plan closes again, where it cannot be changed in; it is
-    /// synced.
+    /// Opens a directory that is closed to changes and that the plan closes again. Marks it for the
+    /// sync.
     pub(super) fn open_parent(&mut self, path: &TreePath, parent: &Dir) -> Result<(), Errno> {
         let at = path.parent();
         if at.as_ref().is_some_and(|at| self.opened.contains(at)) {
@@ -187,7 +187,7 @@ impl<'a> Executor<'a> {
         Ok(())
     }
 
-    /// Gives a folder the bits that it is to have; all else has them. It is synced itself then.
+    /// Sets the mode bits of a folder, and marks it for the sync. Other entries have theirs.
     pub(super) fn settle(
         &mut self,
         path: &TreePath,
@@ -205,7 +205,7 @@ impl<'a> Executor<'a> {
         Ok(())
     }
 
-    /// Writes all that was moved to the disk.
+    /// Syncs all moves to the disk.
     fn sync(&mut self, staging: &Staging) -> Result<()> {
         let root = self.restore.folder.root();
         let touched = std::mem::take(&mut self.touched);
@@ -237,7 +237,7 @@ impl<'a> Executor<'a> {
             };
             match dir {
                 Ok(dir) => self.syscalls.sync(&dir)?,
-                // It was removed; the one above it is synced for that.
+                // The directory was removed; its parent is synced for that.
                 Err(e) if no_way(e) => {}
                 Err(e) => return Err(e),
             }
@@ -246,12 +246,12 @@ impl<'a> Executor<'a> {
     }
 }
 
-/// The bits of a directory: `ENOTDIR` where it is none.
+/// Returns the mode bits of a directory. `ENOTDIR`: it is not one.
 pub(super) fn bits_of((dir, name): (&Dir, &[u8])) -> Result<u16, Errno> {
     dir.directory(name)?.itself().map(|found| found.stamp.bits())
 }
 
-/// The error of a move: what somebody's change may cause is a conflict.
+/// Converts the error of a move. Errors that a change by another process can cause are conflicts.
 fn failed(path: &TreePath, error: Errno) -> Error {
     match error {
         e if no_way(e) => changed(path),

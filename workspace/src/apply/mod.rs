@@ -1,21 +1,21 @@
-//! Doing what a plan says, and taking it back.
+//! Execution of a plan, and its undo.
 //!
 //! ```text
-//! context    one restore: its inputs, its folder, the way to a path
+//! context    one restore: its inputs, its folder, access to paths
 //! syscalls   the calls that change something; a test can stop each of them
 //! staging    the folder in which a restore works
 //! stage      writes new content to staging
 //! contents   reads that content ahead
-//! execute    applies each action, and checks what it displaced
-//! compare    compares what a name holds with before and after
-//! preflight  checks that everything is there in the end
+//! execute    applies each action, and checks the displaced entries
+//! compare    compares an entry with the items before and after
+//! preflight  checks the result of a restore
 //! recover    decides after a crash how each action is undone
 //! undo       undoes a restore
-//! cleanup    removes staging, and keeps files that somebody wrote to meanwhile
+//! cleanup    removes staging, and keeps files that another process wrote to
 //! ```
 //!
-//! The participant calls [`apply()`], and then [`abort()`] or [`finish()`]. Before the commit a
-//! restore is undone, after it finished: displaced files stay until [`finish()`].
+//! The participant calls [`apply()`], and then [`abort()`] or [`finish()`]. A restore is undone
+//! before its commit and finished after it. Displaced files stay until [`finish()`].
 
 mod cleanup;
 mod compare;
@@ -41,45 +41,44 @@ pub(crate) use staging::restore_of;
 #[cfg(test)]
 pub(crate) use syscalls::Call;
 
-/// What became of a restore that was recovered.
+/// Result of an undo or a cleanup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Recovered {
-    /// The folder is wholly as it was, or wholly as it was to be, and staging is gone.
+    /// The folder is entirely as before or entirely as planned, and staging is removed.
     Whole(Vec<Kept>),
-    /// These paths were changed by somebody since. All others are as they were.
+    /// Another process changed these paths since. All others are as before.
     Stopped(Vec<PathConflict>),
 }
 
-/// Something that was found in staging and is not the restore's to delete: it was written to after
-/// it was displaced, or put there by somebody.
+/// An entry in staging that the restore must not delete: another process wrote to it after it was
+/// displaced, or added it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kept {
-    /// The path that it was displaced from, where that is known.
+    /// Path that it was displaced from, if known.
     pub(crate) path: Option<TreePath>,
-    /// Where it is now, from the root of the workspace.
+    /// Path below the root of the workspace where it is now.
     pub(crate) kept: PathBytes,
 }
 
-/// A restore that failed.
+/// A failed restore.
 #[derive(Debug)]
 pub(crate) struct Failed {
-    /// Why: `Conflict` where somebody changed a path meanwhile; `Unavailable` where the system
-    /// refused; `Corrupt` or `NotFound` where contents are lost.
+    /// Cause. `Conflict`: another process changed a path. `Unavailable`: the system refused.
+    /// `Corrupt` or `NotFound`: contents are lost.
     pub(crate) error: Error,
-    /// What became of it: wholly taken back, or not yet. Then it stays open, and recovery goes on.
+    /// Result of the undo. If it is incomplete, the restore stays open for recovery.
     pub(crate) recovered: Result<Recovered>,
 }
 
-/// Does what a plan says: stages, moves, syncs and checks against the tree to come, where that is
-/// other than the one of the present.
+/// Executes a plan: stages, moves, syncs, and checks the paths where `tree` differs from `present`.
 ///
-/// On an error it takes back at once what it did. A path that somebody changed before it was moved
-/// is left to him and does not stop that: nothing of the restore is there.
+/// On an error, undoes its actions at once. A path that another process changed before the move
+/// stays as it is and does not stop the undo: the restore left nothing there.
 pub(crate) fn apply(restore: &Restore<'_>, present: ChunkId, tree: ChunkId) -> Result<(), Failed> {
     let begun = restore.check().and_then(|()| staging::Staging::find(restore));
     match begun {
         Ok(None) => {}
-        // What is in it is not this call's to clear.
+        // The existing staging is not this call's to remove.
         Ok(Some(_)) => {
             let name = staging::name(&restore.id);
             let why = || Error::new(ErrorKind::Conflict, format!("`{name}` is there already"));
@@ -105,7 +104,7 @@ pub(crate) fn apply(restore: &Restore<'_>, present: ChunkId, tree: ChunkId) -> R
         })
 }
 
-/// Takes back the first `done` actions, and clears where all of them are.
+/// Undoes the first `done` actions. Removes staging if all of them are undone.
 fn take_back(restore: &Restore<'_>, choices: &Choices, done: usize) -> Result<Recovered> {
     let stopped = undo::back(restore, choices, done)?;
     match stopped.is_empty() {
@@ -118,7 +117,7 @@ fn take_back(restore: &Restore<'_>, choices: &Choices, done: usize) -> Result<Re
 ///
 /// # Errors
 ///
-/// `Unavailable` where the system refuses. What could be undone is, and the next call goes on.
+/// `Unavailable`: the system refuses. Other paths are undone; the next call continues.
 pub(crate) fn abort(restore: &Restore<'_>, choices: &Choices) -> Result<Recovered> {
     take_back(restore, choices, usize::MAX)
 }

@@ -1,6 +1,6 @@
-//! Whether all that is to be recorded is there. What the tree to come has in common with the one of
-//! the present is as that was captured, under the same lock; the rest is looked at. What is beside
-//! it was never recorded and is not asked for.
+//! Check of the folder after a restore. Paths that are equal in the resulting tree and the present
+//! were captured under the same lock; the others are compared. Other entries of the folder were
+//! never recorded and are ignored.
 
 use milepost::Result;
 use milepost_codec::{ChunkId, EntryKind, Item, TreePath};
@@ -11,14 +11,14 @@ use super::{Restore, Way};
 use crate::error;
 use crate::tree::side_by_side;
 
-/// Compares the folder with the tree to come where that is other than the one of the present:
-/// `Conflict` where a path is other.
+/// Compares the folder with the resulting tree where it differs from the present. `Conflict`: a
+/// path differs.
 pub(super) fn check(restore: &Restore<'_>, present: ChunkId, tree: ChunkId) -> Result<()> {
     let mut check = Check {
         restore,
         find: Find {
             contents: restore.contents,
-            // What was moved has no stamp of the present.
+            // Moved entries have no stamp of the present.
             stamps: &|_| None,
         },
         way: Way::new(restore.folder),

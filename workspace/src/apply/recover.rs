@@ -1,51 +1,51 @@
-//! After a crash: what is found of an action, and what that asks for to be taken back.
+//! Recovery after a crash: the next step to undo an action, from its observed state.
 //!
-//! The table of docs/WORKSPACE.md, as one function. Nothing is remembered of what was done: the
-//! path, the staged new (N) and the place for the old (O) show it. Each step leads to a state that
-//! is in the table again, so it does not matter in front of which of them the next crash comes.
+//! One function implements the table of docs/WORKSPACE.md. No progress is recorded: the path, the
+//! staged new (N) and the place for the old (O) show it. Each step leads to a state in the table,
+//! so a crash before any step is harmless.
 
 use milepost_codec::ActionKind;
 
 use super::compare::Found;
 use super::staging::Place;
 
-/// What is found of one action.
+/// Observed state of one action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Observation {
     pub(super) path: Found,
     pub(super) new: Found,
     pub(super) old: Found,
-    /// Whether the path is another name of what is in one of the two places.
+    /// `true` if the path is a hard link to the entry in one of the two places.
     pub(super) linked: bool,
 }
 
-/// What is done next.
+/// Next step of an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Step {
-    /// Nothing: it is as it was. A folder gets its bits.
+    /// Done: the path is as before. A folder gets its bits.
     Rest,
-    /// What was there before is exchanged with what the restore put there.
+    /// Exchange the old entry in the place with the restored one.
     Swap(Place),
-    /// What was there before is moved back.
+    /// Move the old entry back from the place.
     Take(Place),
-    /// What the restore put there is moved away.
+    /// Move the restored entry to the place.
     Away(Place),
-    /// The path is removed: what it names has another name in staging.
+    /// Remove the path: staging has another link to its entry.
     Unlink,
-    /// What was there before is written to a place, from the chunks of the present.
+    /// Write the old content to the place, from the chunks of the present.
     Rebuild(Place),
-    /// What is in the place for the old is somebody's, and is kept elsewhere.
+    /// Keep the entry in the place for the old elsewhere: it belongs to another process.
     Free,
-    /// A folder is made again.
+    /// Create a folder again.
     Make,
-    /// What somebody put there is kept elsewhere.
+    /// Keep the entry of another process elsewhere.
     Keep,
-    /// Somebody changed the path since: it is left.
+    /// Leave the path: another process changed it.
     Stop,
 }
 
-/// What one action asks for to be taken back, by what is found. `theirs` says that what somebody
-/// put in its way may be kept elsewhere.
+/// Returns the next step to undo an action. With `theirs`, entries of other processes in the way
+/// may be kept elsewhere.
 pub(super) fn judge(kind: ActionKind, observation: Observation, theirs: bool) -> Step {
     let stop = match (theirs, observation.path) {
         (false, _) => Step::Stop,
@@ -60,7 +60,7 @@ pub(super) fn judge(kind: ActionKind, observation: Observation, theirs: bool) ->
             Found::Before => Step::Rest,
             Found::After | Found::Other => stop,
         },
-        // The bits are set in the end.
+        // The mode bits are set at the end.
         ActionKind::Mode => match observation.path {
             Found::Before | Found::After => Step::Rest,
             Found::Nothing if theirs => Step::Make,
@@ -69,19 +69,19 @@ pub(super) fn judge(kind: ActionKind, observation: Observation, theirs: bool) ->
     }
 }
 
-/// Nothing was there.
+/// Undoes an action on a path that was free.
 fn created(observation: Observation, stop: Step) -> Step {
     match observation.path {
         Found::Nothing => Step::Rest,
         Found::After if observation.linked => Step::Unlink,
-        // It is still staged: this one is somebody's, whatever it holds.
+        // The new entry is still staged: the one at the path belongs to another process.
         Found::After if observation.new == Found::After => stop,
         Found::After => free_place(observation).map_or(Step::Free, Step::Away),
         Found::Before | Found::Other => stop,
     }
 }
 
-/// Something was there.
+/// Undoes an action on a path with an entry.
 fn displaced(kind: ActionKind, observation: Observation, stop: Step) -> Step {
     let at = |place: &Place| match place {
         Place::New => observation.new == Found::Before,
@@ -97,14 +97,14 @@ fn displaced(kind: ActionKind, observation: Observation, stop: Step) -> Step {
         Found::After => before.map_or_else(rebuild, Step::Swap),
         Found::Nothing => match before {
             Some(place) => Step::Take(place),
-            // It was not moved yet: somebody removed it.
+            // The path was not moved yet: another process removed it.
             None if observation.new == Found::After && observation.old == Found::Nothing => stop,
             None => rebuild(),
         },
     }
 }
 
-/// A place in which nothing is.
+/// Returns a place that is empty.
 fn free_place(observation: Observation) -> Option<Place> {
     match (observation.new, observation.old) {
         (Found::Nothing, _) => Some(Place::New),
@@ -120,7 +120,7 @@ mod tests {
 
     const ALL: [Found; 4] = [Nothing, Before, After, Other];
 
-    /// What the moves make of a sight, in a world where nobody else does anything.
+    /// Applies a step to an observation, without changes by other processes.
     fn step(
         kind: ActionKind,
         mut observation: Observation,
@@ -180,7 +180,7 @@ mod tests {
             ALL.into_iter().flat_map(move |new| {
                 ALL.into_iter().flat_map(move |old| {
                     [false, true].into_iter().filter_map(move |linked| {
-                        // Two names of one inode hold the same.
+                        // Two links of one inode hold the same.
                         let can = path == After && (new == After || old == After);
                         let observation = Observation { path, new, old, linked };
                         (!linked || can).then_some(observation)
@@ -190,7 +190,7 @@ mod tests {
         })
     }
 
-    /// The table of the page, row by row: what may be done first. Written from the page, not from
+    /// Returns the first steps that the table of the page allows. Written from the page, not from
     /// the function.
     fn page(kind: ActionKind, observation: Observation) -> &'static [Step] {
         use Place::{New, Old};
@@ -266,14 +266,14 @@ mod tests {
                         };
                         assert!(before.contains(&observation.path), "{context}");
                     }
-                    // What somebody put anywhere is still somewhere.
+                    // Entries of other processes still exist somewhere.
                     let others = |found: &[Found]| found.iter().filter(|f| **f == Other).count();
                     let now =
                         [&[observation.path, observation.new, observation.old], kept.as_slice()]
                             .concat();
                     let then = [first.path, first.new, first.old];
                     assert_eq!(others(&now), others(&then), "{context}");
-                    // And where it is in the way of the path, it is left there.
+                    // At the path, they are left alone.
                     let left = !theirs && first.path == Other;
                     assert!(!left || observation == first, "{context}");
                 }

@@ -1,4 +1,4 @@
-//! What is to come, written in staging: each chunk checked by its hash, all of it synced.
+//! Writing new content to staging: each chunk is checked by its hash, and everything is synced.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,13 +15,13 @@ use crate::fs::{Dir, Errno};
 use crate::plan::OPEN;
 use crate::tree::{entries, parts};
 
-/// How many are synced one by one; of more, the file system is.
+/// Maximum number of entries synced one by one; for more, the whole file system is synced.
 pub(super) const ONE_BY_ONE: usize = 64;
 
-/// The shortest run of zeros that is left out of a file.
+/// Size of the smallest chunk of zeros that becomes a hole.
 const HOLE: usize = 4 << 10;
 
-/// Stages what every action of a plan brings.
+/// Stages the new content of all actions.
 pub(super) fn stage(restore: &Restore<'_>, syscalls: &Syscalls<'_>, part: &Dir) -> Result<()> {
     let brings = |kind| matches!(kind, ActionKind::Create | ActionKind::Replace);
     let actions = || restore.plan.actions.iter().filter(|action| brings(action.kind));
@@ -47,7 +47,7 @@ pub(super) fn stage(restore: &Restore<'_>, syscalls: &Syscalls<'_>, part: &Dir) 
     synced.map_err(|e| error::below("sync", b"staging", e))
 }
 
-/// Stages one item under a name, synced.
+/// Stages and syncs one item under a name.
 pub(super) fn stage_one(
     restore: &Restore<'_>,
     syscalls: &Syscalls<'_>,
@@ -67,7 +67,7 @@ pub(super) fn stage_one(
     synced.map_err(|e| error::below("sync", path.as_bytes(), e))
 }
 
-/// Whether an item has no more in it than is left.
+/// Returns `true` if an item has at most `left` entries.
 fn count(restore: &Restore<'_>, item: &Item, left: &mut usize) -> Result<bool> {
     if *left == 0 {
         return Ok(false);
@@ -87,12 +87,12 @@ struct Stage<'a> {
     restore: &'a Restore<'a>,
     syscalls: &'a Syscalls<'a>,
     feed: Feed<'a>,
-    /// Whether each is synced by itself.
+    /// `true` if each entry is synced by itself.
     few: bool,
 }
 
 impl Stage<'_> {
-    /// A folder stays open where it is the one that is moved: only that way it can be.
+    /// Writes an item. The top folder stays open, since it is moved later.
     fn item(&self, dir: &Dir, name: &[u8], path: &TreePath, item: &Item, top: bool) -> Result<()> {
         let failed = |e| error::below("write", path.as_bytes(), e);
         match &item.kind {
@@ -136,7 +136,7 @@ impl Stage<'_> {
         let mut hole = false;
         for part in parts(contents, item).map_err(|e| e.at(path))? {
             let bytes = self.feed.next(&part).map_err(|e| e.at(path))?;
-            // A file of one chunk has that one's hash, which was checked.
+            // A file of one chunk has the chunk's hash, which was checked.
             if is_listed {
                 hasher.update(&bytes);
             }

@@ -1,14 +1,14 @@
-//! The folder in which a restore happens.
+//! Staging: the folder in which a restore works.
 //!
 //! ```text
-//! .milepost-restore-HEX/part/SLOT    what is being written: removed without a question
-//!                       new/SLOT     N: what is to come, and by an exchange what was there
-//!                       old/SLOT     O: what was moved aside
-//! .milepost-kept-HEX/SLOT-NAME       what is not the restore's to delete
+//! .milepost-restore-HEX/part/SLOT    content being written: removed without checks
+//!                       new/SLOT     N: new entries, and old ones after an exchange
+//!                       old/SLOT     O: entries moved aside
+//! .milepost-kept-HEX/SLOT-NAME       entries that the restore must not delete
 //! ```
 //!
-//! `part` becomes `new` by one rename when all of it is written and synced, so a half-written file
-//! is never taken for somebody's.
+//! One rename turns `part` into `new` when everything is written and synced, so a partial file is
+//! never mistaken for the user's.
 
 use milepost::{Error, ErrorKind, Result};
 use milepost_codec::{PathBytes, RestoreId};
@@ -21,7 +21,7 @@ use crate::fs::{Dir, Errno};
 
 pub(super) const PART: &[u8] = b"part";
 
-/// Names that are tried for something that is kept.
+/// Number of names tried for a kept entry.
 const TRIES: u32 = 10_000;
 
 /// One of the two places in staging.
@@ -42,24 +42,24 @@ impl Place {
     }
 }
 
-/// The folder, as far as it is there.
+/// The existing parts of the folder.
 pub(super) struct Staging {
     pub(super) own: Dir,
     new: Option<Dir>,
     old: Option<Dir>,
 }
 
-/// The name of a slot.
+/// Returns the name of a slot.
 pub(super) fn slot(number: u32) -> Vec<u8> {
     number.to_string().into_bytes()
 }
 
-/// The name of the folder.
+/// Returns the name of the folder.
 pub(super) fn name(id: &RestoreId) -> String {
     format!(".milepost-restore-{id}")
 }
 
-/// The restore whose staging a name is.
+/// Returns the restore whose staging has a name.
 pub(crate) fn restore_of(name: &[u8]) -> Option<RestoreId> {
     let hex = name.strip_prefix(b".milepost-restore-")?;
     std::str::from_utf8(hex).ok()?.parse().ok()
@@ -70,7 +70,7 @@ fn kept_name(id: &RestoreId) -> String {
 }
 
 impl Staging {
-    /// Makes it, with the folder that is written to first.
+    /// Creates staging, and returns it with `part`.
     pub(super) fn begin(restore: &Restore<'_>, syscalls: &Syscalls<'_>) -> Result<(Self, Dir)> {
         let name = name(&restore.id);
         let made = syscalls.make_directory(restore.folder.root(), name.as_bytes());
@@ -84,7 +84,7 @@ impl Staging {
         Ok((Self { own, new, old }, part))
     }
 
-    /// Finds it; nothing where it is not there.
+    /// Finds staging; `None` if it does not exist.
     pub(super) fn find(restore: &Restore<'_>) -> Result<Option<Self>> {
         let name = name(&restore.id);
         let failed = |e| match e {
@@ -102,7 +102,7 @@ impl Staging {
         restore.folder.admit(&own).map_err(failed)?;
         let inner = |place: Place| match own.directory(place.name()) {
             Ok(dir) => Ok(Some(dir)),
-            // What is no folder there has nothing of the restore in it. Clearing keeps it.
+            // Anything else than a folder holds nothing of the restore. The cleanup keeps it.
             Err(e) if no_way(e) => Ok(None),
             Err(e) => Err(failed(e)),
         };
@@ -110,7 +110,7 @@ impl Staging {
         Ok(Some(Self { own, new, old }))
     }
 
-    /// Finds it, or makes it.
+    /// Finds or creates staging.
     pub(super) fn find_or_make(restore: &Restore<'_>, syscalls: &Syscalls<'_>) -> Result<Self> {
         if let Some(found) = Self::find(restore)? {
             return Ok(found);
@@ -122,7 +122,7 @@ impl Staging {
         Ok(Self { own, new, old })
     }
 
-    /// A place, where it is there.
+    /// Returns a place, if it exists.
     pub(super) fn place(&self, place: Place) -> Option<&Dir> {
         match place {
             Place::New => self.new.as_ref(),
@@ -130,7 +130,7 @@ impl Staging {
         }
     }
 
-    /// A place, which is made where it is not there.
+    /// Returns a place, and creates it if it is missing.
     pub(super) fn needed(&mut self, syscalls: &Syscalls<'_>, place: Place) -> Result<&Dir> {
         let held = match place {
             Place::New => &mut self.new,
@@ -145,7 +145,7 @@ impl Staging {
         }
     }
 
-    /// All is written and synced: from now on it may be moved.
+    /// Turns `part` into `new`: everything in it is written and synced, and may be moved.
     pub(super) fn written(&mut self, syscalls: &Syscalls<'_>) -> Result<()> {
         let to = Place::New.name();
         let done = syscalls.put((&self.own, PART), (&self.own, to));
@@ -156,7 +156,7 @@ impl Staging {
     }
 }
 
-/// Moves something to the folder of what is kept.
+/// Moves an entry to the folder of kept entries.
 pub(super) fn keep(
     restore: &Restore<'_>,
     syscalls: &Syscalls<'_>,
@@ -186,7 +186,7 @@ pub(super) fn keep(
     Err(failed(Errno::EXIST))
 }
 
-/// What was kept of a restore, now or by an earlier call that did not come to its end.
+/// Returns the kept entries of a restore, including those of an interrupted call.
 pub(super) fn kept(restore: &Restore<'_>) -> Result<Vec<Kept>> {
     let name = kept_name(&restore.id);
     let failed = |e| error::below("read", name.as_bytes(), e);
@@ -210,7 +210,7 @@ pub(super) fn kept(restore: &Restore<'_>) -> Result<Vec<Kept>> {
     Ok(kept)
 }
 
-/// A directory can be moved to another only where it may be written to itself.
+/// Opens a directory: it can move to another parent only if it is writable itself.
 pub(super) fn open_up(syscalls: &Syscalls<'_>, (dir, name): (&Dir, &[u8])) -> Result<(), Errno> {
     let inner = match dir.directory(name) {
         Ok(inner) => inner,

@@ -1,5 +1,5 @@
-//! The calls that change something. Every one goes through here, so that a test can stop a restore
-//! in front of each, and see what is left.
+//! System calls that change something. All of them pass through here, so that a test can stop a
+//! restore before each and examine the result.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 
 use crate::fs::{Dir, Errno, Kind, set_bits};
 
-/// What is about to be called.
+/// Kind of a system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
     MakeDirectory,
@@ -23,10 +23,10 @@ pub(crate) enum Call {
     Sync,
 }
 
-/// What changes things.
+/// Caller of changing system calls.
 pub(super) struct Syscalls<'a> {
     before: &'a (dyn Fn(Call) -> Result<(), Errno> + Sync),
-    /// Whether the file system was found not to exchange, or not to move without overwriting.
+    /// `true` if the file system cannot exchange, or not move without overwriting.
     no_exchange: Cell<bool>,
     no_move: Cell<bool>,
 }
@@ -53,7 +53,7 @@ impl<'a> Syscalls<'a> {
         dir.make_link(name, target)
     }
 
-    /// Says that a file is about to be written to.
+    /// Announces a write to a file.
     pub(super) fn write(&self) -> Done {
         (self.before)(Call::Write)
     }
@@ -63,7 +63,7 @@ impl<'a> Syscalls<'a> {
         set_bits(file.as_fd(), bits)
     }
 
-    /// Sets the bits of a directory, where they are others.
+    /// Sets the mode bits of a directory if they differ.
     pub(super) fn bits(&self, dir: &Dir, bits: u16) -> Done {
         if dir.itself()?.stamp.bits() == bits {
             return Ok(());
@@ -72,7 +72,7 @@ impl<'a> Syscalls<'a> {
         dir.set_bits(bits)
     }
 
-    /// Exchanges two names; false where the file system cannot.
+    /// Exchanges two names. Returns `false` if the file system cannot.
     pub(super) fn exchange(&self, a: (&Dir, &[u8]), b: (&Dir, &[u8])) -> Done<bool> {
         if self.no_exchange.get() {
             return Ok(false);
@@ -88,7 +88,7 @@ impl<'a> Syscalls<'a> {
         }
     }
 
-    /// Moves to a name that is free: `EEXIST` where it is not.
+    /// Moves an entry to a free name. `EEXIST`: the name is in use.
     pub(super) fn put(&self, from: (&Dir, &[u8]), to: (&Dir, &[u8])) -> Done {
         if !self.no_move.get() {
             let done = (self.before)(Call::Move).and_then(|()| from.0.move_to(from.1, to.0, to.1));
@@ -97,8 +97,8 @@ impl<'a> Syscalls<'a> {
                 done => return done,
             }
         }
-        // A second name, then without the first: nothing is overwritten. Directories have no second
-        // name, and only an empty one can stand in their way.
+        // Link the new name, then remove the old one: nothing is overwritten. Directories have no
+        // hard links; a move replaces at most an empty one.
         if from.0.look(from.1)?.kind == Kind::Directory {
             if to.0.look(to.1).is_ok() {
                 return Err(Errno::EXIST);
@@ -137,7 +137,7 @@ impl<'a> Syscalls<'a> {
     }
 }
 
-/// Whether the file system says that it does not know this kind of move.
+/// Returns `true` if the file system does not support this kind of move.
 fn is_refused(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }

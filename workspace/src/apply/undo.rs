@@ -1,5 +1,5 @@
-//! TaskImport a restore back, by what is found. It may be stopped anywhere and begun again, by the
-//! same program or by the next one.
+//! Undo of a restore from its observed state. It can be interrupted anywhere and restarted, by the
+//! same process or the next one.
 
 use std::collections::BTreeSet;
 
@@ -20,16 +20,16 @@ use crate::error::is_lost;
 use crate::fs::{Dir, Errno};
 use crate::plan::{Choice, Choices, ConflictWhy, OPEN, PathConflict};
 
-/// The most steps that one action takes to be taken back.
+/// Maximum number of steps to undo one action.
 const STEPS: usize = 8;
 
-/// The bits of a folder that was just made.
+/// Mode bits of a new folder.
 const MADE: u16 = 0o700;
 
-/// Takes back all that can be of the first `done` actions: after a crash, nobody knows how many
-/// there were, and it is all of them. Gives the paths that somebody changed since.
+/// Undoes the first `done` actions as far as possible; after a crash, when their number is unknown,
+/// all of them. Returns the paths that another process changed since.
 ///
-/// What a choice keeps is passed over.
+/// Skips paths with a `keep_mine` choice.
 pub(super) fn back(
     restore: &Restore<'_>,
     choices: &Choices,
@@ -47,13 +47,13 @@ pub(super) fn back(
         stopped: Vec::new(),
         failed: None,
     };
-    // Without staging, and with nothing of the restore anywhere, it moved nothing yet or was taken
-    // back before: what somebody changed since is no concern of it.
+    // Without staging and traces of the restore, nothing was moved yet or everything was undone
+    // before: later changes of other processes do not matter.
     let asked = done == usize::MAX && choices.theirs.is_empty();
     if asked && back.staging.is_none() && back.left_nothing()? {
         return Ok(Vec::new());
     }
-    // What was done last is taken back first.
+    // Undo the last action first.
     for action in restore.plan.actions.iter().take(done).rev() {
         let choice = choices.of(&action.path);
         if choice == Some(Choice::KeepMine) {
@@ -69,8 +69,8 @@ pub(super) fn back(
             back.attempt(action, |back| back.close(action, theirs));
         }
     }
-    // All of it, whatever was done here: what was found as it was may be so in memory only, where a
-    // recovery before this one was killed before it synced.
+    // Sync even without changes in this call: a recovery killed before its sync may have left them
+    // in memory only.
     let synced = syscalls.sync_file_system(restore.folder.root());
     let synced = synced.map_err(|e| error::below("sync", b"", e));
     match back.failed {
@@ -87,14 +87,14 @@ struct Back<'a> {
     syscalls: &'a Syscalls<'a>,
     executor: Executor<'a>,
     staging: Option<Staging>,
-    /// What is left as it is, bits and all.
+    /// Paths left alone, including their mode bits.
     left: BTreeSet<&'a TreePath>,
     stopped: Vec<PathConflict>,
     failed: Option<Error>,
 }
 
 impl<'a> Back<'a> {
-    /// One path that fails does not keep the others from being taken back.
+    /// Runs `what` for one path. Its failure does not stop the others.
     fn attempt(&mut self, action: &'a Action, what: impl FnOnce(&mut Self) -> Result<()>) {
         let path = &action.path;
         match what(self) {
@@ -115,7 +115,7 @@ impl<'a> Back<'a> {
         self.stopped.push(PathConflict::saying(Some(path), why, text));
     }
 
-    /// Whether no path shows that the restore was there.
+    /// Returns `true` if no path shows traces of the restore.
     fn left_nothing(&mut self) -> Result<bool> {
         for action in &self.restore.plan.actions {
             let path = &action.path;
@@ -127,7 +127,7 @@ impl<'a> Back<'a> {
             let name = path.name();
             let here = (&*parent, name.as_bytes());
             let found = self.observation(action, here, false)?.path;
-            // A folder may be opened up, to be moved or changed in.
+            // A folder may be open for a move or for changes in it.
             let bits = match &action.before {
                 Some(before) if found == Found::Before && before.kind.is_directory() => {
                     bits_of(here).is_ok_and(|bits| bits != before.mode)
@@ -147,7 +147,7 @@ impl<'a> Back<'a> {
         let failed = |e| error::below("take back", path.as_bytes(), e);
         let parent = match self.executor.way.parent(path) {
             Ok(parent) => parent,
-            // Nothing is there, and nothing was: that is as before.
+            // Nothing existed there, and nothing does.
             Err(e) if no_way(e) && action.kind == ActionKind::Create => return Ok(()),
             Err(e) if no_way(e) => {
                 let text = "the folder that it was in is gone or something else: it was changed \
@@ -179,7 +179,7 @@ impl<'a> Back<'a> {
         Ok(())
     }
 
-    /// What is found of an action.
+    /// Observes the state of an action.
     fn observation(
         &self,
         action: &Action,
@@ -196,7 +196,7 @@ impl<'a> Back<'a> {
             ActionKind::Mode | ActionKind::MakeRoom => self.folder(action, here, theirs)?,
             _ => look(here)?,
         };
-        // Where it is as it was, staging need not be read.
+        // If the path is as before, staging need not be read.
         let before = match action.kind {
             ActionKind::Create => Found::Nothing,
             _ => Found::Before,
@@ -217,8 +217,8 @@ impl<'a> Back<'a> {
         })
     }
 
-    /// What is found of a folder that is opened up, or removed when it is empty. What is in it has
-    /// its own actions, or is not the restore's.
+    /// Observes a folder that is opened, or removed when it is empty. Its contents have actions of
+    /// their own, or are not the restore's.
     fn folder(&self, action: &Action, here: (&Dir, &[u8]), theirs: bool) -> Result<Found> {
         match bits_of(here) {
             Ok(bits) if theirs || is_own(action, bits) => Ok(Found::Before),
@@ -240,7 +240,7 @@ impl<'a> Back<'a> {
                 let there = (dir, slot.as_slice());
                 open_up(syscalls, there).and_then(|()| open_up(syscalls, here)).map_err(failed)?;
                 if !syscalls.exchange(here, there).map_err(failed)? {
-                    // Aside to the other place, from where the next look goes on.
+                    // Move it to the other place; the next observation continues from there.
                     let other = match place {
                         Place::New => Place::Old,
                         Place::Old => Place::New,
@@ -253,7 +253,7 @@ impl<'a> Back<'a> {
             Step::Take(place) => {
                 let there = (self.place(place)?, slot.as_slice());
                 open_up(syscalls, there).map_err(failed)?;
-                // Where somebody was faster, the next look finds it.
+                // The next observation finds an entry that another process added.
                 passing(syscalls.put(there, here)).map_err(failed)
             }
             Step::Away(place) => {
@@ -276,7 +276,7 @@ impl<'a> Back<'a> {
         }
     }
 
-    /// It is as it was. A folder that was opened up to be moved gets its bits.
+    /// Ends the undo of a path. A folder opened for a move gets its bits back.
     fn rest(&mut self, action: &Action, here: (&Dir, &[u8])) -> Result<()> {
         match (&action.before, action.kind) {
             (Some(before), ActionKind::Replace | ActionKind::Remove) => {
@@ -287,8 +287,8 @@ impl<'a> Back<'a> {
         }
     }
 
-    /// What was there is written again from the chunks of the present, beside what may stand in
-    /// staging, and put in place when it is whole.
+    /// Writes the old content from the chunks of the present to `part`, and moves it into place
+    /// when it is complete.
     fn rebuild(&mut self, action: &Action, place: Place, slot: &[u8]) -> Result<()> {
         let path = &action.path;
         let failed = |e| error::below("write", path.as_bytes(), e);
@@ -324,7 +324,7 @@ impl<'a> Back<'a> {
         self.staging()?.needed(syscalls, place)
     }
 
-    /// Gives a folder that was opened up, or made again, the bits that it had.
+    /// Restores the mode bits of a folder that was opened or created again.
     fn close(&mut self, action: &'a Action, theirs: bool) -> Result<()> {
         let (ActionKind::Mode | ActionKind::MakeRoom, Some(before)) = (action.kind, &action.before)
         else {
@@ -338,7 +338,7 @@ impl<'a> Back<'a> {
         };
         let name = path.name();
         let here = (&*parent, name.as_bytes());
-        // Bits that somebody set since are his.
+        // Mode bits set by another process since are left alone.
         if self.folder(action, here, theirs)? != Found::Before {
             return Ok(());
         }
@@ -347,7 +347,7 @@ impl<'a> Back<'a> {
     }
 }
 
-/// Whether these are bits that a restore gives the folder of an action at some time.
+/// Returns `true` if the restore itself can have set these bits on the folder of an action.
 fn is_own(action: &Action, bits: u16) -> bool {
     let of = |mode: u16| bits == mode || bits == mode | OPEN;
     let before = action.before.as_ref().is_some_and(|item| of(item.mode));
@@ -355,13 +355,13 @@ fn is_own(action: &Action, bits: u16) -> bool {
     before || after || (action.kind == ActionKind::MakeRoom && bits == MADE)
 }
 
-/// The name under which what is in the way of an action is kept.
+/// Returns the name under which an entry in the way of an action is kept.
 fn wish(action: &Action) -> Vec<u8> {
     let slot = action.slot.to_string();
     [slot.as_bytes(), b"-", action.path.name().as_bytes()].concat()
 }
 
-/// Somebody who was faster is found by the next look.
+/// Ignores a change by another process: the next observation finds it.
 fn passing(done: Result<(), Errno>) -> Result<(), Errno> {
     match done {
         Err(Errno::EXIST | Errno::NOENT) => Ok(()),

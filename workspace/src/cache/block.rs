@@ -1,5 +1,4 @@
-//! What is known of the files of one folder, as bytes: that takes a third of what it would take
-//! otherwise, and is stored as it is.
+//! Cached files of one folder, encoded: a third of the memory of structures, and stored as is.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Of files in order of their names.
+    /// Encodes files, sorted by name.
     pub(super) fn of<'a>(files: impl Iterator<Item = (&'a [u8], &'a Stamp, &'a Content)>) -> Self {
         let (mut bytes, mut count) = (Vec::new(), 0);
         for (name, stamp, content) in files {
@@ -29,7 +28,7 @@ impl Block {
         Self { count, bytes }
     }
 
-    /// Reads one of so many files from the front of what is stored. Nothing where it is not whole.
+    /// Reads `count` files from the front of `reader`. Returns `None` if one is incomplete.
     pub(super) fn read(reader: &mut Reader<'_>, count: u64) -> Option<Self> {
         let stored = reader.rest();
         for _ in 0..count {
@@ -66,7 +65,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// What stands in front of the contents of a file.
+/// Reads the name and the stamp, which precede the content.
 fn read_front<'a>(reader: &mut Reader<'a>) -> Option<(&'a [u8], Stamp)> {
     let len = reader.u8().ok()?;
     let name = reader.take(usize::from(len)).ok()?;
@@ -99,7 +98,7 @@ fn read_file<'a>(reader: &mut Reader<'a>) -> Option<(&'a [u8], Known)> {
     Some((name, Known { stamp, content }))
 }
 
-/// Passes over a file: as much as it takes to see that it is whole.
+/// Skips a file, checking only that it is complete.
 fn pass_file(reader: &mut Reader<'_>) -> Option<()> {
     read_front(reader)?;
     reader.take(32).ok()?;
@@ -115,7 +114,7 @@ fn needs<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
 }
 
 fn write_file(out: &mut Vec<u8>, name: &[u8], stamp: &Stamp, content: &Content) {
-    // No file system has a longer name, and a tree takes none.
+    // Names have at most 255 bytes in file systems and in trees.
     out.push(name.len() as u8);
     out.extend_from_slice(name);
     put_varint(out, stamp.ino);

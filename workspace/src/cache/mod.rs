@@ -1,12 +1,13 @@
-//! The stat cache: what files were when they were read last, so that what is as it was is not read
-//! again.
+//! The stat cache: stamps and contents of files when they were read last. Files with the same stamp
+//! are not read again.
 //!
-//! It is a projection: one that is missing, damaged, of another version or folder costs one full
-//! look. Only files with a settled stamp are in it: another one says nothing about the next time.
+//! The cache is a projection: a missing or damaged one, or one of another version or folder, costs
+//! one full scan. It holds only files with settled stamps: other stamps do not prove later that a
+//! file is unchanged.
 //!
 //! ```text
 //! block.rs   the files of one folder
-//! stored.rs  as it is stored, between two processes
+//! stored.rs  the file format
 //! ```
 
 mod block;
@@ -25,31 +26,31 @@ use crate::scan::Content;
 
 pub(crate) use self::stored::{Identity, path_of};
 
-/// How many ids are asked for at once.
+/// Number of ids in one query.
 const ASKED: usize = 4096;
 
-/// What was known of a file.
+/// Cached stamp and content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) stamp: Stamp,
     pub(crate) content: Content,
 }
 
-/// What is known of a folder's files.
+/// Cached files of a workspace.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     folders: BTreeMap<Box<[u8]>, Block>,
-    /// The capture that it belongs to.
+    /// The capture that the cache belongs to.
     capture: Option<ChunkId>,
-    /// Chunks that were asked for and are not stored.
+    /// Named chunks that are not stored.
     missing: HashSet<ChunkId>,
     files: u64,
 }
 
 impl Cache {
-    /// Makes sure that all it names is stored: it is, where `known` is the capture that it belongs
-    /// to, since an event names that. Else each chunk is looked for, and files that miss one are
-    /// forgotten.
+    /// Checks that all named chunks are stored. They are if `known` is the cache's capture, since
+    /// an event names it. Otherwise the store is queried, and files with missing chunks are not
+    /// returned.
     pub(crate) fn rely_on(&mut self, known: Option<ChunkId>, chunks: &dyn Chunks) -> Result<()> {
         let trusted = known.is_some() && known == self.capture;
         self.missing.clear();
@@ -72,22 +73,22 @@ impl Cache {
         Ok(())
     }
 
-    /// The capture that it belongs to.
+    /// Returns the capture that the cache belongs to.
     pub(crate) fn capture(&self) -> Option<ChunkId> {
         self.capture
     }
 
-    /// Says which capture it belongs to.
+    /// Sets the capture that the cache belongs to.
     pub(crate) fn belongs_to(&mut self, capture: ChunkId) {
         self.capture = Some(capture);
     }
 
-    /// How many files it knows.
+    /// Returns the number of files.
     pub(crate) fn files(&self) -> u64 {
         self.files
     }
 
-    /// How the files of a folder looked, by name.
+    /// Returns the stamps of a folder's files by name.
     pub(crate) fn stamps(&self, path: &[u8]) -> HashMap<Box<[u8]>, Stamp> {
         let mut stamps = HashMap::new();
         if let Some(block) = self.folders.get(path) {
@@ -99,7 +100,7 @@ impl Cache {
         stamps
     }
 
-    /// What it knows, without some paths.
+    /// Returns a copy without some paths.
     pub(crate) fn without(&self, paths: &HashSet<Vec<u8>>) -> Self {
         let parent = |path: &Vec<u8>| {
             let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
@@ -128,12 +129,12 @@ impl Cache {
         less
     }
 
-    /// What it knows of a folder, to be asked for names in their order.
+    /// Returns a cursor over a folder's files, for lookups in order of names.
     pub(crate) fn folder(&self, path: &[u8]) -> InFolder<'_> {
         InFolder { cache: self, files: self.folders.get(path).map(Block::files), next: None }
     }
 
-    /// Adds a folder with its files, in order of their names.
+    /// Adds a folder with its files, sorted by name.
     pub(crate) fn add<'a>(
         &mut self,
         path: &[u8],
@@ -142,7 +143,7 @@ impl Cache {
         self.put(path, Block::of(files));
     }
 
-    /// Takes over what another one knows of a folder and all below it.
+    /// Copies a folder and everything below it from another cache.
     pub(crate) fn take_over(&mut self, of: &Self, path: &[u8]) {
         for (path, block) in below(&of.folders, path) {
             self.put(path, block.clone());
@@ -157,7 +158,7 @@ impl Cache {
     }
 }
 
-/// Tells or asks the store about ids, and forgets them.
+/// Marks ids as used if `trusted`, otherwise collects those not stored. Clears `ids`.
 fn ask(
     ids: &mut Vec<ChunkId>,
     trusted: bool,
@@ -175,7 +176,7 @@ fn ask(
     Ok(())
 }
 
-/// What a cache knows of one folder.
+/// Cursor over the cached files of one folder.
 pub(crate) struct InFolder<'a> {
     cache: &'a Cache,
     files: Option<Files<'a>>,
@@ -183,7 +184,7 @@ pub(crate) struct InFolder<'a> {
 }
 
 impl InFolder<'_> {
-    /// What it knows of a file. Names are asked for in ascending order.
+    /// Returns a file. Names must be in ascending order.
     pub(crate) fn file(&mut self, name: &[u8]) -> Option<Known> {
         let files = self.files.as_mut()?;
         loop {

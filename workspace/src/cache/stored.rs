@@ -1,5 +1,5 @@
-//! The stat cache as it is stored: `workspace/HEX.stat` in the store, one for each folder. Numbers
-//! are as in all of the format.
+//! File format of the stat cache: `workspace/HEX.stat` in the store, one for each folder. Numbers
+//! are encoded as in the rest of the format.
 //!
 //! ```text
 //! "MPWS" | version u8 | device u64 | inode u64 | capture 32 bytes
@@ -26,13 +26,13 @@ const CHECK_LEN: usize = 32;
 /// Device and inode of a folder.
 pub(crate) type Identity = (u64, u64);
 
-/// Where the cache of a folder is.
+/// Returns the path of a folder's cache.
 pub(crate) fn path_of(store: &Path, folder: Identity) -> PathBuf {
     store.join(format!("{:016x}{:016x}.stat", folder.0, folder.1))
 }
 
 impl Cache {
-    /// Reads the cache of a folder; nothing where there is none that is good for anything.
+    /// Reads the cache of a folder. Returns `None` if it is missing or not usable.
     pub(crate) fn read(path: &Path, folder: Identity) -> Option<Self> {
         Self::decode(&std::fs::read(path).ok()?, folder)
     }
@@ -82,8 +82,7 @@ impl Cache {
         out
     }
 
-    /// Writes it in the place of the one before. It is not synced: one that did not survive is
-    /// found out by its check.
+    /// Replaces the cache file. The file is not synced: its checksum detects a lost write.
     pub(crate) fn write(&self, path: &Path, folder: Identity) -> Result<()> {
         milepost::replace_file(path, &self.encode(folder), false)
     }
@@ -111,7 +110,7 @@ mod tests {
             bad[at] ^= 1;
             assert!(Cache::decode(&bad, (1, 2)).is_none(), "byte {at}");
         }
-        // One with a check that fits is not believed either.
+        // Damage with a matching checksum must not panic.
         for at in 0..good.len() - CHECK_LEN {
             for bit in [1, 0x80] {
                 let mut bad = good[..good.len() - CHECK_LEN].to_vec();

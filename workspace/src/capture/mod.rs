@@ -15,32 +15,32 @@ use crate::lock::Lock;
 use crate::rollback::NAME;
 use crate::workspace::Workspace;
 
-/// The folder in the store where there is something about workspaces.
+/// Name of the store's folder for workspaces.
 const BESIDE: &str = "workspace";
 
-/// What came of a capture.
+/// Result of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CaptureReport {
-    /// The id of the capture.
+    /// Id of the capture.
     pub root: Hash,
-    /// The offset of the event that names it; none where the lineage named it already.
+    /// Offset of the event; `None` if the lineage names the capture already.
     pub appended: Option<Offset>,
-    /// The checkpoint, where one was asked for.
+    /// The checkpoint, if one was requested.
     pub checkpoint: Option<CheckpointId>,
-    /// Files in it.
+    /// Number of files in the capture.
     pub files: u64,
-    /// Bytes in them.
+    /// Total size of the files in bytes.
     pub bytes: u64,
-    /// Files that had to be read: the others are as they were when they were read last.
+    /// Number of files read; the others are unchanged since the last read.
     pub read: u64,
-    /// Contents that were given to the store: chunks of files, and nodes. It may have had some of
-    /// them.
+    /// Number of contents given to the store: chunks of files, and nodes. The store may have had
+    /// some of them.
     pub stored: u64,
-    /// Whether all of the folder was looked at: else only where something had happened since the
-    /// last look, see [`WorkspaceOptions::watch`](crate::WorkspaceOptions::watch).
+    /// `true` if the whole folder was scanned; otherwise only changes since the last scan, see
+    /// [`WorkspaceOptions::watch`](crate::WorkspaceOptions::watch).
     pub whole: bool,
-    /// What was left out.
+    /// Number of paths left out.
     pub skips: u64,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn take(
     let beside = beside(&chunks)?;
     let (folder, options) = (workspace.folder(), workspace.options());
     let _lock = Lock::take(folder, beside.as_deref(), options.wait)?;
-    // What is stored from here on stays until the event names it.
+    // From here on, stored contents stay until the event names them.
     let _hold = chunks.hold();
     let head = task.point(task.head()?.next)?;
     let known = engine.workspace_at(&head)?.map(|Hash(root)| ChunkId(root));
@@ -75,7 +75,7 @@ pub(crate) fn take(
         whole: stored.whole,
         skips: stored.skips.len() as u64,
     };
-    // Where it has joined the task, it would be asked for the same.
+    // A workspace that joined the task would capture a second time.
     let mark = mark.map(|mark| mark.captured(NAME));
     match (stored.event, mark) {
         (None, None) => {}
@@ -93,7 +93,7 @@ pub(crate) fn take(
     Ok(report)
 }
 
-/// The folder in the store for what concerns workspaces; none where nothing can be written.
+/// Returns the store's folder for workspaces; `None` if the store is read-only or has no folder.
 pub(crate) fn beside(chunks: &dyn Chunks) -> Result<Option<PathBuf>> {
     let Some(store) = chunks.folder().filter(|_| chunks.is_writable()) else {
         return Ok(None);

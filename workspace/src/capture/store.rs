@@ -1,4 +1,4 @@
-//! What a folder holds, stored, with the node that says so.
+//! Storing the content of a folder as a capture.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -17,32 +17,32 @@ use crate::scan::{Asked, Kept, Looked, Looking, Storing, Watching, look};
 use crate::status::States;
 use crate::tree;
 
-/// Bytes of a chunk of a list of skips.
+/// Size of a chunk of a list of skips in bytes.
 const SKIPS_CHUNK: usize = 256 << 10;
 
 const _: () = assert!(SKIPS_CHUNK <= CHUNK_RAW_MAX);
 
-/// What is looked at, and where it is stored.
+/// Inputs of a capture.
 pub(crate) struct Storage<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) options: &'a WorkspaceOptions,
     pub(crate) states: &'a States,
     pub(crate) chunks: &'a dyn Chunks,
-    /// The store's folder for what concerns workspaces.
+    /// The store's folder for workspaces.
     pub(crate) beside: Option<&'a Path>,
     /// The capture that the lineage names.
     pub(crate) known: Option<ChunkId>,
-    /// Of a present, the tree that will be gone to: what stands in its place is taken whatever it
-    /// is.
+    /// For a present, the target tree of the restore: entries at its paths are captured regardless
+    /// of rules and size.
     pub(crate) before: Option<ChunkId>,
-    /// Whether the folder is the one that was captured, though it is elsewhere now.
+    /// `true` if the folder is the captured one, although it was moved since.
     pub(crate) moved: bool,
-    /// What is kept from look to look, where the folder is watched.
+    /// State between scans, if the folder is watched.
     pub(crate) kept: Option<&'a Kept>,
 }
 
 impl<'a> Storage<'a> {
-    /// Of a folder that no lineage names, as it goes on.
+    /// Returns the inputs for a folder that no lineage names.
     pub(crate) fn of(
         folder: &'a Path,
         options: &'a WorkspaceOptions,
@@ -64,29 +64,29 @@ impl<'a> Storage<'a> {
     }
 }
 
-/// A capture that is stored: synced where an event has to name it.
+/// A stored capture, synced if an event has to name it.
 pub(crate) struct Stored {
     pub(crate) root: ChunkId,
     pub(crate) tree: ChunkId,
-    /// The event that names it; none where the lineage names the same already.
+    /// The event to append; `None` if the lineage names an equal capture.
     pub(crate) event: Option<WorkspaceCaptured>,
     pub(crate) files: u64,
     pub(crate) bytes: u64,
-    /// Files that were read.
+    /// Number of files read.
     pub(crate) read: u64,
-    /// Contents that were given to the store.
+    /// Number of contents given to the store.
     pub(crate) stored: u64,
-    /// Whether all of the folder was looked at.
+    /// `true` if the whole folder was scanned.
     pub(crate) whole: bool,
     pub(crate) skips: Vec<Skip>,
 }
 
 impl Stored {
-    /// Looks at a folder, stores what it holds, and remembers it for the next look.
+    /// Scans a folder, stores its content, and keeps the state for the next scan.
     pub(crate) fn durable(storage: &Storage<'_>) -> Result<Self> {
         let (taken, looked) = store(storage)?;
         storage.states.have_read(looked.read);
-        // A present is none where the folder is as it was captured last: that one is gone back to.
+        // If the folder equals the last capture, no present is needed: an undo restores that one.
         let same = match (storage.before, taken.last) {
             (Some(_), Some((root, tree))) => tree == looked.tree && Some(root) == storage.known,
             (Some(_), None) => false,
@@ -121,27 +121,27 @@ impl Stored {
     }
 }
 
-/// A capture that is stored, and not synced.
+/// A stored capture that is not synced.
 pub(crate) struct Taken {
     pub(crate) root: ChunkId,
-    /// The capture before it, and its tree.
+    /// The last capture and its tree.
     pub(crate) last: Option<(ChunkId, ChunkId)>,
     cache: Arc<Cache>,
     watching: Option<Watching>,
-    /// Where the cache goes, and of which folder.
+    /// Path of the cache file, and identity of the folder.
     place: Option<(PathBuf, cache::Identity)>,
 }
 
 impl Taken {
-    /// Writes the cache for the next time, where that knows something new: it belongs to the
-    /// capture that the lineage names then. Gives back what was left out.
+    /// Writes the cache if it changed. It belongs to `named`, the capture that the lineage will
+    /// name. Returns the skips.
     fn remember(self, mut looked: Looked, named: ChunkId, kept: Option<&Kept>) -> Vec<Skip> {
         let unchanged = self.cache.capture() == Some(named)
             && looked.known == self.cache.files()
             && looked.known == looked.cache.files();
         looked.cache.belongs_to(named);
         if let Some((path, folder)) = self.place.filter(|_| !unchanged) {
-            // What cannot be written costs the next look a read of all files, and nothing more.
+            // A failed write only costs the next scan a read of all files.
             let _ = looked.cache.write(&path, folder);
         }
         match (self.watching, kept) {
@@ -155,7 +155,7 @@ impl Taken {
     }
 }
 
-/// Looks at a folder and stores what it holds.
+/// Scans a folder and stores its content.
 pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
     let Storage { folder, options, states, chunks, beside, known, before, moved, kept } = *storage;
     let root = at_root(folder).map_err(|e| error::io("open", folder, &e.into()))?;
@@ -241,10 +241,10 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
     Ok((taken, looked))
 }
 
-/// The capture that was taken last, and its tree: of a present, the one it was taken over. Nothing
-/// where it is lost, so that a folder can be captured whatever became of its past.
+/// Returns the last capture and its tree; for a present, the capture below it. `None` if that is
+/// lost, so that the folder can still be captured.
 ///
-/// Nothing either where it is of another folder than `folder`: what was recorded there was not
+/// Also `None` if the capture is of another folder than `folder`: paths recorded there were not
 /// recorded here.
 pub(crate) fn last(
     chunks: &dyn Chunks,

@@ -1,9 +1,9 @@
-//! Writing a stored tree into an empty folder. One thread walks the tree and makes folders and
-//! links; files are handed out in jobs, to other threads and to itself.
+//! Writing a stored tree into an empty folder. One thread walks the tree and creates folders and
+//! links; it distributes files as jobs to other threads and itself.
 //!
 //! ```text
-//! place.rs   a folder that is written: its bits are set after all in it
-//! jobs.rs    files that gather, and who writes them
+//! target_dir.rs  a folder being written: its mode bits are set last
+//! queue.rs       jobs of files, and the threads that write them
 //! ```
 
 mod queue;
@@ -25,20 +25,20 @@ use crate::error;
 use crate::fs::Dir;
 use crate::tree::{Budget, Folder};
 
-/// The most threads that write at once: more wait for each other in the file system.
+/// Maximum number of writing threads: more would contend in the file system.
 const WRITERS_MAX: usize = 4;
 
-/// How many folders are open at most beside those that the walk is in: the limit of a process is
-/// often 1,024 files.
+/// Maximum number of folders that pending files keep open besides those of the walk: the limit of a
+/// process is often 1,024 files.
 const OPEN_MAX: usize = 256;
 
-/// How many threads write.
+/// Returns the number of writing threads.
 pub(crate) fn processors() -> usize {
     available_parallelism().map_or(1, |found| found.get().min(WRITERS_MAX))
 }
 
-/// Writes what is in a tree, and no more than its capture says, into a folder that is empty, on so
-/// many threads. What is written until an error stays.
+/// Writes a tree into an empty folder with `writers` threads, at most as many entries as its
+/// capture states. Files written before an error stay.
 pub(crate) fn fill(
     chunks: &Arc<dyn Chunks>,
     (tree, says): (&ChunkId, Budget),
@@ -58,7 +58,7 @@ fn walk(
     root: Dir,
     jobs: &mut Jobs<'_, '_>,
 ) -> Result<()> {
-    // The folders that are walked through, from the top down.
+    // Folders of the walk, from the top down.
     let mut stack = vec![(Place::root(root), Folder::open(&**chunks, tree)?)];
     while let Some((place, folder)) = stack.last_mut() {
         let Some(entry) = folder.next() else {

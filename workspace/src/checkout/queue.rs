@@ -1,9 +1,9 @@
-//! Jobs for who writes: files gather until a job is full. The walk writes itself where all jobs are
-//! taken that may wait, so one thread is enough. Others are started with the first job that is
-//! full: what is small is written by the walk alone.
+//! Jobs for writing threads: files gather until a job is full. If the queue is full, the walk
+//! writes the job itself, so one thread is enough. The other threads start with the first full job:
+//! the walk alone writes small trees.
 //!
-//! A job is neighbours, which stand in the same group of chunks mostly. It has names and no
-//! contents: who writes holds one chunk at a time.
+//! The files of a job are adjacent, mostly in the same group of chunks. A job holds names and no
+//! contents: a writer holds one chunk at a time.
 
 use std::io::Write as _;
 use std::os::fd::AsFd;
@@ -20,17 +20,17 @@ use crate::error;
 use crate::fs::set_bits;
 use crate::tree::FileReader;
 
-/// How many jobs wait at most.
+/// Maximum number of queued jobs.
 const JOBS: usize = 16;
 
-/// Bytes of the files of a job, but for one that is larger by itself.
+/// Maximum size of a job's files in bytes, unless a single file is larger.
 const JOB_BYTES: u64 = 512 << 10;
 
-/// Files of a job, and folders that it holds open, at most.
+/// Maximum numbers of a job's files, and of folders that it keeps open.
 const JOB_FILES: usize = 512;
 const JOB_PLACES: usize = 12;
 
-/// A file to be written.
+/// A file to write.
 pub(super) struct NewFile {
     place: Arc<Place>,
     name: Name,
@@ -66,15 +66,15 @@ fn write(job: &Job, chunks: &Arc<dyn Chunks>) -> Result<()> {
     job.iter().try_for_each(|file| file.write(chunks))
 }
 
-/// The other threads.
+/// Channels to the other threads.
 struct Others {
     jobs: Sender<Job>,
-    /// The jobs that nobody has taken.
+    /// Receiver for jobs that no thread has taken.
     queue: Receiver<Job>,
     done: Receiver<Result<()>>,
 }
 
-/// Files on their way to who writes them.
+/// Queue of files to write.
 pub(super) struct Jobs<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     chunks: &'env Arc<dyn Chunks>,
@@ -94,7 +94,7 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         Self { scope, chunks, writers, others: None, files: Vec::new(), bytes: 0, places: 0 }
     }
 
-    /// Takes a file. The error is one of any file that was taken.
+    /// Adds a file. The error can be that of any file added before.
     pub(super) fn take(&mut self, file: NewFile) -> Result<()> {
         let len = file.item.kind.file_len().unwrap_or_default();
         let is_other = |last: &NewFile| !Arc::ptr_eq(&last.place, &file.place);
@@ -111,13 +111,13 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         Ok(())
     }
 
-    /// Returns when all that was taken is written.
+    /// Waits until all files are written.
     pub(super) fn settle(&mut self) -> Result<()> {
         let last = self.gathered();
         let Some(Others { jobs, queue, done }) = self.others.take() else {
             return write(&last, self.chunks);
         };
-        // They end when there are no more jobs.
+        // The threads end when there are no more jobs.
         drop(jobs);
         let written = write(&last, self.chunks)
             .and_then(|()| queue.try_iter().try_for_each(|job| write(&job, self.chunks)))
@@ -128,8 +128,8 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         written
     }
 
-    /// Ends with the walk: where that went well, when all is written. Where it did not, what nobody
-    /// has begun with is left.
+    /// Ends the queue. After a successful walk, waits until all files are written; otherwise drops
+    /// jobs that no thread has begun.
     pub(super) fn finish(mut self, walked: Result<()>) -> Result<()> {
         match walked {
             Ok(()) => self.settle(),

@@ -1,5 +1,5 @@
-//! A folder that is written. Its bits may say that nobody writes to it, so they are set when all
-//! that is in it is done, by whoever was last: what is inside before what it is in.
+//! A folder being written. Its mode bits may forbid writing, so the thread that finishes its last
+//! entry sets them, inner folders first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,20 +10,20 @@ use milepost_codec::TreePath;
 use crate::error;
 use crate::fs::Dir;
 
-/// A folder that is written.
+/// A folder being written.
 pub(super) struct Place {
     dir: Dir,
-    /// Where it is, and the bits that it gets; nothing of the folder that all is written to.
+    /// Path and mode bits; `None` for the root.
     known: Option<(TreePath, u16)>,
     above: Option<Arc<Place>>,
-    /// What is to be done in it: files, folders, and the walk through it.
+    /// Remaining work: files, folders, and the walk.
     left: AtomicUsize,
-    /// One for each that is open.
+    /// Counts open folders.
     open: Arc<()>,
 }
 
 impl Place {
-    /// The folder that all is written to.
+    /// Returns the root of the checkout.
     pub(super) fn root(dir: Dir) -> Arc<Self> {
         Arc::new(Self {
             dir,
@@ -34,7 +34,7 @@ impl Place {
         })
     }
 
-    /// A folder in it that was made.
+    /// Returns a new folder in this one.
     pub(super) fn inside(self: &Arc<Self>, dir: Dir, path: TreePath, bits: u16) -> Arc<Self> {
         Arc::new(Self {
             dir,
@@ -49,27 +49,27 @@ impl Place {
         &self.dir
     }
 
-    /// Where it is; nothing of the folder that all is written to.
+    /// Returns the path; `None` for the root.
     pub(super) fn path(&self) -> Option<&TreePath> {
         self.known.as_ref().map(|(path, _)| path)
     }
 
-    /// How many are open, all together.
+    /// Returns the number of open folders.
     pub(super) fn how_many(&self) -> usize {
         Arc::strong_count(&self.open)
     }
 
-    /// One thing more is to be done in it.
+    /// Adds an entry to the remaining work.
     pub(super) fn one_more(self: &Arc<Self>) -> Arc<Self> {
-        // Who adds one holds one, so it is not done meanwhile.
+        // The caller holds a reference of its own, so the count is not 0.
         self.left.fetch_add(1, Ordering::Relaxed);
         Arc::clone(self)
     }
 
-    /// One is done. With the last one it is itself, and is one that is done in the folder above.
+    /// Ends an entry. The last one ends the folder, which is an entry of the folder above.
     pub(super) fn one_less(&self) -> Result<()> {
         let mut done = Some(self);
-        // What others wrote before theirs was done comes before the bits.
+        // `AcqRel`: entries written by other threads precede the mode bits.
         while let Some(place) = done.filter(|done| done.left.fetch_sub(1, Ordering::AcqRel) == 1) {
             if let Some((path, bits)) = &place.known {
                 let set = place.dir.set_bits(*bits);

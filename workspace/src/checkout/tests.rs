@@ -18,7 +18,7 @@ fn fill_in(chunks: &Arc<MemoryChunks>, things: &Things, into: &Path, writers: us
     fill(&chunks, (&tree, says), at_root(into).unwrap(), writers)
 }
 
-/// What is in a folder after these were written to it.
+/// Writes entries to a folder and reads them back.
 fn filled(things: &Things, writers: usize) -> Things {
     let folder = temporary();
     fill_in(&Arc::default(), things, folder.path(), writers).unwrap();
@@ -27,7 +27,7 @@ fn filled(things: &Things, writers: usize) -> Things {
     found
 }
 
-/// Folders with a few small files each, which are more than a job may hold open.
+/// Returns folders with a few small files each, more than a job may keep open.
 fn many_folders(bits: u16) -> Things {
     let mut things = Things::new();
     for folder in 0..60 {
@@ -57,7 +57,7 @@ fn any_tree_is_written_as_it_is_by_one_thread_and_by_four() {
                 }
                 2 => Thing::Link(b"some/where".to_vec()),
                 kind => {
-                    // One in a while is larger than a job.
+                    // A few files are larger than a job.
                     let most = if kind == 3 && n % 40 == 0 { 700_000 } else { 9000 };
                     let (len, byte) = (random.below(most), random.below(256) as u8);
                     let content = (0..len).map(|at| (at / 300) as u8 ^ byte).collect();

@@ -1,5 +1,5 @@
-//! The file system's present moment: the stamp of a file that was just written. So that moment and
-//! the stamps of the workspace come from one clock, and the time of day is not asked.
+//! Current time of the file system: the stamp of a file just written. This time and the stamps of
+//! the workspace come from one clock, independent of the time of day.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -13,19 +13,19 @@ use super::dir::{device_of, stamp_of};
 use super::stamp::Moment;
 use crate::error;
 
-/// The name of the file in the store's folder for workspaces.
+/// File name in the store's folder for workspaces.
 const NAME: &str = "moment";
 
-/// A file that is written to be looked at.
+/// A file that is written to read the clock.
 #[derive(Debug)]
 pub(crate) struct Probe {
     file: File,
-    /// The device it is on; none where it is in memory.
+    /// Device of the file; `None` if it is in memory.
     device: Option<u64>,
 }
 
 impl Probe {
-    /// Makes the file in a folder, which is made where it is not there.
+    /// Creates the file in a folder that must exist.
     pub(crate) fn in_folder(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
         let file = File::options()
@@ -40,7 +40,7 @@ impl Probe {
         Ok(Self { file, device: Some(device_of(&stat)) })
     }
 
-    /// Without a folder: its clock is the kernel's, and nothing is on its device.
+    /// Creates the file in memory: the clock is the kernel's, and no workspace is on its device.
     pub(crate) fn in_memory() -> Result<Self> {
         let file = memfd_create("milepost-moment", MemfdFlags::CLOEXEC).map_err(|e| {
             let message = format!("cannot make a file in memory: {e}");
@@ -49,12 +49,12 @@ impl Probe {
         Ok(Self { file: file.into(), device: None })
     }
 
-    /// Whether it is on this device.
+    /// Returns `true` if the file is on this device.
     pub(crate) fn is_on(&self, device: u64) -> bool {
         self.device == Some(device)
     }
 
-    /// The present moment.
+    /// Returns the current time.
     pub(crate) fn now(&self) -> Result<Moment> {
         let written = self.file.write_all_at(b".", 0);
         let stat = written.and_then(|()| Ok(fstat(self.file.as_fd())?));

@@ -1,6 +1,6 @@
-//! A directory's descriptor, and all that is done below it. Every name is one component and nothing
-//! follows a link, so nothing that is swapped in leads outside. The one file that names the
-//! system's calls on files.
+//! Descriptors of directories, and operations below them. Each name is one component and no symlink
+//! is followed, so an entry swapped in leads nowhere outside. Only this file names the system's
+//! calls on files.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,10 +13,10 @@ use rustix::io::Errno;
 
 use super::stamp::{Moment, Stamp};
 
-/// The result of a call.
+/// Result of a system call.
 type Done<T> = Result<T, Errno>;
 
-/// What a name stands for.
+/// Kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
@@ -26,13 +26,13 @@ pub(crate) enum Kind {
     Special,
 }
 
-/// What one look at a name tells.
+/// Metadata of a directory entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listed {
     pub(crate) kind: Kind,
     pub(crate) device: u64,
     pub(crate) stamp: Stamp,
-    /// Whether it has several names.
+    /// `true` if the entry has several hard links.
     pub(crate) linked: bool,
 }
 
@@ -47,7 +47,7 @@ impl Listed {
         Self { kind, device: device_of(stat), stamp: stamp_of(stat), linked: stat.st_nlink > 1 }
     }
 
-    /// Device and inode: what tells one file from all others.
+    /// Returns device and inode, which identify a file.
     pub(crate) fn identity(&self) -> (u64, u64) {
         (self.device, self.stamp.ino)
     }
@@ -68,37 +68,37 @@ pub(super) fn stamp_of(stat: &Stat) -> Stamp {
     }
 }
 
-/// A directory that is open.
+/// An open directory.
 #[derive(Debug)]
 pub(crate) struct Dir(pub(super) OwnedFd);
 
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Opens the directory that a path names; only here may the way to it have links.
+/// Opens a directory by path. Only this path may contain symlinks.
 pub(crate) fn at_root(path: &Path) -> Done<Dir> {
     rustix::fs::open(path, DIRECTORY, Mode::empty()).map(Dir)
 }
 
 impl Dir {
-    /// A directory in it.
+    /// Opens a directory below.
     pub(crate) fn directory(&self, name: &[u8]) -> Done<Self> {
         rustix::fs::openat(&self.0, OsStr::from_bytes(name), DIRECTORY, Mode::empty()).map(Self)
     }
 
-    /// Another descriptor of it.
+    /// Opens another descriptor of the directory.
     pub(crate) fn again(&self) -> Done<Self> {
         rustix::fs::openat(&self.0, ".", DIRECTORY, Mode::empty()).map(Self)
     }
 
-    /// A file in it, to be read. It may be a pipe by now, so nothing waits for a writer.
+    /// Opens a file for reading. It may have become a pipe, so the call does not wait for a writer.
     pub(crate) fn file(&self, name: &[u8]) -> Done<File> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         rustix::fs::openat(&self.0, OsStr::from_bytes(name), flags, Mode::empty()).map(File::from)
     }
 
-    /// The names in it, in the order of the file system; at most `limit` and one more.
+    /// Returns the names, in the order of the file system; at most `limit` and one more.
     pub(crate) fn names(&self, limit: usize) -> Done<Vec<Box<[u8]>>> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.0)? {
@@ -114,19 +114,19 @@ impl Dir {
         Ok(names)
     }
 
-    /// What a name in it stands for now.
+    /// Returns the metadata of an entry.
     pub(crate) fn look(&self, name: &[u8]) -> Done<Listed> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
         let stat = rustix::fs::statat(&self.0, OsStr::from_bytes(name), flags)?;
         Ok(Listed::of(&stat))
     }
 
-    /// What it is itself.
+    /// Returns the directory's own metadata.
     pub(crate) fn itself(&self) -> Done<Listed> {
         rustix::fs::fstat(&self.0).map(|stat| Listed::of(&stat))
     }
 
-    /// Whether something is mounted here; nothing where the kernel does not say.
+    /// Returns `true` if the directory is a mount point; `None` if the kernel does not report it.
     pub(crate) fn is_mount(&self) -> Option<bool> {
         let found =
             rustix::fs::statx(&self.0, "", AtFlags::EMPTY_PATH, StatxFlags::empty()).ok()?;
@@ -136,19 +136,19 @@ impl Dir {
             .then(|| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
     }
 
-    /// Where a link in it leads.
+    /// Returns the target of a symlink.
     pub(crate) fn target(&self, name: &[u8]) -> Done<Vec<u8>> {
         rustix::fs::readlinkat(&self.0, OsStr::from_bytes(name), Vec::new())
             .map(std::ffi::CString::into_bytes)
     }
 
-    /// Makes a directory that only its owner may enter, and opens it.
+    /// Creates a directory that only its owner may enter, and opens it.
     pub(crate) fn make_directory(&self, name: &[u8]) -> Done<Self> {
         rustix::fs::mkdirat(&self.0, OsStr::from_bytes(name), Mode::RWXU)?;
         self.directory(name)
     }
 
-    /// Makes a file that is not there.
+    /// Creates a file; the name must be free.
     pub(crate) fn make_file(&self, name: &[u8]) -> Done<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let mode = Mode::RUSR | Mode::WUSR;
@@ -156,18 +156,18 @@ impl Dir {
         rustix::fs::openat(&self.0, name, flags | OFlags::CLOEXEC, mode).map(File::from)
     }
 
-    /// Makes a link that is not there.
+    /// Creates a symlink; the name must be free.
     pub(crate) fn make_link(&self, name: &[u8], target: &[u8]) -> Done<()> {
         rustix::fs::symlinkat(OsStr::from_bytes(target), &self.0, OsStr::from_bytes(name))
     }
 
-    /// Sets its own permission bits.
+    /// Sets the directory's permission bits.
     pub(crate) fn set_bits(&self, bits: u16) -> Done<()> {
         set_bits(self.0.as_fd(), bits)
     }
 }
 
-/// What an open file is now.
+/// Returns the metadata of an open file.
 pub(crate) fn look_at(file: &File) -> Done<Listed> {
     rustix::fs::fstat(file).map(|stat| Listed::of(&stat))
 }
@@ -177,7 +177,7 @@ pub(crate) fn set_bits(file: BorrowedFd<'_>, bits: u16) -> Done<()> {
     rustix::fs::fchmod(file, Mode::from_raw_mode(u32::from(bits & 0o777)))
 }
 
-/// Whether a folder is a repository without a work tree: what git itself takes for one.
+/// Returns `true` if a folder is a repository without a work tree, by the same test as git.
 pub(crate) fn is_bare_repository(dir: &Dir) -> bool {
     let is = |name: &[u8], wanted| dir.look(name).is_ok_and(|found| found.kind == wanted);
     is(b"objects", Kind::Directory)

@@ -1,7 +1,7 @@
-//! The grain: how far apart two stamps have to be, so that a write between them shows.
+//! Granularity of stamps: the time between two writes after which their stamps differ.
 //!
-//! The kernel takes stamps from a clock that goes on by a *tick* at a time, and a file system keeps
-//! so much of them as it has room for. Both are found out: the tick is asked for, the rest is seen.
+//! The kernel takes stamps from a clock that advances by a *tick* at a time, and a file system
+//! stores as many digits as it has room for. The tick is queried, the digits are observed.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -9,25 +9,25 @@ use rustix::time::{ClockId, clock_getres};
 
 use super::stamp::{Moment, Stamp};
 
-/// Where stamps have parts of a millisecond and the tick is not known: the longest tick of a kernel
-/// (100 Hz).
+/// For stamps with parts of a millisecond and an unknown tick: the longest tick of a kernel (100
+/// Hz).
 const TICK_MAX_NS: i128 = 10_000_000;
 
-/// Where stamps have parts of a second: there are file systems that count in steps of 10 ms.
+/// For stamps with parts of a second: some file systems count in steps of 10 ms.
 const PARTS_NS: i128 = 20_000_000;
 
-/// Everywhere else: some count in steps of two seconds.
+/// For all others: some count in steps of two seconds.
 const COARSE_NS: i128 = 2_000_000_000;
 
-/// What was seen of stamps, each finer than the one before.
+/// Precision of observed stamps, ascending.
 const SECONDS: u8 = 0;
 const PARTS: u8 = 1;
 const FINE: u8 = 2;
 
-/// The grain of a workspace's file system, as far as its stamps were seen.
+/// Granularity of the workspace's file system, according to the stamps observed.
 #[derive(Debug)]
 pub(crate) struct Grain {
-    /// Whether the moment's clock is the one of the workspace's device.
+    /// `true` if the probe's clock is that of the workspace's device.
     one_device: bool,
     tick_ns: i128,
     seen: AtomicU8,
@@ -38,7 +38,7 @@ impl Grain {
         Self { one_device, tick_ns: tick_ns(), seen: AtomicU8::new(SECONDS) }
     }
 
-    /// Takes note of how fine a stamp is.
+    /// Observes the precision of a stamp.
     pub(crate) fn see(&self, stamp: &Stamp) {
         let fineness = fineness(stamp);
         if fineness > self.seen.load(Ordering::Relaxed) {
@@ -46,7 +46,7 @@ impl Grain {
         }
     }
 
-    /// The grain, in nanoseconds.
+    /// Returns the granularity in nanoseconds.
     pub(crate) fn ns(&self) -> i128 {
         match self.seen.load(Ordering::Relaxed) {
             FINE if self.one_device => self.tick_ns,
@@ -58,7 +58,7 @@ impl Grain {
 
 fn fineness(stamp: &Stamp) -> u8 {
     let below = |moment: Moment, ns: u32| !moment.ns.is_multiple_of(ns);
-    // A program can set the other time to anything.
+    // `mtime` is less reliable: programs can set it to any value.
     if below(stamp.ctime, 1_000_000) {
         FINE
     } else if stamp.mtime.ns != 0 || stamp.ctime.ns != 0 {
@@ -68,7 +68,7 @@ fn fineness(stamp: &Stamp) -> u8 {
     }
 }
 
-/// The tick of the clock that stamps are taken from.
+/// Returns the tick of the clock behind stamps.
 fn tick_ns() -> i128 {
     let tick = clock_getres(ClockId::RealtimeCoarse);
     match i128::from(tick.tv_sec) * 1_000_000_000 + i128::from(tick.tv_nsec) {
@@ -93,7 +93,7 @@ mod tests {
         assert!((1_000_000..=TICK_MAX_NS).contains(&tick));
         let seen = [
             (stamp(0, 0), COARSE_NS),
-            // A program sets one time of a file to what it likes.
+            // A program can set `mtime` to any value.
             (stamp(1, 0), PARTS_NS),
             (stamp(0, 990_000_000), PARTS_NS),
             (stamp(0, 990_000_001), tick),

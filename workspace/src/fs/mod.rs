@@ -1,12 +1,12 @@
-//! The file system, as captures see it: through descriptors, by stamps, without the time of day.
+//! File system access of captures: through descriptors, by stamps, without the time of day.
 //!
 //! ```text
-//! dir.rs      a directory's descriptor, and all that is done below it
-//! change.rs   what a restore does to it: moves, links, removals, syncs
-//! stamp.rs    what the file system says of a file, and whether that can be trusted
-//! probe.rs    the file system's present moment
-//! grain.rs    how far apart two stamps have to be
-//! watch.rs    what the kernel tells of folders
+//! dir.rs          descriptors of directories, and operations below them
+//! change.rs       changes of a restore: moves, links, removals, syncs
+//! stamp.rs        stamps of files, and when they can be trusted
+//! clock_probe.rs  current time of the file system
+//! granularity.rs  time that two stamps have to be apart
+//! watch.rs        changes of folders, reported by the kernel
 //! ```
 
 mod change;

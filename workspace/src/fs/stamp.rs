@@ -1,58 +1,57 @@
-//! Stamps: what the file system says of a file, and when that can be trusted.
+//! Stamps: the metadata of a file, and when it can be trusted.
 //!
-//! A file that is written to gets the present moment as its times. The clock behind them ticks in
-//! steps (the *grain*), so a second write within a step leaves the same times. A stamp is *settled*
-//! when the clock has gone on since by more than a step: whoever writes from then on leaves another
-//! one.
+//! A write sets the times of a file to the current time. The clock behind them advances in steps
+//! (the *grain*), so a second write within a step leaves the same times. A stamp is *settled* when
+//! the clock has advanced by more than a step since: each later write leaves another stamp.
 
-/// A moment on a file system's clock.
+/// Time on a file system's clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Moment {
-    /// Seconds since the epoch, which may be before it.
+    /// Seconds since the epoch; negative before it.
     pub(crate) s: i64,
     /// Nanoseconds of the second.
     pub(crate) ns: u32,
 }
 
 impl Moment {
-    /// Nanoseconds since the epoch. No sum of them overflows.
+    /// Returns nanoseconds since the epoch. Differences do not overflow.
     fn in_ns(self) -> i128 {
         i128::from(self.s) * 1_000_000_000 + i128::from(self.ns)
     }
 
-    /// How far it is behind `other`, in nanoseconds; below zero where it is ahead.
+    /// Returns the nanoseconds from `self` to `other`; negative if `self` is later.
     pub(crate) fn behind(self, other: Self) -> i128 {
         other.in_ns() - self.in_ns()
     }
 }
 
-/// What the file system says of a file.
+/// Metadata of a file that changes with its content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Stamp {
     pub(crate) ino: u64,
     pub(crate) size: u64,
     /// Kind and permission bits.
     pub(crate) mode: u32,
-    /// When its content changed last, as far as programs leave that alone.
+    /// Last change of the content; programs can set it.
     pub(crate) mtime: Moment,
-    /// When anything of it changed last. No program sets it.
+    /// Last change of anything in the file. Programs cannot set it.
     pub(crate) ctime: Moment,
 }
 
 impl Stamp {
-    /// Whether no change from `now` on can leave this stamp.
+    /// Returns `true` if no change from `now` on can leave this stamp.
     pub(crate) fn settled(&self, now: Moment, grain_ns: i128) -> bool {
         self.mtime.behind(now) > grain_ns && self.ctime.behind(now) > grain_ns
     }
 
-    /// Whether a write about `now` could leave this stamp. Only the inode's time counts: a program
-    /// may have set the other far ahead, and the file is none the less at rest.
+    /// Returns `true` if a write around `now` could leave this stamp. Only `ctime` counts: a
+    /// program may have set `mtime` far ahead on a file that is at rest.
     pub(crate) fn racy(&self, now: Moment, grain_ns: i128) -> bool {
         let behind = self.ctime.behind(now);
         -grain_ns <= behind && behind <= grain_ns
     }
 
-    /// The permission bits that captures take.
+    /// Returns the permission bits that captures include.
     pub(crate) fn bits(&self) -> u16 {
         (self.mode & 0o777) as u16
     }

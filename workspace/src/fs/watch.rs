@@ -1,5 +1,5 @@
-//! What the kernel tells of folders: in which of them something happened. It keeps that until it is
-//! asked, so nothing runs meanwhile.
+//! Reports of the kernel about changed folders. The kernel queues them until they are read, so no
+//! thread is needed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::mem::MaybeUninit;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::dir::Dir;
 
-/// Everything that changes what a look would find.
+/// All events that change the result of a scan.
 const TOLD: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MODIFY)
@@ -23,8 +23,8 @@ const TOLD: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
 
-/// File systems of which the kernel tells everything that happens in them, by the numbers of
-/// `statfs(2)`: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, tmpfs, overlayfs.
+/// File systems whose changes the kernel reports completely, by their numbers in `statfs(2)`: ext2
+/// to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, tmpfs, overlayfs.
 const TRUSTED: [u64; 8] = [
     0xEF53,
     0x5846_5342,
@@ -36,37 +36,37 @@ const TRUSTED: [u64; 8] = [
     0x794C_7630,
 ];
 
-/// Bytes of events that are read at once.
+/// Size of the event buffer in bytes.
 const READ_AT_ONCE: usize = 16 << 10;
 
-/// Where something happened since folders are watched.
+/// Changes since the folders are watched.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Happened {
-    /// The folders in which something happened, and those that were moved or removed, at the paths
-    /// that they had when they were watched.
+    /// Folders with changes, and those moved or removed, at the paths under which they were
+    /// watched.
     pub(crate) changed: BTreeSet<Box<[u8]>>,
-    /// More happened than is said here.
+    /// `true` if changes may be missing.
     pub(crate) lost: bool,
 }
 
-/// Folders that are watched.
+/// A set of watched folders.
 #[derive(Debug)]
 pub(crate) struct Watch {
     inotify: OwnedFd,
-    /// Their paths by the kernel's numbers. A number is used once.
+    /// Paths by watch descriptor. A descriptor is used once.
     paths: Mutex<HashMap<i32, Box<[u8]>>>,
-    /// Paths that folders had when they were watched before.
+    /// Earlier paths of folders that were watched again elsewhere.
     moved: Mutex<Vec<Box<[u8]>>>,
-    /// A folder could not be watched.
+    /// `true` if a folder could not be watched.
     lost: std::sync::atomic::AtomicBool,
 }
 
 impl Watch {
-    /// Begins to watch, at no folder yet. Nothing where the file system of a folder is none of
-    /// which everything is told, or the kernel has no room.
+    /// Starts without any folder. Returns `None` if the kernel does not report all changes of the
+    /// file system, or has no room.
     pub(crate) fn begin(root: &Dir) -> Option<Self> {
         let kind = rustix::fs::fstatfs(&root.0).ok()?.f_type;
-        // The width and sign of the number are other ones on other machines.
+        // Width and sign of the number depend on the machine.
         let kind = u64::from(kind as u32);
         if !TRUSTED.contains(&kind) {
             return None;
@@ -75,18 +75,18 @@ impl Watch {
         Some(Self { inotify, paths: Mutex::default(), moved: Mutex::default(), lost: false.into() })
     }
 
-    /// Watches a folder, at its path.
+    /// Watches a folder at a path.
     pub(crate) fn add(&self, dir: &Dir, path: &[u8]) {
-        // The others of the user's are left to other programs.
+        // After a failure, the user's remaining watches are left to other programs.
         if !self.is_whole() {
             return;
         }
-        // By its descriptor: its path may lead elsewhere by now.
+        // Watch the descriptor, since the path may lead elsewhere by now.
         let itself = format!("/proc/self/fd/{}", dir.0.as_raw_fd());
         match inotify::add_watch(&self.inotify, itself, TOLD) {
             Ok(number) => {
                 let before = self.paths.lock().insert(number, path.into());
-                // It was seen at two paths: what is at the other one now is told with this one.
+                // The folder was seen at two paths: the earlier one is reported as changed.
                 if let Some(before) = before.filter(|before| **before != *path) {
                     self.moved.lock().push(before);
                 }
@@ -95,18 +95,18 @@ impl Watch {
         }
     }
 
-    /// Whether all folders that were to be watched are.
+    /// Returns `true` if no folder failed to be watched.
     pub(crate) fn is_whole(&self) -> bool {
         !self.lost.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    /// How many folders are watched.
+    /// Returns the number of watched folders.
     pub(crate) fn folders(&self) -> usize {
         self.paths.lock().len()
     }
 
-    /// What happened since it was asked last. Where something happened to a name that `reaches`
-    /// further than its folder, not all is said.
+    /// Returns the changes since the last call. A change to a name that `reaches` beyond its folder
+    /// sets `lost`.
     pub(crate) fn happened(&self, reaches: fn(&[u8]) -> bool) -> Happened {
         let mut happened = Happened { lost: !self.is_whole(), ..Happened::default() };
         happened.changed.extend(self.moved.lock().drain(..));
@@ -129,7 +129,7 @@ impl Watch {
                 continue;
             }
             let Some(path) = paths.get(&event.wd()) else {
-                // With no number: the queue ran over.
+                // No descriptor: the queue overflowed.
                 happened.lost = true;
                 continue;
             };
@@ -138,7 +138,7 @@ impl Watch {
                     && what.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF);
             match event.file_name() {
                 Some(name) => happened.lost |= reaches(name.to_bytes()),
-                // Its own permissions stand in the folder above.
+                // The folder above records the folder's own permissions.
                 None => {
                     happened.changed.insert(above(path).into());
                 }
@@ -194,7 +194,7 @@ mod tests {
         told(&["a/b"]);
         fs::rename(&file, root.join("a/new")).unwrap();
         told(&["a", "a/b"]);
-        // Of a second name only the folder is told that it is in.
+        // For a hard link, only the folder with the used name is reported.
         fs::hard_link(root.join("a/new"), root.join("linked")).unwrap();
         told(&[""]);
         fs::write(root.join("linked"), "z").unwrap();
@@ -256,7 +256,7 @@ mod tests {
         assert!(watch.is_whole());
         let gone = dir.path().join("gone");
         fs::write(&gone, "").unwrap();
-        // What is no folder is refused as what there is no room for.
+        // A file instead of a folder is refused, as for lack of room.
         let file = Dir(fs::File::open(&gone).unwrap().into());
         watch.add(&file, b"gone");
         assert!(!watch.is_whole() && watch.happened(no).lost);

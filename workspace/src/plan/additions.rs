@@ -1,4 +1,4 @@
-//! What is new as a whole, and what goes with a folder that makes way for a file.
+//! New subtrees, and the contents of a folder that a file replaces.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use super::{Choice, ConflictWhy, PathConflict, PlannedPath};
 use crate::error::is_lost;
 use crate::tree::{entries, parts, same, tree_of};
 
-/// Of how many files the chunks are asked for at a time.
+/// Number of files whose chunks are looked up together.
 const ASKED: usize = 1024;
 
-/// What a file takes on the disk beside its bytes: its inode and the rest of its last block.
+/// Disk space of a file besides its bytes: the inode and the rest of the last block.
 const EACH: u64 = 4 << 10;
 
 impl Maker<'_> {
-    /// What the target has at a path where nothing of it is there yet, without what is to be kept
-    /// away by a choice; nothing where that is all.
+    /// Plans a subtree of the target at a path where nothing of it exists yet, without paths that
+    /// the choices exclude. Returns `None` if nothing is left.
     pub(super) fn new_tree(&mut self, path: &TreePath, item: &Item) -> Result<Option<Item>> {
         let choice = self.trees.choices.of(path);
         let whole = !self.has_theirs_below(path);
@@ -79,7 +79,7 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// Asks whether the chunks of the files to come are there.
+    /// Looks up the chunks of new files. Missing ones are conflicts.
     pub(super) fn look_for_wanted(&mut self) -> Result<()> {
         let wanted = std::mem::take(&mut self.wanted);
         let ids: Vec<_> = wanted.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
@@ -99,8 +99,8 @@ impl Maker<'_> {
         self.shown.conflicts.push(conflict);
     }
 
-    /// Whether a folder has something in it that the last tree has not. What it has and was changed
-    /// is said by its own path.
+    /// Returns `true` if a folder contains a path that the last tree lacks. Reports changed paths
+    /// as conflicts of their own.
     pub(super) fn has_foreign(
         &mut self,
         path: &TreePath,
@@ -138,8 +138,7 @@ impl Maker<'_> {
                 }
                 Some(_) => {
                     self.conflict(&path, ConflictWhy::Changed, None);
-                    // What is in a folder that was put in the place of a file is not recorded
-                    // either.
+                    // The contents of a folder that replaced a file are unrecorded too.
                     let id = tree_of(Some(&entry.item));
                     foreign |= id.map_or(Ok(false), |id| {
                         entries(contents, &id).map(|list| !list.is_empty())
@@ -150,7 +149,7 @@ impl Maker<'_> {
         Ok(foreign)
     }
 
-    /// Lists what goes with a folder.
+    /// Adds the contents of a folder to the deletions.
     pub(super) fn list_removed(&mut self, path: &TreePath, folder: &Item) -> Result<()> {
         let Some(id) = tree_of(Some(folder)) else {
             return Ok(());

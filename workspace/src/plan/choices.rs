@@ -1,27 +1,27 @@
-//! What the user decided about paths that stand in the way.
+//! Decisions of the user about conflicting paths.
 
 use milepost::{Error, Result};
 use milepost_codec::TreePath;
 use serde::{Deserialize, Serialize};
 
-/// What is to be done with paths that stand in the way of a restore, each for the path and all that
-/// is below it. Where two fit, the longer one counts.
+/// Decisions about paths that conflict with a restore, each for the path and everything below it.
+/// If two apply, the longer path wins.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Choices {
-    /// What is there is replaced by what the snapshot has.
+    /// Paths whose content the snapshot replaces.
     pub theirs: Vec<TreePath>,
-    /// What is there stays, and is recorded as it is.
+    /// Paths whose content stays, and is recorded as it is.
     pub keep_mine: Vec<TreePath>,
-    /// The snapshot is of this folder, though it was captured elsewhere.
+    /// `true` if the snapshot is of this folder, although it was captured elsewhere.
     pub moved: bool,
-    /// What the rules that were captured with the snapshot ignore goes too, where it was recorded
-    /// since.
+    /// `true` if files are removed too that the snapshot's ignore rules match and that were
+    /// recorded since.
     pub take_ignored: bool,
 }
 
-/// What was decided about a path.
+/// Decision about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choice {
     Theirs,
@@ -29,35 +29,35 @@ pub(crate) enum Choice {
 }
 
 impl Choices {
-    /// Takes the snapshot's at `path` and below.
+    /// Restores `path` and everything below it from the snapshot.
     #[must_use]
     pub fn theirs(mut self, path: TreePath) -> Self {
         self.theirs.push(path);
         self
     }
 
-    /// Leaves what is at `path` and below.
+    /// Keeps the present content of `path` and everything below it.
     #[must_use]
     pub fn keep_mine(mut self, path: TreePath) -> Self {
         self.keep_mine.push(path);
         self
     }
 
-    /// Takes the folder for the one that was captured.
+    /// Treats the folder as the captured one.
     #[must_use]
     pub fn moved(mut self) -> Self {
         self.moved = true;
         self
     }
 
-    /// Takes away what was recorded since, and the rules of the snapshot ignore.
+    /// Removes files that the snapshot's ignore rules match and that were recorded since.
     #[must_use]
     pub fn take_ignored(mut self) -> Self {
         self.take_ignored = true;
         self
     }
 
-    /// `Invalid` where both were chosen for one path.
+    /// Checks the choices. `Invalid`: both were chosen for one path.
     pub(crate) fn check(&self) -> Result<()> {
         match self.theirs.iter().find(|path| self.keep_mine.contains(path)) {
             None => Ok(()),
@@ -67,7 +67,7 @@ impl Choices {
         }
     }
 
-    /// What was decided about a path.
+    /// Returns the decision about a path.
     pub(crate) fn of(&self, path: &TreePath) -> Option<Choice> {
         let longest = |choices: &[TreePath]| {
             let fitting = choices.iter().filter(|choice| path.is_in(choice));
@@ -81,12 +81,12 @@ impl Choices {
         }
     }
 
-    /// Returns `true` if something below a path is to go.
+    /// Returns `true` if a path at or below `path` is to be restored.
     pub(crate) fn goes_below(&self, path: &TreePath) -> bool {
         self.theirs.iter().any(|choice| choice.is_in(path))
     }
 
-    /// Whether something below a path is to be kept.
+    /// Returns `true` if a path below `path` is to be kept.
     pub(crate) fn keeps_below(&self, path: &TreePath) -> bool {
         let below = |choice: &&TreePath| *choice != path && choice.is_in(path);
         self.keep_mine.iter().any(|choice| below(&choice))

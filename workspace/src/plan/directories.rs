@@ -1,4 +1,4 @@
-//! Paths at which a folder is now: it stays one, goes, or makes way for a file.
+//! Paths that hold a folder now: it stays, is removed, or is replaced by a file.
 
 use milepost::Result;
 use milepost_codec::{ActionKind, EntryKind, Item, Node, TreePath, encode_directory};
@@ -8,7 +8,7 @@ use super::{Choice, ConflictWhy, NoteWhat, PathConflict, PlannedPath};
 use crate::tree::tree_of;
 
 impl Maker<'_> {
-    /// There is a folder, and is to be one.
+    /// Plans a path that is a folder now and in the target.
     pub(super) fn both_folders(
         &mut self,
         path: &TreePath,
@@ -41,7 +41,7 @@ impl Maker<'_> {
         Ok(Fate::new(Some(&after), true))
     }
 
-    /// There is a folder, and is to be nothing.
+    /// Plans a path that is a folder now and absent in the target.
     pub(super) fn folder_to_nothing(
         &mut self,
         path: &TreePath,
@@ -61,7 +61,7 @@ impl Maker<'_> {
         let known = match tree_of(Some(last)) {
             Some(known) => known,
             None if choice == Some(Choice::KeepMine) => return Ok(Fate::new(Some(present), true)),
-            // A folder that was put in the place of a file: all in it is the user's.
+            // A folder replaced a file: all its contents are the user's.
             None if choice == Some(Choice::Theirs) => now,
             None => return Ok(self.conflict(path, ConflictWhy::Changed, None)),
         };
@@ -94,7 +94,7 @@ impl Maker<'_> {
         Ok(Fate::new(None, false))
     }
 
-    /// There is a folder, and is to be a file or a link.
+    /// Plans a path that is a folder now, and a file or link in the target.
     pub(super) fn folder_to_leaf(
         &mut self,
         path: &TreePath,

@@ -1,19 +1,19 @@
-//! What captures left out of what is there now: it is there, and no tree says so.
+//! Paths that exist in the folder, and that captures leave out.
 
 use milepost_codec::{PathBytes, Skip, SkipReason, TreePath};
 
-/// What was left out, in order of paths.
+/// Paths left out, in order.
 #[derive(Clone, Copy)]
 pub(super) struct LeftOut<'a>(pub(super) &'a [Skip]);
 
 impl<'a> LeftOut<'a> {
-    /// What was left out at a path.
+    /// Returns the skip at a path.
     pub(super) fn at(self, path: &TreePath) -> Option<&'a Skip> {
         let here = |skip: &&Skip| skip.path.as_bytes() == path.as_bytes();
         self.from(path.as_bytes()).take_while(here).find(is_out)
     }
 
-    /// The first that was left out of a folder, or the folder itself.
+    /// Returns the first skip at or below a folder.
     pub(super) fn in_folder(self, path: &TreePath) -> Option<&'a Skip> {
         let path = path.as_bytes();
         let here_or_below = |skip: &&Skip| {
@@ -30,7 +30,7 @@ impl<'a> LeftOut<'a> {
     }
 }
 
-/// What is unstable was taken all the same.
+/// Returns `true` if the path was not captured. Unstable files were.
 fn is_out(skip: &&Skip) -> bool {
     skip.reason != SkipReason::Unstable
 }

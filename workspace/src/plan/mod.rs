@@ -1,4 +1,4 @@
-//! What a restore would do: three trees compared path by path. It changes nothing.
+//! The plan of a restore: a comparison of three trees, path by path. Planning changes nothing.
 //!
 //! ```text
 //! three_way    compares three trees: actions, conflicts, and the resulting tree
@@ -7,7 +7,7 @@
 //! ignored      files of the folder that captures leave out
 //! preflight    checks of the folder itself: space, permission, equal names
 //! choices      the user's decisions
-//! report       the plan as people and programs read it
+//! report       the plan for people and programs
 //! ```
 
 mod additions;
@@ -34,33 +34,33 @@ use milepost_codec::{ChunkId, RestoreIntent, Skip, TreePath};
 use crate::chunks::Contents;
 use crate::tree::Budget;
 
-/// The trees that are compared, and what else a plan is made of.
+/// Inputs of a plan.
 pub(crate) struct Trees<'a> {
-    /// Where their nodes are read from, those of the present too.
+    /// Reads the nodes of all three trees.
     pub(crate) contents: &'a dyn Contents,
-    /// **L**, the last tree; nothing where nothing was captured yet.
+    /// **L**, the last captured tree; `None` before the first capture.
     pub(crate) last: Option<ChunkId>,
-    /// **T**, the one to go to.
+    /// **T**, the target tree.
     pub(crate) target: ChunkId,
-    /// What its capture says is in it.
+    /// Counts in the target's capture.
     pub(crate) says: Budget,
-    /// **P**, what is there now.
+    /// **P**, the present tree.
     pub(crate) present: ChunkId,
-    /// What the look at the present left out, in order of paths.
+    /// Paths that the scan of the present left out, in order.
     pub(crate) skips: &'a [Skip],
     pub(crate) choices: &'a Choices,
-    /// Whether the target was captured from a folder elsewhere.
+    /// `true` if the target was captured from another folder.
     pub(crate) elsewhere: bool,
-    /// Files that were made or changed outside of any run since the target.
+    /// Files made or changed outside of any run since the target.
     pub(crate) by_hand: &'a BTreeSet<TreePath>,
 }
 
-/// A plan, and what it leads to.
+/// A plan and its result.
 pub(crate) struct Made {
-    /// What is done, for the record and for `apply`.
+    /// Actions, for the record and for `apply`.
     pub(crate) actions: RestoreIntent,
-    /// **E**, the tree to come: the target with what is kept. Its new nodes were handed over.
+    /// **E**, the resulting tree: the target with kept paths. Its new nodes were passed to `put`.
     pub(crate) tree: ChunkId,
-    /// The same for people and programs, with the conflicts.
+    /// Report for people and programs, with the conflicts.
     pub(crate) shown: Plan,
 }

@@ -1,5 +1,5 @@
-//! What only the folder itself can tell of a plan: whether there is room, whether it may be written
-//! to, and what of a file goes unseen by captures.
+//! Checks of a plan against the folder: free space, permissions, and properties that captures do
+//! not include.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use crate::apply::{Folder, Way};
 use crate::error;
 use crate::fs::{Dir, Kind};
 
-/// Room beside that of the files: staging, and folders that grow.
+/// Space besides that of files: staging, and folders that grow.
 const BESIDE: u64 = 1 << 20;
 
-/// Bits of a file that captures do not take.
+/// Mode bits of a file that captures do not include.
 const OTHER_BITS: u32 = 0o7000;
 
-/// Adds what the folder says to a plan. It changes nothing.
+/// Adds conflicts and notes about the folder to a plan. Changes nothing.
 pub(crate) fn look_at_folder(
     folder: &Folder,
     actions: &RestoreIntent,
@@ -34,16 +34,16 @@ pub(crate) fn look_at_folder(
     }
     let closed = |action: &&Action| matches!(action.kind, ActionKind::Mode | ActionKind::MakeRoom);
     let opened: BTreeSet<_> = (actions.iter().filter(closed)).map(|action| &action.path).collect();
-    // What is new in one directory, by its name without case.
+    // New names in each directory, by lower-case name.
     let mut new: BTreeMap<Option<TreePath>, BTreeMap<String, &TreePath>> = BTreeMap::new();
     let mut asked: BTreeSet<Option<TreePath>> = BTreeSet::new();
-    // Staging is made in the root, whatever is changed.
+    // Staging is created in the root, whichever path changes.
     if !actions.is_empty() && !folder.root().may_change() {
         shown.conflicts.push(denied(None));
     }
     let mut way = Way::new(folder);
     for action in actions {
-        // What is not there any more, or no directory, is found by the move.
+        // The move detects a parent that is gone or is not a directory.
         let Ok(parent) = way.parent(&action.path) else {
             continue;
         };
@@ -75,7 +75,7 @@ pub(crate) fn look_at_folder(
     Ok(())
 }
 
-/// Whether a folder's bits may be changed.
+/// Returns `true` if the mode bits of a folder may be changed.
 fn parent_of_itself(way: &mut Way<'_>, path: &TreePath) -> bool {
     let own = |dir: &Dir| dir.is_own() || is_root();
     way.folder(path).map_or(true, |dir| own(&dir))
@@ -112,7 +112,7 @@ fn notes(parent: &Dir, path: &TreePath, notes: &mut Vec<PlanNote>) {
     }
 }
 
-/// What a directory that does not tell cases apart takes a new name for.
+/// Returns the name that a case-insensitive directory treats as equal to a new one.
 fn same_but_case<'a>(
     parent: &Dir,
     path: &'a TreePath,
@@ -123,9 +123,8 @@ fn same_but_case<'a>(
     let before = names.insert(folded.clone(), path);
     let found = parent.look(name.as_bytes()).ok().filter(|_| before.is_none());
     if found.is_some() {
-        // There is something, and the tree of the present has nothing of this name: under which
-        // does it stand in the list of names? Where it is its own name, somebody made it since the
-        // look.
+        // The name exists, but not in the tree of the present: find its spelling in the directory.
+        // If it is the name itself, another process created it since the scan.
         let list = parent.names(1 << 16).unwrap_or_default();
         let other = list.iter().find(|other| {
             other.as_ref() != name.as_bytes()
@@ -133,7 +132,7 @@ fn same_but_case<'a>(
         });
         return other.map(|other| milepost_codec::printable(other));
     }
-    // Two new names that differ by case only: does the directory tell any of its own apart?
+    // Two new names differ only by case: test whether the directory distinguishes its own names.
     let before = before?;
     let list = parent.names(1 << 10).unwrap_or_default();
     let blind = list.iter().any(|own| {
@@ -200,7 +199,7 @@ mod tests {
     #[test]
     fn a_plan_says_what_the_folder_says() {
         let shown = seen(0, true);
-        // A closed folder of one's own is opened up, and nothing in the way.
+        // A read-only folder of the user is opened, and is no conflict.
         assert_eq!(shown.conflicts, []);
         assert_eq!(shown.needs, BESIDE);
         assert!(shown.free > BESIDE);

@@ -1,73 +1,72 @@
-//! A plan as people and programs read it.
+//! The report of a plan, for people and programs.
 
 use std::fmt;
 
 use milepost_codec::{EntryKind, Item, TreePath};
 use serde::{Deserialize, Serialize};
 
-/// What a restore would do with a folder, path by path, and what stands in its way. Nothing of it
-/// is done yet.
+/// Changes that a restore would make in a folder, path by path, and its conflicts. Nothing is
+/// changed yet.
 ///
-/// Its text has a line for each path: `+` is made, `~` is changed, `-` is removed, `!` stands in
-/// the way.
+/// The text has a line for each path: `+` created, `~` changed, `-` removed, `!` conflict.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Plan {
-    /// What is made where nothing is.
+    /// Created paths.
     pub creates: Vec<PlannedPath>,
-    /// What is replaced by something else.
+    /// Replaced paths.
     pub changes: Vec<PlannedPath>,
-    /// What is removed.
+    /// Removed paths.
     pub deletes: Vec<PlannedPath>,
-    /// Folders that get other permission bits.
+    /// Folders with changed permission bits.
     pub modes: Vec<PlannedPath>,
-    /// What stands in the way. Where there is any, nothing is done.
+    /// Conflicts. If there are any, the restore is refused.
     pub conflicts: Vec<PathConflict>,
-    /// What is worth knowing, and stands in the way of nothing.
+    /// Remarks that prevent nothing.
     pub notes: Vec<PlanNote>,
-    /// Bytes of what is written.
+    /// Bytes to write.
     pub bytes: u64,
-    /// Bytes that have to be free for that.
+    /// Bytes of free space needed.
     pub needs: u64,
-    /// Bytes that are free.
+    /// Bytes of free space.
     pub free: u64,
 }
 
 /// A path that a restore would change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedPath {
-    /// The path.
+    /// Path below the folder.
     pub path: TreePath,
-    /// `file`, `link` or `folder`: what is there afterwards, or was before it is removed.
+    /// `file`, `link` or `folder`: after the restore, or before a removal.
     pub kind: String,
-    /// Bytes of it, of a file.
+    /// Size of a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
 
-/// Why something stands in the way.
+/// Kind of a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ConflictWhy {
-    /// It was changed since it was last captured.
+    /// The path was changed since its last capture.
     Changed,
-    /// It was never captured.
+    /// The path was never captured.
     Unrecorded,
-    /// It was made or changed outside of any run, between the capture behind one and the capture
-    /// before the next.
+    /// The path was made or changed outside of any run, between the capture after one run and the
+    /// capture before the next.
     NotByARun,
-    /// A folder has to make room, and has something in it that no capture takes or took.
+    /// A folder has to make room, and contains paths that no capture includes.
     InTheWay,
     /// The snapshot's content was written to while it was read.
     Unstable,
-    /// Somebody else has the folder.
+    /// Another process holds the folder.
     Locked,
     /// The disk has not enough room.
     Space,
     /// A folder cannot be written to.
     Denied,
-    /// The file system takes two names for one.
+    /// The file system treats two names as one.
     Case,
     /// Stored contents are damaged or gone.
     Missing,
@@ -75,47 +74,47 @@ pub enum ConflictWhy {
     OtherFolder,
 }
 
-/// Something that stands in the way of a restore.
+/// An obstacle to a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathConflict {
-    /// Where; nothing where it is the whole folder.
+    /// Path of the conflict; `None` for the whole folder.
     pub path: Option<TreePath>,
-    /// Why.
+    /// Kind of the conflict.
     pub why: ConflictWhy,
-    /// The same for people.
+    /// Text for people.
     pub text: String,
 }
 
-/// What a note is about.
+/// Kind of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoteWhat {
-    /// It was removed since it was captured, and is made again.
+    /// The path was removed since its capture, and is created again.
     Deleted,
-    /// A folder stays, as something is in it that was never captured.
+    /// The folder stays, since it contains a path that was never captured.
     FolderStays,
-    /// It stays: the rules that were captured then ignore it.
+    /// The path stays: the rules in the target ignore it.
     Ignored,
-    /// The file has other names, which keep what they have.
+    /// The file has other names, which keep the present content.
     Links,
-    /// The file has bits that captures do not take, and loses them.
+    /// The file loses mode bits that captures do not include.
     Bits,
 }
 
-/// Something worth knowing about a path.
+/// A remark about a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanNote {
-    /// The path.
+    /// Path of the note.
     pub path: TreePath,
-    /// What about it.
+    /// Kind of the note.
     pub what: NoteWhat,
-    /// The same for people.
+    /// Text for people.
     pub text: String,
 }
 
 impl Plan {
-    /// Whether it changes nothing.
+    /// Returns `true` if the plan changes nothing.
     pub fn is_empty(&self) -> bool {
         let lists = [&self.creates, &self.changes, &self.deletes, &self.modes];
         lists.iter().all(|list| list.is_empty())
@@ -129,7 +128,7 @@ impl PlannedPath {
 }
 
 impl ConflictWhy {
-    /// What it means, for people.
+    /// Returns the text for people.
     fn text(self) -> &'static str {
         match self {
             Self::Changed => "it was changed since it was last captured",

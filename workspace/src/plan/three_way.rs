@@ -1,5 +1,5 @@
-//! The comparison of the three trees. The table of docs/WORKSPACE.md is `Maker::leaf`, and for
-//! folders what is in folders.rs.
+//! The comparison of the three trees. `Maker::leaf` implements the table of docs/WORKSPACE.md;
+//! `directories.rs` implements it for folders.
 
 use std::collections::BTreeMap;
 
@@ -18,21 +18,21 @@ use crate::error::is_lost;
 use crate::scan::TreeRules;
 use crate::tree::{Budget, entries, same, tree_of};
 
-/// A folder that only its owner may not write to is opened up by these.
+/// Mode bits that open a folder which its owner may not write to.
 pub(crate) const OPEN: u16 = 0o700;
 
-/// What a directory needs to be changed in.
+/// Mode bits needed to change a directory's contents.
 const CHANGE: u16 = 0o300;
 
-/// Takes the nodes of the tree to come that no capture has.
+/// Callback with new nodes of the resulting tree.
 pub(super) type Put<'a> = &'a mut dyn FnMut(ChunkId, Vec<u8>);
 
-/// Compares the trees. New nodes of the tree to come are handed over.
+/// Compares the trees. Passes new nodes of the resulting tree to `put`.
 ///
 /// # Errors
 ///
-/// `Invalid` where choices contradict each other; `Corrupt` or `NotFound` where a tree cannot be
-/// read at its root. Damage below is a conflict of the paths that it hits.
+/// `Invalid`: choices contradict each other. `Corrupt` or `NotFound`: the root of a tree cannot be
+/// read. Damage below a root is a conflict of the affected paths.
 pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<Made> {
     trees.choices.check()?;
     let mut maker = Maker {
@@ -56,7 +56,7 @@ pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<Made> {
         let conflict = PathConflict::saying(None, ConflictWhy::OtherFolder, text.to_owned());
         maker.shown.conflicts.push(conflict);
     }
-    // What makes room goes first, bits last and from the bottom up.
+    // Removals that make room come first, mode bits last and bottom-up.
     let Maker { mut removes, moves, modes, mut shown, .. } = maker;
     removes.extend(moves);
     removes.extend(modes);
@@ -74,9 +74,9 @@ pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<Made> {
 
 pub(super) struct Maker<'a> {
     pub(super) trees: &'a Trees<'a>,
-    /// What is left of what the target says is in it.
+    /// Remaining counts of the target's capture.
     pub(super) budget: Budget,
-    /// The rules that were captured with the target.
+    /// Ignore rules captured with the target.
     rules: TreeRules<'a>,
     pub(super) put: Put<'a>,
     pub(super) left_out: LeftOut<'a>,
@@ -84,15 +84,15 @@ pub(super) struct Maker<'a> {
     moves: Vec<Action>,
     modes: Vec<Action>,
     pub(super) shown: Plan,
-    /// Files whose chunks have to be there, and are asked for many at a time.
+    /// New files whose chunks are still to be looked up.
     pub(super) wanted: Vec<(TreePath, Vec<ChunkId>)>,
 }
 
-/// What becomes of a path.
+/// Outcome for a path.
 pub(super) struct Fate {
-    /// What is recorded there afterwards.
+    /// Recorded item after the restore.
     pub(super) to: Option<Item>,
-    /// Whether something is there afterwards, recorded or not.
+    /// `true` if something exists there afterwards, recorded or not.
     pub(super) stays: bool,
 }
 
@@ -103,19 +103,19 @@ impl Fate {
     }
 }
 
-/// What becomes of what is in a directory.
+/// Outcome for the contents of a directory.
 pub(super) struct Inside {
-    /// The tree that is recorded of it; nothing where nothing is.
+    /// Recorded tree; `None` if nothing is recorded.
     pub(super) to: Option<ChunkId>,
-    /// Whether something is in it afterwards.
+    /// `true` if the directory is not empty afterwards.
     pub(super) stays: bool,
-    /// Whether names are made or removed in it.
+    /// `true` if names are created or removed in it.
     pub(super) written: bool,
 }
 
 impl Maker<'_> {
-    /// Compares what is in a directory that is there now. `last` and `target` have one there too,
-    /// or nothing that is in one.
+    /// Compares the contents of a present directory. `last` and `target` are its trees there;
+    /// `None` if they have no directory at the path.
     pub(super) fn directory(
         &mut self,
         path: Option<&TreePath>,
@@ -129,8 +129,8 @@ impl Maker<'_> {
             Some(path) => self.left_out.in_folder(path).is_some(),
             None => !self.trees.skips.is_empty(),
         };
-        // What is as it is to be is not entered, unless what was recorded there may be left out of
-        // it now; nor is what the engine never recorded.
+        // Skip directories that are equal to the target, unless a recorded path may be left out
+        // now, and directories that were never recorded.
         let as_is = target == Some(present) && (last == target || !skipped);
         if as_is || (target.is_none() && last.is_none()) {
             let stays = !here.is_empty() || skipped;
@@ -177,7 +177,7 @@ impl Maker<'_> {
         target: Option<&Item>,
         present: Option<&Item>,
     ) -> Result<Fate> {
-        // Where it is new as a whole, this is found out when it is looked through for that.
+        // For a new subtree, `new_tree` finds unreadable folders.
         if let (Some(to), Some(now)) = (tree_of(target), tree_of(present))
             && to != now
             && let Err(error) = entries(self.trees.contents, &to)
@@ -194,7 +194,7 @@ impl Maker<'_> {
         }
     }
 
-    /// There is no folder now.
+    /// Plans a path that is not a folder now.
     fn leaf(
         &mut self,
         path: &TreePath,
@@ -207,7 +207,8 @@ impl Maker<'_> {
         let stays = present.is_some() || skip.is_some();
         let as_now = match (target, present) {
             (Some(target), Some(present)) => same(target, present),
-            // What was recorded and is left out now would have to go, and nobody knows what it is.
+            // A recorded path that is left out now would have to be removed, but its content is
+            // unknown.
             (None, None) => last.is_none() || skip.is_none(),
             _ => false,
         };
@@ -258,15 +259,14 @@ impl Maker<'_> {
         }
     }
 
-    /// Returns `true` if a file was made or changed outside of any run, and nothing was decided
-    /// about it.
+    /// Returns `true` if a file was made or changed outside of any run, and no choice covers it.
     pub(super) fn is_by_hand(&self, path: &TreePath) -> bool {
         self.trees.by_hand.contains(path) && self.trees.choices.of(path).is_none()
     }
 
-    /// Returns `true` if the rules of the target ignore a path that it has not: when it was
-    /// captured the path may have been there, and the user's. It is kept, with a note, unless the
-    /// user decided otherwise.
+    /// Returns `true` if the target's rules ignore a path that the target lacks: the path may have
+    /// existed at the capture, as the user's. It is kept, with a note, unless the user decided
+    /// otherwise.
     pub(super) fn is_ignored(&mut self, path: &TreePath, present: &Item) -> bool {
         let is_directory = present.kind.is_directory();
         let choices = self.trees.choices;
@@ -290,7 +290,7 @@ impl Maker<'_> {
         let Some(to) = self.new_tree(path, target)? else {
             return Ok(Fate::new(Some(present), true));
         };
-        // The path itself is changed and not made.
+        // The path itself is changed, not created.
         let at = self.shown.creates.iter().rposition(|planned| planned.path == *path);
         if let Some(at) = at {
             let planned = self.shown.creates.remove(at);
@@ -300,7 +300,7 @@ impl Maker<'_> {
         Ok(Fate::new(Some(&to), true))
     }
 
-    /// A folder of the target cannot be read.
+    /// Reports a folder of the target that cannot be read.
     fn unreadable(
         &mut self,
         path: &TreePath,
@@ -365,8 +365,8 @@ impl Maker<'_> {
         self.removes.push(action(kind, path, Some(present), None));
     }
 
-    /// Bits that change, or that are in the way of what changes in a folder: it is opened up first,
-    /// and closed by this action.
+    /// Plans a change of mode bits. It also closes a folder that has to be opened first for changes
+    /// in it.
     pub(super) fn bits(&mut self, path: &TreePath, present: &Item, after: &Item, written: bool) {
         let closed = written && present.mode & CHANGE != CHANGE;
         if after.mode != present.mode || closed {
@@ -384,8 +384,8 @@ fn action(
     Action { kind, path: path.clone(), slot: 0, before: before.cloned(), after: after.cloned() }
 }
 
-/// The entries of a folder of the last tree. What was lost of it counts as never recorded: nothing
-/// of it is overwritten or removed then.
+/// Returns the entries of a folder in the last tree. Lost entries count as never recorded, so
+/// nothing of them is overwritten or removed.
 pub(super) fn recorded(contents: &dyn Contents, id: &ChunkId) -> Result<Vec<Entry>> {
     match entries(contents, id) {
         Err(error) if is_lost(&error) => Ok(Vec::new()),

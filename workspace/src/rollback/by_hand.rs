@@ -1,4 +1,4 @@
-//! Files that were made or changed outside of any run: between the capture behind one and the
+//! Files made or changed by hand, outside of any run: between the capture after one run and the
 //! capture before the next.
 
 use std::collections::BTreeSet;
@@ -8,15 +8,15 @@ use milepost_codec::TreePath;
 
 use crate::snapshot::Snapshot;
 
-/// The files that were made or changed outside of any run since a point, on what a task goes on
-/// with; none where the point is not on that.
+/// Returns the files made or changed outside of any run since a point. The set is empty if the
+/// point is not in the history of the task's lineage.
 pub(super) fn by_hand(engine: &Engine, task: &Task, to: &Point) -> Result<BTreeSet<TreePath>> {
     let mut found = BTreeSet::new();
     if !is_behind(engine, task, to)? {
         return Ok(found);
     }
     let mut now = engine.workspace_at(to)?;
-    // What was captured last, and what before it, where nothing ran in between.
+    // The last capture and the one before it, if nothing ran in between.
     let mut outside: Option<(Hash, Hash)> = None;
     let mut ran = false;
     for event in task.read(to.offset..)? {
@@ -32,7 +32,7 @@ pub(super) fn by_hand(engine: &Engine, task: &Task, to: &Point) -> Result<BTreeS
                     changed(engine, before, after, &mut found)?;
                 }
             }
-            // A user speaks, and files do not change by that.
+            // Events of a user change no files.
             Some(Body::GuidanceGiven(_) | Body::ControlChanged(_)) => {}
             Some(Body::Message(said)) if said.role == "user" => {}
             _ => ran = true,
@@ -41,7 +41,7 @@ pub(super) fn by_hand(engine: &Engine, task: &Task, to: &Point) -> Result<BTreeS
     Ok(found)
 }
 
-/// Returns `true` if a point is one that a task went on from.
+/// Returns `true` if a point is in the history of the task's lineage.
 fn is_behind(engine: &Engine, task: &Task, to: &Point) -> Result<bool> {
     if task.head()?.next < to.offset {
         return Ok(false);
@@ -49,7 +49,7 @@ fn is_behind(engine: &Engine, task: &Task, to: &Point) -> Result<bool> {
     let here = task.point(to.offset).and_then(|at| engine.hash_at(&at));
     match here {
         Ok(here) => Ok(here == engine.hash_at(to)?),
-        // A cleanup trimmed the task's lineage there: the point is kept on another one.
+        // Retention trimmed the task's lineage there: another lineage keeps the point.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
@@ -67,7 +67,7 @@ fn changed(
     };
     let changes = match changes {
         Ok(changes) => changes,
-        // What is lost of a capture in between tells nothing.
+        // A lost or damaged capture in between yields no files.
         Err(error) if is_lost(&error) => return Ok(()),
         Err(error) => return Err(error),
     };

@@ -1,4 +1,5 @@
-//! Contents that are looked at and not stored. Nodes of trees are kept, since they are read again.
+//! A content store for dry runs: contents are hashed, not stored. Tree nodes stay in memory, since
+//! they are read again.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::chunks::{Chunks, Contents};
 
-/// What is stored, and over it what is only looked at.
+/// The stored contents, overlaid with the nodes of a dry run.
 pub(crate) struct Dry<'a> {
     stored: &'a dyn Chunks,
     nodes: Mutex<HashMap<ChunkId, Arc<[u8]>>>,

@@ -1,10 +1,10 @@
-//! PrepareContext back with the folder: a workspace as it takes part in what a task does, and the
-//! handle's methods for it.
+//! Restores of a task together with its folder: the workspace as a participant, and the handle's
+//! methods.
 //!
 //! ```text
 //! by_hand      files that were made outside of any run
 //! participant  the engine's requests to a workspace: capture, prepare, apply, recover
-//! present      stamps and hashes that the capture of the present found
+//! present      stamps that the capture of the present recorded
 //! record       a restore's record in the log, read again after a crash
 //! dry_run      hashes contents without storing them: for a plan
 //! ```
@@ -31,32 +31,32 @@ use crate::lock::Lock;
 use crate::plan::{Choices, ConflictWhy, PathConflict, Plan, Trees, look_at_folder, make};
 use crate::workspace::Workspace;
 
-/// What came of a restore that took the folder along.
+/// Result of a restore that included the folder.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RestoreReport {
-    /// The task, and the lineage that it goes on with.
+    /// The task, with its new active lineage.
     pub task: Task,
-    /// What was done, path by path.
+    /// Actions, path by path.
     pub plan: Plan,
-    /// What was written to while it was displaced, or put where it was: it was kept, at these
-    /// places below the folder.
+    /// Paths below the folder where files were kept that another process wrote to while they were
+    /// displaced or put in place.
     pub kept: Vec<PathBytes>,
 }
 
-/// What recovery did in a folder.
+/// Result of a recovery in a folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
-    /// Whether a restore that had not ended was taken back.
+    /// `true` if an unfinished restore was undone.
     pub taken_back: bool,
-    /// Whether a restore was cleared up behind that had ended, with the folder gone back.
+    /// `true` if leftovers of a completed restore were removed.
     pub finished: bool,
 }
 
 impl Workspace {
-    /// What going back to a point would do with the folder, and what stands in its way. Nothing of
-    /// the folder or the task is changed.
+    /// Plans a restore of the folder to a point, with its conflicts. Changes neither the folder nor
+    /// the task.
     ///
     /// # Errors
     ///
@@ -109,13 +109,13 @@ impl Workspace {
         Ok(shown)
     }
 
-    /// What taking the last restore of a task back would do with the folder, and what stands in its
-    /// way. Nothing of the folder or the task is changed.
+    /// Plans the undo of a task's last restore, with its conflicts. Changes neither the folder nor
+    /// the task.
     ///
     /// # Errors
     ///
-    /// As [`Workspace::plan`] and [`Engine::undo_point`]. `Invalid`: the last restore took no files
-    /// back, so an undo leaves them.
+    /// As [`Workspace::plan`] and [`Engine::undo_point`]. `Invalid`: the last restore left the
+    /// files alone, so an undo does too.
     pub fn plan_undo(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<Plan> {
         let to = engine.undo_point(task)?;
         let active = engine.task(task)?.lineage().info()?;
@@ -127,16 +127,16 @@ impl Workspace {
         self.plan(engine, &to, choices)
     }
 
-    /// Goes back to a point with the folder: state, conversation, tool calls and files together, or
-    /// none of them; with [`Scope::Files`] the files only. What is there now is captured and marked
-    /// first, so that [`Workspace::undo`] brings it back.
+    /// Restores a point with the folder: state, conversation, tool calls and files together, or
+    /// none of them; with [`Scope::Files`] only the files. The present content is captured and
+    /// marked first, so that [`Workspace::undo`] brings it back.
     ///
     /// # Errors
     ///
-    /// As [`Engine::restore_with`]. `Conflict`: something stands in the way, or somebody changed a
-    /// path meanwhile; the message names the paths, [`Workspace::plan`] tells more. `Unavailable`:
-    /// somebody else has the folder, the disk has not enough room, or the system refuses. The
-    /// folder is as it was then.
+    /// As [`Engine::restore_with`]. `Conflict`: a path is in the way, or another process changed
+    /// one during the restore; the message names the paths, [`Workspace::plan`] gives details.
+    /// `Unavailable`: another process holds the folder, the disk has not enough room, or the system
+    /// refuses. On error, the folder is as it was before.
     pub fn restore(
         &self,
         engine: &Engine,
@@ -152,7 +152,7 @@ impl Workspace {
         Ok(participant.outcome(task))
     }
 
-    /// Takes the last restore of a task back: with the folder, where it went back with it.
+    /// Undoes the last restore of a task, with the folder if the restore included it.
     ///
     /// # Errors
     ///
@@ -165,14 +165,14 @@ impl Workspace {
         Ok(participant.outcome(task))
     }
 
-    /// Takes back a restore of a task that was cut short in this folder, and clears up what one
-    /// left that had ended. The folder may have been moved since.
+    /// Undoes an interrupted restore of a task in this folder, and removes leftovers of ended ones.
+    /// The folder may have been moved since.
     ///
     /// # Errors
     ///
-    /// `Conflict`: somebody changed paths since; all others are as they were before, and choices
-    /// for these go on. `Unavailable`: somebody else has the folder, or the system refuses.
-    /// `NotFound`: there is no such task.
+    /// `Conflict`: another process changed paths since; all other paths are as before the restore,
+    /// and choices for these let the recovery continue. `Unavailable`: another process holds the
+    /// folder, or the system refuses. `NotFound`: there is no such task.
     pub fn recover(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<Recovery> {
         let participant = Arc::new(WorkspaceParticipant::new(self, choices));
         let mut recovery = Recovery::default();
@@ -189,7 +189,7 @@ impl Workspace {
         let left = participant.left_over()?;
         if !left.is_empty() {
             for past in engine.restores_of(task)? {
-                // What was given up is left as it is.
+                // Leftovers of an abandoned restore stay.
                 let done = match past.ended.map(|ended| ended.outcome) {
                     Some(RestoreOutcome::Done) => true,
                     Some(RestoreOutcome::Undone) => false,
@@ -204,17 +204,17 @@ impl Workspace {
         Ok(recovery)
     }
 
-    /// Whether a restore was begun in this folder, wherever the folder was then: it is known by its
-    /// device and inode.
+    /// Returns `true` if a restore began in this folder. The folder is identified by device and
+    /// inode, so it may have been moved.
     ///
     /// # Errors
     ///
-    /// `Unavailable`: the folder cannot be looked at. `Corrupt`: what was recorded cannot be read.
+    /// `Unavailable`: the folder cannot be examined. `Corrupt`: the record cannot be read.
     pub fn began(&self, pending: &PendingRestore) -> Result<bool> {
         Ok(record::folder_of(&pending.begun)? == Some(self.identity()?))
     }
 
-    /// The workspace as it takes part in a task: see [`Engine::join`].
+    /// Returns the workspace as a participant of tasks: see [`Engine::join`].
     ///
     /// ```
     /// use milepost::{Engine, Mark, Options, Scope};

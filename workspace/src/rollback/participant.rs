@@ -1,4 +1,4 @@
-//! What the engine asks of a workspace that takes part in a task.
+//! The workspace as a participant of a task.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -28,21 +28,21 @@ use crate::plan::{Choices, PathConflict, Plan, Trees, look_at_folder, make};
 use crate::tree::{self, Budget};
 use crate::workspace::Workspace;
 
-/// Paths that an error names, at most.
+/// Maximum number of paths that an error names.
 const PATHS_MAX: usize = 10;
 
-/// A restore does not wait, and tells who has the folder. But a process that is just being started
-/// has, for a moment, the locks of the one that starts it.
+/// Lock timeout of a restore, which otherwise does not wait but reports the holder. A process that
+/// is just being started holds its parent's locks for a moment.
 pub(super) const A_MOMENT: Duration = Duration::from_millis(300);
 
-/// A workspace that takes part in a task, and what was chosen for paths.
+/// A workspace that takes part in a task, with the user's choices for paths.
 pub(super) struct WorkspaceParticipant {
     workspace: Workspace,
     choices: Choices,
     under_way: Mutex<UnderWay>,
 }
 
-/// What is known while a restore is under way.
+/// State of a restore under way.
 #[derive(Default)]
 struct UnderWay {
     lock: Option<Lock>,
@@ -51,16 +51,16 @@ struct UnderWay {
     kept: Vec<Kept>,
 }
 
-/// The tree of what is there, and what was left out of it.
+/// Tree of the folder's present content, and the skips of its scan.
 type Present = (ChunkId, Vec<Skip>);
 
-/// A capture that is gone to.
+/// The capture to restore.
 pub(super) struct Target {
     pub(super) root: ChunkId,
     pub(super) capture: Capture,
 }
 
-/// The capture of a point.
+/// Returns the capture to restore.
 pub(super) fn target(chunks: &dyn Chunks, root: Option<Hash>) -> Result<Target> {
     let Some(Hash(root)) = root else {
         return Err(Error::not_found(
@@ -73,12 +73,12 @@ pub(super) fn target(chunks: &dyn Chunks, root: Option<Hash>) -> Result<Target> 
 }
 
 impl Workspace {
-    /// Whether a capture is of another folder.
+    /// Returns `true` if a capture is of another folder.
     pub(super) fn is_elsewhere(&self, capture: &Capture) -> bool {
         capture.folder.as_bytes() != self.folder().as_os_str().as_bytes()
     }
 
-    /// The folder, to be changed.
+    /// Opens the folder for changes.
     pub(super) fn opened(&self, chunks: &dyn Chunks) -> Result<Folder> {
         let folder = self.folder();
         let open = |e: crate::fs::Errno| error::io("open", folder, &e.into());
@@ -114,12 +114,12 @@ impl WorkspaceParticipant {
         }
     }
 
-    /// Where a capture has to be of, to say what is recorded here.
+    /// Returns the folder that the last capture must name; `None` if the folder was moved.
     fn place(&self) -> Option<&Path> {
         Some(self.workspace.folder()).filter(|_| !self.choices.moved)
     }
 
-    /// Captures the folder, as it goes on or as a present.
+    /// Captures the folder; with `before`, as the present of a restore to that tree.
     fn store(
         &self,
         at: &CaptureContext<'_>,
@@ -194,9 +194,9 @@ impl WorkspaceParticipant {
         Ok((record, shown))
     }
 
-    /// Stores the capture of a tree that nobody captured: what is kept, with what comes back. One
-    /// that goes back to a present is a present: what only that saved is the user's own, and was
-    /// never recorded.
+    /// Stores the capture of the tree after the restore: kept files and restored ones. If the
+    /// target is a present, the new capture is one too: files that only a present saved are the
+    /// user's own and were never recorded.
     fn capture_to_come(
         &self,
         chunks: &dyn Chunks,
@@ -221,8 +221,8 @@ impl WorkspaceParticipant {
         id.ok_or_else(|| Error::corrupt("the store's answer", "the id of a capture", "none"))
     }
 
-    /// Does something with the restore that is recorded. `stamps`: what is known of the folder,
-    /// where nobody but us looked at it since it was captured.
+    /// Runs `work` on a recorded restore. `stamps`: known stamps of the folder, if no other scan
+    /// ran since its capture.
     fn with_restore<T>(
         &self,
         engine: &Engine,
@@ -269,7 +269,7 @@ impl WorkspaceParticipant {
         }
     }
 
-    /// Restores of which staging is there.
+    /// Returns the restores whose staging folders exist.
     pub(super) fn left_over(&self) -> Result<Vec<RestoreId>> {
         let folder = self.workspace.folder();
         let names = at_root(folder).and_then(|root| root.names(usize::MAX));
@@ -278,7 +278,7 @@ impl WorkspaceParticipant {
         Ok(ids.collect())
     }
 
-    /// Clears up behind a restore that has ended.
+    /// Removes the leftovers of a restore that ended.
     pub(super) fn clear(&self, engine: &Engine, begun: &RestoreBegun) -> Result<()> {
         self.hold(engine, self.workspace.options().wait)?;
         let done = self.recover(engine, begun, apply::finish);
@@ -286,10 +286,10 @@ impl WorkspaceParticipant {
         done
     }
 
-    /// The folder is let go of.
+    /// Releases the folder and reports the end.
     fn end(&self, engine: &Engine, task: &str, error: Option<&Error>) {
         self.under_way.lock().lock = None;
-        // Where it is not under way by this handle, there is nothing to tell.
+        // Without an operation under way in this handle, there is nothing to report.
         let _ = self.workspace.ends(engine, task, error);
     }
 
@@ -356,12 +356,12 @@ impl Participant for WorkspaceParticipant {
             apply::apply(restore, present.tree, capture.tree).map_err(why)?;
             let of = |capture, tree| Tree { capture, tree };
             let trees = (of(root, present.tree), of(record.to_come, capture.tree));
-            // It only saves questions.
+            // Best effort: the cache only saves queries of the store.
             let _ = remembered.goes_on(&chunks, trees);
             Ok((record.to_come, record.target, capture))
         })?;
         let (to_come, target, capture) = done;
-        // The lineage that an undo goes back to says so already.
+        // The lineage that the undo activates already ends with this capture.
         if pending.begun.undoes.is_some() && to_come == target {
             return Ok(Vec::new());
         }
@@ -394,7 +394,7 @@ fn bodies(event: Option<WorkspaceCaptured>) -> Vec<Body> {
     event.into_iter().map(Body::from).collect()
 }
 
-/// Why a restore failed, and what keeps it from being taken back, where something does.
+/// Returns the error of a failed restore, with the reason if it could not be undone.
 fn why(failed: Failed) -> Error {
     match failed.recovered {
         Ok(Recovered::Whole(_)) => failed.error,
@@ -403,7 +403,7 @@ fn why(failed: Failed) -> Error {
     }
 }
 
-/// What stands in the way, as an error.
+/// Converts conflicts to an error.
 fn in_the_way(conflicts: &[PathConflict]) -> Error {
     let shown = conflicts.iter().take(PATHS_MAX);
     let shown = shown.map(|conflict| match &conflict.path {

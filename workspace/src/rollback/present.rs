@@ -1,4 +1,4 @@
-//! What the capture of the present learned of the folder's files, for the restore behind it.
+//! Stamps that the capture of the present recorded, for the restore after it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -19,12 +19,12 @@ use crate::workspace::Workspace;
 /// The stamps of one folder, by name.
 type InFolder = (Box<[u8]>, HashMap<Box<[u8]>, Stamp>);
 
-/// How files looked when their contents were read.
+/// Stamps of files at the time their contents were read.
 pub(super) struct Remembered {
     cache: Option<Arc<Cache>>,
-    /// Where it is, and of which folder.
+    /// Path of the cache file, and identity of the folder.
     place: Option<(PathBuf, cache::Identity)>,
-    /// The folder that was asked for last: most often the next path is in it too.
+    /// The last folder used: the next path is usually in it too.
     folder: Mutex<InFolder>,
 }
 
@@ -60,8 +60,8 @@ impl Remembered {
         folder.1.get(path.name().as_bytes()).copied()
     }
 
-    /// Remembers it for the capture behind the restore: what both trees have in common is as it
-    /// was.
+    /// Writes the cache for the capture after the restore: paths that are equal in both trees keep
+    /// their stamps.
     pub(super) fn goes_on(
         &self,
         contents: &dyn Contents,
@@ -79,7 +79,7 @@ impl Remembered {
             other.insert(path.as_bytes().to_vec());
             Ok(())
         })?;
-        // What cannot be written costs the next look a question for each chunk, and nothing more.
+        // A failed write only costs the next scan one query for each chunk.
         let mut cache = cache.without(&other);
         cache.belongs_to(to_come.capture);
         let _ = cache.write(path, *folder);

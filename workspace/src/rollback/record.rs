@@ -1,4 +1,4 @@
-//! What a restore records of itself in the log, and reads again after a crash.
+//! Record of a restore in the log, read again after a crash.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -8,27 +8,27 @@ use milepost_codec::{ChunkId, ChunkList, RestoreBegun, RestoreIntent, RestorePar
 
 use crate::chunks::Chunks;
 
-/// The name under which a workspace takes part.
+/// Name of the workspace as a participant.
 pub(crate) const NAME: &str = "workspace";
 
-/// Bytes of a chunk of a plan.
+/// Size of a plan's chunk in bytes.
 const CHUNK: usize = 256 << 10;
 
-/// What is done with a folder, as it is recorded.
+/// Recorded plan of a restore of a folder.
 pub(super) struct Record {
     pub(super) plan: RestoreIntent,
     /// Device and inode of the folder.
     pub(super) folder: (u64, u64),
-    /// The capture of what the folder will hold.
+    /// Capture of the folder after the restore.
     pub(super) to_come: ChunkId,
-    /// The capture that is gone to.
+    /// Capture to restore.
     pub(super) target: ChunkId,
-    /// What else has to stay: what was there last, and what is there now.
+    /// Other captures to keep: the last one and the present.
     pub(super) needed: Vec<ChunkId>,
 }
 
 impl Record {
-    /// Stores it. It is not synced yet.
+    /// Stores the record without syncing it.
     pub(super) fn store(&self, chunks: &dyn Chunks, folder: &Path) -> Result<RestorePart> {
         let bytes = self.plan.encode();
         let mut list = ChunkList { len: bytes.len() as u64, chunks: Vec::new() };
@@ -51,17 +51,17 @@ impl Record {
         })
     }
 
-    /// The capture of what is there now.
+    /// Returns the capture of the present.
     pub(super) fn present(&self) -> Result<ChunkId> {
         let present = self.needed.last().copied();
         present.ok_or_else(|| Error::corrupt("restore plan", "the capture of the present", "none"))
     }
 
-    /// Reads it.
+    /// Reads the record.
     ///
     /// # Errors
     ///
-    /// `Corrupt` where it is none; `NotFound` where a chunk of it is gone.
+    /// `Corrupt`: it is not a record. `NotFound`: a chunk of it is missing.
     pub(super) fn read(chunks: &dyn Chunks, begun: &RestoreBegun) -> Result<Self> {
         let part = part_of(begun).ok_or_else(|| wrong(begun, "a part for a workspace"))?;
         let mut bytes = Vec::new();
@@ -82,24 +82,24 @@ impl Record {
     }
 }
 
-/// The capture of what was there when a restore began, where it says so.
+/// Returns the capture of the present when a restore began, if it was recorded.
 pub(super) fn present_of(begun: &RestoreBegun) -> Option<ChunkId> {
     let part = part_of(begun)?;
     part.roots.get(2..)?.last().copied()
 }
 
-/// Whether a restore is of a folder.
+/// Returns `true` if a restore is of a folder.
 pub(super) fn is_of(begun: &RestoreBegun, folder: &Path) -> bool {
     let of = |part: &RestorePart| part.participant == NAME && part.place == place(folder);
     begun.parts.iter().any(of)
 }
 
-/// Device and inode of the folder that a restore is of, wherever it is now. Nothing where it is of
+/// Returns device and inode of a restore's folder, wherever it is now. `None` if the restore has
 /// none.
 ///
 /// # Errors
 ///
-/// `Corrupt` where they cannot be read.
+/// `Corrupt`: they cannot be read.
 pub(super) fn folder_of(begun: &RestoreBegun) -> Result<Option<(u64, u64)>> {
     let part = part_of(begun);
     part.map(|part| identity(begun, part)).transpose()

@@ -1,5 +1,5 @@
-//! Results into directories, bottom up. They come in any order and are placed by their number; a
-//! directory whose entries are all there is encoded, and its nodes go to the store in batches.
+//! Assembly of results into directories, bottom up. Results arrive in any order and are placed by
+//! number. A complete directory is encoded, and its nodes are stored in batches.
 
 use std::collections::HashMap;
 
@@ -14,22 +14,22 @@ use crate::cache::{Cache, Identity};
 use crate::fs::{Listed, Stamp};
 use crate::tree::Counts;
 
-/// How many bytes of nodes wait for the store.
+/// Bytes of nodes that wait for the store.
 const NODES: usize = 1 << 20;
 
-/// What stands at a place of a directory.
+/// Place in a directory.
 enum Slot {
-    /// A result is on its way.
+    /// The result is pending.
     Waiting(Box<[u8]>),
-    /// It turned out to be nothing.
+    /// The entry turned out to be missing.
     Nothing,
-    /// An entry, and of a file that is settled what the cache remembers.
+    /// An entry; for a settled file, with the data for the cache.
     There(Entry, Option<Box<(Stamp, Content)>>),
 }
 
 /// A directory that is not complete.
 struct Folder {
-    /// Its place in the one above; none of the root.
+    /// Its place in the parent; `None` for the root.
     place: Option<Ticket>,
     path: Box<[u8]>,
     name: Option<Name>,
@@ -38,11 +38,11 @@ struct Folder {
     marks: Marks,
     slots: Vec<Slot>,
     waiting: u32,
-    /// Whether the walk is in it.
+    /// `true` while the walk is in it.
     open: bool,
 }
 
-/// Directories that are put together.
+/// Directories being assembled.
 pub(super) struct Assembly<'a> {
     folders: HashMap<u32, Folder>,
     next: u32,
@@ -70,7 +70,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Begins a directory. Of all but the root: under a name, at a place that waits for it.
+    /// Begins a directory; all but the root have a name and a place that waits for it.
     pub(super) fn begin(
         &mut self,
         within: Option<(Ticket, Name)>,
@@ -95,7 +95,7 @@ impl<'a> Assembly<'a> {
         number
     }
 
-    /// A place for a result that is on its way.
+    /// Adds a place for a pending result.
     pub(super) fn wait(&mut self, folder: u32, name: &[u8]) -> Ticket {
         let Some(of) = self.folders.get_mut(&folder) else {
             return (folder, u32::MAX);
@@ -105,14 +105,14 @@ impl<'a> Assembly<'a> {
         (folder, of.slots.len() as u32 - 1)
     }
 
-    /// An entry that is there at once.
+    /// Adds an entry.
     pub(super) fn add(&mut self, folder: u32, entry: Entry, known: Option<Box<(Stamp, Content)>>) {
         if let Some(of) = self.folders.get_mut(&folder) {
             of.slots.push(Slot::There(entry, known));
         }
     }
 
-    /// A folder that is as the last look saw it, with all below it.
+    /// Adds a folder that is unchanged since the last scan, with everything below it.
     pub(super) fn reuse(&mut self, folder: u32, now: (&Name, u16), path: &[u8], last: &LastLook) {
         for (n, (path, seen)) in last.folders_of(path).enumerate() {
             if n == 0 {
@@ -126,14 +126,14 @@ impl<'a> Assembly<'a> {
         self.cache.take_over(&last.cache, path);
     }
 
-    /// What has to be known of a folder.
+    /// Changes the marks of a folder.
     pub(super) fn mark(&mut self, folder: u32, mark: impl FnOnce(&mut Marks)) {
         if let Some(of) = self.folders.get_mut(&folder) {
             mark(&mut of.marks);
         }
     }
 
-    /// The path of what a place waits for.
+    /// Returns the path of a pending place.
     pub(super) fn path_of(&self, ticket: Ticket) -> Vec<u8> {
         let Some(of) = self.folders.get(&ticket.0) else {
             return Vec::new();
@@ -148,7 +148,7 @@ impl<'a> Assembly<'a> {
         path
     }
 
-    /// A result: an item, or that there is nothing.
+    /// Fills a place; `None`: the entry is missing.
     pub(super) fn place(
         &mut self,
         ticket: Ticket,
@@ -168,7 +168,7 @@ impl<'a> Assembly<'a> {
         self.complete(ticket.0)
     }
 
-    /// The walk leaves a directory.
+    /// Ends the walk of a directory.
     pub(super) fn leave(&mut self, folder: u32) -> Result<()> {
         if let Some(of) = self.folders.get_mut(&folder) {
             of.open = false;
@@ -176,7 +176,7 @@ impl<'a> Assembly<'a> {
         self.complete(folder)
     }
 
-    /// Encodes a directory, and those around it, where all of it is there.
+    /// Encodes a directory if it is complete, and then its ancestors.
     fn complete(&mut self, mut number: u32) -> Result<()> {
         loop {
             let whole = |of: &Folder| !of.open && of.waiting == 0;
@@ -234,7 +234,7 @@ impl<'a> Assembly<'a> {
         Ok(id)
     }
 
-    /// Syscalls over what waits.
+    /// Stores the waiting nodes.
     pub(super) fn flush(&mut self) -> Result<()> {
         let nodes = std::mem::take(&mut self.nodes);
         self.node_bytes = 0;
@@ -242,7 +242,7 @@ impl<'a> Assembly<'a> {
         self.storing.put(&contents).map(|_| ())
     }
 
-    /// How many nodes went to the store.
+    /// Returns the number of nodes given to the store.
     pub(super) fn stored(&self) -> u64 {
         self.storing.stored
     }

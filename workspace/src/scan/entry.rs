@@ -1,4 +1,4 @@
-//! What a name stands for, taken into the tree: a file, a symlink, a folder.
+//! Scan of one entry: a file, a symlink or a folder.
 
 use milepost::Result;
 use milepost_codec::{Entry, Item, Name, SkipReason};
@@ -32,12 +32,12 @@ impl<'a> Walk<'a, '_, '_> {
         self.looking.states.count(1, stamp.size);
         let forced = stamp.size > options.max_file || total > options.max_total;
         if found.linked && self.has_changed(at) {
-            // Its other names may have been given just now, to what was seen and stood still.
+            // The links may be new names of a file that the last scan saw in an unchanged folder.
             self.not_enough = true;
         }
         if found.linked || forced {
             self.assembly.mark(at.number, |marks| {
-                // It can be written to by a name elsewhere.
+                // It can be written to through another link.
                 marks.restless |= found.linked;
                 marks.limits |= forced || found.linked && Rules::is_file(name.as_bytes());
             });
@@ -90,14 +90,14 @@ impl<'a> Walk<'a, '_, '_> {
         Ok(Seen::Done)
     }
 
-    /// Watches a folder, where the walk is, before anything of it is read.
+    /// Watches the folder of the walk before it is read.
     pub(super) fn watch(&self, dir: &Dir) {
         if let Some(watch) = self.looking.watch {
             watch.add(dir, self.below());
         }
     }
 
-    /// Whether something happened in a folder since the last look.
+    /// Returns `true` if the folder changed since the last scan.
     fn has_changed(&self, at: &At<'_>) -> bool {
         let path = self.path.get(self.base..at.len).unwrap_or_default();
         let path = path.strip_suffix(b"/").unwrap_or(path);
@@ -105,8 +105,7 @@ impl<'a> Walk<'a, '_, '_> {
         self.looking.since.is_some_and(changed)
     }
 
-    /// Takes over what the last look saw of a folder and all below it, where nothing happened
-    /// since.
+    /// Reuses the last scan of a folder and everything below it, if nothing changed since.
     fn is_as_seen(&mut self, at: &At<'_>, name: &Name, found: &Listed) -> bool {
         let Some(since) = self.looking.since.filter(|_| !at.foreign) else {
             return false;
@@ -119,7 +118,7 @@ impl<'a> Walk<'a, '_, '_> {
         for (_, seen) in since.last.folders_of(path) {
             counts.add_all(&seen.counts);
         }
-        // What is over the limit is found file by file.
+        // The files over the limit have to be found one by one.
         let total = self.total.saturating_add(counts.bytes);
         if self.full || total > self.looking.options.max_total {
             return false;
@@ -133,7 +132,7 @@ impl<'a> Walk<'a, '_, '_> {
         true
     }
 
-    /// Goes into a folder. Not where something else stands there by now.
+    /// Opens a folder. Returns `Changed` if it was replaced.
     pub(super) fn directory(&mut self, at: &At<'_>, name: &Name, found: &Listed) -> Result<Seen> {
         if self.is_as_seen(at, name, found) {
             return Ok(Seen::Done);
@@ -177,7 +176,7 @@ impl<'a> Walk<'a, '_, '_> {
         let number = self.assembly.begin(within, below, &itself);
         let is_foreign = |since: &Since| since.is_foreign(below, itself.identity());
         let foreign = at.foreign || self.looking.since.is_some_and(is_foreign);
-        // What was recorded in there was recorded although a rule ignores the folder.
+        // Recorded entries in it were captured although a rule ignores the folder.
         let ignored = at.ignored || self.rules.ignores(&self.path, true);
         Ok(Seen::Folder(Inside { dir: SharedDir::new(dir), number, names, ignored, foreign }))
     }

@@ -1,5 +1,5 @@
-//! A file, read well: its stamp before the first byte and behind the last is the same, and no write
-//! about that time could have left it. So what was read is what it held at one moment.
+//! Consistent read of a file: its stamp is the same before and after the read, and no write around
+//! that time could have left it. The content therefore existed at one moment.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,34 +11,34 @@ use milepost_codec::{ChunkId, EntryKind, FilePart, Hash, encode_file};
 use super::upload::Storing;
 use crate::fs::{Errno, Kind, Moment, Stamp, look_at};
 
-/// A file up to this is one chunk; a longer one is cut by its content.
+/// Size up to which a file is one chunk; longer files are cut by content.
 const WHOLE_MAX: usize = 64 << 10;
 
-/// Bytes of the chunks that a longer file is cut into.
+/// Sizes of the chunks of longer files in bytes.
 const CUT_MIN: u32 = 16 << 10;
 const CUT_AVG: u32 = 64 << 10;
 pub(super) const CUT_MAX: u32 = 256 << 10;
 
-/// A file up to this is read as a whole and stored together with its neighbours.
+/// Size up to which a file is read at once and stored together with its neighbours.
 pub(super) const SMALL_MAX: u64 = 256 << 10;
 
-/// How much of a large file is in memory.
+/// Bytes of a large file in memory.
 const WINDOW: usize = 1 << 20;
 
 const _: () = assert!(WINDOW >= 2 * CUT_MAX as usize);
 
-/// How often a file is read before it counts as unstable.
+/// Number of reads before a file counts as unstable.
 pub(crate) const TRIES: u8 = 3;
 
-/// What was read of a file, by its hashes.
+/// Content of a file by its hashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Content {
     pub(crate) len: u64,
-    /// BLAKE3 of all of it; of a file of one chunk its id.
+    /// BLAKE3 of the content; for a single chunk, its id.
     pub(crate) hash: Hash,
-    /// The list of its chunks, where there are several.
+    /// The list of chunks, if there are several.
     pub(crate) list: Option<ChunkId>,
-    /// Where there are several, they and their lists.
+    /// Ids of the chunks and their lists, if there are several.
     pub(crate) needs: Box<[ChunkId]>,
 }
 
@@ -50,13 +50,13 @@ impl Content {
         }
     }
 
-    /// All chunks of it.
+    /// Returns the ids of all chunks.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = ChunkId> {
         let one = self.list.is_none().then_some(ChunkId(self.hash.0));
         one.into_iter().chain(self.needs.iter().copied())
     }
 
-    /// The content of a file of several chunks: its lists go to the store.
+    /// Returns the content of a file of several chunks, and stores its lists.
     fn listed(parts: &[FilePart], hash: Hash, storing: &mut Storing<'_>) -> Result<Self> {
         let mut needs: Vec<ChunkId> = parts.iter().map(|part| part.id).collect();
         let mut nodes = Vec::new();
@@ -74,18 +74,18 @@ impl Content {
     }
 }
 
-/// What opening a file came to.
+/// Result of opening a file.
 pub(super) enum Opened {
     File(File, Stamp),
-    /// It is not there any more.
+    /// The file is gone.
     Gone,
-    /// It cannot be read.
+    /// The file cannot be read.
     Denied,
-    /// Something else stands there now.
+    /// The entry is no longer a file.
     Other,
 }
 
-/// Opens what was a file when it was seen.
+/// Checks the result of opening an entry that was a file.
 pub(super) fn open(opened: Result<File, Errno>) -> Result<Opened, Errno> {
     let file = match opened {
         Ok(file) => file,
@@ -103,22 +103,22 @@ fn of_error(error: Errno) -> Result<Opened, Errno> {
         Errno::NOENT | Errno::STALE => Ok(Opened::Gone),
         Errno::ACCESS | Errno::PERM | Errno::IO => Ok(Opened::Denied),
         Errno::LOOP | Errno::NXIO | Errno::NOTDIR | Errno::ISDIR => Ok(Opened::Other),
-        // That this process has too many files open, say, says nothing about the file.
+        // Other errors, such as too many open files, say nothing about the file.
         error => Err(error),
     }
 }
 
-/// How a file was read.
+/// Consistency of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
-    /// As it was at one moment.
+    /// The content existed at one moment.
     Well,
-    /// It was written to, or could have been.
+    /// The file was written to, or could have been.
     Changed,
 }
 
-/// Appends to `out` what a small file holds: the stamp says how much to expect, and one byte more
-/// shows that it grew.
+/// Appends the content of a small file to `out`. Reads at most one byte more than the stamp's size,
+/// which shows that the file grew.
 pub(super) fn whole(
     file: &mut File,
     stamp: &Stamp,
@@ -144,7 +144,7 @@ fn judge(
     Ok(if well { How::Well } else { How::Changed })
 }
 
-/// Cuts what was read of a file as a whole.
+/// Cuts the content of a file that was read at once.
 pub(super) fn cut(content: &[u8]) -> Vec<&[u8]> {
     if content.len() <= WHOLE_MAX {
         return vec![content];
@@ -157,7 +157,7 @@ pub(super) fn cut(content: &[u8]) -> Vec<&[u8]> {
     cuts.map(piece).collect()
 }
 
-/// The content of a file that was read as a whole and cut, by the ids of its pieces.
+/// Returns the content of a file that was read at once, from the ids of its pieces.
 pub(super) fn content_of(
     bytes: &[u8],
     pieces: &[(ChunkId, usize)],
@@ -176,7 +176,7 @@ pub(super) fn content_of(
     Content::listed(&parts, Hash(*blake3::hash(bytes).as_bytes()), storing)
 }
 
-/// Reads, cuts and stores a large file, a window at a time. Nothing where it could not be read.
+/// Reads, cuts and stores a large file, window by window. Returns `None` if it cannot be read.
 pub(super) fn large(
     file: &mut File,
     stamp: &Stamp,
@@ -203,7 +203,7 @@ pub(super) fn large(
         let mut pieces = Vec::new();
         let mut taken = 0;
         for cut in FastCDC::new(window, CUT_MIN, CUT_AVG, CUT_MAX) {
-            // Where a piece ends depends on what follows, up to the longest.
+            // The end of a piece depends on up to `CUT_MAX` bytes that follow.
             if !ended && window.len() - cut.offset < CUT_MAX as usize {
                 break;
             }
@@ -223,7 +223,7 @@ pub(super) fn large(
         return Ok(None);
     };
     let content = match parts.as_slice() {
-        // It shrank below what is cut.
+        // The file was truncated to nothing.
         [] => {
             let ids = storing.put(&[&[]])?;
             let pieces: Vec<_> = ids.into_iter().map(|id| (id, 0)).collect();

@@ -1,14 +1,14 @@
-//! Scans a folder: its content now, as a tree.
+//! Scans a folder: its present content, as a tree.
 //!
 //! ```text
-//! walk         the directories in order, and what is left out
+//! walk         the directories in order, and the paths left out
 //! entry        one name: a file, a symbolic link or a directory
-//! rules        what `.gitignore` and `.milepostignore` ignore
-//! previous     the recorded trees: what is recorded stays recorded
-//! incremental  scans only what changed, where folders are watched
+//! rules        paths that `.gitignore` and `.milepostignore` ignore
+//! previous     the recorded trees: recorded paths stay recorded
+//! incremental  scans only changes, if folders are watched
 //! queue        batches of files for the workers
 //! workers      hash files, within bounds
-//! file_reader  reads one file, and sees whether it changed meanwhile
+//! file_reader  reads one file, and detects changes during the read
 //! rescan       files that changed while they were read
 //! upload       new contents on their way to the store
 //! slots        the workers' results in the order of the walk
@@ -47,51 +47,51 @@ pub(crate) use incremental::{Asked, Kept, LastLook, Since, Watching};
 pub(crate) use rules::TreeRules;
 pub(crate) use upload::Storing;
 
-/// What is to be looked at, and how.
+/// Inputs of a scan.
 pub(crate) struct Looking<'a> {
-    /// The folder's descriptor.
+    /// Descriptor of the folder.
     pub(crate) root: &'a Dir,
-    /// Its path: what is above it has rules too.
+    /// Path of the folder: its ancestors have rules too.
     pub(crate) folder: &'a Path,
     pub(crate) options: &'a WorkspaceOptions,
     pub(crate) chunks: &'a dyn Chunks,
     pub(crate) probe: &'a Probe,
     pub(crate) cache: &'a Cache,
-    /// Trees that say what is recorded: it is taken though a rule ignores it.
+    /// Trees of recorded paths, which are captured even if a rule ignores them.
     pub(crate) recorded: &'a [ChunkId],
-    /// Whether it is taken however large it is, too.
+    /// `true` if recorded paths are captured regardless of their size too.
     pub(crate) without_limits: bool,
-    /// Whether something of this folder was stored before.
+    /// `true` if contents of this folder were stored before.
     pub(crate) ask: bool,
     /// Device and inode of the store's folder.
     pub(crate) store: Option<(u64, u64)>,
     pub(crate) states: &'a States,
-    /// Where the folder is watched, and what may be relied on.
+    /// Watch of the folder, and the last scan if it is reliable.
     pub(crate) watch: Option<&'a Watch>,
     pub(crate) since: Option<&'a Since>,
 }
 
-/// What a folder holds. All of it is stored, and not synced.
+/// Result of a scan. All contents are stored, but not synced.
 #[derive(Debug)]
 pub(crate) struct Looked {
     pub(crate) tree: ChunkId,
     pub(crate) counts: Counts,
-    /// What was left out, in order of paths.
+    /// Paths left out, in order.
     pub(crate) skips: Vec<Skip>,
-    /// Files that were read.
+    /// Number of files read.
     pub(crate) read: u64,
-    /// Contents that were handed to the store.
+    /// Number of contents given to the store.
     pub(crate) stored: u64,
-    /// Files that the cache knew.
+    /// Number of files found in the cache.
     pub(crate) known: u64,
-    /// Whether all of the folder was looked at.
+    /// `true` if the scan visited the whole folder.
     pub(crate) whole: bool,
     pub(crate) cache: Cache,
     folders: Folders,
 }
 
 impl Looked {
-    /// What it saw, for the next look.
+    /// Returns the state for the next scan.
     pub(crate) fn kept(self) -> LastLook {
         LastLook {
             tree: self.tree,
@@ -102,7 +102,7 @@ impl Looked {
     }
 }
 
-/// Looks at a folder.
+/// Scans a folder.
 pub(crate) fn look(looking: &Looking<'_>) -> Result<Looked> {
     let looked = once(looking)?;
     match looked {
@@ -117,7 +117,7 @@ pub(crate) fn look(looking: &Looking<'_>) -> Result<Looked> {
     }
 }
 
-/// Looks once; nothing where what was relied on is not enough.
+/// Scans once. Returns `None` if the last scan turned out to be unreliable.
 fn once(looking: &Looking<'_>) -> Result<Option<Looked>> {
     let now = looking.probe.now()?;
     let found = looking.root.itself().map_err(|e| crate::error::below("look at", b"", e))?;

@@ -1,4 +1,4 @@
-//! What is recorded: the folders of some trees, read as far as they are asked for.
+//! Recorded trees: their folders are read lazily.
 
 use milepost::{ErrorKind, Result};
 use milepost_codec::{ChunkId, Entry, EntryKind};
@@ -6,28 +6,28 @@ use milepost_codec::{ChunkId, Entry, EntryKind};
 use crate::chunks::Chunks;
 use crate::tree;
 
-/// The folders of the trees beside those that a walk is in.
+/// Folders of the recorded trees that correspond to the walk's.
 pub(super) struct Lasts(Vec<Last>);
 
 impl Lasts {
-    /// At the roots of trees.
+    /// Starts at the roots of the trees.
     pub(super) fn new(roots: &[ChunkId]) -> Self {
         Self(roots.iter().map(|root| Last::new(*root)).collect())
     }
 
-    /// Goes into a folder.
+    /// Enters a folder.
     pub(super) fn enter(&mut self, name: &[u8]) {
         for last in &mut self.0 {
             last.enter(name.into());
         }
     }
 
-    /// Leaves the last folder that was entered.
+    /// Leaves the folder entered last.
     pub(super) fn leave(&mut self) {
         self.0.iter_mut().for_each(Last::leave);
     }
 
-    /// Whether a tree has an entry of this name, in the folder where the walk is.
+    /// Returns `true` if a tree has an entry with this name in the current folder.
     pub(super) fn has(&mut self, name: &[u8], chunks: &dyn Chunks) -> Result<bool> {
         for last in &mut self.0 {
             if last.has(name, chunks)? {
@@ -38,17 +38,17 @@ impl Lasts {
     }
 }
 
-/// The folders of one tree.
+/// Folders of one tree.
 struct Last {
     root: ChunkId,
-    /// From the root down.
+    /// Levels from the root down.
     levels: Vec<Level>,
 }
 
 #[derive(Default)]
 struct Level {
     name: Box<[u8]>,
-    /// Its entries, where they were asked for.
+    /// The entries, once they are needed.
     read: Option<Vec<Entry>>,
 }
 
@@ -77,7 +77,7 @@ impl Last {
         Ok(find(here.unwrap_or_default(), name).is_some())
     }
 
-    /// The entries of a level, where those of the one above are known.
+    /// Reads the entries of a level; those of the one above must be known.
     fn read(&self, at: usize, chunks: &dyn Chunks) -> Result<Vec<Entry>> {
         let above = at.checked_sub(1).and_then(|above| self.levels.get(above));
         let id = match (above, self.levels.get(at)) {
@@ -91,8 +91,7 @@ impl Last {
         };
         match id.map(|id| tree::entries(chunks, &id)) {
             None => Ok(Vec::new()),
-            // What was lost is no reason to have no capture ever again: it is as if it were not
-            // recorded.
+            // Lost entries count as not recorded: they must not prevent all later captures.
             Some(Err(e)) if matches!(e.kind(), ErrorKind::Corrupt | ErrorKind::NotFound) => {
                 Ok(Vec::new())
             }

@@ -1,5 +1,5 @@
-//! Jobs for the workers: files gather until a job is full. Workers are started with the first one,
-//! so a look that reads nothing starts none.
+//! Jobs for the workers: files gather until a job is full. Workers start with the first job, so a
+//! scan that reads nothing starts none.
 
 use std::thread::Scope;
 
@@ -12,7 +12,7 @@ use super::workers::{self, Done, JOB_BYTES, JOB_DIRECTORIES, JOB_FILES, JOBS, Jo
 use crate::chunks::Chunks;
 use crate::fs::{Grain, Moment};
 
-/// The workers of one look.
+/// The workers of one scan.
 pub(super) struct Jobs<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     workers: usize,
@@ -20,7 +20,7 @@ pub(super) struct Jobs<'scope, 'env> {
     ask: bool,
     grain: &'env Grain,
     lines: Option<(Sender<Job>, Receiver<Done>)>,
-    /// Jobs without a result.
+    /// Number of jobs without a result.
     under_way: usize,
     files: Vec<JobFile>,
     bytes: u64,
@@ -49,7 +49,7 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         }
     }
 
-    /// Takes a file of about `len` bytes. What came back meanwhile goes to `done`.
+    /// Adds a file of about `len` bytes. Appends results that arrived to `done`.
     pub(super) fn take(
         &mut self,
         file: JobFile,
@@ -76,7 +76,7 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         Ok(())
     }
 
-    /// Sends what has gathered.
+    /// Sends the gathered files.
     pub(super) fn flush(&mut self, now: Moment, done: &mut Vec<Done>) -> Result<()> {
         (self.bytes, self.directories) = (0, 0);
         let files = std::mem::take(&mut self.files);
@@ -86,7 +86,7 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         self.send(Job { files, now }, done)
     }
 
-    /// The next result, while there is one to come.
+    /// Returns the next result; `None` if no job is under way.
     pub(super) fn next(&mut self) -> Result<Option<Done>> {
         let Some((_, results)) = self.lines.as_ref().filter(|_| self.under_way > 0) else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What was written to while it was looked at: it is looked at again when the clock has gone on.
+//! Repeated scans of files that changed during the scan, after the clock has advanced.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use super::workers::{JobFile, Ticket};
 use crate::error;
 use crate::fs::{Dir, Errno, Kind, Probe};
 
-/// How often the clock is asked within a grain.
+/// Number of clock reads within a grain.
 const ASKED: u32 = 8;
 
 impl Walk<'_, '_, '_> {
-    /// Reads once more what changed.
+    /// Reads changed files again.
     pub(super) fn read_again(&mut self, grain_ns: i128) -> Result<()> {
         let mut again = std::mem::take(&mut self.again);
-        // In order of folders, so that one is opened once for its files.
+        // Sort by folder, so that each is opened once.
         again.sort_unstable();
         go_on(self.looking.probe, grain_ns)?;
         self.now = self.looking.probe.now()?;
@@ -53,7 +53,7 @@ impl Walk<'_, '_, '_> {
         self.finish_jobs()
     }
 
-    /// What stood there as a file is something else now.
+    /// Scans an entry that is no longer a file.
     pub(super) fn something_else(&mut self, ticket: Ticket, turn: u8) -> Result<()> {
         let path = self.assembly.path_of(ticket);
         let (folder, name) = split(&path);
@@ -83,7 +83,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Opens a folder of the workspace, one name below the other.
+    /// Opens a folder of the workspace, one name at a time.
     fn open(&self, path: &[u8]) -> Result<Dir, Errno> {
         let mut dir = self.looking.root.again()?;
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
@@ -97,7 +97,7 @@ fn is_gone(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::STALE | Errno::NOTDIR | Errno::LOOP | Errno::INVAL)
 }
 
-/// The folder and the name of a path.
+/// Splits a path into folder and name.
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(at) => {
@@ -108,8 +108,7 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Waits until the clock has gone on by more than a grain: whatever was written before is settled
-/// then.
+/// Waits until the clock has advanced by more than a grain: earlier writes are settled then.
 fn go_on(probe: &Probe, grain_ns: i128) -> Result<()> {
     let start = probe.now()?;
     let step = u64::try_from(grain_ns).unwrap_or_default() / u64::from(ASKED);

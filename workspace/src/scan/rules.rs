@@ -1,5 +1,5 @@
-//! What rules ignore: `.gitignore` and `.milepostignore` of each folder, and of the folders above
-//! up to the one that has a `.git`.
+//! Ignore rules: `.gitignore` and `.milepostignore` of each folder, and of the ancestors up to the
+//! one with a `.git`.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -17,29 +17,28 @@ use crate::chunks::Contents;
 use crate::fs::{Dir, Kind, at_root, look_at};
 use crate::tree::{entries, parts, tree_of};
 
-/// The files with rules. Of two rules in one folder the later wins, so the second file does.
+/// Names of rule files. The later of two rules in a folder wins, so the second file has priority.
 const FILES: [&[u8]; 2] = [b".gitignore", b".milepostignore"];
 
-/// The most bytes of a file with rules that are read.
+/// Maximum number of bytes read of a rule file.
 const LEN_MAX: u64 = 1 << 20;
 
-/// The rules of one folder.
+/// Rules of one folder.
 struct Level {
     rules: Arc<Gitignore>,
-    /// How many bytes of a path are the way to this folder.
+    /// Length of the folder's part of a path.
     at: usize,
 }
 
-/// The rules that hold in the folder where a walk is.
+/// Rules that apply in the folder of a walk.
 pub(crate) struct Rules {
     levels: Vec<Level>,
-    /// The way from the topmost folder with rules to the workspace, with a `/` behind it, or
-    /// nothing.
+    /// Path from the topmost folder with rules to the workspace, with a trailing `/`; may be empty.
     base: Vec<u8>,
 }
 
 impl Rules {
-    /// The rules above a workspace.
+    /// Reads the rules above a workspace.
     pub(crate) fn above(folder: &Path) -> Self {
         let mut rules = Self { levels: Vec::new(), base: Vec::new() };
         let (Some(top), above) = above(folder) else {
@@ -59,7 +58,7 @@ impl Rules {
         rules
     }
 
-    /// A digest of the rules above a workspace.
+    /// Returns a digest of the rules above a workspace.
     pub(crate) fn digest_above(folder: &Path) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         for above in above(folder).1 {
@@ -74,17 +73,17 @@ impl Rules {
         *hasher.finalize().as_bytes()
     }
 
-    /// Whether a file of this name has rules.
+    /// Returns `true` if this is the name of a rule file.
     pub(crate) fn is_file(name: &[u8]) -> bool {
         FILES.contains(&name)
     }
 
-    /// What paths that are asked for begin with.
+    /// Returns the prefix of paths to check.
     pub(crate) fn base(&self) -> &[u8] {
         &self.base
     }
 
-    /// Goes into a folder that is the first `at` bytes of a path; says whether it has rules.
+    /// Enters the folder at the first `at` bytes of a path. Returns `true` if it has rules.
     pub(crate) fn enter(&mut self, dir: &Dir, at: usize) -> bool {
         let texts = FILES.map(|name| read(dir, name));
         let Some(rules) = built(&texts) else {
@@ -95,12 +94,12 @@ impl Rules {
         true
     }
 
-    /// Leaves the last folder with rules that was entered.
+    /// Leaves the folder with rules that was entered last.
     pub(crate) fn leave(&mut self) {
         self.levels.pop();
     }
 
-    /// Whether what a path names is ignored. The folder nearest to it decides.
+    /// Returns `true` if a path is ignored. The nearest folder decides.
     pub(crate) fn ignores(&self, path: &[u8], is_directory: bool) -> bool {
         for level in self.levels.iter().rev() {
             let below = path.get(level.at..).unwrap_or_default();
@@ -114,24 +113,24 @@ impl Rules {
     }
 }
 
-/// The rules in the texts of a folder's files with rules; nothing where there are none.
+/// Builds the rules of a folder from the texts of its rule files. Returns `None` without rules.
 fn built(texts: &[Option<String>]) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new("");
     for text in texts.iter().flatten() {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for line in text.lines() {
-            // What is no pattern ignores nothing, as in git.
+            // An invalid pattern ignores nothing, as in git.
             let _ = builder.add_line(None, line);
         }
     }
     builder.build().ok().filter(|rules| !rules.is_empty())
 }
 
-/// The rules in a stored tree. Those that cannot be read ignore nothing, as in a look.
+/// Rules in a stored tree. Unreadable ones ignore nothing, as in a scan.
 pub(crate) struct TreeRules<'a> {
     contents: &'a dyn Contents,
     tree: ChunkId,
-    /// Of each folder, its own rules and the folders in it.
+    /// Rules and subfolders of each folder.
     known: HashMap<ChunkId, Known>,
 }
 
@@ -147,7 +146,7 @@ impl<'a> TreeRules<'a> {
         Self { contents, tree, known }
     }
 
-    /// Returns `true` if they ignore a path, or a folder above it.
+    /// Returns `true` if the rules ignore a path, or a folder above it.
     pub(crate) fn ignore(&mut self, path: &TreePath, is_directory: bool) -> bool {
         let mut rules = Rules { levels: Vec::new(), base: Vec::new() };
         let (full, mut folder, mut at) = (path.as_bytes(), Some(self.tree), 0);
@@ -182,8 +181,8 @@ impl<'a> TreeRules<'a> {
     }
 }
 
-/// The folders above a workspace whose rules hold in it, from the topmost down, which is where a
-/// repository is.
+/// Returns the ancestors whose rules apply in a workspace, from the topmost down; the topmost is a
+/// repository.
 fn above(folder: &Path) -> (Option<&Path>, Vec<&Path>) {
     let top = repository_of(folder).filter(|top| *top != folder);
     let above = folder.ancestors().skip(1);
@@ -193,13 +192,13 @@ fn above(folder: &Path) -> (Option<&Path>, Vec<&Path>) {
     (top, above)
 }
 
-/// The nearest folder, from this one up, that has a `.git`.
+/// Returns the nearest folder with a `.git`, from this one up.
 fn repository_of(folder: &Path) -> Option<&Path> {
     let has_git = |dir: &&Path| dir.join(".git").symlink_metadata().is_ok();
     folder.ancestors().find(has_git)
 }
 
-/// The text of a stored file with rules.
+/// Returns the text of a stored rule file.
 fn stored(contents: &dyn Contents, folder: &[Entry], name: &[u8]) -> Option<String> {
     let found = folder.iter().find(|entry| entry.name.as_bytes() == name)?;
     let mut bytes = Vec::new();
@@ -212,7 +211,7 @@ fn stored(contents: &dyn Contents, folder: &[Entry], name: &[u8]) -> Option<Stri
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The text of a file with rules; as git, none that is a link.
+/// Returns the text of a rule file. Symlinks are not followed, as in git.
 fn read(dir: &Dir, name: &[u8]) -> Option<String> {
     let file = dir.file(name).ok()?;
     look_at(&file).ok().filter(|found| found.kind == Kind::File)?;
@@ -227,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    /// What of some paths is ignored in a folder of a tree.
+    /// Returns the ignored ones of some paths in a workspace.
     fn ignored<'a>(top: &Path, workspace: &str, paths: &[&'a str]) -> Vec<&'a str> {
         let root = top.join(workspace);
         let mut ignored = Vec::new();
@@ -292,12 +291,12 @@ mod tests {
         fs::write(top.join("mono/.gitignore"), "*.o\n/part/job/gen\n").unwrap();
         fs::write(top.join("mono/part/.gitignore"), "!special.o\njob/y\n").unwrap();
         let paths = ["outside", "a.o", "d/a.o", "special.o", "gen", "d/gen", "y", "d/y"];
-        // Without a repository around it, nothing above counts.
+        // Without a repository around the workspace, rules above do not apply.
         assert_eq!(ignored(top, "mono/part/job", &paths), [""; 0]);
         fs::create_dir(top.join("mono/.git")).unwrap();
         let expected = ["a.o", "d/a.o", "gen", "y"];
         assert_eq!(ignored(top, "mono/part/job", &paths), expected);
-        // The folder that has a `.git` itself is the topmost.
+        // A folder with its own `.git` is the topmost.
         fs::create_dir(top.join("mono/part/job/.git")).unwrap();
         assert_eq!(ignored(top, "mono/part/job", &paths), [""; 0]);
     }

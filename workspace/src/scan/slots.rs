@@ -1,4 +1,4 @@
-//! What workers found, into its place.
+//! Placement of the workers' results.
 
 use milepost::Result;
 use milepost_codec::{Item, PathBytes, SkipReason};
@@ -7,7 +7,7 @@ use super::walk::Walk;
 use super::workers::{Done, Outcome, Ticket};
 
 impl Walk<'_, '_, '_> {
-    /// Places what workers found.
+    /// Places results of workers.
     pub(super) fn place_all(&mut self, done: Vec<Done>) -> Result<()> {
         for done in done {
             let (outcomes, stored) = done?;
@@ -40,7 +40,7 @@ impl Walk<'_, '_, '_> {
         Ok(())
     }
 
-    /// Lists what a place waited for as left out.
+    /// Lists a pending place as left out.
     pub(super) fn skip_ticket(
         &mut self,
         ticket: Ticket,

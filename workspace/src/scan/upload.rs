@@ -1,16 +1,16 @@
-//! Contents on their way to the store: those that are there are not packed again.
+//! Upload of contents to the store: contents that are stored already are not packed again.
 
 use milepost::Result;
 use milepost_codec::{ChunkEntry, ChunkId};
 
 use crate::chunks::Chunks;
 
-/// Stores contents for one thread.
+/// Content writer of one thread.
 pub(crate) struct Storing<'a> {
     chunks: &'a dyn Chunks,
-    /// Whether it pays to ask first: something of this folder was stored before.
+    /// `true` if contents may be stored already, so that a query pays off.
     ask: bool,
-    /// How many contents were handed over.
+    /// Number of contents given to the store.
     pub(crate) stored: u64,
 }
 
@@ -19,7 +19,7 @@ impl<'a> Storing<'a> {
         Self { chunks, ask, stored: 0 }
     }
 
-    /// Stores contents; gives their ids.
+    /// Stores contents. Returns their ids.
     pub(crate) fn put(&mut self, contents: &[&[u8]]) -> Result<Vec<ChunkId>> {
         if contents.is_empty() {
             return Ok(Vec::new());

@@ -1,5 +1,5 @@
-//! The walk: folders one below the other by their descriptors, names in order. It decides what is
-//! taken; what the cache knows is taken from there, what it does not know goes to the workers.
+//! The walk: visits folders through their descriptors, names in order, and decides which entries to
+//! capture. The cache provides known files; the workers read the others.
 
 use milepost::Result;
 use milepost_codec::{EntryKind, Item, Name, PathBytes, Skip, SkipReason, TreePath};
@@ -14,34 +14,34 @@ use crate::cache::InFolder;
 use crate::error;
 use crate::fs::{Dir, Errno, Grain, Kind, Listed, Moment};
 
-/// The most entries of a directory.
+/// Maximum number of entries in a directory.
 pub(super) const ENTRIES_MAX: usize = milepost_codec::Leaf::ENTRIES_MAX as usize;
 
-/// What a restore leaves in the root of a workspace while it is under way, and behind it.
+/// Prefixes of folders that a restore creates in the root of a workspace.
 const STAGING: [&[u8]; 2] = [b".milepost-restore-", b".milepost-kept-"];
 
-/// How often a name is looked at that changes under the look.
+/// Maximum number of looks at a name that keeps changing.
 const LOOKS: usize = 3;
 
-/// A folder that the walk is in. They are on a stack of their own, since folders may be deep.
+/// A folder on the walk's stack. The stack is explicit, since folders may be deep.
 pub(super) struct At<'a> {
     pub(super) dir: SharedDir,
-    /// Its number in the assembly.
+    /// Number in the assembly.
     pub(super) number: u32,
     names: std::vec::IntoIter<Box<[u8]>>,
-    /// What the cache knows of it.
+    /// Cached files of the folder.
     pub(super) known: InFolder<'a>,
-    /// Bytes of its path, with the `/` behind it.
+    /// Length of the path with its trailing `/`.
     pub(super) len: usize,
     has_rules: bool,
-    /// Whether a rule ignores it, so that only what is recorded is taken.
+    /// `true` if a rule ignores the folder, so that only recorded entries are captured.
     pub(super) ignored: bool,
-    /// Whether the last look saw another folder here or above, or none: nothing that it saw below
-    /// counts.
+    /// `true` if the last scan saw another folder, or none, here or above: its results below are
+    /// not reused.
     pub(super) foreign: bool,
 }
 
-/// A folder to go into.
+/// A folder to enter.
 pub(super) struct Inside {
     pub(super) dir: SharedDir,
     pub(super) number: u32,
@@ -50,17 +50,17 @@ pub(super) struct Inside {
     pub(super) foreign: bool,
 }
 
-/// What one look at a name came to.
+/// Result of a look at a name.
 pub(super) enum Seen {
-    /// It is taken, or left out.
+    /// The entry was captured or left out.
     Done,
-    /// It is a folder.
+    /// The entry is a folder.
     Folder(Inside),
-    /// Something else stands there by now.
+    /// The entry was replaced by one of another kind.
     Changed,
 }
 
-/// One look at a folder.
+/// State of one scan.
 pub(super) struct Walk<'a, 'scope, 'env> {
     pub(super) looking: &'a Looking<'a>,
     pub(super) jobs: Jobs<'scope, 'env>,
@@ -70,22 +70,21 @@ pub(super) struct Walk<'a, 'scope, 'env> {
     root: Listed,
     pub(super) rules: Rules,
     pub(super) last: Lasts,
-    /// The folders that the walk is in, from the root down.
+    /// Folders of the walk, from the root down.
     stack: Vec<At<'a>>,
-    /// The path of the folder where the walk is, with a `/` behind it, behind the base of the
-    /// rules.
+    /// The base of the rules, and the path of the walk's folder with a trailing `/`.
     pub(super) path: Vec<u8>,
     pub(super) base: usize,
     pub(super) skips: Vec<Skip>,
-    /// Bytes that were taken, and whether the limit was reached.
+    /// Bytes captured so far, and whether the limit was reached.
     pub(super) total: u64,
     pub(super) full: bool,
     pub(super) read: u64,
     pub(super) stored: u64,
     pub(super) known: u64,
-    /// What was relied on is not enough.
+    /// `true` if the last scan turned out to be unreliable.
     pub(super) not_enough: bool,
-    /// What has to be read again, and for the how manieth time.
+    /// Files to read again, with the number of the attempt.
     pub(super) again: Vec<(Ticket, u8)>,
 }
 
@@ -122,7 +121,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         }
     }
 
-    /// Looks at all of it.
+    /// Scans the whole folder.
     pub(super) fn all(mut self) -> Result<Option<Looked>> {
         let root = self.looking.root.again().map_err(|e| error::below("open", b"", e))?;
         self.watch(&root);
@@ -181,7 +180,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         }))
     }
 
-    /// Waits for what is under way.
+    /// Waits for the results of all jobs.
     pub(super) fn finish_jobs(&mut self) -> Result<()> {
         while let Some(done) = self.jobs.next()? {
             self.place_all(vec![done])?;
@@ -189,7 +188,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         Ok(())
     }
 
-    /// Goes into a folder whose path is where the walk is.
+    /// Enters the folder at the walk's path.
     fn enter(&mut self, inside: Inside) {
         let Inside { dir, number, names, ignored, foreign } = inside;
         let known = self.looking.cache.folder(self.below());
@@ -209,12 +208,12 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         });
     }
 
-    /// The path where the walk is, below the workspace.
+    /// Returns the walk's path below the workspace.
     pub(super) fn below(&self) -> &[u8] {
         self.path.get(self.base..).unwrap_or_default()
     }
 
-    /// Lists what is left out of a folder, where the walk is.
+    /// Lists the entry at the walk's path as left out.
     pub(super) fn skip(&mut self, folder: u32, reason: SkipReason, size: u64) {
         let path = PathBytes::from(self.below());
         self.skip_path(folder, path, reason, size);
@@ -227,14 +226,14 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         reason: SkipReason,
         size: u64,
     ) {
-        // Whether it can be read later, or stands still, is no event.
+        // No event reports that a file becomes readable or stops changing.
         if matches!(reason, SkipReason::Denied | SkipReason::Unstable) {
             self.assembly.mark(folder, |marks| marks.restless = true);
         }
         self.skips.push(Skip { path, reason, size });
     }
 
-    /// Looks at one name. Gives the folder that it is, to go into.
+    /// Scans one name. Returns the folder to enter, if it is one.
     fn entry(&mut self, at: &mut At<'a>, name: &[u8]) -> Result<Option<Inside>> {
         self.path.extend_from_slice(name);
         let depth = self.stack.len();
@@ -284,7 +283,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         Ok(None)
     }
 
-    /// Whether something is left out for what it is, or by a rule; then it is listed.
+    /// Checks whether an entry is left out because of its kind or a rule. If so, lists it.
     fn is_left_out(&mut self, at: &At<'_>, name: &[u8], found: &Listed) -> Result<bool> {
         let is_directory = found.kind == Kind::Directory;
         let size = if found.kind == Kind::File { found.stamp.size } else { 0 };
@@ -293,8 +292,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         } else if is_directory && self.looking.store == Some(found.identity()) {
             Some(SkipReason::Store)
         } else if is_directory && found.device != self.root.device {
-            // Of folders only: where file systems are laid over each other, files have other
-            // devices.
+            // Only for folders: on overlay file systems, files can have other devices.
             Some(SkipReason::Mount)
         } else if at.ignored || self.rules.ignores(&self.path, is_directory) {
             let forget = self.looking.options.forget_ignored;
@@ -311,14 +309,14 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
     }
 }
 
-/// A symlink as it is stored; nothing where its target is none.
+/// Returns a symlink's item; `None` if its target cannot be stored.
 pub(super) fn link_item(target: Vec<u8>, bits: u16) -> Option<Item> {
     let fits = !target.is_empty() && target.len() <= EntryKind::TARGET_MAX;
     let kind = EntryKind::Link { target: target.into() };
     fits.then_some(Item { mode: bits, kind })
 }
 
-/// Whether an error says that what is there cannot be read.
+/// Returns `true` if an error means that an entry cannot be read.
 pub(super) fn is_denied(error: Errno) -> bool {
     matches!(error, Errno::ACCESS | Errno::PERM | Errno::IO)
 }

@@ -1,9 +1,8 @@
-//! Workers: files in, hashes out. A job is consecutive files of the walk, of one folder mostly, and
-//! what is small of it is stored as one group.
+//! Workers: hash the files of jobs. A job holds consecutive files of the walk, mostly of one
+//! folder. Its small files are stored as one group.
 //!
-//! What is under way is bounded: [`JOBS`] jobs wait, each of at most [`JOB_BYTES`] unless it is one
-//! large file, and a worker holds one job or one window of a large file. A job holds few
-//! directories open.
+//! The work is bounded: at most [`JOBS`] jobs wait, each of at most [`JOB_BYTES`] or one large
+//! file. A worker holds one job or one window of a large file. A job keeps few directories open.
 
 use std::sync::Arc;
 
@@ -16,36 +15,36 @@ use super::upload::Storing;
 use crate::chunks::Chunks;
 use crate::fs::{Dir, Errno, Grain, Moment, Stamp};
 
-/// How many jobs wait at most.
+/// Maximum number of queued jobs.
 pub(super) const JOBS: usize = 16;
 
-/// Bytes of the files of a job, as they were when they were seen.
+/// Maximum size of a job's files in bytes, when they were scanned.
 pub(super) const JOB_BYTES: u64 = 512 << 10;
 
-/// Files of a job, and directories that it holds open, at most.
+/// Maximum numbers of a job's files and open directories.
 pub(super) const JOB_FILES: usize = 512;
 pub(super) const JOB_DIRECTORIES: usize = 12;
 
-/// Where the result of a file goes: its folder in the assembly, its place in it.
+/// Destination of a file's result: folder in the assembly, and place in it.
 pub(crate) type Ticket = (u32, u32);
 
-/// A file to be read.
+/// A file to read.
 pub(super) struct JobFile {
     pub(super) ticket: Ticket,
     pub(super) dir: Arc<Dir>,
     pub(super) name: Box<[u8]>,
-    /// The how manieth time it is, from 1.
+    /// Number of the attempt, from 1.
     pub(super) turn: u8,
 }
 
-/// Files to be read one after another.
+/// Files to read one after another.
 pub(super) struct Job {
     pub(super) files: Vec<JobFile>,
-    /// The file system's moment before any of them is opened.
+    /// Time of the file system before any of them is opened.
     pub(super) now: Moment,
 }
 
-/// What reading a file came to.
+/// Result of reading a file.
 pub(super) enum Outcome {
     Read {
         content: Content,
@@ -53,18 +52,18 @@ pub(super) enum Outcome {
         settled: bool,
         unstable: bool,
     },
-    /// Written to just now: it has to be read again when the clock has gone on.
+    /// Written to just now: read it again after the clock has advanced.
     Again,
     Gone,
     Denied,
-    /// Something else stands there now.
+    /// The entry is no longer a file.
     Other,
 }
 
-/// What comes back from a job, and how many contents were stored.
+/// Results of a job, and the number of contents given to the store.
 pub(super) type Done = Result<(Vec<(Ticket, u8, Outcome)>, u64)>;
 
-/// One worker, until there are no more jobs.
+/// Runs one worker until there are no more jobs.
 pub(super) fn run(
     jobs: &Receiver<Job>,
     done: &Sender<Done>,
@@ -100,7 +99,7 @@ struct Worker<'a> {
     grain: &'a Grain,
     /// The small files of a job, one after another.
     small: Vec<u8>,
-    /// A part of a large file.
+    /// A window of a large file.
     window: Vec<u8>,
 }
 
@@ -113,7 +112,7 @@ impl Worker<'_> {
             if let Some(outcome) = self.file(file, job.now, &mut held)? {
                 outcomes.push((file.ticket, file.turn, outcome));
             }
-            // Files that grew since they were seen are no reason to hold more.
+            // Bounds the buffer if files grew since they were scanned.
             if self.small.len() as u64 > JOB_BYTES {
                 self.store(std::mem::take(&mut held), &mut outcomes)?;
                 self.small.clear();
@@ -124,7 +123,7 @@ impl Worker<'_> {
         Ok(outcomes)
     }
 
-    /// Reads one file. A small one is held, so that it is stored with its neighbours.
+    /// Reads one file. A small one stays in the buffer, to be stored with its neighbours.
     fn file(
         &mut self,
         file: &JobFile,

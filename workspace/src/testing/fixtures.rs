@@ -1,4 +1,4 @@
-//! For tests: folders as maps, stored as trees, written to a disk and read back.
+//! Test fixtures: folders as maps, stored as trees, written to a disk and read back.
 
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -15,7 +15,7 @@ use super::memory::MemoryChunks;
 use crate::chunks::Contents;
 use crate::tree::{entries, parts};
 
-/// A file of more bytes than this is stored in several chunks.
+/// Size in bytes from which a file is stored in several chunks.
 const CUT: usize = 100;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Thing {
     Dir(u16),
 }
 
-/// A folder: what is at each path.
+/// A folder: its entries by path.
 pub(crate) type Things = BTreeMap<TreePath, Thing>;
 
 pub(crate) fn path(bytes: impl AsRef<[u8]>) -> TreePath {
@@ -78,7 +78,7 @@ impl MemoryChunks {
         EntryKind::Listed { len, hash, list, unstable: false }
     }
 
-    /// What a tree holds.
+    /// Returns the entries of a tree.
     pub(crate) fn things(&self, tree: &ChunkId) -> Things {
         let mut things = Things::new();
         self.list(tree, None, &mut things);
@@ -110,7 +110,7 @@ impl MemoryChunks {
     }
 }
 
-/// What a plan makes of a folder. Every action has to find what it says was there.
+/// Applies a plan to a folder. Checks that each action finds its `before` item.
 pub(crate) fn follow(chunks: &MemoryChunks, plan: &RestoreIntent, present: &Things) -> Things {
     let mut now = present.clone();
     let holds = |at: &TreePath, item: &Item| {
@@ -169,13 +169,12 @@ pub(crate) fn set_bits(path: &Path, bits: u16) {
     std::fs::set_permissions(path, Permissions::from_mode(u32::from(bits))).unwrap();
 }
 
-/// A folder that goes when it is dropped: in memory where that can be, since these tests sync a
-/// lot.
+/// Returns a folder that is removed on drop, in memory if possible, since these tests sync a lot.
 pub(crate) fn temporary() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// Does something in the folder of a path, which may be closed.
+/// Runs `what` with the parent folder of a path opened.
 pub(crate) fn in_open<T>(path: &Path, what: impl FnOnce() -> T) -> T {
     let parent = path.parent().unwrap();
     let bits = parent.metadata().unwrap().mode() as u16 & 0o777;
@@ -188,7 +187,7 @@ pub(crate) fn in_open<T>(path: &Path, what: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Makes a folder hold these.
+/// Writes entries to a folder.
 pub(crate) fn write(folder: &Path, things: &Things) {
     for (path, thing) in things {
         let path = at(folder, path.as_bytes());
@@ -211,7 +210,7 @@ pub(crate) fn write(folder: &Path, things: &Things) {
     }
 }
 
-/// What a folder holds, with the inode of each.
+/// Returns the entries of a folder with their inodes.
 pub(crate) fn read(folder: &Path) -> BTreeMap<Vec<u8>, (Thing, u64)> {
     let mut found = BTreeMap::new();
     read_below(folder, &[], &mut found);
@@ -237,13 +236,13 @@ fn read_below(folder: &Path, below: &[u8], found: &mut BTreeMap<Vec<u8>, (Thing,
     }
 }
 
-/// The same without the inodes, as paths of a tree.
+/// Returns the entries of a folder without inodes, by tree path.
 pub(crate) fn read_things(folder: &Path) -> Things {
     let found = read(folder).into_iter();
     found.map(|(bytes, (thing, _))| (path(bytes), thing)).collect()
 }
 
-/// Opens up all of a folder, so that it can be removed.
+/// Opens a folder and everything below it for removal.
 pub(crate) fn open_all(folder: &Path) {
     let Ok(list) = std::fs::read_dir(folder) else {
         return;
@@ -256,7 +255,7 @@ pub(crate) fn open_all(folder: &Path) {
     }
 }
 
-/// Numbers that look random: xorshift.
+/// Pseudo-random numbers: xorshift.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -276,7 +275,7 @@ impl Random {
     }
 }
 
-/// The seeds of a test: those up to `count`, or the one in `MILEPOST_SEED`.
+/// Returns the seeds of a test: up to `count`, or the one in `MILEPOST_SEED`.
 pub(crate) fn seeds(count: u64) -> Vec<u64> {
     match std::env::var("MILEPOST_SEED").ok().and_then(|seed| seed.parse().ok()) {
         Some(seed) => vec![seed],
@@ -310,7 +309,7 @@ fn random_thing(random: &mut Random) -> Thing {
     }
 }
 
-/// Some folder.
+/// Returns a random folder.
 pub(crate) fn random_things(random: &mut Random, count: usize) -> Things {
     let mut things = Things::new();
     for _ in 0..count {
@@ -319,7 +318,7 @@ pub(crate) fn random_things(random: &mut Random, count: usize) -> Things {
     things
 }
 
-/// Some change: something is put, or taken away.
+/// Makes a random change: adds or removes an entry.
 pub(crate) fn edit(random: &mut Random, things: &mut Things, only_add: bool) {
     let dirs = things.iter().filter(|(_, thing)| matches!(thing, Thing::Dir(_)));
     let dirs: Vec<_> = dirs.map(|(path, _)| path.clone()).collect();
@@ -333,7 +332,7 @@ pub(crate) fn edit(random: &mut Random, things: &mut Things, only_add: bool) {
         return;
     }
     let thing = random_thing(random);
-    // A folder that gets other bits keeps what is in it, at times.
+    // A folder that gets other mode bits sometimes keeps its contents.
     let stays = matches!((things.get(&target), &thing), (Some(Thing::Dir(_)), Thing::Dir(_)));
     if !(stays && random.below(4) > 0) {
         things.retain(|path, _| !path.is_in(&target));

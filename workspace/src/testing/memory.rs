@@ -10,24 +10,24 @@ use parking_lot::Mutex;
 
 use crate::chunks::{Chunks, Contents};
 
-/// Chunks in memory; says which were used.
+/// Chunks in memory, with a record of the used ones.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryChunks {
     pub(crate) all: Mutex<HashMap<ChunkId, Arc<[u8]>>>,
     pub(crate) used: Mutex<HashSet<ChunkId>>,
-    /// Nobody wants to know which.
+    /// Disables the notes of used chunks.
     pub(crate) quiet: bool,
 }
 
 impl MemoryChunks {
-    /// Keeps nodes.
+    /// Returns a callback that stores nodes.
     pub(crate) fn keep(&self) -> impl FnMut(ChunkId, Vec<u8>) {
         |_, content| {
             self.hold(content);
         }
     }
 
-    /// Has a content.
+    /// Stores a content.
     pub(crate) fn hold(&self, content: Vec<u8>) -> ChunkId {
         assert!(content.len() <= CHUNK_RAW_MAX);
         let id = ChunkEntry::id_of(&content);

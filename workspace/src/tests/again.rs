@@ -1,4 +1,4 @@
-//! What is read the next time: nothing that is known.
+//! Reads of the next scan: known files are not read again.
 
 use std::fs::{self, FileTimes};
 use std::time::{Duration, SystemTime};
@@ -54,7 +54,7 @@ fn a_same_size_edit_within_a_tick_is_seen() {
     let (folder, beside) = (dir.path().join("work"), dir.path().join("beside"));
     fs::create_dir(&folder).unwrap();
     fs::create_dir(&beside).unwrap();
-    // No store and no sync: so a look that does not wait for the clock is over within a tick.
+    // Without a store and syncs, a scan that does not wait for the clock ends within a tick.
     let (chunks, states) = (MemoryChunks::default(), States::default());
     let options = WorkspaceOptions::default();
     let look = |content: String| {
@@ -86,7 +86,7 @@ fn a_stamp_that_is_not_settled_is_not_trusted_whatever_the_cache_says() {
     fs::write(folder.join("f"), "truth").unwrap();
     let (chunks, states) = (MemoryChunks::default(), States::default());
     let lie = chunks.put(&[b"a lie"]).unwrap()[0];
-    // In the future nothing is settled; long ago it is, and then the cache is what counts.
+    // Times in the future are not settled. Old ones are, and then the cache counts.
     let root = crate::fs::at_root(&folder).unwrap();
     for (seconds, read) in [(1_u64 << 33, 1), (1, 0)] {
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
@@ -158,7 +158,7 @@ fn a_cache_that_is_damaged_missing_or_of_another_folder_costs_a_look_and_nothing
         fs::write(scene.cache(), cache).unwrap();
         let again = scene.capture();
         assert_eq!((again.root, again.read, again.appended), (first.root, 41, None));
-        // Everything is in the store: nothing is stored again.
+        // All contents are stored already.
         assert_eq!(again.stored, 0);
         assert_eq!(scene.capture().read, 0);
     }
@@ -186,7 +186,7 @@ fn a_cache_of_another_store_says_nothing_about_this_one() {
     let (scene, other) = (Scene::new(), Scene::new());
     many(&scene);
     scene.capture();
-    // Somebody copies it over: its chunks are not there.
+    // A cache copied from another store names missing chunks.
     fs::create_dir_all(other.dir.path().join("store/workspace")).unwrap();
     let name = scene.cache().file_name().unwrap().to_owned();
     let there = other.dir.path().join("store/workspace").join(name);

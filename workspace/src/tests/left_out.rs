@@ -1,4 +1,4 @@
-//! What is left out, and why.
+//! Paths left out, and the reasons.
 
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -23,7 +23,7 @@ fn git_is_left_out_in_any_writing_as_folder_file_and_bare_repository() {
     for name in ["bare/HEAD", "bare/objects/pack/p", "bare/refs/heads/main"] {
         scene.write(name, "x");
     }
-    // What has the names only is none.
+    // A folder that only has these names is not a repository.
     for name in ["like/HEAD/x", "like/objects", "like/refs/x", ".gitmodules", "git", ".git2/x"] {
         scene.write(name, "x");
     }
@@ -52,10 +52,10 @@ fn the_store_is_left_out_wherever_it_lies() {
         ("deep/.milepost".into(), SkipReason::Store)
     );
     assert_eq!((report.files, report.skips), (1, 1));
-    // The cache and all else that a capture writes changes nothing for the next.
+    // Files that a capture writes, such as the cache, do not change the next capture.
     let again = scene.workspace.capture(&engine, &task, None).unwrap();
     assert_eq!((again.root, again.appended, again.read), (report.root, None, 0));
-    // A folder in the store is no workspace.
+    // A folder in the store cannot be a workspace.
     let in_store = Workspace::open(inside.join("packs"), WorkspaceOptions::default()).unwrap();
     let error = in_store.capture(&engine, &task, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
@@ -154,7 +154,7 @@ fn what_is_recorded_stays_recorded_though_a_rule_ignores_it_now() {
     assert_eq!(scene.paths(), expected);
     let back = scene.put_back();
     assert!(matches!(&back[&b"out/old"[..]], Thing::File(content, _) if content == b"another"));
-    // Until it is let go of; it stays in the folder, and out of the captures to come.
+    // With `forget_ignored`, it is left out of this and later captures, and stays in the folder.
     scene.looked_at(WorkspaceOptions::default().forget_ignored(true));
     assert_eq!(reasons(&scene, SkipReason::Ignored), ["a.log", "b.log", "out"]);
     scene.looked_at(WorkspaceOptions::default());
@@ -170,7 +170,7 @@ fn what_cannot_be_read_is_listed() {
     scene.write("open", "x");
     scene.mode("shut", 0);
     scene.mode("folder", 0);
-    // Root reads everything: then there is nothing to see here.
+    // Root can read everything: then nothing is denied.
     if std::fs::read(scene.path("shut")).is_err() {
         assert_eq!(reasons(&scene, SkipReason::Denied), ["folder", "shut"]);
         assert_eq!(scene.paths(), ["open"]);

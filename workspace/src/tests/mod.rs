@@ -1,10 +1,10 @@
-//! Captures of real folders into real stores.
+//! Tests of captures: real folders, real stores.
 //!
 //! ```text
-//! taken.rs     what is taken, and as what        left_out.rs   what is not, and why
-//! again.rs     what is read the next time        moving.rs     files that change under the look
-//! recorded.rs  what an event says of it          stored.rs     what comes out again
-//! random.rs    any tree                      watched.rs    looks that go only where something happened
+//! taken.rs     captured entries            left_out.rs   entries left out, and why
+//! again.rs     reads of the next scan      moving.rs     files that change during a scan
+//! recorded.rs  events of captures          stored.rs     reading stored captures
+//! random.rs    random trees                watched.rs    incremental scans
 //! ```
 
 mod again;
@@ -28,7 +28,7 @@ use milepost_codec::SkipReason;
 
 use crate::{CaptureReport, Snapshot, Workspace, WorkspaceOptions};
 
-/// What stands at a path.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Thing {
     File(Vec<u8>, u32),
@@ -37,7 +37,7 @@ pub(super) enum Thing {
     Other,
 }
 
-/// What a folder holds.
+/// Returns the entries of a folder.
 pub(super) fn things(folder: &Path) -> BTreeMap<Vec<u8>, Thing> {
     fn walk(folder: &Path, within: &[u8], all: &mut BTreeMap<Vec<u8>, Thing>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -65,7 +65,7 @@ pub(super) fn things(folder: &Path) -> BTreeMap<Vec<u8>, Thing> {
     all
 }
 
-/// A store, a task, and a folder that it works on.
+/// A store, a task, and the task's folder.
 pub(super) struct Scene {
     pub(super) dir: tempfile::TempDir,
     pub(super) engine: Engine,
@@ -87,7 +87,7 @@ impl Scene {
         Self { dir, engine, task, workspace }
     }
 
-    /// The same folder, looked at otherwise.
+    /// Opens the same folder with other options.
     pub(super) fn looked_at(&mut self, options: WorkspaceOptions) {
         self.workspace = Workspace::open(self.folder(), options).unwrap();
     }
@@ -100,7 +100,7 @@ impl Scene {
         self.folder().join(OsStr::from_bytes(name.as_ref()))
     }
 
-    /// Writes a file, and the folders above it.
+    /// Writes a file, and creates its parent folders.
     pub(super) fn write(&self, name: impl AsRef<[u8]>, content: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -119,26 +119,26 @@ impl Scene {
         Snapshot::of(&self.engine, self.capture().root).unwrap()
     }
 
-    /// The paths that a capture has now.
+    /// Captures the folder, and returns the captured paths.
     pub(super) fn paths(&self) -> Vec<String> {
         let entries = self.snapshot().entries();
         entries.map(|entry| entry.unwrap().path.to_string()).collect()
     }
 
-    /// What a capture leaves out now.
+    /// Captures the folder, and returns the skips.
     pub(super) fn skips(&self) -> Vec<(String, SkipReason)> {
         let skips = self.snapshot().skips();
         skips.map(Result::unwrap).map(|skip| (skip.path.to_string(), skip.reason)).collect()
     }
 
-    /// Where the folder's cache is.
+    /// Returns the path of the folder's cache.
     pub(super) fn cache(&self) -> PathBuf {
         let beside = self.dir.path().join("store/workspace");
         let mut caches = fs::read_dir(beside).unwrap().map(|entry| entry.unwrap().path());
         caches.find(|path| path.extension() == Some(OsStr::new("stat"))).unwrap()
     }
 
-    /// Captures, and puts it back into an empty folder: gives what is there then.
+    /// Captures the folder, restores it into an empty one, and returns that one's entries.
     pub(super) fn put_back(&self) -> BTreeMap<Vec<u8>, Thing> {
         let empty = tempfile::tempdir().unwrap();
         self.snapshot().restore_into(empty.path()).unwrap();

@@ -1,4 +1,4 @@
-//! Files that change under the look.
+//! Files that change during a scan.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use crate::capture::{self, Storage};
 use crate::status::States;
 use crate::testing::memory::MemoryChunks;
 
-/// Ends a thread, also where a test fails.
+/// Stops a thread, even if the test fails.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -22,7 +22,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// A thread that does something again and again while captures are taken.
+/// Repeats `doing` in a thread while `then` runs.
 fn meanwhile(doing: impl Fn(u64) + Sync, then: impl FnOnce()) {
     let stopped = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -39,14 +39,13 @@ fn meanwhile(doing: impl Fn(u64) + Sync, then: impl FnOnce()) {
     });
 }
 
-/// Whether all bytes are the same one.
+/// Returns `true` if all bytes are equal.
 fn is_whole(content: &[u8]) -> bool {
     content.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// Whether a file that is written over from its begin to its end, each time with the next letter,
-/// was like this at some moment: it has one letter, or the next one up to where the writing has
-/// come.
+/// Returns `true` if a file that is overwritten in order, with the next letter each time, had this
+/// content at some moment: one letter, or the next one up to the writer's position.
 fn is_of_a_moment(content: &[u8]) -> bool {
     let runs: Vec<&[u8]> = content.chunk_by(|a, b| a == b).collect();
     match *runs {
@@ -65,7 +64,7 @@ fn a_file_that_is_written_to_is_of_some_moment_or_listed() {
         let path = scene.path("busy");
         let file = fs::File::options().write(true).open(&path).unwrap();
         let write = |n: u64| {
-            // In place and in two steps: a reader that is slower has parts of two moments.
+            // In place and in two steps: a slower reader sees parts of two moments.
             let half = vec![b'a' + (n % 26) as u8; len / 2];
             file.write_all_at(&half, 0).unwrap();
             file.write_all_at(&half, (len / 2) as u64).unwrap();
@@ -93,7 +92,7 @@ fn a_file_that_is_written_to_is_of_some_moment_or_listed() {
                 assert!(!entry(b"quiet").0.item.kind.is_unstable());
             }
         });
-        // When it stands still it is taken as it is.
+        // At rest, the file is captured as it is.
         assert_eq!(scene.skips(), []);
         assert_eq!(scene.put_back(), things(&scene.folder()));
     }
@@ -157,9 +156,9 @@ fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
     scene.write("d/key", "x");
     let (path, aside) = (scene.path("d"), scene.path("aside"));
     symlink(&secret, &aside).unwrap();
-    // In one step, so that it is a link half of the time.
+    // Atomically, so that the entry is a link half of the time.
     let swap = |_| renameat_with(CWD, &path, CWD, &aside, RenameFlags::EXCHANGE).unwrap();
-    // Without a store and its syncs there are many looks in little time.
+    // Without a store and its syncs, many scans fit into little time.
     let (chunks, states) = (MemoryChunks::default(), States::default());
     let (folder, beside) = (scene.folder(), scene.dir.path().join("beside"));
     fs::create_dir(&beside).unwrap();

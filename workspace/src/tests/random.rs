@@ -1,4 +1,5 @@
-//! Any tree: what is captured comes back, and is not read twice. `PROPTEST_RNG_SEED` repeats a run.
+//! Random trees: captured entries are restored, and files are not read twice. `PROPTEST_RNG_SEED`
+//! repeats a run.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
@@ -52,7 +53,7 @@ fn paths() -> impl Strategy<Value = Vec<usize>> {
     proptest::collection::vec(0..NAMES.len(), 1..4)
 }
 
-/// Makes something, where that is possible: the folder above may be a file.
+/// Creates an entry if possible: its parent may be a file.
 fn make(scene: &Scene, names: &[usize], made: &Made, folders: &mut Vec<(PathBuf, u32)>) {
     let names: Vec<&[u8]> = names.iter().map(|n| NAMES[*n]).collect();
     let path = scene.path(names.join(&b'/'));
@@ -87,7 +88,7 @@ fn make(scene: &Scene, names: &[usize], made: &Made, folders: &mut Vec<(PathBuf,
     }
 }
 
-/// Sets the bits of folders at the end, so that something can be made in them.
+/// Sets the mode bits of folders at the end, so that entries can be created in them before.
 fn close(folders: &[(PathBuf, u32)]) {
     for (path, mode) in folders {
         if path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
@@ -127,7 +128,7 @@ proptest! {
             prop_assert_eq!((again.read, again.appended, again.root), (0, None, report.root));
             roots.push((report.root, now));
         }
-        // The one before is there as it was, and the diff is empty where nothing changed.
+        // Earlier captures are unchanged, and the diff is empty if nothing changed.
         let snapshots: Vec<_> =
             roots.iter().map(|(root, _)| Snapshot::of(&scene.engine, *root).unwrap()).collect();
         for (snapshot, (_, things_then)) in snapshots.iter().zip(&roots) {

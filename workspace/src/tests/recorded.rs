@@ -1,4 +1,4 @@
-//! What the log says of a capture.
+//! Events of captures in the log.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn a_capture_is_one_event_with_its_mark_in_the_same_commit() {
     assert_eq!((captured.files, captured.bytes, captured.skipped), (1, 1, 0));
     assert_eq!(task.last_successful().unwrap().unwrap().id, report.checkpoint.unwrap());
 
-    // Nothing changed: the checkpoint alone. And without one nothing.
+    // Nothing changed: only the checkpoint is appended, and nothing without one.
     let mark = Mark::new().label("second");
     let again = scene.workspace.capture(engine, task, Some(mark)).unwrap();
     assert_eq!((again.root, again.appended), (report.root, None));

@@ -1,4 +1,4 @@
-//! What comes out of a stored capture, and what a hostile one cannot do.
+//! Reading of stored captures, including hostile ones.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn a_diff_lists_what_came_went_changed_and_moved() {
         renamed.map(|r| (r.from.path.to_string(), r.to.path.to_string())).collect();
     let expected = [("moved", "d/there"), ("old/large", "e/large")];
     assert_eq!(renamed, expected.map(|(from, to)| (from.to_owned(), to.to_owned())));
-    // The other way round it is the other way round.
+    // The reverse diff is the reverse.
     let back = after.diff(&before).unwrap();
     assert_eq!(names(&back.removed), names(&changes.added));
     assert_eq!(back.renamed.len(), 2);
@@ -91,7 +91,7 @@ fn what_is_no_file_cannot_be_read_and_a_full_folder_is_not_written_to() {
     assert_eq!(Snapshot::at(&scene.engine, &point).unwrap_err().kind(), ErrorKind::NotFound);
 }
 
-/// A capture of one entry that somebody made up.
+/// Returns a forged capture with one entry.
 fn forged(chunks: &Arc<MemoryChunks>, kind: EntryKind) -> Snapshot {
     let bytes = kind.file_len().unwrap_or_default();
     let directories = u64::from(kind.is_directory());
@@ -150,11 +150,11 @@ fn lists_that_lie_are_found_out() {
     ];
     for lie in lies {
         let error = read(lie.clone()).unwrap_err();
-        // Content that stands for a list may look like one of a newer version.
+        // Content in place of a list may look like one of a newer version.
         let found_out = error.contains("damaged") || error.contains("has version");
         assert!(found_out, "{lie:?}: {error}");
     }
-    // A list of a file is not taken for a folder, nor content for one.
+    // A list or content in place of a folder is refused.
     let is_wrong = |kind| matches!(kind, ErrorKind::Corrupt | ErrorKind::Unsupported);
     for id in [good, ids[0]] {
         let snapshot = forged(&chunks, EntryKind::Directory { id });

@@ -1,4 +1,4 @@
-//! What is taken, and as what.
+//! Captured entries and their kinds.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -59,7 +59,7 @@ fn links_are_taken_as_links_wherever_they_lead() {
     let snapshot = scene.snapshot();
     let entry = snapshot.entry(&outside).unwrap().unwrap();
     assert!(matches!(entry.item.kind, EntryKind::Link { target } if *target == *b"/etc/passwd"));
-    // Nothing is behind a link.
+    // There is nothing below a symlink.
     assert_eq!(snapshot.entry(&TreePath::new(b"to d/file").unwrap()).unwrap(), None);
 }
 
@@ -77,7 +77,7 @@ fn bits_come_back_also_of_folders_that_cannot_be_written_to() {
     assert_eq!(back, things(&scene.folder()));
     assert_eq!(back[&b"f5"[..]], Thing::File(b"x".to_vec(), 0o755));
     assert_eq!(back[&b"shut"[..]], Thing::Folder(0o555));
-    // So that the folders can be removed by whoever runs this.
+    // Open the folders, so that any user can remove them.
     scene.mode("shut", 0o755);
     scene.mode("shut/inner", 0o755);
 }
@@ -124,7 +124,7 @@ fn files_of_any_length_come_back_byte_by_byte() {
         scene.write(format!("n{len}"), noise(len));
         scene.write(format!("z{len}"), vec![0; len]);
     }
-    // A file with holes is one of zeros.
+    // A sparse file is one of zeros.
     let sparse = fs::File::create(scene.path("sparse")).unwrap();
     sparse.set_len(40 << 20).unwrap();
     assert_eq!(scene.put_back(), things(&scene.folder()));
@@ -169,7 +169,7 @@ fn a_folder_of_many_names_is_cut_and_comes_back() {
         assert_eq!(snapshot.entry(&path).unwrap(), None, "{name}");
     }
     assert_eq!(scene.put_back(), things(&scene.folder()));
-    // One name more is a few nodes, not the folder again.
+    // One name more stores a few nodes, not the whole folder.
     scene.write("many/name-01500a", "x");
     let report = scene.capture();
     assert_eq!(report.read, 1);
@@ -186,7 +186,7 @@ fn deep_folders_are_taken_up_to_the_limit() {
     assert_eq!(skips, [(format!("{deep}/d"), SkipReason::Deep)]);
     assert_eq!(scene.paths().len(), 257);
     assert_eq!(scene.put_back().len(), 257);
-    // A path of over 4096 bytes: such folders can only be made one below the other.
+    // A path of over 4096 bytes: such folders can only be created one by one.
     let name = "n".repeat(250);
     let mut at = crate::fs::at_root(&scene.folder()).unwrap();
     for _ in 0..20 {

@@ -1,5 +1,4 @@
-//! Looks that go only where something happened see what a whole look sees. `PROPTEST_RNG_SEED`
-//! repeats a run.
+//! Incremental scans find the same as complete ones. `PROPTEST_RNG_SEED` repeats a run.
 
 use std::os::unix::fs::symlink;
 
@@ -17,7 +16,7 @@ fn watched() -> WorkspaceOptions {
 }
 
 impl Scene {
-    /// Captures as it is watched: the same has to come of a whole look.
+    /// Captures the watched folder, and checks that a complete scan gives the same.
     fn captures_as_a_whole_look(&self) -> CaptureReport {
         let (root, looked) = self.whole();
         let report = self.capture();
@@ -29,7 +28,7 @@ impl Scene {
         report
     }
 
-    /// What a whole look comes to, which stores nothing.
+    /// Runs a complete scan without storing anything.
     fn whole(&self) -> ([u8; 32], Looked) {
         let chunks = self.engine.chunk_store();
         let head = self.task.point(self.task.head().unwrap().next).unwrap();
@@ -50,7 +49,7 @@ impl Scene {
         (taken.root.0, looked)
     }
 
-    /// That the next capture goes only where something happened, or is a whole look.
+    /// Checks that the next capture runs a complete scan, or an incremental one.
     fn is_whole(&self, whole: bool) {
         assert_eq!(self.captures_as_a_whole_look().whole, whole);
     }
@@ -106,7 +105,7 @@ fn a_folder_that_stands_in_for_another_is_looked_at_with_all_below_it() {
     fs::rename(&b, &a).unwrap();
     fs::rename(&c, &b).unwrap();
     scene.is_whole(false);
-    // What happens in them is told with the paths that they have now.
+    // Changes in them are reported under their new paths.
     scene.write("a/x/y/f", "changed");
     scene.is_whole(false);
     fs::rename(scene.path("a/x/y"), scene.path("b/x/z")).unwrap();
@@ -123,7 +122,7 @@ fn a_file_with_several_names_is_seen_by_all_of_them() {
     scene.write("a/f", "one");
     scene.write("b/g", "two");
     scene.is_whole(true);
-    // Two at once: the name, and a write by it.
+    // Two changes at once: the link, and a write through it.
     fs::hard_link(scene.path("a/f"), scene.path("b/linked")).unwrap();
     scene.write("b/linked", "other");
     scene.is_whole(true);
@@ -209,7 +208,7 @@ fn rules_that_change_make_a_whole_look() {
     scene.write("a/b/.milepostignore", "!*.log\n");
     scene.write("a/b/i.log", "x");
     scene.is_whole(true);
-    // Above it too.
+    // A change above the folder counts too.
     fs::create_dir(scene.dir.path().join(".git")).unwrap();
     scene.is_whole(true);
     scene.is_whole(false);
@@ -231,7 +230,7 @@ fn what_was_left_out_is_looked_at_when_that_ends() {
     scene.write("c/f", [b'x'; 60]);
     scene.is_whole(false);
     assert_eq!(scene.skips(), [("c/f".to_owned(), SkipReason::Limit)]);
-    // There is room again, though nothing happened where it is left out.
+    // There is room again, although the skipped file's folder did not change.
     fs::remove_file(scene.path("a/small")).unwrap();
     scene.is_whole(true);
     assert_eq!(scene.skips(), []);
@@ -283,7 +282,7 @@ fn a_lineage_that_names_another_capture_makes_a_whole_look_as_a_restore_does() {
     let scene = Scene { task: undone.task, ..scene };
     assert_eq!(fs::read(scene.path("a/new")).unwrap(), b"new");
     scene.is_whole(true);
-    // Another handle, and with it another look, captures in between.
+    // Another handle captures in between, with a scan of its own.
     let other = Workspace::open(scene.folder(), WorkspaceOptions::default()).unwrap();
     scene.write("b/g", "x");
     other.capture(&scene.engine, &scene.task, None).unwrap();
@@ -329,7 +328,7 @@ enum Edit {
 
 const NAMES: [&str; 3] = ["a", "a-b", "b"];
 
-/// A path of up to three names.
+/// Returns a path of up to three names.
 fn path_of(n: usize) -> String {
     let names = (0..=(n / 27) % 3).map(|level| NAMES[n / 3_usize.pow(level as u32) % 3]);
     names.collect::<Vec<_>>().join("/")

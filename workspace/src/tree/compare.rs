@@ -1,4 +1,4 @@
-//! Several trees side by side, name by name. What is the same in all of them is not entered.
+//! Comparison of several trees, name by name. Subtrees that are equal in all of them are not read.
 
 use std::iter::Peekable;
 
@@ -8,12 +8,11 @@ use milepost_codec::{ChunkId, EntryKind, Item, Name, TreePath};
 use super::read::Folder;
 use crate::chunks::Contents;
 
-/// Who is told of a path, and what each tree has there. Of folders that differ, before what is in
-/// them.
+/// Callback with a path and its item in each tree. A folder that differs comes before its contents.
 pub(crate) type Told<'t, const N: usize> =
     &'t mut dyn FnMut(&TreePath, &[Option<Item>; N]) -> Result<()>;
 
-/// Tells each path where the trees do not all have the same, in order of paths.
+/// Calls `told` with each path whose items differ, in order of paths.
 pub(crate) fn side_by_side<const N: usize>(
     contents: &dyn Contents,
     trees: [Option<ChunkId>; N],
@@ -66,7 +65,7 @@ impl<'a> Level<'a> {
         Ok(Self { path, folders })
     }
 
-    /// The next path, and what each tree has there.
+    /// Returns the next path and its item in each tree.
     fn next<const N: usize>(&mut self) -> Result<Option<(TreePath, [Option<Item>; N])>> {
         let Some(name) = first(&mut self.folders).map_err(|e| at(e, self.path.as_ref()))? else {
             return Ok(None);
@@ -91,7 +90,7 @@ fn at(error: milepost::Error, path: Option<&TreePath>) -> milepost::Error {
     }
 }
 
-/// The lowest name that is next anywhere.
+/// Returns the lowest next name of all folders.
 fn first(folders: &mut [Peekable<Folder<'_>>]) -> Result<Option<Name>> {
     let mut lowest: Option<Name> = None;
     for folder in folders {

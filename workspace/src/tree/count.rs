@@ -1,4 +1,4 @@
-//! How much is in a tree.
+//! Counts of the entries in a tree, and limits on them.
 
 use milepost::{Error, Result};
 use milepost_codec::{Capture, ChunkId, EntryKind, Item};
@@ -7,13 +7,13 @@ use super::item::tree_of;
 use super::read::entries;
 use crate::chunks::Contents;
 
-/// What a tree has in it.
+/// Numbers of entries in a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) files: u64,
     pub(crate) directories: u64,
     pub(crate) links: u64,
-    /// Bytes of the files.
+    /// Total size of the files.
     pub(crate) bytes: u64,
 }
 
@@ -35,8 +35,8 @@ impl Counts {
     }
 }
 
-/// What is left of what a capture says it has in it. A few chunks can name each other as a tree of
-/// any size; an honest capture says how large its tree is.
+/// Remaining entries of a tree, from the counts in its capture. A few chunks that name each other
+/// can form a tree of any size; the counts bound it.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     left: Counts,
@@ -68,7 +68,7 @@ impl Budget {
         })
     }
 
-    /// Takes one entry off; `Corrupt` where the capture does not have so many.
+    /// Subtracts one entry. `Corrupt`: the capture has fewer entries.
     pub(crate) fn take(&mut self, item: &Item) -> Result<()> {
         let left = &mut self.left;
         let bytes = item.kind.file_len().unwrap_or_default();
@@ -93,7 +93,7 @@ impl Budget {
     }
 }
 
-/// Counts what a tree has in it: a capture says so of its tree.
+/// Counts the entries of a tree, as its capture states them.
 pub(crate) fn count(contents: &dyn Contents, tree: &ChunkId) -> Result<Counts> {
     let mut counts = Counts::default();
     let mut left = vec![*tree];

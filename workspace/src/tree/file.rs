@@ -1,5 +1,5 @@
-//! The content of a stored file: nothing of it is believed. Each list and each chunk has to be what
-//! the one that names it says, and the whole has the length and the hash that its entry promises.
+//! Reading the content of a stored file without trusting it. Each list and chunk is checked against
+//! the entry that names it, and the whole file against the length and hash of its entry.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use milepost_codec::{EntryKind, FilePart, Item, Node, NodeKind};
 use super::read::node;
 use crate::chunks::{Chunks, Contents};
 
-/// The chunks of a file, in order. A list is read when its turn comes.
+/// Iterator over a file's chunks, in order. Lists are read lazily.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     left: VecDeque<Part>,
@@ -24,7 +24,7 @@ enum Part {
 }
 
 impl Parts {
-    /// Of what is no file, there are none.
+    /// Returns the chunks of an entry; empty if it is not a file.
     pub(crate) fn of(kind: &EntryKind) -> Self {
         let len = kind.file_len().unwrap_or_default();
         let first = match kind {
@@ -37,7 +37,7 @@ impl Parts {
         Self { left: VecDeque::from([first]) }
     }
 
-    /// The next one.
+    /// Returns the next chunk.
     pub(crate) fn next(&mut self, contents: &dyn Contents) -> Result<Option<FilePart>> {
         while let Some(part) = self.left.pop_front() {
             let (part, expect) = match part {
@@ -69,7 +69,7 @@ fn wrong(part: &FilePart, what: &str, found: u64) -> Error {
     Error::corrupt(place, expected, found)
 }
 
-/// All chunks of a file.
+/// Returns all chunks of a file.
 pub(crate) fn parts(contents: &dyn Contents, item: &Item) -> Result<Vec<FilePart>> {
     let (mut parts, mut all) = (Parts::of(&item.kind), Vec::new());
     while let Some(part) = parts.next(contents)? {
@@ -78,7 +78,7 @@ pub(crate) fn parts(contents: &dyn Contents, item: &Item) -> Result<Vec<FilePart
     Ok(all)
 }
 
-/// The content of a chunk, of the length that it has to have.
+/// Reads a chunk and checks its length.
 pub(crate) fn part(contents: &dyn Contents, part: &FilePart) -> Result<Arc<[u8]>> {
     let content = contents.get(&part.id)?;
     match content.len() as u64 == part.len {
@@ -87,23 +87,23 @@ pub(crate) fn part(contents: &dyn Contents, part: &FilePart) -> Result<Arc<[u8]>
     }
 }
 
-/// The content of a file, chunk by chunk.
+/// Reader of a file's content, chunk by chunk.
 pub(crate) struct FileReader {
     chunks: Arc<dyn Chunks>,
     parts: Parts,
     now: Arc<[u8]>,
     at: usize,
-    /// What its entry promises.
+    /// Length and hash in the file's entry.
     len: u64,
     hash: Hash,
-    /// None where it is one chunk: its hash is that one's, which is checked when it is read.
+    /// `None` for a single chunk: the file's hash is the chunk's, which is checked on reading.
     hasher: Option<Box<blake3::Hasher>>,
     read: u64,
     ended: bool,
 }
 
 impl FileReader {
-    /// Of a file's entry; nothing where it is none.
+    /// Opens the file of an entry. Returns `None` if the entry is not a file.
     pub(crate) fn open(chunks: Arc<dyn Chunks>, kind: &EntryKind) -> Option<Self> {
         let (len, hash) = (kind.file_len()?, kind.file_hash()?);
         Some(Self {
@@ -119,7 +119,7 @@ impl FileReader {
         })
     }
 
-    /// The next chunk of content; nothing at the end, where length and hash have been checked.
+    /// Returns the next chunk; `None` at the end, after checking length and hash.
     pub(crate) fn next_chunk(&mut self) -> Result<Option<Arc<[u8]>>> {
         let contents: &dyn Contents = &*self.chunks;
         if let Some(next) = self.parts.next(contents)? {

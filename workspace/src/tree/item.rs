@@ -1,9 +1,9 @@
-//! What an entry is, beside others.
+//! Helpers for entries of trees.
 
 use milepost_codec::{ChunkId, EntryKind, Item};
 
-/// Whether two items are the same, as far as a restore is concerned: a link has no bits of its own,
-/// and a file that was marked unstable may have the same content as one that was not.
+/// Returns `true` if a restore treats two items as equal. Mode bits of links and the `unstable`
+/// mark of files are ignored.
 pub(crate) fn same(a: &Item, b: &Item) -> bool {
     match (&a.kind, &b.kind) {
         (EntryKind::Link { target: a }, EntryKind::Link { target: b }) => a == b,
@@ -15,7 +15,7 @@ pub(crate) fn same(a: &Item, b: &Item) -> bool {
     }
 }
 
-/// The tree of a directory.
+/// Returns the tree of a directory.
 pub(crate) fn tree_of(item: Option<&Item>) -> Option<ChunkId> {
     match item?.kind {
         EntryKind::Directory { id } => Some(id),

@@ -1,11 +1,11 @@
 //! Stored trees.
 //!
 //! ```text
-//! read.rs      one of them: folders and paths
-//! file.rs      the contents of files
-//! item.rs      what an entry is, beside others
-//! count.rs     how much is in one
-//! compare.rs   several side by side
+//! read.rs      one tree: folders and paths
+//! file.rs      contents of files
+//! item.rs      helpers for entries
+//! count.rs     counts of entries, and limits on them
+//! compare.rs   comparison of several trees
 //! ```
 
 mod compare;

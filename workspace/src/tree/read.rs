@@ -1,4 +1,4 @@
-//! A stored tree: nothing of it is believed. Each chunk has to be what the one that names it says,
+//! Reading a stored tree without trusting it. Each chunk is checked against the node that names it,
 //! and names ascend from leaf to leaf.
 
 use milepost::{Error, Result};
@@ -11,7 +11,7 @@ pub(super) fn node(contents: &dyn Contents, id: &ChunkId, expect: NodeKind) -> R
     Node::decode_as(&content, expect).map_err(|e| e.at(format!("chunk {id}")))
 }
 
-/// The capture of this root, present or not.
+/// Reads the capture with this root, which may be a present.
 pub(crate) fn capture(contents: &dyn Contents, root: &ChunkId) -> Result<Capture> {
     let content = contents.get(root)?;
     match Node::decode(&content).map_err(|e| e.at(format!("chunk {root}")))? {
@@ -20,12 +20,12 @@ pub(crate) fn capture(contents: &dyn Contents, root: &ChunkId) -> Result<Capture
     }
 }
 
-/// The entries of one directory, a leaf at a time.
+/// Iterator over the entries of one directory, which reads one leaf at a time.
 pub(crate) struct Folder<'a> {
     contents: &'a dyn Contents,
     entries: std::vec::IntoIter<Entry>,
     leaves: std::vec::IntoIter<Leaf>,
-    /// The last name of the leaf before.
+    /// Last name of the previous leaf.
     before: Option<Name>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Folder<'a> {
         })
     }
 
-    /// Of no directory: it has no entries.
+    /// Returns an iterator without entries, for a missing directory.
     pub(crate) fn none(contents: &'a dyn Contents) -> Self {
         Self {
             contents,
@@ -102,12 +102,12 @@ fn read_leaf(contents: &dyn Contents, leaf: &Leaf) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// All entries of a directory.
+/// Returns all entries of a directory.
 pub(crate) fn entries(contents: &dyn Contents, id: &ChunkId) -> Result<Vec<Entry>> {
     Folder::open(contents, id)?.collect()
 }
 
-/// The entry of one name; of a large directory, one leaf is read.
+/// Returns the entry with a name. In a large directory, only one leaf is read.
 fn find_in(contents: &dyn Contents, id: &ChunkId, name: &[u8]) -> Result<Option<Entry>> {
     let entries = match node(contents, id, NodeKind::Tree)? {
         Node::Directory(entries) => entries,
@@ -123,7 +123,7 @@ fn find_in(contents: &dyn Contents, id: &ChunkId, name: &[u8]) -> Result<Option<
     Ok(entries.into_iter().find(|entry| entry.name.as_bytes() == name))
 }
 
-/// The entry of a path below a tree.
+/// Returns the entry at a path below a tree.
 pub(crate) fn find(
     contents: &dyn Contents,
     tree: &ChunkId,

@@ -1,5 +1,5 @@
-//! Somebody else has his hands in the folder while a restore goes on, or before it is recovered:
-//! what he wrote is never lost, and he is never led elsewhere.
+//! Another process changes the folder during a restore, or before its recovery: its writes are
+//! never lost and never redirected.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,7 +62,7 @@ fn a_path_that_was_changed_since_the_crash_is_not_overwritten() {
             };
             let staging = place.work().join(crate::apply::staging::name(&ID));
             if !staging.exists() {
-                // It was killed before it did anything: it has nothing to ask.
+                // It was killed before any change: there is no conflict to report.
                 let done = recover(&place, &Choices::default());
                 assert_eq!(done, Recovered::Whole(Vec::new()), "{context}");
                 assert_eq!(std::fs::read(at(&place.work(), path.as_bytes())).unwrap(), MINE);
@@ -81,7 +81,7 @@ fn a_path_that_was_changed_since_the_crash_is_not_overwritten() {
             let mut now = place.things();
             now.retain(|path, _| !staged(path));
             assert_eq!(now, expected, "all others are taken back: {context}");
-            // It stays pending, and stays the same, until somebody decides.
+            // The restore stays pending and unchanged until the user decides.
             assert_eq!(recover(&place, &Choices::default()), Recovered::Stopped(stopped));
             let keep = Choices::default().keep_mine(path.clone());
             assert_eq!(recover(&place, &keep), Recovered::Whole(Vec::new()), "{context}");
@@ -117,12 +117,12 @@ fn what_is_written_while_a_restore_goes_on_is_never_lost() {
                 let done = AtomicBool::new(false);
                 let write = || {
                     let full = at(&work, path.as_bytes());
-                    // In place where there is a file: its inode goes into staging with it.
+                    // Write in place if the file exists: its inode moves into staging.
                     if full.parent().is_some_and(Path::is_dir)
                         && !full.is_dir()
                         && !full.is_symlink()
                     {
-                        // What may not be written to is not.
+                        // Files that cannot be written to are skipped.
                         let written = in_open(&full, || std::fs::write(&full, MINE));
                         done.store(written.is_ok(), Ordering::Relaxed);
                     }
@@ -136,7 +136,7 @@ fn what_is_written_while_a_restore_goes_on_is_never_lost() {
                 }
                 let written = |at: &TreePath| at.is_in(path) || path.is_in(at);
                 if let Err(Failed { error, recovered }) = result.unwrap() {
-                    // What it had done with other paths is taken back, whatever became of this one.
+                    // Changes of all other paths were undone.
                     assert_eq!(error.kind(), ErrorKind::Conflict, "{context}");
                     let (mut now, mut before) = (place.things(), scene.before.clone());
                     now.retain(|at, _| !written(at) && !at.as_bytes().starts_with(b".milepost-"));
@@ -145,7 +145,7 @@ fn what_is_written_while_a_restore_goes_on_is_never_lost() {
                     match recovered.unwrap() {
                         Recovered::Whole(_) => {
                             whole += 1;
-                            // Whoever asks again finds nothing to take back.
+                            // A later abort finds nothing to undo.
                             let (done, _) = scene.recover(
                                 &place,
                                 System::All,
@@ -158,7 +158,7 @@ fn what_is_written_while_a_restore_goes_on_is_never_lost() {
                         Recovered::Stopped(_) => stopped += 1,
                     }
                 } else {
-                    // Nobody asks again for what was removed by then. All else is found.
+                    // Only a completed removal is not checked again. All other writes are found.
                     assert_eq!(action.kind, ActionKind::Remove, "{context}");
                     let now = place.things();
                     let mine = now.get(path);
@@ -173,7 +173,7 @@ fn what_is_written_while_a_restore_goes_on_is_never_lost() {
             }
         }
     }
-    // Before its move it is left and no more; behind it only somebody can decide.
+    // A write before the move leaves the path alone; one after it needs a decision.
     assert!(whole > 0 && stopped > 0, "{whole} {stopped}");
 }
 
@@ -235,7 +235,7 @@ fn what_somebody_put_into_staging_is_kept_and_named() {
         let mut put = 0;
         for at in ["", "new", "old", "new/3", "old/0"] {
             let at = staging.join(at);
-            // Into what is a folder there; a slot that is one has it among what was to come.
+            // Into each existing folder; a slot that is a folder holds it among its new entries.
             if at.is_dir() {
                 in_open(&at.join("x"), || std::fs::write(at.join("somebody's"), MINE)).unwrap();
                 put += 1;
@@ -258,7 +258,7 @@ fn what_somebody_put_into_staging_is_kept_and_named() {
 fn a_folder_into_which_somebody_put_a_file_is_left() {
     let scene = Scene::fixed();
     let (_, calls) = scene.apply(&scene.folder(), System::All, At::Never);
-    // One that the restore put there, before it is recovered.
+    // A file in a restored folder, before the recovery.
     let place = scene.folder();
     let killed = scene.apply(&place, System::All, At::Kill(calls - 1)).0;
     assert!(killed.is_none());
@@ -271,7 +271,7 @@ fn a_folder_into_which_somebody_put_a_file_is_left() {
     assert_eq!(stopped[0].path, Some(path("file to folder")));
     assert_eq!(std::fs::read(&own).unwrap(), MINE);
 
-    // One that is to make way, in front of any call before it does.
+    // A file in a folder to be replaced, before any call until then.
     let mut ended = 0;
     for stop in 0..calls {
         let place = scene.folder();
@@ -305,7 +305,7 @@ fn what_was_changed_before_its_move_is_left_and_all_else_is_taken_back() {
             let (place, path) = (scene.folder(), &action.path);
             let full = at(&place.work(), path.as_bytes());
             let change = || match action.kind {
-                // One cannot be removed any more, one has other bits.
+                // One cannot be removed any more, the other has other mode bits.
                 ActionKind::MakeRoom => {
                     let own = full.join("own");
                     in_open(&own, || std::fs::write(&own, MINE)).unwrap();

@@ -1,5 +1,5 @@
-//! A restore is stopped in front of every call, and recovered; so is the recovery. What is left is
-//! the folder as it was before, byte by byte, or as it was to be.
+//! A restore is killed before every call and recovered; so is the recovery. The folder is then as
+//! before, byte by byte, or as planned.
 
 use milepost::ErrorKind;
 
@@ -39,7 +39,7 @@ fn a_kill_before_any_move_is_taken_back() {
                 }
                 scene.recover_twice(&place, system, usize::MAX, How::Abort);
                 place.is_as_before(&context);
-                // And where nothing is left to do, nothing is done.
+                // A second recovery makes no calls.
                 let choices = Choices::default();
                 let (_, calls) = scene.recover(&place, system, At::Never, How::Abort, &choices);
                 assert_eq!(calls, 0, "{context}");
@@ -112,7 +112,7 @@ fn a_power_cut_between_moves_leaves_any_of_them_and_all_are_taken_back() {
             let system = random.of(&SYSTEMS);
             let place = scene.folder();
             let context = format!("{name} {system:?} round {round}");
-            // Any of the moves, in any order: those that the file system lets be done.
+            // Any of the moves, in any order that the file system allows.
             scene.run(&place, system, At::Never, |restore| {
                 let syscalls = restore.syscalls();
                 let (mut staging, part) = Staging::begin(restore, &syscalls).unwrap();

@@ -1,5 +1,4 @@
-//! For tests: a folder, a plan for it, and a restore that is stopped, or fails, in front of any
-//! call.
+//! Test harness: a folder, its plan, and a restore that is killed or fails before any call.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -20,7 +19,7 @@ use crate::testing::memory::MemoryChunks;
 
 pub(super) const ID: RestoreId = RestoreId([7; 16]);
 
-/// What a file system can do.
+/// Capabilities of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum System {
     All,
@@ -30,7 +29,7 @@ pub(super) enum System {
 
 pub(super) const SYSTEMS: [System; 3] = [System::All, System::NoExchange, System::NoMove];
 
-/// What comes in front of a call.
+/// Action before a call.
 #[derive(Clone, Copy)]
 pub(super) enum At<'a> {
     Never,
@@ -41,13 +40,13 @@ pub(super) enum At<'a> {
 
 pub(super) struct Killed;
 
-/// A folder, and a plan for it.
+/// A folder and a plan for it.
 pub(super) struct Scene {
     pub(super) chunks: MemoryChunks,
     pub(super) before: Things,
     pub(super) after: Things,
     pub(super) plan: RestoreIntent,
-    /// The tree of what was there, and the one to come.
+    /// Trees before and after the restore.
     pub(super) present: ChunkId,
     pub(super) tree: ChunkId,
 }
@@ -71,7 +70,7 @@ impl Scene {
         };
         let made = make(&trees, &mut chunks.keep()).unwrap();
         assert!(made.shown.conflicts.is_empty(), "{:?}", made.shown);
-        // As it is read from the log.
+        // Decoded as from the log.
         let plan = RestoreIntent::decode(&made.actions.encode()).unwrap();
         let after = follow(&chunks, &plan, &before);
         let (present, tree) = (trees.present, made.tree);
@@ -92,7 +91,7 @@ impl Scene {
         Self::of(&last, &target, before)
     }
 
-    /// Each kind, in folders that are closed, and each change of kind.
+    /// Returns a scene with each kind in closed folders, and each change of kind.
     pub(super) fn fixed() -> Self {
         let text = |bytes: &str| Thing::File(bytes.into(), 0o644);
         let of = |list: Vec<(&str, Thing)>| -> Things {
@@ -135,7 +134,7 @@ impl Scene {
         let folder = dir.path().join("work");
         std::fs::create_dir(&folder).unwrap();
         write(&folder, &self.before);
-        // Other names of the files, which keep what they have whatever is restored.
+        // Hard links to the files, which keep their content after a restore.
         let outside = dir.path().join("outside");
         std::fs::create_dir(&outside).unwrap();
         for (n, (path, thing)) in self.before.iter().enumerate() {
@@ -149,7 +148,8 @@ impl Scene {
         Place { dir, found, outside }
     }
 
-    /// Runs something with a restore; nothing where it was killed. Gives how many calls there were.
+    /// Runs `what` with a restore. Returns its result, `None` if it was killed, and the number of
+    /// calls.
     pub(super) fn run<T>(
         &self,
         place: &Place,
@@ -160,7 +160,7 @@ impl Scene {
         let count = AtomicUsize::new(0);
         let asked = [false, false, true].map(AtomicBool::new);
         let calls = |call: Call| {
-            // Each of these asks once, and then knows.
+            // The first of these calls is refused; the restore does not repeat it.
             let asked = match call {
                 Call::Exchange if system != System::All => &asked[0],
                 Call::Move if system == System::NoMove => &asked[1],
@@ -217,7 +217,8 @@ impl Scene {
         })
     }
 
-    /// Recovers, killed in front of the `stop`th call and begun again where there is one.
+    /// Recovers a restore. If the `stop`th call exists, kills the recovery before it and recovers
+    /// again.
     pub(super) fn recover_twice(
         &self,
         place: &Place,
@@ -237,7 +238,7 @@ impl Scene {
     }
 }
 
-/// The two ways in which a restore is recovered.
+/// Both ways to recover a restore.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum How {
     Abort,
@@ -246,11 +247,11 @@ pub(super) enum How {
 
 pub(super) type Read = BTreeMap<Vec<u8>, (Thing, u64)>;
 
-/// A folder on the disk, with what it held.
+/// A folder on the disk, with its original entries.
 pub(super) struct Place {
     pub(super) dir: TempDir,
     pub(super) found: Read,
-    /// What has another name outside, by that name.
+    /// Files with a hard link outside, by its name.
     pub(super) outside: Vec<(usize, Thing)>,
 }
 
@@ -267,7 +268,7 @@ impl Place {
         crate::testing::fixtures::read_things(&self.work())
     }
 
-    /// As before, with the same files: not only the same content.
+    /// Checks that the folder is as before, with the same inodes.
     pub(super) fn is_as_before(&self, context: &str) {
         let files = |read: &Read| -> Read {
             let inode = |(thing, ino): &(Thing, u64)| match thing {
@@ -299,7 +300,7 @@ impl Drop for Place {
 }
 
 pub(super) fn scenes(count: u64) -> impl Iterator<Item = (String, Scene)> {
-    // Beside the first ones, those that found something once.
+    // Adds seeds that found errors before.
     let found = if std::env::var("MILEPOST_SEED").is_ok() { None } else { Some(1022) };
     let random = seeds(count).into_iter().chain(found);
     let random = random.map(|seed| (format!("MILEPOST_SEED={seed}"), Scene::random(seed)));

@@ -1,4 +1,4 @@
-//! What a restore needs and may not find: its staging, contents, a sound plan, a folder of its own.
+//! Missing preconditions of a restore: staging, contents, a valid plan, a folder of its own.
 
 use milepost::ErrorKind;
 use milepost_codec::{ChunkEntry, TreePath};
@@ -103,8 +103,8 @@ fn what_has_its_stamp_still_is_not_read() {
         let folder = Folder::new(at_root(&place.work()).unwrap(), None).unwrap();
         let look = |name: &[u8]| folder.root().look(name).unwrap().stamp;
         let (same, x): (Stamp, Stamp) = (look(b"same"), look(b"x"));
-        // Other bytes under the same stamp: only who reads sees them. What is displaced has to be
-        // as before; what stays where it is is not looked at.
+        // Other bytes with an unchanged stamp are found only by reading. Displaced files are
+        // compared; files that stay in place are not.
         let file = std::fs::File::options().write(true).open(place.work().join("x")).unwrap();
         let time = file.metadata().unwrap().modified().unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, b"z", 0).unwrap();
@@ -147,7 +147,7 @@ fn many_files_are_read_ahead_and_end_with_the_first_that_is_lost() {
         assert_eq!(failed.error.kind(), ErrorKind::NotFound, "{}", failed.error);
         assert_eq!(failed.recovered.unwrap(), Recovered::Whole(Vec::new()));
         place.is_as_before(lost);
-        // Killed in the middle, the thread that reads ends too.
+        // After a kill in the middle, the reading thread ends too.
         assert!(scene.apply(&place, System::All, At::Kill(100)).0.is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Restores that are stopped, that fail, and that meet changes of others.
+//! Tests of restores that are killed, that fail, and that meet changes of other processes.
 
 // tidy: names the parts
 mod concurrent;

@@ -35,22 +35,22 @@ fn what_captures_leave_out_is_in_the_way_and_only_keeping_it_settles_that() {
     let made = plan_of(&chunks, [&folder, &file, &folder], &mine, &git);
     assert!(made.shown.conflicts.is_empty() && made.actions.actions.is_empty());
 
-    // A folder that goes stays for it.
+    // A folder that would be removed stays because of the skipped path.
     let made = plan_of(&chunks, [&folder, &Things::new(), &folder], &Choices::default(), &git);
     assert!(made.shown.conflicts.is_empty());
     assert_eq!(made.actions.actions.len(), 1);
     assert_eq!(made.shown.notes[0].what, NoteWhat::FolderStays);
 
-    // Beside it nothing is in the way.
+    // Skips outside of the folder are no conflict.
     let beside = [skip(b"w", SkipReason::Git), skip(b"x-y", SkipReason::Git)];
     let made = plan_of(&chunks, [&folder, &file, &folder], &Choices::default(), &beside);
     assert!(made.shown.conflicts.is_empty());
 
-    // Something of no kind that trees have stands where the snapshot has a file.
+    // A special file is where the snapshot has a file.
     let pipe = [skip(b"x", SkipReason::Special)];
     let made = plan_of(&chunks, [&file, &file, &Things::new()], &Choices::default(), &pipe);
     assert_eq!(shown(&made), [(path("x"), ConflictWhy::InTheWay)].into());
-    // Neither does anybody know what would be removed there.
+    // The content that a removal would affect is unknown too.
     for reason in [SkipReason::Special, SkipReason::Denied] {
         for (choices, conflicts) in [
             (Choices::default(), 1),
@@ -65,12 +65,12 @@ fn what_captures_leave_out_is_in_the_way_and_only_keeping_it_settles_that() {
             let (empty, below) = (one("x", Thing::Dir(0o755)), [skip(b"x/f", reason)]);
             let made = plan_of(&chunks, [&folder, &empty, &empty], &choices, &below);
             assert_eq!(made.shown.conflicts.len(), conflicts, "{:?}", made.shown);
-            // What nobody recorded is nobody's business.
+            // Paths that were never recorded are not affected.
             let made = plan_of(&chunks, [&none, &none, &none], &choices, &here);
             assert!(made.shown.conflicts.is_empty());
         }
     }
-    // What was unstable was taken all the same.
+    // Unstable files were captured.
     let unstable = [skip(b"x/f", SkipReason::Unstable)];
     let made = plan_of(&chunks, [&folder, &file, &folder], &Choices::default(), &unstable);
     assert!(made.shown.conflicts.is_empty());
@@ -183,7 +183,7 @@ fn what_was_lost_of_the_last_tree_counts_as_never_recorded() {
         last: Some(chunks.tree(&last)),
         target: chunks.tree(&target),
         says: crate::tree::Budget::unbounded(),
-        // What is there now is looked at, and its nodes are the look's own.
+        // The scan of the present stores nodes of its own.
         present: chunks
             .tree(&[last.clone(), one("d/z", text("z"))].into_iter().flatten().collect()),
         skips: &[],
@@ -211,7 +211,7 @@ fn a_folder_that_is_closed_to_its_owner_is_opened_up_and_closed_again() {
         (close.kind, mode(&close.before), mode(&close.after)),
         (ActionKind::Mode, Some(0o555), Some(0o555))
     );
-    // It is no change that a user would see.
+    // It is not a change in the report.
     assert!(made.shown.modes.is_empty());
 }
 

@@ -1,4 +1,4 @@
-//! Plans against a table of rules, and single cases.
+//! Tests of plans: the table of rules, and single cases.
 
 // tidy: names the parts
 mod cases;

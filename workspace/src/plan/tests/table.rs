@@ -1,5 +1,5 @@
-//! The table of plans, over all combinations, against an oracle that was written from the rules of
-//! docs/WORKSPACE.md: it looks at each path by itself, where the plan walks trees.
+//! The table of plans, over all combinations, against an oracle written from the rules of
+//! docs/WORKSPACE.md. The oracle judges each path alone, while the plan walks trees.
 
 use std::collections::BTreeSet;
 
@@ -40,8 +40,8 @@ fn below<'a>(
     things.iter().filter(move |(path, _)| *path != at && path.is_in(at))
 }
 
-/// Whether a path is below one at which the target has a file and the folder has a folder: what is
-/// there goes, or stays, with that folder.
+/// Returns `true` if a folder above a path is a file in the target: the path is removed or kept
+/// with that folder.
 fn goes_with_folder(target: &Things, at: &TreePath) -> bool {
     let mut up = at.parent();
     while let Some(path) = up {
@@ -53,7 +53,7 @@ fn goes_with_folder(target: &Things, at: &TreePath) -> bool {
     false
 }
 
-/// Which paths stand in the way, by the rules.
+/// Returns the conflicts according to the rules.
 fn conflicts([last, target, present]: [&Things; 3]) -> BTreeSet<(TreePath, ConflictWhy)> {
     let mut found = BTreeSet::new();
     for (at, now) in present {
@@ -61,7 +61,7 @@ fn conflicts([last, target, present]: [&Things; 3]) -> BTreeSet<(TreePath, Confl
         if t == Some(now) {
             continue;
         }
-        // All that the folder has is as it was recorded: it can go.
+        // A folder whose contents are all as recorded can be removed.
         let foreign = below(present, at).any(|(path, _)| !last.contains_key(path));
         let unchanged = below(present, at).all(|(path, thing)| last.get(path) == Some(thing));
         let mut way = |why| found.insert((at.clone(), why));
@@ -72,9 +72,9 @@ fn conflicts([last, target, present]: [&Things; 3]) -> BTreeSet<(TreePath, Confl
             }
             (Some(l), t) => {
                 let both = is_dir(Some(l)) && is_dir(Some(now));
-                // A folder that is to go and stays for what is in it is not touched.
+                // A folder to remove that stays because of its contents is not touched.
                 let stays = both && t.is_none() && !unchanged;
-                // What goes with a folder that the engine never had as one is said of that one.
+                // A conflict of a folder above covers its contents.
                 let up_to_date = l == now || stays || said_above([last, target, present], at);
                 if !up_to_date {
                     way(ConflictWhy::Changed);
@@ -88,8 +88,7 @@ fn conflicts([last, target, present]: [&Things; 3]) -> BTreeSet<(TreePath, Confl
     found
 }
 
-/// Whether a folder above is one that was put in the place of a recorded file, or of nothing, and
-/// is in the way as a whole.
+/// Returns `true` if a folder above replaced a recorded file, or nothing, and conflicts as a whole.
 fn said_above([last, target, present]: [&Things; 3], at: &TreePath) -> bool {
     let mut up = at.parent();
     while let Some(path) = up {
@@ -108,7 +107,7 @@ pub(super) fn shown(made: &Made) -> BTreeSet<(TreePath, ConflictWhy)> {
     conflicts.map(|conflict| (conflict.path.clone().unwrap(), conflict.why)).collect()
 }
 
-/// All that is promised of one comparison.
+/// Checks all promises of one comparison.
 fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
     let [last, target, present] = all;
     let made = plan_of(chunks, all, &Choices::default(), &[]);
@@ -121,7 +120,7 @@ fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
             assert_eq!(after.get(at), Some(thing), "{at} {context}");
         }
         for (at, now) in present {
-            // Nothing that is not recorded as it is was overwritten or removed.
+            // Nothing was overwritten or removed unless it is as recorded.
             if last.get(at) != Some(now) {
                 let stays = is_dir(Some(now)) && last.contains_key(at) && !target.contains_key(at);
                 assert!(
@@ -147,7 +146,7 @@ fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
         assert_eq!(touched, all, "the plan says all that is done: {context}");
     }
 
-    // What is kept is left and recorded as it is.
+    // With `keep_mine`, paths stay and are recorded as they are.
     let roots: BTreeSet<_> = all
         .iter()
         .flat_map(|things| things.keys())
@@ -168,7 +167,7 @@ fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
         assert_eq!(kept.get(at), Some(thing), "{at} {context}");
     }
 
-    // The snapshot's is taken, and what neither has stays.
+    // With `theirs`, the snapshot wins, and paths that neither tree has stay.
     let theirs = roots.iter().fold(Choices::default(), |c, path| c.theirs(path.clone()));
     let made = plan_of(chunks, all, &theirs, &[]);
     assert_eq!(shown(&made), BTreeSet::new(), "{context}");
@@ -185,7 +184,7 @@ fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
     }
 }
 
-/// Whether the last tree has a file where a folder above is now.
+/// Returns `true` if the last tree has a file at a folder above.
 fn under_file(last: &Things, at: &TreePath) -> bool {
     goes_with_folder(last, at)
 }

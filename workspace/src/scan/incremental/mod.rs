@@ -1,5 +1,5 @@
-//! What the last look saw, where the folder is watched: the next one goes only where something
-//! happened since.
+//! Incremental scans of a watched folder: a scan visits only folders that changed since the last
+//! one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,13 +15,13 @@ use crate::fs::{Dir, Happened, Watch};
 use crate::path_range::{any_below, below, is_below};
 use crate::tree::{self, Counts};
 
-/// How many looks rely on the one before, until one is whole again.
+/// Number of incremental scans after a complete one.
 const LOOKS: u8 = 63;
 
-/// Skips that are looked for in another tree, at most.
+/// Maximum number of skips that are looked up in another tree.
 const SKIPS_MAX: usize = 1000;
 
-/// A folder as a look saw it, without the folders in it.
+/// A scanned folder, without its subfolders.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SeenFolder {
     pub(super) identity: Identity,
@@ -30,19 +30,19 @@ pub(super) struct SeenFolder {
     pub(super) marks: Marks,
 }
 
-/// What has to be known of a folder beside what is in it.
+/// Properties of a folder's direct entries that limit the reuse of a scan.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Marks {
-    /// Something in it may change with no event.
+    /// An entry may change without an event.
     pub(super) restless: bool,
-    /// Something in it was taken though a rule ignores it, since it is recorded.
+    /// An entry was captured although a rule ignores it, since it is recorded.
     pub(super) ignored: bool,
-    /// Something in it was taken though it is over a limit, since it is recorded; or its rules have
-    /// another name, by which they can change with no event.
+    /// An entry was captured although it is over a limit, since it is recorded; or a rule file has
+    /// another link, through which it can change without an event.
     pub(super) limits: bool,
 }
 
-/// All that a look saw.
+/// Results of the last scan.
 #[derive(Debug)]
 pub(crate) struct LastLook {
     pub(crate) tree: ChunkId,
@@ -51,10 +51,10 @@ pub(crate) struct LastLook {
     pub(super) folders: Folders,
 }
 
-/// The folders that a look saw, by their paths.
+/// Scanned folders by path.
 pub(super) type Folders = BTreeMap<Box<[u8]>, SeenFolder>;
 
-/// What a handle keeps from one look to the next.
+/// State that a handle keeps between scans.
 #[derive(Debug, Default)]
 pub(crate) struct Kept(Mutex<Option<Inner>>);
 
@@ -62,18 +62,18 @@ pub(crate) struct Kept(Mutex<Option<Inner>>);
 struct Inner {
     watch: Watch,
     last: LastLook,
-    /// The capture that the lineage names since.
+    /// The capture that the lineage has named since.
     capture: ChunkId,
     ground: Ground,
     left: u8,
 }
 
-/// What else decides over what a look takes.
+/// Conditions of a scan besides the folder's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ground {
-    /// Of the folder itself.
+    /// Identity of the folder.
     identity: Identity,
-    /// Of the rules above it, and what is mounted below it.
+    /// Digest of the rules above the folder and the mounts below it.
     digest: [u8; 32],
 }
 
@@ -93,7 +93,7 @@ impl Ground {
     }
 }
 
-/// A path as the list of mounts shows it: see `proc_pid_mountinfo(5)`.
+/// Returns a path as the list of mounts shows it: see `proc_pid_mountinfo(5)`.
 fn shown(path: &Path) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt as _;
     let mut shown = Vec::new();
@@ -108,48 +108,49 @@ fn shown(path: &Path) -> Vec<u8> {
     shown
 }
 
-/// What a look is asked for.
+/// Inputs for the decision on a scan.
 pub(crate) struct Asked<'a> {
     pub(crate) root: &'a Dir,
     pub(crate) folder: &'a Path,
     pub(crate) identity: Identity,
     /// The capture that the lineage names.
     pub(crate) known: Option<ChunkId>,
-    /// Trees that say what is recorded, and whether what they have is taken however large it is.
+    /// Trees of recorded paths, and whether these are captured regardless of their size.
     pub(crate) recorded: &'a [ChunkId],
     pub(crate) without_limits: bool,
     pub(crate) chunks: &'a dyn Chunks,
-    /// Where the stat cache is stored. A repair that let go of chunks takes it away.
+    /// Path of the stored stat cache. A repair that drops chunks removes it.
     pub(crate) stored: Option<&'a Path>,
 }
 
-/// One look at a folder that is watched.
+/// One scan of a watched folder.
 pub(crate) struct Watching {
     pub(crate) watch: Watch,
-    /// What it may rely on; nothing where it is a whole one.
+    /// The last scan to reuse; `None` for a complete scan.
     pub(crate) since: Option<Since>,
     ground: Ground,
     left: u8,
 }
 
 impl Watching {
-    /// What is known of files by the last look.
+    /// Returns the cache of the last scan.
     pub(crate) fn cache(&self) -> Option<Arc<Cache>> {
         let since = self.since.as_ref()?;
         Some(Arc::clone(&since.last.cache))
     }
 }
 
-/// The last look, and what happened since.
+/// The last scan, and the changes since.
 pub(crate) struct Since {
     pub(super) last: LastLook,
     happened: Happened,
-    /// Folders in which something may have happened with no event.
+    /// Folders that may have changed without an event.
     restless: BTreeSet<Box<[u8]>>,
 }
 
 impl Kept {
-    /// Begins a look. Nothing is kept until it ends; nothing where the folder cannot be watched.
+    /// Begins a scan, and removes the kept state until the scan ends. Returns `None` if the folder
+    /// cannot be watched.
     pub(crate) fn begin(&self, asked: &Asked<'_>) -> Option<Watching> {
         let inner = self.0.lock().take();
         let ground = Ground::of(asked.folder, asked.identity)?;
@@ -172,7 +173,7 @@ impl Kept {
         watch.map(|watch| Watching { watch, since: None, ground, left: LOOKS })
     }
 
-    /// Keeps what a look saw, which has led to a capture.
+    /// Keeps the results of a scan that led to a capture.
     pub(crate) fn end(&self, watching: Watching, last: LastLook, capture: ChunkId) {
         if watching.watch.is_whole() {
             *self.0.lock() = Some(Inner {
@@ -185,35 +186,35 @@ impl Kept {
         }
     }
 
-    /// What is known of the files, where a capture is the one that the last look led to.
+    /// Returns the cache of the last scan, if that led to this capture.
     pub(crate) fn cache(&self, capture: ChunkId) -> Option<Arc<Cache>> {
         let kept = self.0.lock();
         let inner = kept.as_ref().filter(|inner| inner.capture == capture)?;
         Some(Arc::clone(&inner.last.cache))
     }
 
-    /// How many folders are watched.
+    /// Returns the number of watched folders.
     pub(crate) fn folders(&self) -> Option<usize> {
         self.0.lock().as_ref().map(|inner| inner.watch.folders())
     }
 }
 
 impl Inner {
-    /// Whether what did not change would be taken now as it was then.
+    /// Returns `true` if unchanged entries would be captured as in the last scan.
     fn is_enough(&self, asked: &Asked<'_>) -> bool {
         let any =
             |mark: fn(&Marks) -> bool| self.last.folders.values().any(|seen| mark(&seen.marks));
         let limited = |skip: &Skip| skip.reason == SkipReason::Limit;
         if asked.known != Some(self.capture)
             || asked.stored.is_some_and(|stored| !stored.exists())
-            // What it stands on has to be counted, one by one.
+            // A compaction needs each used chunk marked one by one.
             || asked.chunks.notes_uses()
             || any(|marks| marks.limits)
             || self.last.skips.iter().any(limited)
         {
             return false;
         }
-        // What is ignored and was taken is recorded nowhere any more.
+        // Entries captured despite a rule are no longer recorded.
         if any(|marks| marks.ignored) && !asked.recorded.contains(&self.last.tree) {
             return false;
         }
@@ -221,14 +222,14 @@ impl Inner {
         !others.any(|tree| any(|marks| marks.ignored) || self.may_have_skipped(tree, asked))
     }
 
-    /// Whether a tree has something that was left out, and would be taken for that.
+    /// Returns `true` if a tree records a path that was left out and would be captured now.
     fn may_have_skipped(&self, tree: &ChunkId, asked: &Asked<'_>) -> bool {
         let decides = |skip: &&Skip| match skip.reason {
             SkipReason::Ignored => true,
             SkipReason::Large => asked.without_limits,
             _ => false,
         };
-        // A whole look says what is wrong with what cannot be read.
+        // A complete scan reports errors of unreadable trees.
         let has = |skip: &Skip| {
             let path = TreePath::new(skip.path.as_bytes());
             !path.is_ok_and(|path| matches!(tree::find(asked.chunks, tree, &path), Ok(None)))
@@ -239,20 +240,20 @@ impl Inner {
 }
 
 impl Since {
-    /// Whether the last look saw another folder at a path, or none.
+    /// Returns `true` if the last scan saw another folder at a path, or none.
     pub(super) fn is_foreign(&self, path: &[u8], identity: Identity) -> bool {
         let seen = self.last.folders.get(path);
         seen.is_none_or(|seen| seen.identity != identity)
     }
 
-    /// Whether something happened in a folder itself.
+    /// Returns `true` if a folder itself changed.
     pub(super) fn has_changed(&self, path: &[u8]) -> bool {
         self.happened.changed.contains(path)
     }
 
-    /// Whether nothing happened in a folder and below it, which is still the one that was seen.
-    /// What was made in its place is another one, or has its number since it was removed, which is
-    /// told.
+    /// Returns `true` if a folder is still the same, and nothing changed in it and below. A new
+    /// folder in its place has another identity, or the same inode after a removal, which is
+    /// reported.
     pub(super) fn is_as_seen(&self, path: &[u8], identity: Identity) -> bool {
         let seen = self.last.folders.get(path);
         seen.is_some_and(|seen| seen.identity == identity)
@@ -262,12 +263,12 @@ impl Since {
 }
 
 impl LastLook {
-    /// A folder and all below it.
+    /// Returns a folder and all folders below it.
     pub(super) fn folders_of(&self, path: &[u8]) -> impl Iterator<Item = (&[u8], &SeenFolder)> {
         below(&self.folders, path)
     }
 
-    /// What was left out below a folder.
+    /// Returns the skips below a folder.
     pub(super) fn skips_of(&self, path: &[u8]) -> impl Iterator<Item = &Skip> {
         let (path, folder) = (PathBytes::from(path), path.to_vec());
         let from = self.skips.partition_point(|skip| skip.path < path);

@@ -3,8 +3,8 @@ use crate::fs::at_root;
 use crate::testing::fixtures::{Thing, Things, path};
 use crate::testing::memory::MemoryChunks;
 
-/// What marks the folder has, what was left out, trees that say what is recorded, whether that is
-/// taken whatever its size: whether it is enough.
+/// Marks of the folder, skips, recorded trees, `without_limits`; expected: whether the last scan is
+/// reliable.
 type Case<'a> = (Marks, Vec<Skip>, &'a [ChunkId], bool, bool);
 
 fn folder(marks: Marks) -> SeenFolder {
