@@ -26,7 +26,7 @@ pub struct EventForm {
     pub time: String,
     /// Microseconds since the Unix epoch.
     pub time_us: Big,
-    /// The person or program that caused the event; absent for the engine's own program.
+    /// The person or program that caused the event; absent for the program itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
     /// The user on whose behalf it happened; absent for the task's owner.

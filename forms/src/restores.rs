@@ -32,7 +32,7 @@ pub struct RestoredForm {
 pub struct RestorePlanForm {
     /// The task.
     pub task: String,
-    /// The scope of the restore: `both`, `files` or `state`.
+    /// The scope of the restore: `all`, `files` or `state`.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub scope: Scope,
     /// The current point of the task.

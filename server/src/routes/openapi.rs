@@ -1,4 +1,4 @@
-//! The description of the routes, and a page to browse it.
+//! The OpenAPI description of the routes, and a page to browse it.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use utoipa_swagger_ui::{Config, serve};
 use crate::error::ApiError;
 use crate::extract::PathName;
 
-/// Where the description is.
+/// The path of the description.
 pub(super) const PATH: &str = "/openapi.json";
 
-/// The description as text; nothing where it has no JSON form, which a test would see.
+/// Serializes the description; `None` on failure, which a test would detect.
 pub(super) fn written(api: &utoipa::openapi::OpenApi) -> Option<Bytes> {
     api.to_json().ok().map(Bytes::from)
 }
 
-/// The description, as it is answered.
+/// Answers with the description.
 pub(super) fn document(written: Option<Bytes>) -> Response {
     let json = HeaderValue::from_static("application/json");
     match written {
@@ -27,7 +27,7 @@ pub(super) fn document(written: Option<Bytes>) -> Response {
     }
 }
 
-/// The page's address ends in a slash: what it loads stands beside it.
+/// Redirects to the page's address with a slash, which its relative links need.
 pub(super) async fn page() -> Redirect {
     Redirect::permanent("/docs/")
 }
@@ -36,7 +36,7 @@ pub(super) async fn index() -> Response {
     of_page("")
 }
 
-/// What the page needs: all of it comes with the program.
+/// Returns a file of the page, embedded in the program.
 pub(super) async fn file(PathName(path): PathName) -> Response {
     of_page(&path)
 }
