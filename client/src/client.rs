@@ -73,7 +73,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Invalid`: the path is too long to be named.
+    /// `Invalid`: the path is too long, and its folder cannot be opened to shorten it.
     pub fn unix(socket: impl AsRef<Path>) -> Result<Self> {
         ClientBuilder::unix(socket).build()
     }
@@ -195,8 +195,8 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// `Invalid`: the address, the token or a certificate is invalid; for `https`, the system has
-    /// no trusted certificates.
+    /// `Invalid`: the address, the token or a certificate is invalid; for `https`, no
+    /// trusted certificates are found.
     pub fn build(self) -> Result<Client> {
         let base = base(&self.url)?;
         let roots = self.roots.iter().map(|pem| tls::certificates(pem));

@@ -38,7 +38,8 @@
 //! retry and doubles the wait each time, half of it random. `Retry-After` extends a wait. No wait
 //! is over 5 s.
 //!
-//! - Reads and plans are retried after an incomplete answer, and after 429, 502, 503 and 504.
+//! - Reads and plans are retried after a missing or incomplete answer, and after 429, 502, 503 and
+//!   504.
 //! - [`append`](Client::append), [`control`](Client::control), [`guide`](Client::guide),
 //!   [`edit_artifacts`](Client::edit_artifacts), [`start_task`](Client::start_task),
 //!   [`mark`](Client::mark), [`undo`](Client::undo) and a [`restore`](Client::restore) of the state
