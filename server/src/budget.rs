@@ -28,7 +28,7 @@ pub(crate) struct Budget {
 /// A share of a budget until it is dropped.
 pub(crate) type Share = OwnedSemaphorePermit;
 
-/// Each token may use one over this of each budget.
+/// Divisor of each budget: a token may use half of it.
 const OF_TOKEN: usize = 2;
 
 /// The budgets of a service.

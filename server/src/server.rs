@@ -57,7 +57,7 @@ pub struct Server {
 /// The maximum wait of a request for bytes of a budget.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Each token may use one over this of all event streams.
+/// Divisor of the event streams: a token may have a quarter of them.
 const STREAMS_PART: usize = 4;
 
 /// A permit for an event stream.

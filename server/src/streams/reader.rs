@@ -97,7 +97,7 @@ struct Reader {
     _permit: StreamPermit,
 }
 
-/// The end of a reader.
+/// Signals that a reader has ended.
 struct Ended;
 
 /// The next step of a live reader.
