@@ -1,4 +1,4 @@
-//! Events are appended.
+//! Appends.
 
 use milepost_codec::Body;
 use milepost_forms::AppendedForm;
@@ -12,7 +12,7 @@ use crate::request::Ask;
 
 const LINES: &str = "application/x-ndjson";
 
-/// Events to append together: all of them or none, in one commit.
+/// Events to append together: all or none, in one commit.
 ///
 /// ```
 /// use milepost_client::{Append, Mark};
@@ -35,27 +35,27 @@ pub struct Append {
 conditions!(Append);
 
 impl Append {
-    /// Several events: 1 to 10,000. Where a value in one of them is JSON of several lines, these
-    /// lines become one; that of a single event is kept word for word.
+    /// Creates an append of 1 to 10,000 events. In a batch, a JSON value that spans several lines
+    /// is joined into one line; a single event is sent verbatim.
     pub fn batch<B: Into<Body>>(bodies: impl IntoIterator<Item = B>) -> Self {
         Self { bodies: bodies.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// And a checkpoint behind them, in the same commit. It takes no [`Mark::at`].
+    /// Marks a checkpoint after the events, in the same commit. [`Mark::at`] is not allowed here.
     #[must_use]
     pub fn mark(mut self, mark: Mark) -> Self {
         self.mark = Some(mark);
         self
     }
 
-    /// To this lineage; else to the one that the task goes on with.
+    /// Sets the lineage to append to. Default: the active lineage.
     #[must_use]
     pub fn lineage(mut self, lineage: u32) -> Self {
         self.lineage = Some(lineage);
         self
     }
 
-    /// Its events, as the service takes them.
+    /// Sets the request's body to the events.
     fn in_body(&self, ask: Ask) -> Result<Ask> {
         let asked = ask.asked();
         let wrong = |error: serde_json::Error| Error::invalid(&asked, error.to_string());
@@ -66,7 +66,7 @@ impl Append {
         let mut lines = Vec::new();
         for body in &self.bodies {
             let line = serde_json::to_vec(&Given::of(body, None)).map_err(wrong)?;
-            // Only between two values can JSON have a newline: in a text it is written otherwise.
+            // JSON has raw newlines only between tokens; in strings they are escaped.
             lines.extend(line.into_iter().map(|byte| match byte {
                 b'\n' => b' ',
                 byte => byte,
@@ -87,7 +87,7 @@ impl<B: Into<Body>> From<B> for Append {
     }
 }
 
-/// An event as it is sent.
+/// An event in a request.
 #[derive(Serialize)]
 struct Given<'a> {
     kind: &'static str,
@@ -103,22 +103,22 @@ impl<'a> Given<'a> {
     }
 }
 
-/// The last line of many events.
+/// The last line of a batch.
 #[derive(Serialize)]
 struct MarkLine<'a> {
     mark: &'a Mark,
 }
 
 impl Client {
-    /// Appends. It is durable when this returns, and appended once however often it was asked: see
+    /// Appends events. They are durable when this returns, and retries append them once: see
     /// [the crate](crate#asking-again).
     ///
     /// # Errors
     ///
-    /// `Conflict`: the head is another one ([`Error::head`]), the key was used for other events, or
-    /// the task went on elsewhere meanwhile. `Invalid`: there are no events, too many, or such as
-    /// only the engine makes. `Transport`, `Timeout`, `Unavailable`: nobody knows whether it was
-    /// appended; where it had a key of one's own, ask again with it.
+    /// `Conflict`: the head is a different one ([`Error::head`]), the key was used for other
+    /// events, or another lineage was activated. `Invalid`: no events, too many, or events of a
+    /// kind that only the engine writes. `Transport`, `Timeout`, `Unavailable`: the outcome is
+    /// unknown; with a key of your own, retry with that key.
     pub async fn append(&self, task: &str, append: impl Into<Append>) -> Result<AppendedForm> {
         let append = append.into();
         let ask = self.ask(reqwest::Method::POST, ["v1", "tasks", task, "events"])?;

@@ -10,7 +10,7 @@ use crate::conditions::Conditions;
 use crate::error::Result;
 use crate::request::Ask;
 
-/// A checkpoint to be marked.
+/// A checkpoint to mark.
 ///
 /// ```
 /// use milepost_client::Mark;
@@ -36,47 +36,47 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Of the present, as a success.
+    /// Creates a mark at the head, with status `Success`.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A name for people. Not all of it digits.
+    /// Sets a label for people. It must not consist of digits only.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// How it went until there.
+    /// Sets the status of the work up to the mark.
     #[must_use]
     pub fn status(mut self, status: MarkStatus) -> Self {
         self.status = Some(status);
         self
     }
 
-    /// An object of at most 64 KiB, kept word for word.
+    /// Sets an object of at most 64 KiB, kept verbatim.
     #[must_use]
     pub fn metadata(mut self, metadata: Json) -> Self {
         self.metadata = Some(metadata);
         self
     }
 
-    /// One more id that others know it by.
+    /// Adds an id of the checkpoint in another system.
     #[must_use]
     pub fn alias(mut self, alias: impl Into<String>) -> Self {
         self.aliases.push(alias.into());
         self
     }
 
-    /// On this lineage; on the one that the task goes on with unless given.
+    /// Sets the lineage. Default: the active lineage.
     #[must_use]
     pub fn lineage(mut self, lineage: u32) -> Self {
         self.lineage = Some(lineage);
         self
     }
 
-    /// The point before the event at this offset of the lineage.
+    /// Marks the point before the event at this offset of the lineage.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
         self.at = Some(Big(offset));
@@ -84,27 +84,27 @@ impl Mark {
     }
 }
 
-/// Which checkpoints of a task are listed.
+/// Filters for a list of checkpoints.
 #[derive(Debug, Clone, Default)]
 pub struct CheckpointQuery {
-    /// Only those that were marked on this lineage itself.
+    /// Only marks on this lineage itself, without its ancestors.
     pub lineage: Option<u32>,
-    /// Only those of this status.
+    /// Only checkpoints of this status.
     pub status: Option<MarkStatus>,
-    /// Only those whose metadata has all of this: an object.
+    /// Only checkpoints whose metadata contains all fields of this object.
     pub filter: Option<Json>,
-    /// At most so many: 1 to 100, 20 unless given.
+    /// The page size: 1 to 100, default 20.
     pub limit: Option<u32>,
-    /// Go on from here: the `next` of a page.
+    /// The `next` of the previous page.
     pub cursor: Option<String>,
 }
 
 impl Client {
-    /// Checkpoints of a task, newest first: a page of them.
+    /// Returns a page of a task's checkpoints, newest first.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task.
+    /// `NotFound`: no such task.
     pub async fn checkpoints(
         &self,
         task: &str,
@@ -114,8 +114,8 @@ impl Client {
         listed(ask.query("lineage", query.lineage), query).read().await
     }
 
-    /// Checkpoints of all tasks that one may see, newest first: a page of them. A lineage says
-    /// nothing here.
+    /// Returns a page of the checkpoints of all visible tasks, newest first. Ignores the query's
+    /// lineage.
     ///
     /// # Errors
     ///
@@ -124,33 +124,32 @@ impl Client {
         listed(self.get(["v1", "checkpoints"])?, query).read().await
     }
 
-    /// Marks a checkpoint on a task's active lineage. Done once: see [the
-    /// crate](crate#asking-again).
+    /// Marks a checkpoint on a task's active lineage. Retries mark it once: see
+    /// [the crate](crate#asking-again).
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. `Conflict`: it went on elsewhere meanwhile.
+    /// `NotFound`: no such task. `Conflict`: another lineage was activated.
     pub async fn mark(&self, task: &str, mark: Mark) -> Result<CheckpointForm> {
         let path = ["v1", "tasks", task, "checkpoints"];
         let ask = self.post(path, &mark)?;
         Conditions::default().on(ask)?.read().await
     }
 
-    /// A checkpoint, by its id or a unique beginning of 8 or more digits.
+    /// Returns a checkpoint by its id, or by a unique prefix of at least 8 digits.
     ///
     /// # Errors
     ///
-    /// `NotFound`. `Invalid`: it is no such beginning.
+    /// `NotFound`: no such checkpoint. `Invalid`: the text is no such prefix.
     pub async fn checkpoint(&self, id: &str) -> Result<CheckpointForm> {
         self.get(["v1", "checkpoints", id])?.read().await
     }
 
-    /// Takes a checkpoint's mark away. Its events stay until a cleanup finds that nothing needs
-    /// them.
+    /// Removes a checkpoint's mark. Its events stay until a cleanup finds them unneeded.
     ///
     /// # Errors
     ///
-    /// `NotFound`. `Conflict`: it is pinned.
+    /// `NotFound`: no such checkpoint. `Conflict`: it is pinned.
     pub async fn unmark(&self, id: &str) -> Result<()> {
         let ask = self.ask(Method::DELETE, ["v1", "checkpoints", id])?;
         ask.done().await

@@ -1,4 +1,4 @@
-//! A client, and how it is made.
+//! The client and its builder.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::tls;
 use crate::unix_socket::Socket;
 
-/// A service closes a connection on which nobody asks for 30 s: one that is nearly as old is not
-/// used again, so that no change is sent into one that is being closed.
+/// Idle time after which a connection is not reused. A service closes connections after 30 s of
+/// inactivity; the margin keeps changes off a connection that is being closed.
 const IDLE: Duration = Duration::from_secs(20);
 
 /// A client of a Milepost service. Cheap to clone: clones share connections.
@@ -33,12 +33,12 @@ const IDLE: Duration = Duration::from_secs(20);
 #[derive(Clone)]
 pub struct Client(pub(crate) Arc<Inner>);
 
-/// What all clones share.
+/// State shared by all clones.
 pub(crate) struct Inner {
     pub(crate) http: reqwest::Client,
     pub(crate) base: Url,
     pub(crate) options: Options,
-    /// What a name for a socket needs.
+    /// Keeps the socket's name valid.
     _socket: Option<Socket>,
 }
 
@@ -59,26 +59,27 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Of a service at an address, without a token: `http://127.0.0.1:7733`.
+    /// Creates a client of a service at an address, without a token: `http://127.0.0.1:7733`.
     ///
     /// # Errors
     ///
-    /// `Invalid`: it is no address of a service.
+    /// `Invalid`: not the address of a service.
     pub fn new(url: &str) -> Result<Self> {
         ClientBuilder::new(url).build()
     }
 
-    /// Of a service at a Unix socket: that of a store in use is `server/socket` in it.
+    /// Creates a client of a service at a Unix socket. An open store's socket is `server/socket` in
+    /// its folder.
     ///
     /// # Errors
     ///
-    /// `Invalid`: no path can name it.
+    /// `Invalid`: the path is too long, and its folder cannot be opened to shorten it.
     pub fn unix(socket: impl AsRef<Path>) -> Result<Self> {
         ClientBuilder::unix(socket).build()
     }
 }
 
-/// How a client is made.
+/// Builds a client.
 ///
 /// ```
 /// use std::time::Duration;
@@ -101,7 +102,7 @@ pub struct ClientBuilder {
     options: Options,
 }
 
-/// A token is not shown.
+/// Hides the token.
 impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientBuilder")
@@ -112,7 +113,8 @@ impl fmt::Debug for ClientBuilder {
 }
 
 impl ClientBuilder {
-    /// For a service at an address, `http` or `https`, with a path where it answers below one.
+    /// Starts a builder for a service at an `http` or `https` address, with a path prefix if
+    /// needed.
     pub fn new(url: &str) -> Self {
         Self {
             url: url.to_owned(),
@@ -129,72 +131,72 @@ impl ClientBuilder {
         }
     }
 
-    /// For a service at a Unix socket.
+    /// Starts a builder for a service at a Unix socket.
     pub fn unix(socket: impl AsRef<Path>) -> Self {
         Self { socket: Some(socket.as_ref().to_owned()), ..Self::new("http://localhost") }
     }
 
-    /// Who asks, as `milepost token create` printed it.
+    /// Sets the token, as printed by `milepost token create`.
     #[must_use]
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// How long a request may take, to the end of its answer; of a stream or a file to its
-    /// beginning, and between two pieces of a file. Default: 90 s, since a service gives up after
-    /// 60 s and says so.
+    /// Sets the time limit of a request, up to the end of its answer. For a stream or a file: up to
+    /// the first byte, and between two pieces of a file. Default: 90 s; a service reports its own
+    /// timeout after 60 s.
     #[must_use]
     pub fn timeout(mut self, at_most: Duration) -> Self {
         self.options.timeout = at_most;
         self
     }
 
-    /// How long a stream of events may say nothing before its connection is taken for broken.
-    /// Default: 45 s, since a service says something every 15 s.
+    /// Sets how long an event stream may be silent before its connection counts as broken. Default:
+    /// 45 s; a service sends something every 15 s.
     #[must_use]
     pub fn silence(mut self, at_most: Duration) -> Self {
         self.options.silence = at_most;
         self
     }
 
-    /// A certificate in PEM that is believed beside those of the system, or several.
+    /// Trusts one or more certificates in PEM, in addition to those of the system.
     #[must_use]
     pub fn root_certificate(mut self, pem: impl AsRef<[u8]>) -> Self {
         self.roots.push(pem.as_ref().to_vec());
         self
     }
 
-    /// How often is asked, at most, where no answer comes: 1 is never again. Default: 4.
+    /// Sets the maximum number of tries of a request; 1 disables retries. Default: 4.
     #[must_use]
     pub fn tries(mut self, tries: u32) -> Self {
         self.options.tries = tries;
         self
     }
 
-    /// How often a stream of events is tried to be connected again, at most, without anything
-    /// coming in between. Default: 20, which is about a minute.
+    /// Sets the maximum number of consecutive reconnects of an event stream that receives nothing.
+    /// Default: 20, about one minute.
     #[must_use]
     pub fn reconnects(mut self, reconnects: u32) -> Self {
         self.options.reconnects = reconnects;
         self
     }
 
-    /// The longest answer that is held, in bytes, and the longest event of a stream. Default: 64
-    /// MiB. Files are not held.
+    /// Sets the maximum size in bytes of a buffered answer and of a stream event. Default: 64 MiB.
+    /// Files are not buffered.
     #[must_use]
     pub fn answer_limit(mut self, bytes: usize) -> Self {
         self.options.answer = bytes;
         self
     }
 
-    /// Makes it. Nothing is connected yet. Proxies that the environment names are not used, and no
-    /// answer leads elsewhere: a token goes to the service only.
+    /// Builds the client without connecting. It ignores proxies of the environment and does not
+    /// follow redirects: a token is sent to the service only.
     ///
     /// # Errors
     ///
-    /// `Invalid`: it is no address, token or certificate; for `https`, no certificates are believed
-    /// at all.
+    /// `Invalid`: the address, the token or a certificate is invalid; for `https`, no
+    /// trusted certificates are found.
     pub fn build(self) -> Result<Client> {
         let base = base(&self.url)?;
         let roots = self.roots.iter().map(|pem| tls::certificates(pem));
@@ -220,7 +222,7 @@ impl ClientBuilder {
         Ok(Client(Arc::new(Inner { http, base, options: self.options, _socket: socket })))
     }
 
-    /// Those of every request.
+    /// Returns the headers of every request.
     fn headers(&self) -> Result<HeaderMap> {
         let mut headers = HeaderMap::new();
         if let Some(token) = &self.token {
@@ -233,9 +235,9 @@ impl ClientBuilder {
     }
 }
 
-/// Where a service answers.
+/// Parses the base address of a service.
 fn base(url: &str) -> Result<Url> {
-    // The address is not shown: what is wrong with it may be that a password is in it.
+    // The error must not show the address: it may contain a password.
     let base = Url::parse(url).map_err(|error| wrong(format!("the address is none: {error}")))?;
     let why = if !matches!(base.scheme(), "http" | "https") {
         "the address has to begin with `http://` or `https://`: for a socket there is `Client::unix`"

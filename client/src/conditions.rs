@@ -1,8 +1,8 @@
-//! Changes that can be asked twice, and are done once.
+//! Changes that may be retried and take effect once.
 //!
-//! An answer that did not come means that nobody knows whether it was done. So each such change has
-//! an idempotency key, which the client draws where none is given, and is asked again with the same
-//! key: the service finds what it did, or does it now.
+//! A missing answer leaves the outcome of a change unknown. So each such change has an idempotency
+//! key, which the client generates unless the caller gives one. A retry uses the same key: the
+//! service returns the first result, or makes the change now.
 
 use reqwest::header::{HeaderName, IF_MATCH};
 
@@ -13,7 +13,7 @@ use crate::retry::RetryRule;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// On which conditions something is appended.
+/// The conditions of a change.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Conditions {
     pub(crate) key: Option<String>,
@@ -21,7 +21,7 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// The request with them. It may be asked again.
+    /// Adds the conditions, with a generated key if none is set, and allows retries.
     pub(crate) fn on(&self, mut ask: Ask) -> Result<Ask> {
         ask = self.given_on(ask)?;
         if self.key.is_none() {
@@ -30,7 +30,7 @@ impl Conditions {
         Ok(ask.again(RetryRule::Always))
     }
 
-    /// The request with those that are given. It may not be asked again.
+    /// Adds the conditions that are set, and does not allow retries.
     pub(crate) fn given_on(&self, mut ask: Ask) -> Result<Ask> {
         if let Some(head) = self.head {
             ask = ask.header(IF_MATCH, &format!("\"{head}\""))?;
@@ -42,21 +42,21 @@ impl Conditions {
     }
 }
 
-/// The conditions of a builder.
+/// Adds setters of the conditions to a builder.
 macro_rules! conditions {
     ($name:ident) => {
         impl $name {
-            /// Under an idempotency key of one's own, 1 to 256 visible characters of ASCII: with
-            /// the same key it is done once, also by another process. Without, the client draws
-            /// one, so that what it asks again itself is done once.
+            /// Sets an idempotency key, 1 to 256 visible ASCII characters. Requests with the same
+            /// key take effect once, also from another process. By default the client generates a
+            /// key, which covers its own retries.
             #[must_use]
             pub fn key(mut self, key: impl Into<String>) -> Self {
                 self.conditions.key = Some(key.into());
                 self
             }
 
-            /// Only if the lineage's head is at `head` still; else `Conflict`, with the actual
-            /// head.
+            /// Requires the lineage's head to be `head`; otherwise the request fails with
+            /// `Conflict`, which has the actual head.
             #[must_use]
             pub fn expect_head(mut self, head: u64) -> Self {
                 self.conditions.head = Some(head);

@@ -1,4 +1,4 @@
-//! Runs are controlled, guidance is given, artifacts are edited.
+//! Run control, guidance and artifacts.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::client::Client;
 use crate::conditions::{Conditions, conditions};
 use crate::error::Result;
 
-/// A change of control.
+/// A change of a run's control.
 ///
 /// ```
 /// use milepost_client::ChangeControl;
@@ -32,12 +32,13 @@ pub struct ChangeControl {
 conditions!(ChangeControl);
 
 impl ChangeControl {
-    /// `Running` begins and resumes, `Paused` pauses, `Stopped` stops, `Idle` ends.
+    /// Creates a change: `Running` begins or resumes, `Paused` pauses, `Stopped` stops, `Idle`
+    /// ends.
     pub fn to(control: RunControl) -> Self {
         Self { to: control, reason: None, conditions: Conditions::default() }
     }
 
-    /// Why, for people.
+    /// Sets the reason, for people.
     #[must_use]
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
@@ -51,7 +52,7 @@ impl From<RunControl> for ChangeControl {
     }
 }
 
-/// Guidance to be given.
+/// Guidance for a run.
 ///
 /// ```
 /// use milepost_client::Guidance;
@@ -71,12 +72,12 @@ pub struct Guidance {
 conditions!(Guidance);
 
 impl Guidance {
-    /// In words.
+    /// Creates guidance from a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), target: None, conditions: Conditions::default() }
     }
 
-    /// What it is for.
+    /// Sets the part of the work that the guidance is about.
     #[must_use]
     pub fn target(mut self, target: impl Into<String>) -> Self {
         self.target = Some(target.into());
@@ -90,7 +91,7 @@ impl From<&str> for Guidance {
     }
 }
 
-/// Artifacts to be set and removed, at least one.
+/// Artifacts to set and to remove, at least one.
 ///
 /// ```
 /// use milepost_client::EditArtifacts;
@@ -108,19 +109,19 @@ pub struct EditArtifacts {
 conditions!(EditArtifacts);
 
 impl EditArtifacts {
-    /// None yet.
+    /// Creates an empty edit.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A new value, taken whole. `null` removes.
+    /// Replaces the value of an artifact. `null` removes the artifact.
     #[must_use]
     pub fn set(mut self, name: impl Into<String>, value: Json) -> Self {
         self.artifacts.insert(name.into(), value);
         self
     }
 
-    /// Removes one.
+    /// Removes an artifact.
     #[must_use]
     pub fn remove(self, name: impl Into<String>) -> Self {
         self.set(name, Json::null())
@@ -128,13 +129,13 @@ impl EditArtifacts {
 }
 
 impl Client {
-    /// Begins, pauses, resumes, stops or ends a run, from whatever its control is. Done once: see
+    /// Begins, pauses, resumes, stops or ends a run. Retries take effect once: see
     /// [the crate](crate#asking-again).
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. `Conflict`: there is no such change, the head is another
-    /// one, or the key was used otherwise.
+    /// `NotFound`: no such task. `Conflict`: the current control does not allow the change, the
+    /// head is a different one, or the key was used for another request.
     pub async fn control(
         &self,
         task: &str,
@@ -145,24 +146,24 @@ impl Client {
         change.conditions.on(ask)?.read().await
     }
 
-    /// Gives guidance. Done once: see [the crate](crate#asking-again).
+    /// Gives guidance. Retries take effect once: see [the crate](crate#asking-again).
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. `Conflict`: the head is another one, or the key was used
-    /// otherwise.
+    /// `NotFound`: no such task. `Conflict`: the head is a different one, or the key was used for
+    /// another request.
     pub async fn guide(&self, task: &str, guidance: impl Into<Guidance>) -> Result<AppendedForm> {
         let guidance = guidance.into();
         let ask = self.post(["v1", "tasks", task, "guidance"], &guidance)?;
         guidance.conditions.on(ask)?.read().await
     }
 
-    /// Sets artifacts, and removes them. Done once: see [the crate](crate#asking-again).
+    /// Sets and removes artifacts. Retries take effect once: see [the crate](crate#asking-again).
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. `Invalid`: none is named. `Conflict`: the head is another
-    /// one, or the key was used otherwise.
+    /// `NotFound`: no such task. `Invalid`: the edit is empty. `Conflict`: the head is a different
+    /// one, or the key was used for another request.
     pub async fn edit_artifacts(&self, task: &str, edit: EditArtifacts) -> Result<AppendedForm> {
         let ask = self.ask(Method::PATCH, ["v1", "tasks", task, "artifacts"])?;
         let ask = edit.conditions.on(ask)?.json(&edit.artifacts)?;

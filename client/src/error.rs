@@ -1,56 +1,53 @@
-//! What went wrong, and what to do about it.
+//! Errors of a client, by remedy.
 
 use std::fmt;
 use std::time::Duration;
 
 use milepost_forms::{Big, Problem};
 
-/// The result of what may fail here.
+/// The result of a fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The longest detail of an error. What comes from elsewhere may be of any length.
+/// The maximum length of an error's detail, in characters. Remote texts may have any length.
 const DETAIL_MAX: usize = 1000;
 
-/// What the caller can do about an error: the kinds of problems that `docs/HTTP.md` lists, and two
-/// of the client's own.
+/// Errors by the caller's remedy: the kinds of problems in `docs/HTTP.md`, and two of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The request cannot be met as it was made: change it. The client says it, too, of what it
-    /// does not send.
+    /// The request is invalid: change it. The client also uses this for requests that it does not
+    /// send.
     Invalid,
     /// The token is missing, wrong, revoked or expired.
     Unauthorized,
-    /// The token does not allow it.
+    /// The token does not allow the request.
     Forbidden,
-    /// It is not there, or somebody else's.
+    /// The object does not exist, or belongs to another user.
     NotFound,
-    /// The path has no such method: the service is another version, or another one.
+    /// The path does not support the method: the service has another version, or is not Milepost.
     MethodNotAllowed,
-    /// Somebody else was first: look at [`Error::head`], and decide again.
+    /// Another change came first: read [`Error::head`] and decide again.
     Conflict,
-    /// What was sent has too many bytes, or what was asked for would have.
+    /// The request's body is too large, or the answer would be.
     TooLarge,
-    /// What was sent has a type that is not taken.
+    /// The media type of the body is not supported.
     MediaType,
-    /// Too many requests are under way: wait for answers.
+    /// Too many requests are active: wait for answers.
     TooMany,
     /// The store is damaged: verify and repair it.
     Corrupt,
-    /// Not now: ask again later.
+    /// The service is temporarily unavailable: retry later.
     Unavailable,
-    /// A write to the store failed: the service has to be restarted.
+    /// A write to the store failed: the service must be restarted.
     Poisoned,
-    /// It took too long. Of a change it is not known whether it was done.
+    /// The request timed out. The outcome of a change is unknown.
     Timeout,
-    /// A fault of the service: its log says more, under [`Error::instance`].
+    /// A bug in the service: its log has details under [`Error::instance`].
     Bug,
-    /// No whole answer came: no connection, or one that broke, or that said nothing for too long.
-    /// Of a change it is not known whether it was done, unless [`Error::was_reached`] says that
-    /// nobody was asked.
+    /// No complete answer arrived: the connection failed, broke or was silent for too long. The
+    /// outcome of a change is unknown, unless [`Error::was_reached`] returns false.
     Transport,
-    /// An answer came that is not understood, or is longer than may be: it may be that something
-    /// else answers there.
+    /// The answer cannot be parsed or is too long: another program may answer at the address.
     Answer,
 }
 
@@ -72,14 +69,14 @@ impl ErrorKind {
         ("bug", Self::Bug),
     ];
 
-    /// Of a problem, by the last part of its type.
+    /// Returns the kind of a problem, by the last segment of its type.
     fn of(problem: &Problem) -> Self {
         let name = problem.kind.rsplit('/').next().unwrap_or_default();
         let found = Self::NAMES.iter().find(|(of, _)| *of == name);
         found.map_or_else(|| Self::of_status(problem.status), |(_, kind)| *kind)
     }
 
-    /// Of an answer without a problem that is known: whatever stands between may have given it.
+    /// Returns the kind of an answer without a known problem, as a proxy may send it.
     fn of_status(status: u16) -> Self {
         match status {
             400 | 406 => Self::Invalid,
@@ -97,7 +94,7 @@ impl ErrorKind {
         }
     }
 
-    /// What helps where the detail does not say it.
+    /// Returns a remedy that the detail does not contain.
     fn advice(self) -> Option<&'static str> {
         match self {
             Self::Unauthorized => Some("give the client a token by `ClientBuilder::token`"),
@@ -108,7 +105,7 @@ impl ErrorKind {
     }
 }
 
-/// What went wrong, by what can be done about it ([`ErrorKind`]), with a text for people.
+/// An error with its kind ([`ErrorKind`]) and a text for people.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub struct Error(Box<Inner>);
@@ -116,7 +113,7 @@ pub struct Error(Box<Inner>);
 #[derive(Debug, Clone)]
 struct Inner {
     kind: ErrorKind,
-    /// Method and path.
+    /// The method and the path.
     asked: String,
     detail: String,
     status: Option<u16>,
@@ -127,42 +124,42 @@ struct Inner {
 }
 
 impl Error {
-    /// What can be done about it.
+    /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The status of the answer, where one came.
+    /// Returns the status of the answer, if there was one.
     pub fn status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// What was wrong, in the service's words where it said it.
+    /// Returns the cause, in the service's words if it gave any.
     pub fn detail(&self) -> &str {
         &self.0.detail
     }
 
-    /// The head of the lineage, where another was expected.
+    /// Returns the actual head of the lineage, if the request expected another.
     pub fn head(&self) -> Option<u64> {
         self.0.head
     }
 
-    /// The id of the request: the log of the service has it, too.
+    /// Returns the id of the request, which the service's log contains.
     pub fn instance(&self) -> Option<&str> {
         self.0.instance.as_deref()
     }
 
-    /// How long the service wants nobody to ask again.
+    /// Returns the time to wait before a retry, as requested by the service.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// Whether somebody may have got the request. Where not, nothing was done.
+    /// Returns false if the request certainly did not reach the service: no change was made.
     pub fn was_reached(&self) -> bool {
         self.0.was_reached
     }
 
-    /// One of the client's own.
+    /// Creates an error of the client itself.
     pub(crate) fn new(kind: ErrorKind, asked: &str, detail: impl Into<String>) -> Self {
         let mut detail = detail.into();
         if let Some((end, _)) = detail.char_indices().nth(DETAIL_MAX) {
@@ -181,12 +178,12 @@ impl Error {
         }))
     }
 
-    /// What is not sent, since it cannot be.
+    /// Creates an error of a request that is not sent.
     pub(crate) fn invalid(asked: &str, detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, asked, detail).unreached()
     }
 
-    /// What did not come whole.
+    /// Creates an error of an incomplete answer.
     pub(crate) fn lost(asked: &str, error: &reqwest::Error) -> Self {
         let lost = Self::new(ErrorKind::Transport, asked, causes(error));
         match error.is_connect() {
@@ -200,7 +197,7 @@ impl Error {
         Self::new(ErrorKind::Transport, asked, text)
     }
 
-    /// A problem, in an answer or in a stream.
+    /// Converts a problem of an answer or of a stream.
     pub(crate) fn of_problem(asked: &str, problem: Problem) -> Self {
         let mut error = Self::new(ErrorKind::of(&problem), asked, problem.detail);
         let inner = &mut *error.0;
@@ -210,7 +207,7 @@ impl Error {
         error
     }
 
-    /// An answer that refuses: with a problem, or with whatever somebody in between says.
+    /// Converts an error answer: a problem of the service, or the text of a proxy.
     pub(crate) fn of_answer(asked: &str, status: u16, body: &[u8]) -> Self {
         let mut error = match serde_json::from_slice::<Problem>(body) {
             Ok(problem) => Self::of_problem(asked, problem),
@@ -238,7 +235,7 @@ impl Error {
     }
 }
 
-/// What failed, and why, down to where it began.
+/// Returns the messages of an error and all its sources.
 fn causes(error: &reqwest::Error) -> String {
     let mut text = error.to_string();
     let mut next = std::error::Error::source(error);

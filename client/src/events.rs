@@ -1,4 +1,4 @@
-//! Events of a lineage: a page of them, or all.
+//! Events of a lineage: one page, or all.
 
 use std::collections::VecDeque;
 
@@ -8,20 +8,20 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::unfold::{Step, Unfolded, stream};
 
-/// Which events are read.
+/// The range of a read.
 #[derive(Debug, Clone, Default)]
 pub struct EventQuery {
-    /// From this offset on; else from the first that is there.
+    /// The first offset. Default: the first readable one.
     pub from: Option<u64>,
-    /// Up to this offset, which is no part of it; else to the head.
+    /// The end offset, exclusive. Default: the head.
     pub to: Option<u64>,
-    /// At most so many on a page: 1 to 1,000, 100 unless given.
+    /// The page size: 1 to 1,000, default 100.
     pub limit: Option<u32>,
-    /// Of this lineage; else of the one that the task goes on with.
+    /// The lineage. Default: the active one.
     pub lineage: Option<u32>,
 }
 
-/// All events of a lineage that were asked for, read page by page.
+/// All events of a range, read page by page.
 #[derive(Debug)]
 pub struct Events {
     stream: Unfolded<Pages, Result<EventForm>>,
@@ -29,7 +29,7 @@ pub struct Events {
 
 stream!(Events, EventForm);
 
-/// Where the reading of pages has come to.
+/// The position of a read over pages.
 struct Pages {
     client: Client,
     task: String,
@@ -39,12 +39,12 @@ struct Pages {
 }
 
 impl Client {
-    /// A page of events, those before the lineage's fork included.
+    /// Returns a page of events, including those before the lineage's fork.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task or lineage, or retention took away what is asked for.
-    /// `Invalid`: it is past the head.
+    /// `NotFound`: no such task or lineage, or retention removed the events. `Invalid`: `from` is
+    /// past the head.
     pub async fn events(&self, task: &str, query: EventQuery) -> Result<RangeForm> {
         let ask = self.get(["v1", "tasks", task, "events"])?;
         let ask = ask.query("from", query.from).query("to", query.to);
@@ -52,10 +52,9 @@ impl Client {
         ask.query("lineage", query.lineage).read().await
     }
 
-    /// All events, page by page as they are asked for, to the head there is at the end. They are of
-    /// one lineage: where none is given, of the one that the task goes on with at the beginning,
-    /// also where it goes back meanwhile. [`Client::follow`] goes on behind the head, and with the
-    /// task.
+    /// Returns a stream of all events up to the head, which loads pages as needed. All events are
+    /// of one lineage: the given one, or the one that is active at the first read, even after a
+    /// restore. [`Client::follow`] continues past the head and follows restores.
     pub fn all_events(&self, task: &str, query: EventQuery) -> Events {
         let pages = Pages {
             client: self.clone(),
@@ -94,7 +93,7 @@ impl Pages {
         self.read = page.items.into();
         match page.next {
             None => self.is_last = true,
-            // A page that leads nowhere would be asked for all the time.
+            // A page that does not advance would be requested forever.
             Some(Big(next)) if Some(next) <= self.query.from => {
                 let text = format!("the page that begins at {next} goes on with itself");
                 return Err(Error::new(ErrorKind::Answer, "events", text));

@@ -12,7 +12,7 @@ use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::unfold::{Step, Unfolded, stream};
 
-/// The bytes of a file, in pieces, as they come.
+/// A stream of a file's bytes, piece by piece.
 #[derive(Debug)]
 pub struct FileBytes {
     len: Option<u64>,
@@ -23,7 +23,7 @@ pub struct FileBytes {
 
 stream!(FileBytes, Bytes);
 
-/// The answer that a file comes in.
+/// The open answer that holds a file.
 struct Piece {
     response: Response,
     asked: String,
@@ -31,21 +31,21 @@ struct Piece {
 }
 
 impl Client {
-    /// What the captured folder that a point sees holds, all of it, a folder before what is in it.
+    /// Returns all entries of the folder captured at a point, each folder before its contents.
     ///
     /// # Errors
     ///
-    /// `NotFound`: nothing was captured before the point. `Invalid`: it is no address.
+    /// `NotFound`: nothing was captured before the point. `Invalid`: not an address.
     pub async fn files(&self, address: &str) -> Result<Listed<FileForm>> {
         self.get(["v1", "points", address, "files"])?.read().await
     }
 
-    /// The bytes of a captured file. Whatever its length, one piece is held at a time.
+    /// Returns the bytes of a captured file as a stream, which buffers one piece.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such file: folders and links have no bytes. `Transport`, of a piece:
-    /// it does not go on.
+    /// `NotFound`: no such file; folders and links have no bytes. `Transport`, from the stream: the
+    /// answer broke off.
     pub async fn file(&self, address: &str, path: &TreePath) -> Result<FileBytes> {
         let front = ["v1", "points", address, "files"];
         let segments = front.iter().map(|part| part.as_bytes()).chain(path.names());
@@ -62,16 +62,16 @@ impl Client {
 }
 
 impl FileBytes {
-    /// How many there are, where it is known.
+    /// Returns the length of the file, if known.
     pub fn size(&self) -> Option<u64> {
         self.len
     }
 
-    /// All of them.
+    /// Returns all bytes.
     ///
     /// # Errors
     ///
-    /// `Transport`: it does not go on. `Answer`: there are more than may be held.
+    /// `Transport`: the answer broke off. `Answer`: the file is larger than the answer limit.
     pub async fn whole(mut self) -> Result<Vec<u8>> {
         let mut whole = Vec::new();
         while let Some(piece) = self.next().await {

@@ -1,4 +1,4 @@
-//! Events as they are committed.
+//! Following a task: its events as they are committed.
 
 use std::fmt;
 use std::pin::Pin;
@@ -23,13 +23,12 @@ use crate::unfold::{Step, Unfolded};
 const EVENT_STREAM: &str = "text/event-stream";
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What a stream has come to: the lineage that is followed, and the offset that comes next. It is
-/// written `LINEAGE:NEXT`, and read from that.
+/// The position of a stream: a lineage and its next offset, written as `LINEAGE:NEXT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// The lineage.
+    /// The followed lineage.
     pub lineage: LineageId,
-    /// The offset.
+    /// The offset of the next event.
     pub next: u64,
 }
 
@@ -56,15 +55,15 @@ impl FromStr for Place {
     }
 }
 
-/// Where a stream begins.
+/// The start of a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Start {
-    /// At the first event that is there.
+    /// The first readable event.
     #[default]
     Beginning,
-    /// At this offset of the lineage that the task goes on with.
+    /// This offset of the active lineage.
     Offset(u64),
-    /// Where an earlier stream has come to.
+    /// The place of an earlier stream.
     Place(Place),
 }
 
@@ -80,7 +79,7 @@ impl From<Place> for Start {
     }
 }
 
-/// What comes of a task that is followed.
+/// An item of a stream that follows a task.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
@@ -89,13 +88,13 @@ impl From<Place> for Start {
 pub enum Followed {
     /// The next event of the active lineage.
     Event(EventForm),
-    /// The task goes on with another lineage: what came from `at` on holds no more, and comes as
-    /// the new one has it.
+    /// The task switched to another lineage: earlier items from `at` on are no longer part of the
+    /// history, and the items that follow are of the new lineage.
     LineageChanged(MovedForm),
 }
 
-/// The history of a task's active lineage as it grows, without a gap and with nothing twice, over
-/// as many connections as it takes.
+/// A stream of the active lineage's history as it grows, without gaps or duplicates, across
+/// reconnects.
 #[derive(Debug)]
 pub struct Following {
     place: Option<Place>,
@@ -103,12 +102,12 @@ pub struct Following {
 }
 
 impl Following {
-    /// What it has come to: behind what was given last. A stream from here on goes on there.
+    /// Returns the place after the last item. A stream started there continues with the next item.
     pub fn place(&self) -> Option<Place> {
         self.place
     }
 
-    /// What comes next; none behind an error.
+    /// Returns the next item; `None` after an error.
     pub async fn next(&mut self) -> Option<Result<Followed>> {
         let mut this = Pin::new(self);
         std::future::poll_fn(|context| this.as_mut().poll_next(context)).await
@@ -130,9 +129,9 @@ impl Stream for Following {
 }
 
 impl Client {
-    /// Follows a task: its events from somewhere on, and then each one as it becomes durable,
-    /// through restores and undos. Where the connection breaks, it is connected again behind what
-    /// came last; nothing is left out, and nothing comes twice.
+    /// Follows a task: its events from `from` on, and then each event as it becomes durable, across
+    /// restores and undos. A broken connection is reopened after the last item, without gaps or
+    /// duplicates.
     ///
     /// ```no_run
     /// use milepost_client::{Client, Followed, Start};
@@ -151,9 +150,9 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The last item is an error: what the service says that it ends for (the task was deleted,
-    /// retention took what comes next, the token was revoked), or `Transport` where nothing came
-    /// over so many connections as [`ClientBuilder::reconnects`] allows.
+    /// The last item is an error: the service's reason for ending the stream (the task was deleted,
+    /// retention removed the next event, the token was revoked), or `Transport` if nothing arrived
+    /// over [`ClientBuilder::reconnects`] reconnects.
     ///
     /// [`ClientBuilder::reconnects`]: crate::ClientBuilder::reconnects
     pub fn follow(&self, task: &str, from: impl Into<Start>) -> Following {
@@ -175,16 +174,16 @@ impl Client {
     }
 }
 
-/// Reads a stream, over one connection after the other.
+/// Reads a stream over consecutive connections.
 struct Reader {
     client: Client,
     task: String,
-    /// What is asked, for people.
+    /// Method and path of the request, for errors.
     asked: String,
     start: Start,
     place: Option<Place>,
     connection: Option<Connection>,
-    /// Of connections over which nothing came.
+    /// Counts consecutive connections without data.
     tries: Tries,
 }
 
@@ -210,7 +209,7 @@ impl Reader {
         }
     }
 
-    /// One step on, which may give something.
+    /// Performs one step, which may return an item.
     async fn step(&mut self) -> Result<Option<(Followed, Place)>> {
         let Some(connection) = &mut self.connection else {
             return self.connect().await.map(|()| None);
@@ -241,7 +240,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// Connects behind what came last; or waits for the next try.
+    /// Connects at the current place, or waits for the next try.
     async fn connect(&mut self) -> Result<()> {
         let ask = self.ask()?;
         self.asked = ask.asked();
@@ -270,8 +269,8 @@ impl Reader {
         }
     }
 
-    /// What a message says, and the place behind it, which has to be right behind the one before;
-    /// nothing where it is not known what it says, and it leads nowhere.
+    /// Parses a message and checks that its place directly follows the previous one. Returns `None`
+    /// for a message without an id.
     fn place_behind(&self, message: &Message) -> Result<Option<(Followed, Place)>> {
         let asked = &self.asked;
         if message.event == "problem" {
@@ -319,7 +318,7 @@ impl Reader {
     }
 }
 
-/// The data of a message.
+/// Parses the data of a message.
 fn parsed<T: DeserializeOwned>(message: &Message, asked: &str) -> Result<T> {
     serde_json::from_str(&message.data).map_err(|error| {
         let text = format!("a message of the stream is not understood: {error}");

@@ -1,9 +1,8 @@
-//! A client for a Milepost service: append, read, follow and steer from another process.
+//! A client for a Milepost service: append, read, follow and control from another process.
 //!
-//! `milepost serve` answers at an address, and a program that has a store open at a socket in it
-//! (`milepost_server::attach`). [`Client`] has a method for each route of `/v1` that `docs/HTTP.md`
-//! fixes. What is answered is in the structures of [`forms`], what is appended in those of
-//! [`codec`].
+//! `milepost serve` listens on an address; a program with an open store listens on a socket in it
+//! (`milepost_server::attach`). [`Client`] has a method for each route of `/v1` in `docs/HTTP.md`.
+//! Answers use the structures of [`forms`], events those of [`codec`].
 //!
 //! ```no_run
 //! use milepost_client::{Append, ChangeControl, Client, Followed, Mark, Start};
@@ -34,36 +33,40 @@
 //!
 //! # Asking again
 //!
-//! Where no answer comes, nobody knows whether something was done. So what can be asked twice is
-//! asked again by the client itself, up to [`ClientBuilder::tries`] times, after 50 ms and then
-//! after twice as long each time, half of it random; or when the service says so (`Retry-After`),
-//! but not later than after 5 s:
+//! A missing answer leaves the outcome of a request unknown. The client retries requests that are
+//! safe to repeat, up to [`ClientBuilder::tries`] times in all. It waits 50 ms before the first
+//! retry and doubles the wait each time, half of it random. `Retry-After` extends a wait. No wait
+//! is over 5 s.
 //!
-//! | | asked again where |
-//! |---|---|
-//! | reads, and plans | no whole answer came, or it was 429, 502, 503 or 504 |
-//! | [`append`](Client::append), [`control`](Client::control), [`guide`](Client::guide), [`edit_artifacts`](Client::edit_artifacts), [`start_task`](Client::start_task), [`mark`](Client::mark), [`undo`](Client::undo), [`restore`](Client::restore) of the state | the same, since each has an idempotency key: the same one each time, drawn where none is given |
-//! | all other changes, and [`verify`](Client::verify) | there was no connection, so nobody got it |
-//! | [`file`](Client::file) | as other reads, until its first bytes are there |
-//! | [`follow`](Client::follow) | always, behind what came last, until nothing came [`ClientBuilder::reconnects`] times |
-//! | [`health`](Client::health), [`ready`](Client::ready) | never |
+//! - Reads and plans are retried after a missing or incomplete answer, and after 429, 502, 503 and
+//!   504.
+//! - [`append`](Client::append), [`control`](Client::control), [`guide`](Client::guide),
+//!   [`edit_artifacts`](Client::edit_artifacts), [`start_task`](Client::start_task),
+//!   [`mark`](Client::mark), [`undo`](Client::undo) and a [`restore`](Client::restore) of the state
+//!   are retried in the same cases, each with one idempotency key: the caller's, or a generated
+//!   one.
+//! - All other changes, and [`verify`](Client::verify), are retried only if no connection was made.
+//! - [`file`](Client::file) is retried like other reads until its first bytes arrive.
+//! - [`follow`](Client::follow) always reconnects after its last item, until
+//!   [`ClientBuilder::reconnects`] connections in a row bring nothing.
+//! - [`health`](Client::health) and [`ready`](Client::ready) are never retried.
 //!
-//! The key that the client draws is good for its own tries. Who has to ask again later, as after a
-//! crash, gives a key of their own.
+//! A generated key covers the client's own retries. A caller that may have to retry later, such as
+//! after a crash, sets its own key.
 //!
 //! # Bounds
 //!
-//! Each request has an end ([`ClientBuilder::timeout`]), and each answer that is held a longest
-//! ([`ClientBuilder::answer_limit`]); files, pages of events and streams are handed on piece by
-//! piece.
+//! Each request has a time limit ([`ClientBuilder::timeout`]), and each buffered answer a size
+//! limit ([`ClientBuilder::answer_limit`]). Files, pages of events and streams are passed on piece
+//! by piece.
 //!
 //! ```text
-//! client.rs    a client, and how it is made          tls.rs  socket.rs
-//! ask.rs       a request, and its answer             path.rs
-//! retry.rs     what is asked again, and when         once.rs  random.rs
-//! error.rs     what went wrong
-//! tasks.rs  append.rs  events.rs  points.rs  files.rs  checkpoints.rs  pins.rs  control.rs  restores.rs  store.rs
-//!              one family of routes each
+//! client.rs    the client and its builder            tls.rs  unix_socket.rs
+//! request.rs   a request and its answer              path.rs
+//! retry.rs     retries                               conditions.rs  random.rs
+//! error.rs     errors
+//! tasks.rs  append.rs  events.rs  points.rs  files.rs  checkpoints.rs  pins.rs  control.rs
+//! restores.rs  maintenance.rs                        one family of routes each
 //! follow.rs    events as they are committed          sse.rs
 //! unfold.rs    streams made of steps
 //! ```
@@ -91,11 +94,11 @@ mod tls;
 mod unfold;
 mod unix_socket;
 
-/// Bytes of files.
+/// The type of file content.
 pub use bytes::Bytes;
-/// What events say, ids and hashes.
+/// Event bodies, ids and hashes.
 pub use milepost_codec as codec;
-/// What is answered.
+/// Answers.
 pub use milepost_forms as forms;
 
 pub use append::Append;

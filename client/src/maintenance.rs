@@ -1,4 +1,4 @@
-//! The store: verification, retention, what it holds, and whether it answers.
+//! Maintenance of the store: verification, retention, statistics and health.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::retry::RetryRule;
 
-/// Which checkpoints are kept, of which tasks; those that are pinned are.
+/// A retention policy: the checkpoints to keep, and the tasks concerned. Pinned checkpoints are
+/// always kept.
 ///
 /// ```
 /// use std::time::Duration;
@@ -36,56 +37,55 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// A policy for all tasks. [`Retention::keep`] or [`Retention::younger_than`] has to say what
-    /// is kept.
+    /// Creates a policy for all tasks. It needs [`Retention::keep`] or [`Retention::younger_than`].
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The newest so many of each task: 0 to 1,000,000.
+    /// Keeps the newest checkpoints of each task, this many: 0 to 1,000,000.
     #[must_use]
     pub fn keep(mut self, count: u32) -> Self {
         self.keep_count = Some(count);
         self
     }
 
-    /// Those that are younger, in whole seconds; beside those that [`Retention::keep`] names, if it
-    /// does.
+    /// Keeps checkpoints younger than this, in whole seconds, in addition to those of
+    /// [`Retention::keep`].
     #[must_use]
     pub fn younger_than(mut self, age: Duration) -> Self {
         self.younger_than_seconds = Some(Big(age.as_secs()));
         self
     }
 
-    /// What it takes to undo so many of the last restores. 3 unless given.
+    /// Keeps the data to undo this many of the last restores. Default: 3.
     #[must_use]
     pub fn undo(mut self, restores: u32) -> Self {
         self.undo = Some(restores);
         self
     }
 
-    /// Marks go, and all events stay.
+    /// Removes marks only, and keeps all events.
     #[must_use]
     pub fn marks_only(mut self) -> Self {
         self.marks_only = true;
         self
     }
 
-    /// Lineages that no kept checkpoint and no undo needs go, too. They stay unless this is given.
+    /// Also removes lineages that no kept checkpoint and no undo needs. They are kept by default.
     #[must_use]
     pub fn drop_lineages(mut self) -> Self {
         self.drop_lineages = true;
         self
     }
 
-    /// Only the tasks of this user. A user or a task, not both.
+    /// Limits the policy to the tasks of one user. It excludes [`Retention::task`].
     #[must_use]
     pub fn user(mut self, user: impl Into<String>) -> Self {
         self.user = Some(user.into());
         self
     }
 
-    /// Only this task.
+    /// Limits the policy to one task.
     #[must_use]
     pub fn task(mut self, task: impl Into<String>) -> Self {
         self.task = Some(task.into());
@@ -93,18 +93,19 @@ impl Retention {
     }
 }
 
-/// Whose numbers are asked for.
+/// The scope of statistics.
 #[derive(Debug, Clone, Default)]
 pub struct StatsQuery {
-    /// Of this user's tasks: for admins, who have to name one; else of one's own.
+    /// The user. An admin without one gets the store's numbers; other callers get those of their
+    /// own tasks.
     pub user: Option<String>,
-    /// At most so many tasks: 1 to 1,000, 1,000 unless given.
+    /// The page size in tasks: 1 to 1,000, default 1,000.
     pub limit: Option<u32>,
-    /// Go on from here: the `next` of a page.
+    /// The `next` of the previous page.
     pub cursor: Option<String>,
 }
 
-/// What is verified: the whole store, unless a task is named.
+/// The scope of a verification: the whole store, or one task.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Verify {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,26 +116,26 @@ pub struct Verify {
 }
 
 impl Verify {
-    /// Every hash, and both copies of every event.
+    /// Creates a verification of the whole store: every hash, and both copies of every event.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Of one task.
+    /// Limits the verification to one task.
     #[must_use]
     pub fn task(mut self, task: impl Into<String>) -> Self {
         self.task = Some(task.into());
         self
     }
 
-    /// Every lineage is folded from its beginning, too, and compared with the snapshots.
+    /// Also folds every lineage from its beginning and compares the result with the snapshots.
     #[must_use]
     pub fn states(mut self, states: bool) -> Self {
         self.states = states;
         self
     }
 
-    /// The whole store is compared with what [`Client::anchor`] gave earlier, too.
+    /// Also compares the whole store with an earlier result of [`Client::anchor`].
     #[must_use]
     pub fn anchor(mut self, anchor: Json) -> Self {
         self.anchor = Some(anchor);
@@ -142,65 +143,69 @@ impl Verify {
     }
 }
 
-/// What stands in the errors about numbers that are not those asked for.
+/// The request that errors about unexpected statistics name.
 const STATS: &str = "GET /v1/stats";
 
 impl Client {
-    /// Verifies the store, or one task: every hash, and both copies of every event. For admins. It
-    /// is not asked again where it takes longer than a request may.
+    /// Verifies the store or one task: every hash, and both copies of every event. For admins. A
+    /// timeout is not retried. The result lists the faults.
     ///
     /// # Errors
     ///
-    /// `Forbidden`. `NotFound`: there is no such task. `Timeout`. Faults are in what it returns.
+    /// `Forbidden`: the caller is no admin. `NotFound`: no such task. `Timeout`: the verification
+    /// takes longer than a request may.
     pub async fn verify(&self, verify: &Verify) -> Result<VerifyForm> {
         self.post(["v1", "verify"], verify)?.read().await
     }
 
-    /// The heads of the store, to be kept somewhere else and verified against later. For admins.
+    /// Returns the heads of the store, to keep elsewhere and verify against later. For admins.
     ///
     /// # Errors
     ///
-    /// `Forbidden`.
+    /// `Forbidden`: the caller is no admin.
     pub async fn anchor(&self) -> Result<Json> {
         self.get(["v1", "anchor"])?.read().await
     }
 
-    /// What a cleanup would let go of. Nothing is changed. For admins.
+    /// Returns the effects of a cleanup without changing anything. For admins.
     ///
     /// # Errors
     ///
-    /// `Forbidden`. `NotFound`: there is no such task. `Invalid`: it names a user and a task.
+    /// `Forbidden`: the caller is no admin. `NotFound`: no such task. `Invalid`: the policy names a
+    /// user and a task.
     pub async fn plan_retention(&self, policy: &Retention) -> Result<RetentionForm> {
         let ask = self.post(["v1", "retention", "plan"], policy)?;
         ask.again(RetryRule::Always).read().await
     }
 
-    /// Lets go of old checkpoints, and of events that nothing needs. For admins. Where a task
-    /// fails, the others go on: each says so.
+    /// Removes old checkpoints and the events that become unneeded. For admins. A task that fails
+    /// reports its error and does not stop the others.
     ///
     /// # Errors
     ///
-    /// As [`Client::plan_retention`]. `Timeout`: it goes on.
+    /// As [`Client::plan_retention`]. `Timeout`: the cleanup continues in the service.
     pub async fn retain(&self, policy: &Retention) -> Result<RetentionForm> {
         self.post(["v1", "retention"], policy)?.read().await
     }
 
-    /// Numbers of the store for an admin who names no user; else of a user's tasks.
+    /// Returns the numbers of the store to an admin who names no user, otherwise those of a user's
+    /// tasks.
     ///
     /// # Errors
     ///
-    /// `Forbidden`: another user's, and one is no admin. `Invalid`: pages of the store.
+    /// `Forbidden`: the query names another user, and the caller is no admin. `Invalid`: the query
+    /// asks for pages of the store's numbers.
     pub async fn stats(&self, query: StatsQuery) -> Result<StatsForm> {
         let ask = self.get(["v1", "stats"])?;
         let ask = ask.query("user", query.user).query("limit", query.limit);
         ask.query("cursor", query.cursor).read().await
     }
 
-    /// What the store holds. For admins.
+    /// Returns the numbers of the store. For admins.
     ///
     /// # Errors
     ///
-    /// `Invalid`: one is no admin, who alone gets them.
+    /// `Invalid`: the caller is no admin.
     pub async fn store_stats(&self) -> Result<StoreForm> {
         match self.stats(StatsQuery::default()).await? {
             StatsForm::Store(store) => Ok(store),
@@ -211,11 +216,12 @@ impl Client {
         }
     }
 
-    /// What the tasks of a user hold.
+    /// Returns the numbers of a user's tasks.
     ///
     /// # Errors
     ///
-    /// `Forbidden`: another user's, and one is no admin. `Invalid`: an admin named none.
+    /// `Forbidden`: the query names another user, and the caller is no admin. `Invalid`: an admin
+    /// named no user.
     pub async fn user_stats(&self, query: StatsQuery) -> Result<UserForm> {
         match self.stats(query).await? {
             StatsForm::User(user) => Ok(user),
@@ -226,20 +232,20 @@ impl Client {
         }
     }
 
-    /// Whether the service answers. It is asked once.
+    /// Checks that the service answers, without retries.
     ///
     /// # Errors
     ///
-    /// It does not.
+    /// Any error: the service does not answer.
     pub async fn health(&self) -> Result<()> {
         self.get(["healthz"])?.again(RetryRule::Never).done().await
     }
 
-    /// Whether the store takes appends. It is asked once.
+    /// Checks that the store accepts appends, without retries.
     ///
     /// # Errors
     ///
-    /// `Unavailable`: it does not, and [`Error::detail`] says why.
+    /// `Unavailable`: the store does not accept appends; [`Error::detail`] has the reason.
     pub async fn ready(&self) -> Result<()> {
         self.get(["readyz"])?.again(RetryRule::Never).done().await
     }

@@ -1,4 +1,4 @@
-//! Paths of requests: each part is one segment, percent-encoded whole.
+//! Request paths: each part is one percent-encoded segment.
 
 use std::fmt::Write as _;
 
@@ -7,23 +7,22 @@ use reqwest::Url;
 
 use crate::error::{Error, Result};
 
-/// What stands for itself: what RFC 3986 reserves nowhere.
+/// Unreserved characters of RFC 3986 are not encoded.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The address of a path below where a service answers.
+/// Returns the URL of a path below the service's base address.
 pub(crate) fn url<P: AsRef<[u8]>>(base: &Url, parts: impl IntoIterator<Item = P>) -> Result<Url> {
     let mut path = base.path().trim_end_matches('/').to_owned();
     for part in parts {
         let part = part.as_ref();
-        // A URL takes these for steps in a path, also where they are encoded: another thing would
-        // be asked for.
+        // `Url` resolves these as relative steps, even if encoded, and would name another path.
         if matches!(part, b"" | b"." | b"..") {
             let text = String::from_utf8_lossy(part);
             let text =
                 format!("`{text}` cannot stand in a path: it can be asked for by the command only");
             return Err(Error::invalid(&path, text));
         }
-        // Writing into memory does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(path, "/{}", percent_encode(part, ENCODED));
     }
     let mut url = base.clone();

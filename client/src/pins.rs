@@ -1,4 +1,4 @@
-//! Checkpoints that are kept whatever a cleanup is asked for.
+//! Pinned checkpoints.
 
 use milepost_forms::{Listed, PinForm};
 use reqwest::Method;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::client::Client;
 use crate::error::Result;
 
-/// Why something is done.
+/// The reason for a change.
 #[derive(Serialize)]
 pub(crate) struct Why<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -15,30 +15,30 @@ pub(crate) struct Why<'a> {
 }
 
 impl Client {
-    /// The pinned checkpoints of a task, all of them.
+    /// Returns all pinned checkpoints of a task.
     ///
     /// # Errors
     ///
-    /// `NotFound`.
+    /// `NotFound`: no such task.
     pub async fn pins(&self, task: &str) -> Result<Listed<PinForm>> {
         self.get(["v1", "tasks", task, "pins"])?.read().await
     }
 
-    /// Keeps a checkpoint, and what it needs, whatever a cleanup is asked for.
+    /// Pins a checkpoint: no cleanup removes it or the events it needs.
     ///
     /// # Errors
     ///
-    /// `NotFound`. `Invalid`: the reason is too long.
+    /// `NotFound`: no such checkpoint. `Invalid`: the reason is too long.
     pub async fn pin(&self, id: &str, reason: Option<&str>) -> Result<PinForm> {
         let ask = self.ask(Method::PUT, ["v1", "checkpoints", id, "pin"])?;
         ask.json(&Why { reason })?.read().await
     }
 
-    /// No longer keeps a checkpoint whatever a cleanup is asked for.
+    /// Removes the pin of a checkpoint.
     ///
     /// # Errors
     ///
-    /// `NotFound`.
+    /// `NotFound`: no such checkpoint.
     pub async fn unpin(&self, id: &str) -> Result<()> {
         let ask = self.ask(Method::DELETE, ["v1", "checkpoints", id, "pin"])?;
         ask.done().await

@@ -1,8 +1,8 @@
-//! Randomness: keys of appends, and how long is waited.
+//! Randomness for idempotency keys and retry waits.
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Sixteen random bytes as a number.
+/// Returns sixteen random bytes as a number.
 #[expect(
     clippy::disallowed_methods,
     reason = "a client has no engine, and no Entropy: nothing it draws is part of a log's meaning"
@@ -16,7 +16,7 @@ pub(crate) fn random() -> Result<u128> {
     Ok(u128::from_le_bytes(bytes))
 }
 
-/// An idempotency key that nobody else has.
+/// Returns a unique idempotency key.
 pub(crate) fn key() -> Result<String> {
     Ok(format!("{:032x}", random()?))
 }

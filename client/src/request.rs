@@ -1,4 +1,4 @@
-//! A request, and its answer.
+//! A request and its answer.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use crate::retry::{RetryRule, Tries};
 
 pub(crate) const JSON: &str = "application/json";
 
-/// The longest body of an answer that refuses.
+/// The maximum length of an error answer's body.
 const REFUSAL_MAX: usize = 64 << 10;
 
-/// A request that is made, and not sent yet.
+/// A request that has not been sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
     client: Client,
@@ -31,12 +31,12 @@ pub(crate) struct Ask {
 }
 
 impl Client {
-    /// A request that reads.
+    /// Starts a request that reads, with retries.
     pub(crate) fn get<P: AsRef<[u8]>>(&self, path: impl IntoIterator<Item = P>) -> Result<Ask> {
         Ok(self.ask(Method::GET, path)?.again(RetryRule::Always))
     }
 
-    /// A request that changes something, with a body.
+    /// Starts a request that changes something, with a JSON body.
     pub(crate) fn post<P: AsRef<[u8]>>(
         &self,
         path: impl IntoIterator<Item = P>,
@@ -99,7 +99,7 @@ impl Ask {
         self
     }
 
-    /// What is asked, for people.
+    /// Returns method and path, for errors.
     pub(crate) fn asked(&self) -> String {
         format!("{} {}", self.method, self.url.path())
     }
@@ -108,7 +108,7 @@ impl Ask {
         Error::invalid(&self.asked(), text)
     }
 
-    /// Asks, and reads the answer.
+    /// Sends the request and parses the answer.
     pub(crate) async fn read<T: DeserializeOwned>(self) -> Result<T> {
         let bytes = self.bytes().await?;
         serde_json::from_slice(&bytes).map_err(|error| {
@@ -117,12 +117,12 @@ impl Ask {
         })
     }
 
-    /// Asks, where the answer says nothing but that it is done.
+    /// Sends the request and ignores the body of the answer.
     pub(crate) async fn done(self) -> Result<()> {
         self.bytes().await.map(drop)
     }
 
-    /// Asks, until the whole answer is there.
+    /// Sends the request, with retries, and reads the whole answer.
     async fn bytes(&self) -> Result<Vec<u8>> {
         let mut tries = Tries::new(self.client.0.options.tries);
         loop {
@@ -137,7 +137,7 @@ impl Ask {
         }
     }
 
-    /// Asks, until an answer begins.
+    /// Sends the request, with retries, until an answer begins.
     pub(crate) async fn open(&self) -> Result<Response> {
         let mut tries = Tries::new(self.client.0.options.tries);
         loop {
@@ -148,7 +148,7 @@ impl Ask {
         }
     }
 
-    /// Asks once.
+    /// Sends the request once.
     pub(crate) async fn open_once(&self) -> Result<Response> {
         self.in_time(self.answered()).await
     }
@@ -159,7 +159,7 @@ impl Ask {
         done.unwrap_or_else(|_| Err(Error::late(&self.asked(), at_most)))
     }
 
-    /// An answer that does not refuse.
+    /// Sends the request once and returns a successful answer.
     async fn answered(&self) -> Result<Response> {
         let http = &self.client.0.http;
         let mut request =
@@ -174,13 +174,13 @@ impl Ask {
             return Ok(response);
         }
         let retry_after = response.headers().get(RETRY_AFTER).and_then(seconds);
-        // Where it does not come, the status says enough.
+        // If the body is lost, the status is sufficient.
         let body = self.whole(response, REFUSAL_MAX).await;
         let body = body.unwrap_or_default();
         Err(Error::of_answer(&self.asked(), status.as_u16(), &body).after(retry_after))
     }
 
-    /// All bytes of an answer, no more than so many.
+    /// Reads all bytes of an answer, at most `most`.
     async fn whole(&self, mut response: Response, most: usize) -> Result<Vec<u8>> {
         let mut whole = Vec::new();
         loop {
@@ -200,7 +200,7 @@ impl Ask {
     }
 }
 
-/// How long a service wants nobody to ask again. Dates are not read: no service of ours sends them.
+/// Parses `Retry-After` in seconds. Dates are ignored: no Milepost service sends them.
 fn seconds(value: &HeaderValue) -> Option<Duration> {
     let seconds = value.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds))

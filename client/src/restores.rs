@@ -1,4 +1,4 @@
-//! Tasks go back, and on again.
+//! Restores and undos.
 
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ pub struct Restore {
 
 conditions!(Restore);
 
-/// What is decided about paths that stand in the way.
+/// Decisions about conflicting paths.
 #[derive(Debug, Clone, Default, Serialize)]
 struct Choices {
     theirs: Vec<TreePath>,
@@ -47,7 +47,7 @@ struct Choices {
 }
 
 impl Restore {
-    /// To the point of an address: the state.
+    /// Restores the state at an address.
     pub fn to(address: impl Into<String>) -> Self {
         Self {
             to: address.into(),
@@ -59,7 +59,8 @@ impl Restore {
         }
     }
 
-    /// And the files of a folder on the service's machine, by its absolute path: for admins.
+    /// Also restores the files of a folder on the service's machine, by its absolute path. For
+    /// admins.
     #[must_use]
     pub fn files_too(mut self, folder: impl Into<PathBuf>) -> Self {
         self.scope = Some(Scope::All);
@@ -67,7 +68,7 @@ impl Restore {
         self
     }
 
-    /// Only those files: the state stays. For admins.
+    /// Restores only the files of a folder, and keeps the state. For admins.
     #[must_use]
     pub fn files_only(mut self, folder: impl Into<PathBuf>) -> Self {
         self.scope = Some(Scope::Files);
@@ -75,28 +76,28 @@ impl Restore {
         self
     }
 
-    /// Of this path, or of all below it, what was captured is taken, whatever was done to it since.
+    /// Overwrites this path, and everything below it, with the captured content.
     #[must_use]
     pub fn theirs(mut self, path: TreePath) -> Self {
         self.choices().theirs.push(path);
         self
     }
 
-    /// Of this path, or of all below it, what is there stays.
+    /// Keeps the present content of this path and of everything below it.
     #[must_use]
     pub fn keep_mine(mut self, path: TreePath) -> Self {
         self.choices().keep_mine.push(path);
         self
     }
 
-    /// The folder is the one that was captured, though that was elsewhere.
+    /// Accepts a folder that was captured at another location.
     #[must_use]
     pub fn moved(mut self) -> Self {
         self.choices().moved = true;
         self
     }
 
-    /// What the new lineage is for, at most 1,024 bytes.
+    /// Describes the new lineage, in at most 1,024 bytes.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
@@ -114,28 +115,27 @@ impl From<&str> for Restore {
     }
 }
 
-/// Restores of the state and undos are done once: see [the crate](crate#asking-again). A restore
-/// with files takes no key and is not
-/// asked again where an answer does not come: the task says where it is.
+/// Retries of state restores and undos take effect once: see [the crate](crate#asking-again). A
+/// restore with files has no generated key and is not retried; after a missing answer, the task
+/// shows its outcome.
 impl Client {
-    /// What a restore would do. Nothing is changed.
+    /// Returns the effects of a restore without changing anything.
     ///
     /// # Errors
     ///
-    /// `NotFound`. `Forbidden`: files are for admins. `Invalid`: it is no address, or no folder is
-    /// named.
+    /// `NotFound`: no such point. `Forbidden`: files are for admins. `Invalid`: not an address, or
+    /// no folder is named.
     pub async fn plan_restore(&self, restore: impl Into<Restore>) -> Result<RestorePlanForm> {
         let ask = self.post(["v1", "restores", "plan"], &restore.into())?;
         ask.again(RetryRule::Always).read().await
     }
 
-    /// A task goes back to a point: it goes on with a new lineage there.
+    /// Restores a task to a point: opens a new lineage there and activates it.
     ///
     /// # Errors
     ///
-    /// As [`Client::plan_restore`]. `Conflict`: something is in the way of files, or the key was
-    /// used for another restore. `Invalid`: a
-    /// key or a head with files.
+    /// As [`Client::plan_restore`]. `Conflict`: conflicts block the files, or the key was used for
+    /// another restore. `Invalid`: a key or an expected head with files.
     pub async fn restore(&self, restore: impl Into<Restore>) -> Result<RestoredForm> {
         let restore = restore.into();
         let ask = self.post(["v1", "restores"], &restore)?;
@@ -146,12 +146,12 @@ impl Client {
         ask.read().await
     }
 
-    /// Takes the last restore of a task back: it goes on with the lineage before.
+    /// Undoes the last restore of a task: activates the previous lineage.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. `Invalid`: there is nothing to undo. `Conflict`: the last
-    /// restore took files back.
+    /// `NotFound`: no such task. `Invalid`: there is nothing to undo. `Conflict`: the last restore
+    /// included files.
     pub async fn undo(&self, task: &str) -> Result<RestoredForm> {
         let ask = self.ask(Method::POST, ["v1", "tasks", task, "undo"])?;
         Conditions::default().on(ask)?.read().await

@@ -1,28 +1,28 @@
-//! Which requests are asked again, and when.
+//! Retries of requests.
 //!
-//! An answer that did not come says nothing of what was done. What can be asked twice is asked
-//! again: reads, and changes that carry an idempotency key, with that key. Other changes are asked
-//! again only where nobody can have got them.
+//! A missing answer leaves the outcome unknown. Requests that are safe to repeat are retried:
+//! reads, and changes with an idempotency key, using the same key. Other changes are retried only
+//! if they certainly did not reach the service.
 
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::random::random;
 
-/// The first wait, which doubles.
+/// The first wait; each further wait doubles.
 const FIRST: Duration = Duration::from_millis(50);
 
-/// The longest wait, whatever the service says.
+/// The maximum wait, also for `Retry-After`.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// What may be asked again.
+/// The condition for retries of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RetryRule {
-    /// A second time does nothing that the first did not.
+    /// Repeating has no further effect: retry after every transient error.
     Always,
-    /// A second time might: only where the first reached nobody.
+    /// Repeating may have an effect: retry only if the service was not reached.
     Unreached,
-    /// It is asked how things are now.
+    /// The request asks for the status at this moment: do not retry.
     Never,
 }
 
@@ -36,7 +36,7 @@ impl RetryRule {
     }
 }
 
-/// Whether it may be different the next time.
+/// Returns true for a transient error.
 pub(crate) fn passes(error: &Error) -> bool {
     match error.status() {
         None => error.kind() == ErrorKind::Transport,
@@ -44,7 +44,7 @@ pub(crate) fn passes(error: &Error) -> bool {
     }
 }
 
-/// How often something was asked in vain, of so many times.
+/// The number of failed tries, and its limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tries {
     failed: u32,
@@ -56,12 +56,12 @@ impl Tries {
         Self { failed: 0, most }
     }
 
-    /// It went well: what fails now fails for the first time.
+    /// Resets the count after a success.
     pub(crate) fn over(&mut self) {
         self.failed = 0;
     }
 
-    /// Waits for the next try; or gives the error back where there is none.
+    /// Waits before the next try, or returns the error if no tries are left.
     pub(crate) async fn failed(&mut self, again: RetryRule, error: Error) -> Result<()> {
         self.failed = self.failed.saturating_add(1);
         if self.failed >= self.most || !again.allows(&error) {
@@ -73,8 +73,8 @@ impl Tries {
     }
 }
 
-/// How long is waited after so many failures. Half of it is random, so that many who failed
-/// together do not ask together.
+/// Returns the wait after `failed` failures. Half of it is random, so that clients that failed
+/// together do not retry together.
 fn wait(failed: u32, retry_after: Option<Duration>, random: u128) -> Duration {
     let doubled = 1_u32.checked_shl(failed.saturating_sub(1));
     let whole = FIRST.saturating_mul(doubled.unwrap_or(u32::MAX));

@@ -1,20 +1,19 @@
-//! Server-sent events, as the HTML standard has them, read from bytes that come in pieces of any
-//! length.
+//! Server-sent events of the HTML standard, parsed from pieces of any length.
 
 use std::collections::VecDeque;
 
 /// An event of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// The place behind it, where it says one.
+    /// The id: the place after the event, if given.
     pub(crate) id: Option<String>,
-    /// What kind of event it is; empty where it does not say.
+    /// The type; empty if not given.
     pub(crate) event: String,
-    /// Its lines, with `\n` between them.
+    /// The data lines, joined with `\n`.
     pub(crate) data: String,
 }
 
-/// Why a stream cannot be read on.
+/// Errors that end a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Broken {
     #[error("an event of the stream has more than {0} bytes")]
@@ -23,21 +22,21 @@ pub(crate) enum Broken {
     NotUtf8,
 }
 
-/// Reads a stream. It holds one event at most, of so many bytes at most, beside those that are
-/// whole.
+/// An incremental parser. Besides complete events, it holds one partial event of at most `most`
+/// bytes.
 #[derive(Debug)]
 pub(crate) struct Parser {
     most: usize,
-    /// The line so far.
+    /// The current line.
     line: Vec<u8>,
-    /// The event so far.
+    /// The current event.
     message: Message,
     has_data: bool,
-    /// The last byte was a carriage return: a newline behind it ends no other line.
+    /// The last byte was a carriage return: a newline directly after it ends no further line.
     was_return: bool,
-    /// No line has ended yet: the first may begin with a mark of the byte order.
+    /// No line has ended yet: the first may begin with a byte order mark.
     is_first: bool,
-    /// Something came that a service says: an event, or a comment.
+    /// An event or a comment arrived since the last query.
     was_heard: bool,
     whole: VecDeque<Message>,
 }
@@ -56,7 +55,7 @@ impl Parser {
         }
     }
 
-    /// Takes what came.
+    /// Adds received bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), Broken> {
         let mut rest = bytes;
         while let Some((byte, behind)) = rest.split_first() {
@@ -84,12 +83,12 @@ impl Parser {
         Ok(())
     }
 
-    /// The next event that is whole.
+    /// Returns the next complete event.
     pub(crate) fn next(&mut self) -> Option<Message> {
         self.whole.pop_front()
     }
 
-    /// Whether an event or a comment came since this was asked.
+    /// Returns true if an event or a comment arrived since the last call.
     pub(crate) fn was_heard(&mut self) -> bool {
         std::mem::take(&mut self.was_heard)
     }
@@ -108,7 +107,7 @@ impl Parser {
         };
         if line.is_empty() {
             let message = std::mem::take(&mut self.message);
-            // Without data it is nothing.
+            // The standard drops events without data.
             if std::mem::take(&mut self.has_data) {
                 self.was_heard = true;
                 self.whole.push_back(message);
@@ -128,14 +127,14 @@ impl Parser {
             }
             // A comment.
             "" => self.was_heard = true,
-            // How long to wait before connecting again, or what is not known.
+            // `retry`, and unknown fields.
             _ => {}
         }
         Ok(())
     }
 }
 
-/// The same room for the next line, unless it is much.
+/// Returns the cleared buffer for reuse, unless it is large.
 fn reused(mut line: Vec<u8>) -> Vec<u8> {
     const KEPT: usize = 64 << 10;
     if line.capacity() > KEPT {
@@ -196,7 +195,7 @@ mod tests {
         assert_eq!(read(&[&line, &line], 100), Err(Broken::TooLong(100)));
         let pieces = [&long[..], &long[..]];
         assert_eq!(read(&pieces, 100), Err(Broken::TooLong(100)));
-        // What is whole counts no more, and a comment is nothing.
+        // Complete events and comments do not count.
         let whole = [&line[..], b"\n"].concat();
         assert_eq!(read(&[&whole, &whole, &whole], 100).unwrap().len(), 3);
         let comment = [b":", &long[..], b"\n"].concat();
@@ -208,7 +207,7 @@ mod tests {
         assert_eq!(read(&[b"data: \xff\n"], 100), Err(Broken::NotUtf8));
     }
 
-    /// Parts that streams are made of, and others.
+    /// Generates concatenations of stream tokens and other bytes.
     fn parts() -> impl Strategy<Value = Vec<u8>> {
         let parts: [&'static [u8]; 12] = [
             b"data: ",

@@ -9,18 +9,18 @@ use crate::client::Client;
 use crate::conditions::Conditions;
 use crate::error::Result;
 
-/// Which tasks are listed.
+/// Filters for a list of tasks.
 #[derive(Debug, Clone, Default)]
 pub struct TaskQuery {
-    /// Whose: for admins; else one's own.
+    /// The owner, for admins. Default: the caller.
     pub user: Option<String>,
-    /// At most so many: 1 to 100, 20 unless given.
+    /// The page size: 1 to 100, default 20.
     pub limit: Option<u32>,
-    /// Go on from here: the `next` of a page.
+    /// The `next` of the previous page.
     pub cursor: Option<String>,
 }
 
-/// A task to be started.
+/// A task to start.
 ///
 /// ```
 /// use milepost_client::NewTask;
@@ -44,28 +44,27 @@ pub struct NewTask {
 }
 
 impl NewTask {
-    /// Of this id, 1 to 200 bytes.
+    /// Creates a task with an id of 1 to 200 bytes.
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), user: None, initial: None, conditions: Conditions::default() }
     }
 
-    /// Under an idempotency key, 1 to 256 visible characters of ASCII: with the same key it is
-    /// started once, also by another process.
-    /// Without, the client draws one.
+    /// Sets an idempotency key, 1 to 256 visible ASCII characters. Requests with the same key start
+    /// the task once, also from another process. By default the client generates a key.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.conditions.key = Some(key.into());
         self
     }
 
-    /// For somebody else: for admins.
+    /// Sets another user as the owner. For admins.
     #[must_use]
     pub fn user(mut self, user: impl Into<String>) -> Self {
         self.user = Some(user.into());
         self
     }
 
-    /// The state that it begins with.
+    /// Sets the initial state.
     #[must_use]
     pub fn initial(mut self, state: Json) -> Self {
         self.initial = Some(state);
@@ -86,53 +85,53 @@ impl From<String> for NewTask {
 }
 
 impl Client {
-    /// Tasks, newest first: a page of them.
+    /// Returns a page of tasks, newest first.
     ///
     /// # Errors
     ///
-    /// `Forbidden`: another user's, and one is no admin. See [`ErrorKind`](crate::ErrorKind) for
-    /// what every request can meet.
+    /// `Forbidden`: the query names another user, and the caller is no admin.
+    /// [`ErrorKind`](crate::ErrorKind) lists the errors of every request.
     pub async fn tasks(&self, query: TaskQuery) -> Result<Listed<TaskForm>> {
         let ask = self.get(["v1", "tasks"])?;
         let ask = ask.query("user", query.user).query("limit", query.limit);
         ask.query("cursor", query.cursor).read().await
     }
 
-    /// Starts a task. Done once: see [the crate](crate#asking-again).
+    /// Starts a task. Retries start it once: see [the crate](crate#asking-again).
     ///
     /// # Errors
     ///
-    /// `Conflict`: there is one of this id, whosever it is. `Forbidden`: for another user, and one
-    /// is no admin.
+    /// `Conflict`: the id is in use, by any user. `Forbidden`: the owner is another user, and the
+    /// caller is no admin.
     pub async fn start_task(&self, task: impl Into<NewTask>) -> Result<TaskForm> {
         let task = task.into();
         let ask = self.post(["v1", "tasks"], &task)?;
         task.conditions.on(ask)?.read().await
     }
 
-    /// What is known of a task.
+    /// Returns a task.
     ///
     /// # Errors
     ///
-    /// `NotFound`.
+    /// `NotFound`: no such task.
     pub async fn task(&self, task: &str) -> Result<TaskForm> {
         self.get(["v1", "tasks", task])?.read().await
     }
 
-    /// Deletes a task, for good.
+    /// Deletes a task permanently.
     ///
     /// # Errors
     ///
-    /// `NotFound`. `Unavailable`: a restore of it has not ended.
+    /// `NotFound`: no such task. `Unavailable`: the task has an unfinished restore.
     pub async fn delete_task(&self, task: &str) -> Result<()> {
         self.ask(Method::DELETE, ["v1", "tasks", task])?.done().await
     }
 
-    /// The lineages of a task, all of them, in the order in which they were opened.
+    /// Returns all lineages of a task, in the order of their creation.
     ///
     /// # Errors
     ///
-    /// `NotFound`.
+    /// `NotFound`: no such task.
     pub async fn lineages(&self, task: &str) -> Result<Listed<LineageForm>> {
         self.get(["v1", "tasks", task, "lineages"])?.read().await
     }

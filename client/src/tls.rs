@@ -1,4 +1,4 @@
-//! Whom a client believes.
+//! Trust of TLS certificates.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use rustls_platform_verifier::Verifier;
 
 use crate::error::{Error, Result};
 
-/// Certificates that others are signed by, from PEM.
+/// Parses trusted certificates from PEM.
 pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     match read {
@@ -20,8 +20,8 @@ pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
     }
 }
 
-/// How TLS is spoken: whom the system believes is believed, and who is signed by one of these. What
-/// the process has set for all of TLS is neither used nor changed: that is the program's.
+/// Returns a TLS configuration that trusts the system's certificates and those in `roots`. It
+/// neither uses nor changes the process-wide TLS settings, which belong to the program.
 pub(crate) fn config(roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
     let verifier = Verifier::new_with_extra_roots(roots, provider.clone()).map_err(wrong)?;
@@ -33,7 +33,7 @@ pub(crate) fn config(roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig
     Ok(config.with_no_client_auth())
 }
 
-/// Where no TLS is spoken: nobody is believed, and nothing is read from the disk for it.
+/// Returns a configuration for clients without TLS: it trusts no certificate and reads no files.
 pub(crate) fn none() -> Result<ClientConfig> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

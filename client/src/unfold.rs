@@ -1,4 +1,4 @@
-//! Streams made of one step after the other.
+//! Streams made of consecutive steps.
 
 use std::fmt;
 use std::future::Future;
@@ -7,11 +7,11 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 
-/// What a step gives: an item, or none at the end; and what the next one begins with, unless that
-/// was the last.
+/// The result of a step: an item, or `None` at the end; and the state of the next step, or `None`
+/// after the last.
 pub(crate) type Step<S, T> = Pin<Box<dyn Future<Output = (Option<T>, Option<S>)> + Send>>;
 
-/// A stream of the items that steps give.
+/// A stream of the items of consecutive steps.
 pub(crate) struct Unfolded<S, T> {
     step: fn(S) -> Step<S, T>,
     at: At<S, T>,
@@ -58,12 +58,11 @@ impl<S, T> fmt::Debug for Unfolded<S, T> {
     }
 }
 
-/// Makes a type that is a stream inside one, for those who have the traits of streams at hand and
-/// those who have not.
+/// Gives a type with an inner stream a `next` method and a `Stream` implementation.
 macro_rules! stream {
     ($name:ident, $item:ty) => {
         impl $name {
-            /// The next one; none at the end, and behind an error.
+            /// Returns the next item; `None` at the end and after an error.
             pub async fn next(&mut self) -> Option<crate::Result<$item>> {
                 let mut this = std::pin::Pin::new(self);
                 let next = |context: &mut std::task::Context<'_>| {

@@ -1,4 +1,4 @@
-//! A name for a Unix socket that the kernel takes.
+//! Socket paths that fit into the kernel's limit.
 
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The longest path of a socket, in bytes.
+/// The maximum length of a socket path, in bytes.
 const PATH_MAX: usize = 107;
 
-/// A socket, and what its name needs.
+/// A socket path, and the handle that its short name needs.
 #[derive(Debug)]
 pub(crate) struct Socket {
     name: PathBuf,
-    /// The folder of one that is deep down: by its handle it has a short name.
+    /// The open folder of a long path: `/proc/self/fd` gives it a short name.
     _folder: Option<File>,
 }
 

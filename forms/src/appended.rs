@@ -7,21 +7,21 @@ use utoipa::ToSchema;
 
 use crate::Big;
 
-/// What came of an append.
+/// The result of an append.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct AppendedForm {
     /// The offset of the first event.
     pub first: Big,
-    /// The head behind the last of them, and behind the checkpoint where there is one.
+    /// The head after the last event, or after the checkpoint if one was marked.
     pub next: Big,
-    /// The chain hash there, 64 hexadecimal digits; zeros where it was trimmed since.
+    /// The chain hash at `next`, 64 hexadecimal digits; zeros if it was trimmed since.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub hash: Hash,
-    /// The checkpoint behind them.
+    /// The checkpoint marked after the events.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub checkpoint: Option<CheckpointId>,
-    /// Whether they had been appended before, under the same key.
+    /// True if the same events were appended before, under the same key.
     pub repeated: bool,
 }

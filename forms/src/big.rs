@@ -1,11 +1,11 @@
-//! Numbers that can pass 2^53, which JSON's readers round.
+//! Numbers over 2^53, which JSON readers round.
 
 use std::fmt;
 
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A number that can pass 2^53: a string in what is answered; both forms are read.
+/// A number that may exceed 2^53. Written as a string, read from a string or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Big(pub u64);
 

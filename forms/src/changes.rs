@@ -1,4 +1,4 @@
-//! What is different between two states.
+//! Differences between two states.
 
 use milepost_replay::ChangeKind;
 use serde::{Deserialize, Serialize};
@@ -8,13 +8,13 @@ use utoipa::ToSchema;
 
 use crate::values::there;
 
-/// What is different, from one state to the other.
+/// The differences from one state to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct ChangesForm {
-    /// At most 10,000; fewer where they have more than 16 MiB.
+    /// At most 10,000 changes; fewer if they take more than 16 MiB.
     pub items: Vec<ChangeForm>,
-    /// Whether there are more.
+    /// True if there are more changes.
     pub more: bool,
 }
 
@@ -27,10 +27,10 @@ pub struct ChangeForm {
     /// `add`, `remove` or `replace`.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub kind: ChangeKind,
-    /// The value before; absent where the place was not there.
+    /// The value before; absent if the path did not exist.
     #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
-    /// The value after; absent where the place is gone.
+    /// The value after; absent if the path was removed.
     #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
 }

@@ -14,36 +14,36 @@ pub struct CheckpointForm {
     /// 64 hexadecimal digits.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub id: CheckpointId,
-    /// The task it is of.
+    /// The task of the checkpoint.
     pub task: String,
-    /// The lineage it was marked on.
+    /// The lineage of the mark.
     #[cfg_attr(feature = "schema", schema(value_type = u32))]
     pub lineage: LineageId,
     /// The marked point: before the event at this offset.
     pub at: Big,
-    /// The chain hash there, 64 hexadecimal digits.
+    /// The chain hash at that point, 64 hexadecimal digits.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub hash: Hash,
     /// The offset of the mark's own event.
     pub mark: Big,
-    /// The checkpoint before it.
+    /// The previous checkpoint.
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub parent: Option<CheckpointId>,
-    /// What it is called.
+    /// The label.
     pub label: Option<String>,
-    /// Why it was marked.
+    /// The reason for the mark.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub cause: MarkCause,
-    /// How it went until there.
+    /// The status of the run up to that point.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub status: MarkStatus,
     /// RFC 3339, UTC.
     pub time: String,
     /// Microseconds since the Unix epoch.
     pub time_us: Big,
-    /// An object, word for word as it was given.
+    /// The caller's object, byte for byte.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub metadata: Option<Json>,
-    /// Ids that others know it by.
+    /// Ids of the checkpoint in other systems.
     pub aliases: Vec<String>,
 }

@@ -9,23 +9,23 @@ use utoipa::ToSchema;
 
 use crate::Big;
 
-/// An event that does not say any more what it said. `milepost erase --json` prints the same.
+/// An event whose body was erased. `milepost erase --json` prints the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct ErasedForm {
     /// The task.
     pub task: String,
-    /// The lineage it was appended to.
+    /// The lineage that the event was appended to.
     #[cfg_attr(feature = "schema", schema(value_type = u32))]
     pub lineage: LineageId,
-    /// Its place in the lineage.
+    /// The offset of the event.
     pub offset: Big,
-    /// Its kind, which stays.
+    /// The kind of the event, which is kept.
     pub kind: Cow<'static, str>,
     /// RFC 3339, UTC.
     pub time: String,
     /// Microseconds since the Unix epoch.
     pub time_us: Big,
-    /// Whether it had been erased before.
+    /// True if the event was erased before this request.
     pub was_erased: bool,
 }

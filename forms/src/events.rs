@@ -11,34 +11,34 @@ use utoipa::ToSchema;
 
 use crate::Big;
 
-/// An event. `milepost log --json` shows the same.
+/// An event. `milepost log --json` prints the same.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct EventForm {
-    /// Its place in the lineage.
+    /// The offset of the event.
     pub offset: Big,
-    /// The lineage it was appended to.
+    /// The lineage that the event was appended to.
     #[cfg_attr(feature = "schema", schema(value_type = u32))]
     pub lineage: LineageId,
-    /// Its kind, as docs/EVENTS.md lists them.
+    /// The kind of the event, as listed in docs/EVENTS.md.
     pub kind: Cow<'static, str>,
     /// RFC 3339, UTC.
     pub time: String,
     /// Microseconds since the Unix epoch.
     pub time_us: Big,
-    /// Who or what did it; absent for the program itself.
+    /// The person or program that caused the event; absent for the program itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
-    /// The user it was done for; absent for the task's owner.
+    /// The user on whose behalf it happened; absent for the task's owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// What ties it to work elsewhere.
+    /// An id that ties the event to work elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlation: Option<String>,
     /// The idempotency key of the append, on its first event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// What it says, by its kind; `null` where it was erased.
+    /// The fields of the kind; `null` if the body was erased.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub body: Option<Body>,
 }
@@ -47,28 +47,28 @@ pub struct EventForm {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct RangeForm {
-    /// In the order of their offsets.
+    /// The events, in the order of their offsets.
     pub items: Vec<EventForm>,
-    /// Where to go on, as `from`; `null` where what was asked for ends.
+    /// The `from` of the next request; `null` at the end of the requested range.
     pub next: Option<Big>,
     /// The next offset of the lineage.
     pub head: Big,
 }
 
-/// The task goes on with another lineage: in a stream of events.
+/// An entry of an event stream: the task switched to another lineage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MovedForm {
-    /// The lineage that was followed.
+    /// The lineage that the stream followed so far.
     pub from: LineageId,
-    /// The one that is followed from here on.
+    /// The lineage that the stream follows from here on.
     pub to: LineageId,
-    /// What was seen from this offset on is not its history.
+    /// The first offset whose events on `from` are not part of the history of `to`.
     pub at: Big,
 }
 
 impl<'de> Deserialize<'de> for EventForm {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        /// The same with the body as it was written.
+        /// An event with its body as the original JSON text.
         #[derive(Deserialize)]
         struct Written {
             offset: Big,
@@ -99,8 +99,7 @@ impl<'de> Deserialize<'de> for EventForm {
     }
 }
 
-/// What of a newer version this one has no place for is kept word for word, as what an application
-/// knows.
+/// Parses a body. A body that this version cannot represent is kept verbatim as [`Application`].
 fn body(kind: &str, text: &str) -> milepost_codec::Result<Body> {
     match Body::from_json_of(kind, text) {
         Ok(Some(body)) => Ok(body),

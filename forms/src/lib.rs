@@ -1,20 +1,18 @@
-//! The JSON that Milepost answers with: one structure each, for whoever writes it and whoever reads
-//! it.
+//! The JSON of Milepost's answers: one structure for each, for writers and readers.
 //!
 //! The service answers in these forms, its clients read them, and the command prints them. Numbers
-//! that can pass 2^53 are strings ([`Big`]); times are RFC 3339 and microseconds since the Unix
-//! epoch beside each other; ids and hashes are hexadecimal digits. A reader takes no notice of
-//! fields it does not know.
+//! that may exceed 2^53 are strings ([`Big`]). Times appear both as RFC 3339 and as microseconds
+//! since the Unix epoch. Ids and hashes are hexadecimal digits. A reader ignores unknown fields.
 //!
 //! ```text
-//! tasks, events, checkpoints, points   what a task has
-//! appended, control, restores          what came of a request
-//! changes, blame, files                what is different, what set it, what a folder had
+//! tasks, events, checkpoints, points   contents of a task
+//! appended, control, restores          results of a request
+//! changes, blame, files                differences, the events that set a value, captured files
 //! stats, verify, retention, pins,
-//! erased                               what a store holds, and let go of
-//! page, problem, big, times, values    lists, refusals, numbers, times, values that may be absent
-//! made                                 the same of what an engine answers (feature `engine`)
-//! schema                               for an OpenAPI document (feature `schema`)
+//! erased                               contents of a store, and what a cleanup removes
+//! page, problem, big, times, values    lists, errors, numbers, times, nullable values
+//! made                                 conversions from engine types (feature `engine`)
+//! schema                               OpenAPI schemas (feature `schema`)
 //! ```
 //!
 //! ```

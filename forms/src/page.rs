@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct Listed<T> {
-    /// What is on it.
+    /// The items of the page.
     pub items: Vec<T>,
-    /// The cursor of the next page; `null` where this is the last.
+    /// The cursor of the next page; `null` on the last page.
     pub next: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Checkpoints that are kept.
+//! Pinned checkpoints.
 
 use milepost_codec::{CheckpointId, LineageId};
 use serde::{Deserialize, Serialize};
@@ -7,26 +7,25 @@ use utoipa::ToSchema;
 
 use crate::Big;
 
-/// A checkpoint that is kept whatever a cleanup is asked for. `milepost pins --json` prints the
-/// same.
+/// A checkpoint that no cleanup removes. `milepost pins --json` prints the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct PinForm {
     /// The checkpoint's id, 64 hexadecimal digits.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub checkpoint: CheckpointId,
-    /// The task it is of.
+    /// The task of the checkpoint.
     pub task: String,
-    /// The lineage it was marked on.
+    /// The lineage of the checkpoint.
     #[cfg_attr(feature = "schema", schema(value_type = u32))]
     pub lineage: LineageId,
-    /// It is before the event at this offset.
+    /// The marked point: before the event at this offset.
     pub at: Big,
-    /// What it is called.
+    /// The label.
     pub label: Option<String>,
-    /// Why it is kept.
+    /// The reason for the pin.
     pub reason: Option<String>,
-    /// When it was pinned: RFC 3339, UTC.
+    /// The time of the pin: RFC 3339, UTC.
     pub time: String,
     /// Microseconds since the Unix epoch.
     pub time_us: Big,

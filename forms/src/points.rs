@@ -1,4 +1,4 @@
-//! Points, and what is there.
+//! Points, and the events and states there.
 
 use milepost_codec::{CheckpointId, Hash, Json, LineageId};
 use serde::de::Error;
@@ -9,23 +9,23 @@ use utoipa::ToSchema;
 
 use crate::{Big, EventForm};
 
-/// Where an address leads.
+/// The point that an address names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct PointForm {
-    /// An address that names it whatever the task goes on with: `TASK/LINEAGE@OFFSET`.
+    /// A stable address, independent of the active lineage: `TASK/LINEAGE@OFFSET`.
     pub address: String,
     /// The task.
     pub task: String,
     /// The lineage.
     #[cfg_attr(feature = "schema", schema(value_type = u32))]
     pub lineage: LineageId,
-    /// It is before the event at this offset.
+    /// The offset; the point is before the event at this offset.
     pub offset: Big,
-    /// The chain hash there, 64 hexadecimal digits.
+    /// The chain hash at the point, 64 hexadecimal digits.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub hash: Hash,
-    /// The checkpoint that the address names, where it names one.
+    /// The checkpoint that the address names, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub checkpoint: Option<CheckpointId>,
@@ -40,16 +40,16 @@ pub struct EventAt {
     /// The event.
     #[serde(flatten)]
     pub event: EventForm,
-    /// The chain hash behind it, 64 hexadecimal digits.
+    /// The chain hash after the event, 64 hexadecimal digits.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub hash: Hash,
-    /// The checkpoint that the address names, where it names one.
+    /// The checkpoint that the address names, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub checkpoint: Option<CheckpointId>,
 }
 
-/// What an event at a point has beside the event.
+/// The fields of [`EventAt`] other than the event.
 #[derive(Deserialize)]
 struct Beside {
     task: String,
@@ -58,7 +58,7 @@ struct Beside {
 }
 
 impl<'de> Deserialize<'de> for EventAt {
-    /// The text is read twice: a flattened body would lose the words it was written in.
+    /// Reads the text twice: a flattened body would lose its original text.
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let text = Box::<RawValue>::deserialize(d)?;
         let event = serde_json::from_str(text.get()).map_err(Error::custom)?;
@@ -72,9 +72,9 @@ impl<'de> Deserialize<'de> for EventAt {
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(untagged)]
 pub enum StateOrPart {
-    /// All of it.
+    /// The whole state.
     State(StateForm),
-    /// A part.
+    /// A part of the state.
     Part(PartForm),
 }
 
@@ -84,20 +84,20 @@ pub enum StateOrPart {
 pub struct StateForm {
     /// The point.
     pub point: PointForm,
-    /// What `milepost state --json` prints.
+    /// The state, as `milepost state --json` prints it.
     #[cfg_attr(feature = "schema", schema(value_type = Value))]
     pub state: Json,
 }
 
-/// A part of that state.
+/// A part of the state before the event at a point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct PartForm {
     /// The point.
     pub point: PointForm,
-    /// The place, as a JSON pointer (RFC 6901).
+    /// The part, as a JSON pointer (RFC 6901).
     pub pointer: String,
-    /// What is there.
+    /// The value of the part.
     #[cfg_attr(feature = "schema", schema(value_type = Value))]
     pub value: Json,
 }

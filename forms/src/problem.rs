@@ -1,4 +1,4 @@
-//! What went wrong, as `/v1` says it.
+//! Errors of `/v1`.
 
 use std::borrow::Cow;
 
@@ -15,15 +15,15 @@ pub struct Problem {
     /// `https://milepost.dev/problems/KIND`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The kind in words.
+    /// The kind, in words.
     pub title: Cow<'static, str>,
     /// The status of the answer.
     pub status: u16,
-    /// What was wrong, and what to do.
+    /// The cause, and the next step.
     pub detail: String,
     /// The id of the request.
     pub instance: String,
-    /// The head, where another was expected.
+    /// The actual head, if the request expected another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<Big>,
 }

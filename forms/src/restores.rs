@@ -8,42 +8,42 @@ use utoipa::ToSchema;
 
 use crate::{Big, ChangeForm, LineageForm, TaskForm};
 
-/// A task that went back, or on again.
+/// The result of a restore or an undo.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct RestoredForm {
-    /// The task as it is now.
+    /// The task after the restore.
     pub task: TaskForm,
-    /// The lineage that it goes on with.
+    /// The lineage that is now active.
     pub lineage: LineageForm,
-    /// What was done to the files, as the plan says it; where files went back.
+    /// The changes to files, as in the plan; present if files were restored.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub files: Option<Value>,
-    /// What was written to meanwhile: it was kept, at these places in the folder.
+    /// Paths in the folder of files that were kept because they changed during the restore.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Vec<String>>))]
     pub kept: Option<Vec<PathBytes>>,
 }
 
-/// What a restore would do.
+/// The effects that a restore would have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct RestorePlanForm {
     /// The task.
     pub task: String,
-    /// What goes back: `both`, `files` or `state`.
+    /// The scope of the restore: `all`, `files` or `state`.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub scope: Scope,
-    /// Where the task stands now.
+    /// The current point of the task.
     pub from: PlaceForm,
-    /// Where it would go on.
+    /// The point that the task would continue from.
     pub to: PlaceForm,
-    /// How its state would change, at most 1,000; fewer where they have more than 16 MiB.
+    /// The changes of the state, at most 1,000; fewer if they take more than 16 MiB.
     pub changes: Vec<ChangeForm>,
-    /// Whether there are more.
+    /// True if there are more changes.
     pub more: bool,
-    /// What it would do to the files, and what stands in the way; where files would go back.
+    /// The changes to files, and conflicts; present if the scope includes files.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub files: Option<Value>,
@@ -58,10 +58,10 @@ pub struct PlaceForm {
     pub lineage: LineageId,
     /// The offset.
     pub offset: Big,
-    /// The chain hash there, 64 hexadecimal digits.
+    /// The chain hash at the point, 64 hexadecimal digits.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub hash: Hash,
-    /// The checkpoint that it was named by.
+    /// The checkpoint that named the point.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub checkpoint: Option<CheckpointId>,

@@ -1,4 +1,4 @@
-//! Retention: what goes, and what stays.
+//! Retention: removed and retained data.
 
 use milepost_codec::{CheckpointId, LineageId};
 use serde::{Deserialize, Serialize};
@@ -7,63 +7,63 @@ use utoipa::ToSchema;
 
 use crate::Big;
 
-/// What goes and what stays, or went and stayed. `milepost cleanup --json` shows the same.
+/// The plan or the result of a cleanup. `milepost cleanup --json` prints the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct RetentionForm {
-    /// Whether nothing was changed.
+    /// True if nothing was changed.
     pub dry_run: bool,
-    /// Tasks.
+    /// The tasks.
     pub tasks: Vec<RetainedForm>,
-    /// Of all of them.
+    /// The sums over the tasks.
     pub total: RetainedTotal,
-    /// What goes of captured folders; `null` where it is done, or cannot be known.
+    /// Captured folders to remove; `null` after the cleanup, or if they cannot be known.
     pub captures: Option<CapturesForm>,
 }
 
-/// What goes of a task.
+/// The data of one task that a cleanup removes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct RetainedForm {
-    /// Its id.
+    /// The id of the task.
     pub id: String,
-    /// Whose it is.
+    /// The owner.
     pub user: String,
-    /// How many it has, or had.
+    /// Checkpoints before the cleanup.
     pub checkpoints: Big,
-    /// Checkpoints that go.
+    /// Checkpoints to remove.
     pub go: Big,
-    /// Checkpoints that stay.
+    /// Checkpoints to keep.
     pub stay: Big,
-    /// Checkpoints that are pinned.
+    /// Pinned checkpoints.
     pub pinned: Big,
-    /// Which checkpoints go; `null` where not all of them went, or nobody knows.
+    /// Ids of the removed checkpoints; `null` if only some were removed, or if they are unknown.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Vec<String>>))]
     pub removed: Option<Vec<CheckpointId>>,
-    /// Lineages that begin later.
+    /// Lineages whose beginning is trimmed.
     pub trimmed: Vec<TrimmedForm>,
-    /// Lineages that go whole.
+    /// Lineages that are removed completely.
     #[cfg_attr(feature = "schema", schema(value_type = Vec<u32>))]
     pub dropped: Vec<LineageId>,
-    /// Events that go; `null` where not all of them went, or nobody knows.
+    /// Events to remove; `null` if only some were removed, or if the number is unknown.
     pub events: Option<Big>,
-    /// About how many bytes they are.
+    /// The approximate size of the events, in bytes.
     pub bytes: Option<Big>,
-    /// Why it is not done, or not wholly.
+    /// The reason why the cleanup of the task failed or is incomplete.
     pub error: Option<String>,
-    /// Whether that is a restore which was cut short.
+    /// True if the reason is an unfinished restore.
     #[serde(default)]
     pub held_up: bool,
 }
 
-/// A lineage that begins later.
+/// A lineage whose beginning is trimmed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct TrimmedForm {
     /// The lineage.
     #[cfg_attr(feature = "schema", schema(value_type = u32))]
     pub lineage: LineageId,
-    /// The offset.
+    /// The new first offset.
     pub offset: Big,
 }
 
@@ -73,34 +73,34 @@ pub struct TrimmedForm {
 pub struct RetainedTotal {
     /// Tasks.
     pub tasks: Big,
-    /// Tasks of which something goes.
+    /// Tasks that lose data.
     pub concerned: Big,
-    /// Checkpoints that go.
+    /// Checkpoints to remove.
     pub go: Big,
-    /// Checkpoints that stay.
+    /// Checkpoints to keep.
     pub stay: Big,
-    /// Checkpoints that are pinned.
+    /// Pinned checkpoints.
     pub pinned: Big,
-    /// Events that go.
+    /// Events to remove.
     pub events: Big,
-    /// About how many bytes they are.
+    /// The approximate size of the events, in bytes.
     pub bytes: Big,
 }
 
-/// What goes of captured folders.
+/// Captured folders that a cleanup removes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct CapturesForm {
     /// Captures.
     pub captures: Big,
-    /// Chunks that no capture needs then.
+    /// Chunks that no remaining capture needs.
     pub chunks: Big,
-    /// About how many bytes they are.
+    /// The approximate size of the chunks, in bytes.
     pub bytes: Big,
 }
 
 impl RetainedForm {
-    /// Whether something of it goes, or should have gone.
+    /// Returns true if the cleanup removes data of the task, or failed to.
     pub fn is_concerned(&self) -> bool {
         let none = self.go == Big(0) && self.trimmed.is_empty() && self.dropped.is_empty();
         !none || self.error.is_some()

@@ -1,4 +1,4 @@
-//! Schemas of what the derives do not know.
+//! Schemas that the derives cannot express.
 
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
@@ -18,7 +18,7 @@ impl PartialSchema for Big {
 
 impl ToSchema for Big {}
 
-/// The schema of a [`Big`] that is read, where it may be left out.
+/// Returns the schema of an optional [`Big`] of a request.
 pub fn big_or_none() -> Schema {
     let types = [Type::String, Type::Integer, Type::Null];
     ObjectBuilder::new()

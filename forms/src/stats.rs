@@ -1,4 +1,4 @@
-//! What is held, in numbers.
+//! Counts and sizes.
 
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
@@ -6,18 +6,18 @@ use utoipa::ToSchema;
 
 use crate::Big;
 
-/// Of the store, or of a user's tasks.
+/// Numbers of the store, or of one user's tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(untagged)]
 pub enum StatsForm {
-    /// Of the store.
+    /// Numbers of the store.
     Store(StoreForm),
-    /// Of a user's tasks.
+    /// Numbers of one user's tasks.
     User(UserForm),
 }
 
-/// What a store holds. `milepost stats --json` prints the same.
+/// The contents of a store in numbers. `milepost stats --json` prints the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct StoreForm {
@@ -25,77 +25,77 @@ pub struct StoreForm {
     pub tasks: Big,
     /// Lineages.
     pub lineages: Big,
-    /// Each counted where it was appended.
+    /// Events, each counted in the lineage it was appended to.
     pub events: Big,
     /// Checkpoints.
     pub checkpoints: Big,
     /// Bytes of the events' records.
     pub event_bytes: Big,
-    /// Commits that opening took back from the journal.
+    /// Commits that were recovered from the journal when the store was opened.
     pub recovered: Big,
     /// The last commit.
     pub seq: Big,
-    /// The last commit that is where it stays.
+    /// The last commit that was applied to the index.
     pub applied: Big,
-    /// What it takes on disk.
+    /// The disk usage.
     pub disk: DiskForm,
 }
 
-/// What it takes on disk, in bytes.
+/// Disk usage in bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct DiskForm {
     /// The journal.
     pub journal: Big,
-    /// Journal segments that are kept.
+    /// Archived journal segments.
     pub archive: Big,
-    /// The index, and events that were applied.
+    /// The index and applied events.
     pub sled: Big,
-    /// Chunks: bodies, states, files.
+    /// Chunks of bodies, states and files.
     pub packs: Big,
-    /// Everything.
+    /// The sum of all.
     pub total: Big,
 }
 
-/// What each task of a user holds, and all of them. `milepost stats --user --json` prints the same.
+/// Numbers of each task of a user, and their sums. `milepost stats --user --json` prints the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct UserForm {
-    /// Whose it is.
+    /// The owner.
     pub user: String,
-    /// Newest first.
+    /// The tasks, newest first.
     pub tasks: Vec<TaskStatsForm>,
-    /// The cursor of the next page; `null` where this is the last.
+    /// The cursor of the next page; `null` on the last page.
     pub next: Option<String>,
-    /// Of all of them, whatever page this is.
+    /// The sums over all tasks of the user, on every page.
     pub total: CountsForm,
 }
 
-/// What a task holds.
+/// Numbers of one task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct TaskStatsForm {
-    /// Its id.
+    /// The id of the task.
     pub id: String,
-    /// Whose it is.
+    /// The owner.
     pub user: String,
-    /// What it holds.
+    /// The counts.
     #[serde(flatten)]
     pub counts: CountsForm,
 }
 
-/// What is counted of tasks.
+/// Counts of one or more tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct CountsForm {
     /// Lineages.
     pub lineages: Big,
-    /// Each counted where it was appended.
+    /// Events, each counted in the lineage it was appended to.
     pub events: Big,
     /// Checkpoints.
     pub checkpoints: Big,
-    /// Of the events' records.
+    /// Bytes of the events' records.
     pub bytes: Big,
-    /// About, of what the store takes on disk.
+    /// The approximate share of the store's disk usage, in bytes.
     pub disk_bytes: Big,
 }

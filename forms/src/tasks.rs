@@ -7,45 +7,45 @@ use utoipa::ToSchema;
 
 use crate::Big;
 
-/// What is known of a task.
+/// A task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct TaskForm {
-    /// Its id.
+    /// The id of the task.
     pub id: String,
-    /// Whose it is.
+    /// The owner.
     pub user: String,
     /// RFC 3339, UTC.
     pub created: String,
     /// Microseconds since the Unix epoch.
     pub created_us: Big,
-    /// How many it has.
+    /// The number of lineages.
     pub lineages: u32,
-    /// The lineage it goes on with.
+    /// The active lineage.
     #[cfg_attr(feature = "schema", schema(value_type = u32))]
     pub active: LineageId,
-    /// The number of that activation.
+    /// The number of the last activation.
     pub epoch: Big,
     /// The next offset of the active lineage.
     pub head: Big,
-    /// Events of all its lineages, each counted where it was appended.
+    /// Events of all lineages, each counted in the lineage it was appended to.
     pub events: Big,
 }
 
-/// What is known of a lineage.
+/// A lineage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct LineageForm {
-    /// Its id.
+    /// The id of the lineage.
     #[cfg_attr(feature = "schema", schema(value_type = u32))]
     pub id: LineageId,
-    /// What it was opened for.
+    /// The purpose of the lineage.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub lineage_type: LineageType,
-    /// Why it was opened.
+    /// The reason why the lineage was opened.
     pub description: Option<String>,
-    /// Where it parts from another; `null` for a root.
+    /// The fork point; `null` for a root.
     pub parent: Option<ParentForm>,
     /// RFC 3339, UTC.
     pub opened: String,
@@ -53,27 +53,27 @@ pub struct LineageForm {
     pub opened_us: Big,
     /// The next offset.
     pub head: Big,
-    /// The chain hash there, 64 hexadecimal digits.
+    /// The chain hash at the head, 64 hexadecimal digits.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub hash: Hash,
-    /// The first offset that is there.
+    /// The first readable offset.
     pub begin: Big,
-    /// Events of its own.
+    /// Events of the lineage itself, without its ancestors.
     pub events: Big,
-    /// Whether the task goes on with it.
+    /// True if this is the active lineage.
     pub active: bool,
 }
 
-/// Where a lineage parts from another.
+/// The point where a lineage was forked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct ParentForm {
-    /// The lineage.
+    /// The parent lineage.
     #[cfg_attr(feature = "schema", schema(value_type = u32))]
     pub lineage: LineageId,
-    /// The offset.
+    /// The fork offset.
     pub offset: Big,
-    /// The chain hash there, 64 hexadecimal digits.
+    /// The chain hash at that point, 64 hexadecimal digits.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub hash: Hash,
 }

@@ -1,9 +1,9 @@
-//! Times as people and programs read them.
+//! Times for people and programs.
 
 use jiff::Timestamp;
 
-/// RFC 3339 with microseconds, UTC: `2026-01-18T10:30:00.000000Z`. What is later than calendars go
-/// is shown as their last moment.
+/// Formats a time as RFC 3339 with microseconds, UTC: `2026-01-18T10:30:00.000000Z`. A time past
+/// the end of the calendar is shown as its last moment.
 ///
 /// ```
 /// assert_eq!(milepost_forms::micros(1_700_000_000_123_456), "2023-11-14T22:13:20.123456Z");

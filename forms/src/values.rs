@@ -1,9 +1,9 @@
-//! Values that may be `null`, and may be absent.
+//! Optional values that may be `null`.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// A value that is there. It may be `null`.
+/// Deserializes a present value, which may be `null`.
 pub(crate) fn there<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(d).map(Some)
 }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::Big;
 
-/// What a verification saw. `milepost verify --json` shows the same.
+/// The result of a verification. `milepost verify --json` prints the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct VerifyForm {
@@ -16,30 +16,30 @@ pub struct VerifyForm {
     pub lineages: Big,
     /// Events, those of control logs included.
     pub events: Big,
-    /// Checkpoints whose digest was computed again.
+    /// Checkpoints whose digest was recomputed.
     pub checkpoints: Big,
     /// Blocks read.
     pub blocks: Big,
-    /// Entries of the index, each compared.
+    /// Index entries compared.
     pub entries: Big,
     /// Snapshots read.
     pub snapshots: Big,
-    /// Frames of the journal; none where one task was asked for.
+    /// Journal frames; zero if one task was verified.
     pub frames: Big,
-    /// Chunks in packs; none where one task was asked for.
+    /// Chunks in packs; zero if one task was verified.
     pub chunks: Big,
-    /// What is not as it was written.
+    /// The faults.
     pub faults: Vec<FaultForm>,
-    /// Whether there are no faults.
+    /// True if there are no faults.
     pub ok: bool,
 }
 
-/// One thing that is not as it was written.
+/// A difference between stored and expected data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct FaultForm {
-    /// Which log or file.
+    /// The log or file.
     pub place: String,
-    /// What is wrong with it.
+    /// The fault.
     pub message: String,
 }

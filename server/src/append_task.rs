@@ -1,5 +1,4 @@
-//! Appends, and who waits for them: a task for what is small and only written, a thread for the
-//! rest.
+//! Appends over HTTP: small plain ones in an async task, the others on a blocking thread.
 
 use milepost::{Append, Appended, Engine, LineageId, Task};
 
@@ -9,23 +8,23 @@ use crate::server::App;
 use crate::view::View;
 use crate::write_context::{WriteContext, refused};
 
-/// What such requests may have under way at once, in bytes: the engine takes more without a wait.
+/// Limit of the bytes of concurrent small appends. The engine's queue holds more without blocking.
 pub(crate) const UNDER_WAY: usize = 8 << 20;
 
-/// What a request counts for, and each of its bytes: an event has a header of its own in the log,
-/// which is longer than the shortest line.
+/// Base weight and weight per byte of a request against [`UNDER_WAY`]: an event's header in the log
+/// is longer than the shortest line.
 const EACH: usize = 1 << 10;
 const GROWTH: usize = 8;
 
-/// Where something is appended.
+/// The task and the lineage of an append.
 pub(crate) struct Target {
     pub(crate) task: String,
-    /// The active one where none is given.
+    /// `None` for the active lineage.
     pub(crate) lineage: Option<u32>,
 }
 
 impl Target {
-    /// The active lineage of a task.
+    /// Targets the active lineage of a task.
     pub(crate) fn of(task: String) -> Self {
         Self { task, lineage: None }
     }
@@ -39,7 +38,7 @@ impl Target {
     }
 }
 
-/// Appends what `read` makes of a request's `size` bytes. It is durable when this answers.
+/// Appends the result of `read`, which parses a body of `size` bytes. It is durable on return.
 pub(crate) async fn append(
     app: &App,
     context: WriteContext,
@@ -60,7 +59,7 @@ pub(crate) async fn append(
     let task = target.look_up(&View::of(&app.engine(), &context.caller))?;
     match task.try_submit(&append).map_err(refused)? {
         Some(ticket) => ticket.await.map_err(refused),
-        // Others have filled the engine's queue: it is a thread that waits.
+        // The engine's queue is full: wait on a thread.
         None => app.work(move |_| task.append(append).map_err(refused)).await,
     }
 }

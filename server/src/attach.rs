@@ -1,4 +1,4 @@
-//! A store in use: whoever may open it reaches the program that has it open.
+//! Attached engines: the process that holds a store serves it on a socket inside it.
 
 use std::fs::{DirBuilder, File};
 use std::io::{Error, ErrorKind, Result};
@@ -18,13 +18,13 @@ use crate::options::ServerOptions;
 use crate::server::Server;
 use crate::tokens::{FOLDER, Tokens};
 
-/// The socket in that folder.
+/// The name of the socket in the `server` folder.
 const SOCKET: &str = "socket";
 
-/// How long the end of a program waits for requests under way, unless the options say another time.
+/// Default time that dropping [`Attached`] waits for active requests.
 pub(crate) const DRAIN: Duration = Duration::from_secs(5);
 
-/// An engine that answers at a socket in its store, for as long as this is held.
+/// An engine served on a socket in its store until this is dropped.
 #[derive(Debug)]
 #[must_use = "it answers for as long as this is held"]
 pub struct Attached {
@@ -33,10 +33,10 @@ pub struct Attached {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Has an engine answer all routes on a Unix socket in its store, `server/socket`: so a running
-/// program can be watched and steered from outside. The socket has mode 0600, and only the user of
-/// this process and root may ask: whoever could open the store may do all, without a token. It
-/// takes one thread, and ends where what is given is dropped.
+/// Serves all routes of an engine on a Unix socket in its store, `server/socket`, so that other
+/// processes can watch and control a running program. The socket has mode 0600 and accepts only
+/// root and the user of this process. They need no token and may do everything, as they could open
+/// the store anyway. Serving takes one thread and ends when the result is dropped.
 ///
 /// ```
 /// use milepost::{Engine, Options};
@@ -56,24 +56,24 @@ pub struct Attached {
 ///
 /// # Errors
 ///
-/// `InvalidInput`: a store in memory has no folder. `AddrInUse`: this process is attached to it
-/// already. Those of the file system, and of starting a thread.
+/// `InvalidInput`: a store in memory has no folder. `AddrInUse`: this process is already attached
+/// to it. Errors of the file system and of starting a thread.
 pub fn attach(engine: &Engine) -> Result<Attached> {
     attach_with(engine, ServerOptions::default().drain(DRAIN))
 }
 
-/// The same with other limits.
+/// Like [`attach`], with other options.
 ///
 /// # Errors
 ///
 /// As [`attach`].
 pub fn attach_with(engine: &Engine, options: ServerOptions) -> Result<Attached> {
-    // Where no token counts, whoever gets through to the socket is let in: the kernel says who that
-    // is.
+    // Tokens do not apply here: the kernel reports the peer's user, and only the owner and root are
+    // accepted.
     attached(Server::new(engine, Tokens::none(), options).map_err(Error::other)?)
 }
 
-/// Has a server answer at the socket in its store.
+/// Serves on the socket in the server's store.
 pub(crate) fn attached(server: Server) -> Result<Attached> {
     let engine = server.engine();
     engine.check_writable().map_err(Error::other)?;
@@ -88,7 +88,7 @@ pub(crate) fn attached(server: Server) -> Result<Attached> {
     let (stop, stopped) = oneshot::channel();
     let (listens, told) = mpsc::channel();
     let thread = std::thread::Builder::new().name("milepost-attached".into());
-    // Whoever calls this may be on a runtime of their own, where none can be begun.
+    // The caller may already be inside an async runtime, which cannot start another one.
     let thread = thread.spawn(move || {
         answer(&server, near, &listens, stopped);
         drop(held);
@@ -97,7 +97,7 @@ pub(crate) fn attached(server: Server) -> Result<Attached> {
     Ok(Attached { socket, stop: Some(stop), thread: Some(thread) })
 }
 
-/// A name for the socket that is short enough for one, and what has to be held for that.
+/// Returns a path that fits into a socket address, and the open folder that it may depend on.
 fn near(folder: &Path, socket: &Path) -> Result<(PathBuf, Option<File>)> {
     if socket.as_os_str().len() <= PATH_MAX {
         return Ok((socket.to_owned(), None));
@@ -107,7 +107,7 @@ fn near(folder: &Path, socket: &Path) -> Result<(PathBuf, Option<File>)> {
     Ok((near.into(), Some(folder)))
 }
 
-/// Answers on a runtime of its own, and says when it listens, or why it does not.
+/// Serves on its own runtime, and reports when it listens or why it does not.
 fn answer(
     server: &Server,
     socket: PathBuf,
@@ -121,18 +121,18 @@ fn answer(
             let stop = async move { drop(stopped.await) };
             server.serve(listening, stop).await
         });
-        // What is still at work with the engine is waited for by its closing, and by nobody here.
+        // Work that is still in the engine is awaited when the engine closes, not here.
         runtime.shutdown_background();
         served
     });
     if let Err(error) = answered {
-        // Where it listened, nobody asks any more.
+        // After a successful start the receiver is gone.
         let _ = listens.send(Err(error));
     }
 }
 
 impl Attached {
-    /// Where the socket is.
+    /// Returns the path of the socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
@@ -142,7 +142,7 @@ impl Drop for Attached {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // What panicked there has said so.
+            // A panic of the thread was already reported.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! Caller asks, and what they may.
+//! The caller of a request and the caller's rights.
 
 use std::sync::Arc;
 
@@ -10,34 +10,34 @@ use milepost::Result;
 use crate::error::ApiError;
 use crate::tokens::{Refused, TokenLimits, Tokens};
 
-/// The user of a store for which no token was made yet.
+/// The user of a store without tokens.
 const LOCAL: &str = "local";
 
-/// Caller asks.
+/// The caller of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) user: Arc<str>,
     pub(crate) admin: bool,
-    /// The token's id; none where none is needed.
+    /// The token's id; `None` if no tokens exist.
     pub(crate) token: Option<String>,
     pub(crate) limits: Arc<TokenLimits>,
 }
 
-/// Caller a request is not from.
+/// A request without a valid token.
 #[derive(Debug)]
 pub(crate) struct Unknown {
-    /// The token's id, as far as it has the form of one, and why it is refused: for the log.
+    /// The id of an existing token, and the reason for the refusal, for the log.
     pub(crate) token: Option<String>,
     pub(crate) why: Option<Refused>,
 }
 
 impl Caller {
-    /// The id of the token; all who need none have one name.
+    /// Returns the id of the token; the empty text for all callers without tokens.
     pub(crate) fn of_token(&self) -> &str {
         self.token.as_deref().unwrap_or_default()
     }
 
-    /// Caller sends these headers.
+    /// Identifies the caller by the request's headers.
     pub(crate) fn of(
         tokens: &Tokens,
         headers: &HeaderMap,
@@ -63,7 +63,7 @@ impl Caller {
                 limits: info.limits.into(),
             }),
             Err(why) => {
-                // Of one that nobody made, nothing is repeated.
+                // The text of an unknown token is not logged.
                 let known = why != Refused::Unknown;
                 let id = token.split('_').nth(1).filter(|_| known);
                 Err(Unknown { token: id.map(str::to_owned), why: Some(why) })
@@ -71,12 +71,12 @@ impl Caller {
         })
     }
 
-    /// Whose tasks they see; nothing where it is everybody's.
+    /// Returns the user whose tasks the caller sees; `None` for all users.
     pub(crate) fn sees(&self) -> Option<&str> {
         (!self.admin).then_some(&self.user)
     }
 
-    /// Whether the token that was shown is good still.
+    /// Returns true if the caller's token is still valid.
     pub(crate) fn is_still(&self, tokens: &Tokens, now_us: u64) -> bool {
         let Ok(tokens) = tokens.current() else {
             return false;
@@ -87,8 +87,8 @@ impl Caller {
         }
     }
 
-    /// About whose tasks they ask: everybody's, where that is nobody, which only an admin may.
-    /// Whether there is such a user makes no difference.
+    /// Returns the user that a request asks about. `None` means all users, for admins only. The
+    /// user's existence is not checked.
     pub(crate) fn asks_about(
         &self,
         user: Option<String>,
@@ -102,7 +102,7 @@ impl Caller {
         }
     }
 
-    /// That the token may ask a route at all. `changes`: whether that changes something.
+    /// Checks that the token may use a route. `changes`: the route changes something.
     pub(crate) fn may(&self, route: &str, changes: bool) -> std::result::Result<(), ApiError> {
         if changes && self.limits.read_only {
             return Err(ApiError::Forbidden("the token is read-only"));
@@ -116,7 +116,7 @@ impl Caller {
         }
     }
 
-    /// That they are an admin.
+    /// Checks that the caller is an admin, and the token not limited to a task.
     pub(crate) fn is_admin(&self, wanted: &'static str) -> std::result::Result<(), ApiError> {
         match self.admin && self.limits.task.is_none() {
             true => Ok(()),
@@ -125,7 +125,7 @@ impl Caller {
     }
 }
 
-/// The token of a request: one header, one scheme.
+/// Returns the token of a request with one `Authorization` header of the scheme `Bearer`.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let (one, more) = (given.next()?, given.next());

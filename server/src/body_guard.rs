@@ -1,4 +1,4 @@
-//! Something that is held until an answer is at its end.
+//! Values that are held until an answer is complete.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::Response;
 use hyper::body::{Frame, SizeHint};
 
-/// An answer that holds something until all of it was taken, or nobody takes it any more.
+/// Returns an answer that holds `something` until its body is consumed or dropped.
 pub(crate) fn held<T: Send + Unpin + 'static>(
     answer: Response<Body>,
     something: T,

@@ -1,4 +1,4 @@
-//! Bytes that requests may hold at once, of the whole process and of each token.
+//! Limits of the bytes that requests hold, for the process and for each token.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,40 +12,40 @@ use tokio::time::timeout;
 
 use crate::error::ApiError;
 
-/// Bytes are counted in pieces of this size: a semaphore counts to 2^29 on small machines.
+/// Bytes per semaphore permit: a semaphore counts only to 2^29 on 32-bit machines.
 const UNIT: usize = 1 << 10;
 
-/// A number of bytes that may be held at once.
+/// A limited number of bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     left: Arc<Semaphore>,
-    /// All of it, in units.
+    /// The size of the budget, in units.
     all: u32,
-    /// Its name in errors.
+    /// The name in errors.
     of: &'static str,
 }
 
-/// A part of a budget, until it is dropped.
+/// A share of a budget until it is dropped.
 pub(crate) type Share = OwnedSemaphorePermit;
 
-/// A token has this part of each budget: one over it.
+/// Divisor of each budget: a token may use half of it.
 const OF_TOKEN: usize = 2;
 
 /// The budgets of a service.
 #[derive(Debug)]
 pub(crate) struct Budgets {
-    /// Bodies of requests, as they come and until they are answered.
+    /// Bodies of requests, from receipt to the answer.
     pub(crate) bodies: Budget,
-    /// What bodies are parsed to.
+    /// Values parsed from bodies.
     pub(crate) parsing: Budget,
-    /// States that are folded and looked at.
+    /// Folded states in use.
     pub(crate) states: Budget,
-    /// Long events under way to readers.
+    /// Long events on their way to readers.
     pub(crate) answers: Budget,
 }
 
 impl Budgets {
-    /// So many bytes in all, a quarter for each.
+    /// Splits `bytes` into four equal budgets.
     pub(crate) fn new(bytes: usize) -> Self {
         let part = |of| Budget::new(bytes / 4, of);
         Self {
@@ -66,7 +66,7 @@ impl Budgets {
     }
 }
 
-/// What a request holds of budgets until all that was done for it has ended.
+/// The shares that a request holds until all of its work has ended.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shares {
     token: String,
@@ -74,7 +74,7 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// Those of a request with a token.
+    /// Creates the empty set of shares of a request with a token.
     pub(crate) fn of(token: &str) -> Self {
         Self { token: token.to_owned(), held: Arc::default() }
     }
@@ -94,30 +94,31 @@ impl Budget {
         Self { left: Arc::new(Semaphore::new(all as usize)), all, of }
     }
 
-    /// Units for so many bytes. More than there are in all count as all: such a request runs alone.
+    /// Returns the units of a number of bytes, at most the whole budget: a larger request runs
+    /// alone.
     fn units(&self, bytes: usize) -> u32 {
         let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
         units.clamp(1, self.all)
     }
 
-    /// Waits for so many bytes for as long as that takes.
+    /// Waits for a number of bytes without a time limit.
     pub(crate) async fn wait(&self, bytes: usize) -> Option<Share> {
         let left = Arc::clone(&self.left);
         left.acquire_many_owned(self.units(bytes)).await.ok()
     }
 
-    /// Takes so many bytes where they are free.
+    /// Takes a number of bytes if they are free.
     pub(crate) fn try_take(&self, bytes: usize) -> Option<Share> {
         let left = Arc::clone(&self.left);
         left.try_acquire_many_owned(self.units(bytes)).ok()
     }
 
-    /// Bytes that are held now.
+    /// Returns the number of bytes in use.
     pub(crate) fn held(&self) -> usize {
         (self.all as usize).saturating_sub(self.left.available_permits()) * UNIT
     }
 
-    /// All of its bytes.
+    /// Returns the size of the budget in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.all as usize * UNIT
     }
@@ -129,12 +130,12 @@ impl Budget {
     }
 }
 
-/// The parts of budgets that each token has.
+/// Each token's parts of the budgets.
 #[derive(Debug, Default)]
 pub(crate) struct Tokens(Mutex<HashMap<(String, &'static str), Budget>>);
 
 impl Tokens {
-    /// A budget as a token may use it.
+    /// Returns a budget limited to a token's part.
     pub(crate) fn part(&self, token: &str, of_all: &Budget) -> TokenBudget {
         let mut all = self.0.lock();
         let of_token = all.entry((token.to_owned(), of_all.of));
@@ -143,14 +144,14 @@ impl Tokens {
     }
 }
 
-/// A budget, and the part of it that one token may use.
+/// A budget, and the part of it that a token may use.
 #[derive(Debug, Clone)]
 pub(crate) struct TokenBudget {
     of_token: Budget,
     of_all: Budget,
 }
 
-/// A part of a budget for a token, until it is dropped.
+/// A token's share of a budget until it is dropped.
 #[derive(Debug)]
 pub(crate) struct TokenShare {
     _of_token: Share,
@@ -159,7 +160,7 @@ pub(crate) struct TokenShare {
 
 impl TokenBudget {
     pub(crate) fn try_take(&self, bytes: usize) -> Option<TokenShare> {
-        // What is larger counts as the whole part, and leaves the others theirs.
+        // A larger request counts as the token's whole part, and leaves the rest to other tokens.
         let bytes = bytes.min(self.of_token.bytes());
         Some(TokenShare {
             _of_token: self.of_token.try_take(bytes)?,
@@ -167,20 +168,20 @@ impl TokenBudget {
         })
     }
 
-    /// Takes so many bytes where they are free.
+    /// Takes a number of bytes if they are free.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where they are not.
+    /// `Unavailable`: they are not free.
     pub(crate) fn now(&self, bytes: usize) -> Result<TokenShare, ApiError> {
         self.try_take(bytes).ok_or_else(|| self.of_all.busy())
     }
 
-    /// Waits for so many bytes, in the order of the calls. A caller that waits holds none.
+    /// Waits for a number of bytes, in the order of the calls. A waiting caller must hold none.
     ///
     /// # Errors
     ///
-    /// `Unavailable` where they are not free in time.
+    /// `Unavailable`: they did not become free in time.
     pub(crate) async fn take(
         &self,
         bytes: usize,
@@ -190,19 +191,19 @@ impl TokenBudget {
         share.ok().flatten().ok_or_else(|| self.of_all.busy())
     }
 
-    /// Waits for as long as it takes. A caller that waits holds no piece.
+    /// Waits without a time limit. A waiting caller must hold no piece.
     pub(crate) async fn wait(&self, bytes: usize) -> Option<TokenShare> {
         let bytes = bytes.min(self.of_token.bytes());
-        // Its own part first: of what is there for all, one that waits for that has nothing.
+        // The token's part first: while waiting for it, nothing of the shared budget is held.
         let of_token = self.of_token.wait(bytes).await?;
         Some(TokenShare { _of_token: of_token, _of_all: self.of_all.wait(bytes).await? })
     }
 }
 
-/// Leave for a long piece of a stream, which has one of them at a time.
+/// A permit for a long piece of a stream. A stream has one at a time.
 pub(crate) type LongPermit = (TokenShare, OwnedSemaphorePermit);
 
-/// A long piece, which gives back its share with its last byte.
+/// A long piece of an answer, which releases its permit when its last byte is dropped.
 pub(crate) struct LongPiece<L> {
     bytes: Vec<u8>,
     _leave: L,

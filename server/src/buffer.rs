@@ -1,15 +1,15 @@
-//! Buffers of answers that take long texts.
+//! Buffers for answers with long texts.
 
 use std::io::{self, Write};
 
-/// From this length on a text gets the room that it needs, and no more.
+/// Texts longer than this get exactly the space they need.
 const LONG: usize = 64 << 10;
 
-/// Room behind a long text for what ends its event.
+/// Extra space after a long text for the rest of its event.
 const BEHIND: usize = 4 << 10;
 
-/// Appends a text. A vector that grows doubles its room: behind a long text that would be as much
-/// memory again, and one more copy.
+/// Appends a text. A growing vector doubles its capacity, which would waste the length of a long
+/// text and copy it once more.
 pub(crate) fn push(to: &mut Vec<u8>, text: &[u8]) {
     if text.len() > LONG {
         to.reserve_exact(text.len() + BEHIND);
@@ -17,7 +17,7 @@ pub(crate) fn push(to: &mut Vec<u8>, text: &[u8]) {
     to.extend_from_slice(text);
 }
 
-/// Writes to a buffer with one of the functions that append to it.
+/// A writer that passes to one of the append functions.
 pub(crate) struct Buffer<'a> {
     to: &'a mut Vec<u8>,
     append: fn(&mut Vec<u8>, &[u8]),

@@ -1,4 +1,4 @@
-//! Answers, packed as `Accept-Encoding` says.
+//! Compression of answers by `Accept-Encoding`.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -10,15 +10,15 @@ use tower_http::compression::predicate::{And, NotForContentType, Predicate as _,
 use crate::cors::vary;
 use crate::negotiate::EVENT_STREAM;
 
-/// What is shorter does not get shorter by it.
+/// Answers shorter than this are not compressed.
 const SHORT: u16 = 1 << 10;
 
-/// Bytes of files: their number is said above them, and most are packed already.
+/// The type of file content, which has a `Content-Length` and is mostly compressed already.
 const FILE: &str = "application/octet-stream";
 
 type Worth = And<And<And<SizeAbove, NotForContentType>, NotForContentType>, NotForContentType>;
 
-/// Packs what is worth it.
+/// Compresses answers where it is worthwhile.
 pub(crate) fn layer() -> CompressionLayer<Worth> {
     let worth = SizeAbove::new(SHORT)
         .and(NotForContentType::const_new(EVENT_STREAM))
@@ -27,8 +27,8 @@ pub(crate) fn layer() -> CompressionLayer<Worth> {
     CompressionLayer::new().compress_when(worth)
 }
 
-/// Says with an answer what packing does to it: its tag is weak, since other bytes are under the
-/// same one.
+/// Adjusts the headers of compressed answers: the ETag becomes weak, because the bytes under one
+/// tag differ by encoding.
 pub(crate) async fn tagged(request: Request, next: Next) -> Response {
     let known = request.headers().get_all(header::IF_NONE_MATCH);
     let known: Vec<HeaderValue> = known.iter().cloned().collect();
@@ -41,7 +41,7 @@ pub(crate) async fn tagged(request: Request, next: Next) -> Response {
     let Some(weak) = headers.get(header::ETAG).and_then(weak) else {
         return response;
     };
-    // Caller has the packed answer is told so under the tag that it came with.
+    // A client that has the compressed answer gets the 304 with the weak tag it knows.
     let is_theirs = |known: &HeaderValue| {
         let known = known.to_str().unwrap_or_default();
         weak.to_str().is_ok_and(|weak| known.contains(weak))
@@ -58,7 +58,7 @@ fn hangs_on_encoding(headers: &HeaderMap) -> bool {
     kind.is_none_or(|kind| kind != EVENT_STREAM.as_bytes() && kind != FILE.as_bytes())
 }
 
-/// The weak form of a strong tag.
+/// Returns the weak form of a strong tag.
 fn weak(tag: &HeaderValue) -> Option<HeaderValue> {
     let tag = tag.to_str().ok().filter(|tag| tag.starts_with('"'))?;
     HeaderValue::from_str(&format!("W/{tag}")).ok()

@@ -1,4 +1,4 @@
-//! Connections: taken up to a limit, answered one request after the other, and ended on a stop.
+//! Connections: accepted up to a limit, served one request at a time, and drained on a stop.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -27,50 +27,49 @@ use crate::listener::Listening;
 use crate::server::App;
 use crate::write_timeout::{Patient, Traffic};
 
-/// How long it is waited where none can be taken, as where the process has too many files open.
+/// Wait after a failed accept, such as when the process has too many open files.
 const BREATHER: Duration = Duration::from_millis(100);
 
-/// Whether it is being stopped.
+/// True once the server is stopping.
 pub(crate) type Stop = watch::Receiver<bool>;
 
-/// Bytes, both ways.
+/// A bidirectional byte stream.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// Caller is at the other end.
+/// The other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Peer {
-    /// Somebody over TCP.
+    /// A client over TCP.
     Elsewhere,
-    /// The user of this process, or root, over a socket.
+    /// The user of this process or root, over a Unix socket.
     Owner,
-    /// Another user of this machine, over a socket.
+    /// Another user of this machine, over a Unix socket.
     Other,
 }
 
-/// Answers what connects until it is stopped, and then what was accepted, as far as that takes no
-/// longer than it may.
+/// Serves connections until the server stops, then drains accepted ones within the drain limit.
 pub(crate) async fn answer(app: &App, router: Router, listening: Listening, stop: Stop) {
     let mut all = JoinSet::new();
     let drain = app.options().drain;
     let one = Connection { app: app.clone(), router, stop, peer: Peer::Elsewhere };
     take(one, &listening, &mut all).await;
-    // Nobody gets in any more, not even to wait.
+    // Closes the listener: waiting connections are refused as well.
     drop(listening);
     let ended = async { while all.join_next().await.is_some() {} };
-    // Those that take longer are ended with the set.
+    // Dropping the set ends connections that take longer.
     let _ = timeout(drain, ended).await;
 }
 
-/// Takes connections until it is stopped.
+/// Accepts connections until the server stops.
 async fn take(one: Connection, listening: &Listening, all: &mut JoinSet<()>) {
     let limit = Arc::new(Semaphore::new(one.app.options().connections));
     let mut stop = one.stop.clone();
     let mut stopped = pin!(stop.wait_for(|stop| *stop));
     loop {
         let next = async {
-            // Beyond the limit they wait in the kernel.
+            // Connections over the limit wait in the kernel's backlog.
             let permit = Arc::clone(&limit).acquire_owned().await;
             (permit, listening.accept().await)
         };
@@ -81,7 +80,7 @@ async fn take(one: Connection, listening: &Listening, all: &mut JoinSet<()>) {
         };
         while all.try_join_next().is_some() {}
         match accepted {
-            // Not even a task is begun: whoever connects again and again costs the least.
+            // No task is spawned, so that repeated connection attempts stay cheap.
             Ok((io, _, false)) => refuse(io, listening.with_tls().is_some()).await,
             Ok((io, peer, true)) => {
                 let one = Connection { peer, ..one.clone() };
@@ -91,7 +90,7 @@ async fn take(one: Connection, listening: &Listening, all: &mut JoinSet<()>) {
                     one.run(io, tls.map(|tls| tls.acceptor())).await;
                 });
             }
-            // It hung up before it was taken.
+            // The client closed the connection before it was accepted.
             Err(error) if is_of_one(&error) => {}
             Err(error) => {
                 warn!(target: "milepost::http", %error, "no connection can be taken");
@@ -101,7 +100,7 @@ async fn take(one: Connection, listening: &Listening, all: &mut JoinSet<()>) {
     }
 }
 
-/// Says that there is no room for a connection, where that can be said at once, and closes it.
+/// Answers 503 if that does not block, and closes the connection.
 async fn refuse(mut io: Box<dyn Io>, is_tls: bool) {
     debug!(target: "milepost::http", "too many files are open for one more connection");
     if !is_tls {
@@ -111,7 +110,7 @@ async fn refuse(mut io: Box<dyn Io>, is_tls: bool) {
              Content-Type: text/plain\r\nContent-Length: {}\r\n\r\n{text}",
             text.len()
         );
-        // A socket just accepted has room for it: this does not wait.
+        // The send buffer of a new socket has room, so this does not block.
         let _ = timeout(Duration::ZERO, io.write_all(answer.as_bytes())).await;
     }
 }
@@ -183,7 +182,7 @@ impl Connection {
         connection.as_mut().graceful_shutdown();
         let last = poll_fn(|context| match connection.as_mut().poll(context) {
             Poll::Ready(ended) => Poll::Ready(ended),
-            // What is half sent was not accepted, and is not waited for.
+            // A partly sent request is not accepted yet, and not awaited.
             Poll::Pending if traffic.is_idle() => Poll::Ready(Ok(())),
             Poll::Pending => Poll::Pending,
         });

@@ -1,4 +1,4 @@
-//! Pages of other origins that may ask: by `cors.origins`, and none unless it is set.
+//! Access of other origins' pages (CORS), by `cors.origins`; none by default.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,16 +9,16 @@ use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::Response;
 
-/// What pages may send, and see of answers.
+/// Methods and headers that pages may send, and headers that they may read.
 const METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const SENT: &str = "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-Request-Id";
 const SEEN: &str = "ETag, Location, X-Request-Id, Retry-After";
 
-/// Seconds that a browser need not ask again whether it may ask.
+/// Seconds that a browser may cache the answer to a preflight request.
 const MAX_AGE: &str = "600";
 
-/// An origin of pages, as browsers send it: a scheme, a host, and a port where it is not the
-/// scheme's own.
+/// An origin of pages, as browsers send it: a scheme, a host, and a port unless it is the scheme's
+/// default.
 ///
 /// ```
 /// use milepost_server::Origin;
@@ -29,7 +29,7 @@ const MAX_AGE: &str = "600";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin(String);
 
-/// A text that is no origin.
+/// The error for a text that is not an origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoOrigin;
 
@@ -48,8 +48,8 @@ impl FromStr for Origin {
         let uri: Uri = text.parse().map_err(|_| NoOrigin)?;
         let scheme = uri.scheme_str().ok_or(NoOrigin)?;
         let authority = uri.authority().ok_or(NoOrigin)?;
-        // It is compared as it stands, so it has to stand as it is sent: nothing behind it, nothing
-        // that is left out.
+        // Origins are compared as text, so the text must be exactly what browsers send: no path, no
+        // default port.
         let own_port = match scheme {
             "http" => Some(80),
             "https" => Some(443),
@@ -70,7 +70,7 @@ impl FromStr for Origin {
     }
 }
 
-/// The origin of a page that asks, where it may: one that is named.
+/// Returns the request's origin if it is one of the allowed ones.
 pub(crate) fn allowed(origins: &[Origin], headers: &HeaderMap) -> Option<HeaderValue> {
     let mut said = headers.get_all(header::ORIGIN).iter();
     let (one, more) = (said.next()?, said.next());
@@ -78,7 +78,7 @@ pub(crate) fn allowed(origins: &[Origin], headers: &HeaderMap) -> Option<HeaderV
     (more.is_none() && origins.iter().any(is_named)).then(|| one.clone())
 }
 
-/// What a browser is told that asks whether a page may ask: no token comes with that.
+/// Answers a preflight request, which carries no token.
 pub(crate) fn preflight(request: &Request) -> Option<Response> {
     let asked = header::ACCESS_CONTROL_REQUEST_METHOD;
     if request.method() != Method::OPTIONS || !request.headers().contains_key(asked) {
@@ -97,7 +97,8 @@ pub(crate) fn preflight(request: &Request) -> Option<Response> {
     Some(response)
 }
 
-/// Lets a page see an answer. Where any may, what is answered hangs on who asks, for caches.
+/// Adds the headers that let a page read the answer. If any origin is allowed, caches must know
+/// that the answer depends on `Origin`.
 pub(crate) fn put(origins: &[Origin], page: Option<HeaderValue>, headers: &mut HeaderMap) {
     if origins.is_empty() {
         return;
@@ -110,7 +111,7 @@ pub(crate) fn put(origins: &[Origin], page: Option<HeaderValue>, headers: &mut H
     }
 }
 
-/// Says that an answer hangs on one more header of the request: one list, in one line.
+/// Adds a header of the request to `Vary`, merged into one line.
 pub(crate) fn vary(headers: &mut HeaderMap, on: &HeaderName) {
     let said: Vec<&str> = headers
         .get_all(header::VARY)

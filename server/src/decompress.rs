@@ -1,4 +1,4 @@
-//! Bodies of requests, packed or not. What one unpacks to is never held beyond the limit.
+//! Request bodies, compressed or not. Decompressed data never exceeds the limit.
 
 use std::io::{self, Write};
 
@@ -11,14 +11,13 @@ use zstd::zstd_safe::DParameter;
 
 use crate::error::ApiError;
 
-/// How bodies may be packed.
+/// Supported encodings.
 const KNOWN: &str = "gzip, zstd";
 
-/// The most that may be looked back on in zstd, as a power of two: 8 MiB, as RFC 9659 has it for
-/// HTTP.
+/// The maximum zstd window as a power of two: 8 MiB, the limit of RFC 9659 for HTTP.
 const WINDOW_LOG: u32 = 23;
 
-/// A body that comes.
+/// A request body while it arrives.
 pub(crate) struct Unpacking {
     most: usize,
     how: How,
@@ -31,7 +30,7 @@ enum How {
 }
 
 impl Unpacking {
-    /// As the head of its request says.
+    /// Starts a body with the encoding that its headers name.
     pub(crate) fn of(headers: &HeaderMap, most: usize) -> Result<Self, ApiError> {
         let mut said = headers.get_all(header::CONTENT_ENCODING).iter();
         let (one, more) = (said.next(), said.next());
@@ -52,12 +51,12 @@ impl Unpacking {
         Ok(Self { most, how })
     }
 
-    /// Whether a piece takes no time.
+    /// Returns true if taking a piece is cheap.
     pub(crate) fn is_quick(&self) -> bool {
         matches!(self.how, How::Plain(_))
     }
 
-    /// Bytes that are held of it now.
+    /// Returns the bytes of memory that the body holds.
     pub(crate) fn held(&self) -> usize {
         let into = match &self.how {
             How::Plain(into) => into,
@@ -80,7 +79,7 @@ impl Unpacking {
         }
     }
 
-    /// All of it, at its end.
+    /// Finishes and returns the whole body.
     pub(crate) fn all(self) -> Result<Bytes, ApiError> {
         let all = match self.how {
             How::Plain(all) => Ok(all),
@@ -105,7 +104,7 @@ fn wrong(error: &io::Error, most: usize) -> ApiError {
     }
 }
 
-/// Bytes up to a limit.
+/// A buffer with a size limit.
 struct Limited {
     bytes: Vec<u8>,
     most: usize,
@@ -136,7 +135,7 @@ impl Write for Limited {
         }
         let capacity = self.bytes.capacity();
         if len > capacity {
-            // Twice as much as there was, as always, but never beyond the limit.
+            // Doubles the capacity as `Vec` does, but never beyond the limit.
             let wanted = capacity.saturating_mul(2).clamp(len, self.most);
             self.bytes.reserve_exact(wanted - self.bytes.len());
         }

@@ -1,4 +1,4 @@
-//! Free bytes of the store's disk, looked at now and then.
+//! Free space of the store's disk, sampled at intervals.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use milepost::Engine;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// How long a look holds.
+/// Lifetime of a sample.
 const HOLDS: Duration = Duration::from_millis(50);
 
-/// When it was looked last, and what was found.
+/// The time of the last sample, and its result.
 #[derive(Debug, Default)]
 pub(crate) struct Disk(Mutex<Option<(Instant, Option<u64>)>>);
 
 impl Disk {
-    /// The free bytes of an engine's disk; nothing where it has none, or they are not known.
+    /// Returns the free bytes of the store's disk; `None` for a store in memory or if unknown.
     pub(crate) fn free(&self, engine: &Engine) -> Option<u64> {
         let mut looked = self.0.lock();
         match *looked {

@@ -1,5 +1,5 @@
-//! What went wrong, and how each family of routes says it. A handler gives the error; the layer
-//! around all routes knows the family by the path, and writes it.
+//! Errors, and their form in each family of routes. A handler returns the error; the middleware
+//! derives the family from the path and writes the answer.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -9,43 +9,43 @@ use serde_json::json;
 
 use crate::forms::{Big, Problem};
 
-/// Where the kinds of problems are named.
+/// Prefix of the problem types.
 const PROBLEMS: &str = "https://milepost.dev/problems/";
 
-/// What went wrong.
+/// An error of a request.
 #[derive(Debug, Clone)]
 pub(crate) enum ApiError {
-    /// The request is none.
+    /// The request is invalid.
     Invalid(String),
-    /// Caller asks is not known.
+    /// The caller is unknown.
     Unauthorized,
-    /// Caller asks may not.
+    /// The caller lacks the right.
     Forbidden(&'static str),
-    /// It is not there, or somebody else's.
+    /// The object does not exist, or belongs to another user.
     NotFound(String),
-    /// The path has no such method.
+    /// The path does not support the method.
     Method,
-    /// None of these forms of the answer is wanted.
+    /// None of these media types is acceptable to the client.
     NotAcceptable(&'static [&'static str]),
     TooLarge(usize),
-    /// What is asked for would be: this is to be done instead.
+    /// The answer would be too large. The text has the alternative.
     TooMuch(&'static str),
     MediaType(&'static str),
-    /// The body is packed in another way than these.
+    /// The encoding of the body is none of these.
     Encoding(&'static str),
-    /// Nothing came of the body for too long.
+    /// The body did not arrive in time.
     BodyTimeout,
     TooMany(usize),
-    /// More requests a second than the token may.
+    /// The token's limit of changes per second is exceeded.
     TooFast(u32),
     Timeout,
-    /// The store's disk has less left than is kept free.
+    /// The store's disk has less free space than this reserve.
     Full(u64),
-    /// A name that this family gives it itself: see `docs/HTTP.md`.
+    /// An error with a name of its own in `/api/v0`: see `docs/HTTP.md`.
     Named(&'static str, StatusCode, String),
-    /// The head is not the one that `If-Match` names, but this.
+    /// The head is not the one of `If-Match`, but this one.
     Precondition(String, u64),
-    /// What the engine says.
+    /// An error of the engine.
     Engine(ErrorKind, String, Option<u64>),
     /// A bug.
     Bug,
@@ -65,10 +65,10 @@ impl From<Error> for ApiError {
     }
 }
 
-/// How errors are written.
+/// The form of errors of a family of routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
-    /// `/v1` and what belongs to no other: problem details.
+    /// `/v1` and paths of no other family: problem details.
     Problem,
     /// `/api/v1`: an envelope of `data` or `error`.
     Envelope,
@@ -91,7 +91,7 @@ impl Family {
     }
 }
 
-/// A family's name for what went wrong, and a title.
+/// The names of an error in each family, and its title.
 struct Names {
     status: StatusCode,
     problem: &'static str,
@@ -216,7 +216,7 @@ impl ApiError {
             | Self::Engine(_, text, _)
             | Self::Precondition(text, _)
             | Self::Named(_, _, text) => text.clone(),
-            // One text, whatever is wrong with it.
+            // One text for all causes.
             Self::Unauthorized => "send a valid token as `Authorization: Bearer TOKEN`".into(),
             Self::Forbidden(text) | Self::TooMuch(text) => (*text).into(),
             Self::Method => "`Allow` says which it answers".into(),
@@ -239,7 +239,7 @@ impl ApiError {
         }
     }
 
-    /// As `/v1` says it. `id`: of the request.
+    /// Returns the error as problem details. `id`: of the request.
     pub(crate) fn problem(&self, id: &str) -> Problem {
         let names = self.names();
         let head = match self {
@@ -257,8 +257,8 @@ impl ApiError {
         }
     }
 
-    /// The answer, as a family writes it. `id`: of the request. `now`: the time, as the direct
-    /// family writes it.
+    /// Returns the answer in the form of a family. `id`: of the request. `now`: the time in the
+    /// form of the direct family.
     pub(crate) fn answer(&self, family: Family, id: &str, now: &str) -> Response {
         let names = self.names();
         let text = self.text();
@@ -304,18 +304,18 @@ impl ApiError {
         response
     }
 
-    /// It does not go with what is there.
+    /// Creates a conflict with existing data.
     pub(crate) fn conflict(text: impl Into<String>) -> Self {
         Self::Engine(ErrorKind::Conflict, text.into(), None)
     }
 
-    /// Nothing is at this path.
+    /// Creates the error for an unknown path.
     pub(crate) fn no_path() -> Self {
         Self::NotFound("there is nothing at this path".into())
     }
 }
 
-/// Carries what went wrong to the layer that writes it.
+/// Attaches the error to the response, for the middleware that writes it.
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = self.status().into_response();

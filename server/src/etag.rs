@@ -1,4 +1,4 @@
-//! ETags: by what is answered, so that it need not be read again by who has it.
+//! ETags and conditional reads.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::error::ApiError;
 
-/// A strong ETag: a hash, and behind dots what else decides the answer.
+/// A strong ETag: a hash, followed by the other inputs of the answer, separated by dots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tag(String);
 
@@ -16,14 +16,14 @@ impl Tag {
         Self(hash.to_string())
     }
 
-    /// With something else that decides the answer.
+    /// Adds another input of the answer.
     pub(crate) fn and(mut self, more: impl std::fmt::Display) -> Self {
         self.0.push('.');
         self.0.push_str(&more.to_string());
         self
     }
 
-    /// With the number of erased events, where there are any: they change what is read at the same
+    /// Adds the number of erased events unless it is zero: an erasure changes the answer, not the
     /// hash.
     pub(crate) fn erased(self, events: u64) -> Self {
         match events {
@@ -32,7 +32,7 @@ impl Tag {
         }
     }
 
-    /// Puts it into an answer.
+    /// Adds the tag to an answer's headers.
     pub(crate) fn put(&self, headers: &mut HeaderMap) {
         if let Ok(value) = HeaderValue::from_str(&format!("\"{}\"", self.0)) {
             headers.insert(header::ETAG, value);
@@ -40,7 +40,7 @@ impl Tag {
     }
 }
 
-/// What somebody has already: `If-None-Match`.
+/// The tags that a client has: `If-None-Match`.
 #[derive(Debug, Default)]
 pub(crate) enum Known {
     #[default]
@@ -57,8 +57,7 @@ impl Known {
             if line == "*" {
                 return Self::Whatever;
             }
-            // Between quotes stands a tag; what stands outside of them separates, or says that one
-            // is weak.
+            // Tags are quoted. Text between them separates tags or marks a weak one.
             let quoted = line.split('"').skip(1).step_by(2);
             tags.extend(quoted.map(str::to_owned));
         }
@@ -68,7 +67,8 @@ impl Known {
         }
     }
 
-    /// Whether they have this: a weak tag is compared like a strong one, as RFC 9110 says.
+    /// Returns true if the client has this tag. Weak tags compare like strong ones, as RFC 9110
+    /// requires.
     pub(crate) fn has(&self, tag: &Tag) -> bool {
         match self {
             Self::Nothing => false,
@@ -86,7 +86,7 @@ impl<S: Sync> FromRequestParts<S> for Known {
     }
 }
 
-/// An answer under its tag: 304 where whoever asks has it.
+/// An answer with its tag; 304 if the client has it.
 #[derive(Debug)]
 pub(crate) enum Tagged<T> {
     Same(Tag),
@@ -94,8 +94,7 @@ pub(crate) enum Tagged<T> {
 }
 
 impl<T> Tagged<T> {
-    /// Makes an answer where it is not known. The tag has to be as old as what is answered, or
-    /// older.
+    /// Computes an answer unless the client has it. The tag must be at least as old as the data.
     pub(crate) fn unless<E>(
         known: &Known,
         tag: Tag,
@@ -161,7 +160,7 @@ mod tests {
             &["\"*\""],
         ] {
             let found = known(lines).has(&tag);
-            // What is cut short is read as far as it goes.
+            // An unterminated tag is read up to its end.
             assert_eq!(found, lines == ["\"ab.3"], "{lines:?}");
         }
     }

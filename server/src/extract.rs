@@ -1,4 +1,4 @@
-//! What requests bring: read within limits, and refused with a reason.
+//! Extractors of requests, with limits and error texts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,18 +19,18 @@ use crate::error::ApiError;
 use crate::middleware::Since;
 use crate::server::App;
 
-/// The longest body that is read where others are answered, in bytes, and that no budget counts.
+/// The maximum length in bytes of a body that is parsed inline and that no budget counts.
 pub(crate) const SMALL: usize = 64 << 10;
 
-/// Bytes that each byte of a body may become when it is parsed and its request is met.
+/// Memory for each byte of a long body while it is parsed and its request handled.
 const PARSED: usize = 8;
 
-/// A whole body may take so many times as long as the next piece of it, and a second more for each
-/// so many bytes.
+/// The time limit of a whole body: this many times that of a piece, and one more second for each
+/// `RATE` bytes.
 const WHOLE: u32 = 4;
 const RATE: usize = 16 << 10;
 
-/// What stands behind the `?`.
+/// The query of the URL.
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
@@ -44,7 +44,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// A name in the path.
+/// One name of the path.
 pub(crate) struct PathName(pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathName {
@@ -58,7 +58,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PathName {
     }
 }
 
-/// Two names in the path.
+/// Two names of the path.
 pub(crate) struct NamedTwo(pub(crate) String, pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for NamedTwo {
@@ -72,12 +72,12 @@ impl<S: Send + Sync> FromRequestParts<S> for NamedTwo {
     }
 }
 
-/// Where nothing may stand behind the `?`.
+/// A query that must be empty.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Nothing {}
 
-/// A body of JSON; none at all is what nothing is.
+/// An optional JSON body; an empty body gives the default.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<App> for OptionalJson<T> {
@@ -96,7 +96,7 @@ impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<App> for Option
     }
 }
 
-/// A body of JSON that has to be there: an object.
+/// A required JSON body: an object.
 pub(crate) struct Required<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for Required<T> {
@@ -111,7 +111,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for Required<T> {
     }
 }
 
-/// Reads an object where others are answered if it is short, else on a thread for it.
+/// Parses a short object inline, a longer one on a blocking thread.
 async fn parsed<T: DeserializeOwned + Send + 'static>(
     app: &App,
     shares: &Shares,
@@ -124,7 +124,7 @@ async fn parsed<T: DeserializeOwned + Send + 'static>(
     app.long_work(shares.token(), move |_| object(&bytes).map_err(ApiError::Invalid)).await
 }
 
-/// Waits until a body of so many bytes may be parsed; a short one may be at once.
+/// Waits until a body may be parsed; a short one may be parsed at once.
 pub(crate) async fn to_parse(app: &App, shares: &Shares, bytes: usize) -> Result<(), ApiError> {
     if bytes > SMALL {
         let parsing = app.part(shares.token(), &app.budgets().parsing);
@@ -134,9 +134,9 @@ pub(crate) async fn to_parse(app: &App, shares: &Shares, bytes: usize) -> Result
     Ok(())
 }
 
-/// Reads a JSON object; else says what is wrong with it.
+/// Parses a JSON object, or returns the reason for a failure.
 pub(crate) fn object<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
-    // Structures are read from arrays, too.
+    // Serde would also accept an array for a structure.
     match bytes.trim_ascii_start().first() {
         Some(b'{') => serde_json::from_slice(bytes)
             .map_err(|e| format!("the body is not as it should be: {e}")),
@@ -145,7 +145,7 @@ pub(crate) fn object<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Strin
     }
 }
 
-/// All of a body, unpacked, within the limit, and what its request holds.
+/// Returns the whole decompressed body within the limit, and the shares of its request.
 pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares), ApiError> {
     let most = app.options().body;
     let said = request.headers().get(header::CONTENT_LENGTH);
@@ -154,7 +154,7 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares)
         return Err(ApiError::TooLarge(most));
     }
     let mut unpacking = Unpacking::of(request.headers(), most)?;
-    // How long it comes says nothing of how long it takes.
+    // The time of the upload does not count toward the request timeout.
     let since = request.extensions().get::<Since>();
     let _still = since.map(Since::stand_still);
     let shares = request.extensions().get::<Shares>();
@@ -170,7 +170,7 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares)
     let mut came = 0_usize;
     let pace = Pace::begin(app.options().read_timeout);
     while let Some(piece) = next_piece(&mut body, pace.left(came)).await? {
-        // What unpacks to nothing has an end, too.
+        // Limits the compressed length as well, for input that decompresses to nothing.
         came = came.saturating_add(piece.len());
         if came > most {
             return Err(ApiError::TooLarge(most));
@@ -181,7 +181,8 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares)
         };
         let held = unpacking.held();
         if held > room {
-            // Whoever holds some does not wait for more: two of them would wait for each other.
+            // A request that holds a share must not wait for another: two could wait for each
+            // other.
             shares.hold(bodies.now(held.saturating_sub(room))?);
             room = held;
         }
@@ -193,7 +194,7 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares)
     Ok((bytes, shares))
 }
 
-/// That a token may bring so many bytes more.
+/// Checks that a token may send this many more bytes.
 async fn within_quota(app: &App, caller: &Caller, bytes: usize) -> Result<(), ApiError> {
     let (Some(token), Some(most)) = (&caller.token, caller.limits.bytes) else {
         return Ok(());
@@ -214,7 +215,7 @@ async fn within_quota(app: &App, caller: &Caller, bytes: usize) -> Result<(), Ap
     }
 }
 
-/// How fast a body has to come.
+/// The minimum rate of a body.
 struct Pace {
     begun: Instant,
     between: Duration,
@@ -225,7 +226,7 @@ impl Pace {
         Self { begun: Instant::now(), between }
     }
 
-    /// How long the next piece may take.
+    /// Returns the time limit of the next piece.
     fn left(&self, came: usize) -> Duration {
         let more = Duration::from_secs((came / RATE) as u64);
         let all = self.between.saturating_mul(WHOLE).saturating_add(more);
@@ -233,24 +234,24 @@ impl Pace {
     }
 }
 
-/// The next piece of a body; nothing at its end. Caller sends no more keeps nothing here.
+/// Returns the next piece of a body; `None` at its end. Fails if the client stalls.
 async fn next_piece(body: &mut Body, at_most: Duration) -> Result<Option<Bytes>, ApiError> {
     let frame = tokio::time::timeout(at_most, body.frame()).await;
     match frame.map_err(|_| ApiError::BodyTimeout)? {
-        // What is no data stands behind it.
+        // Frames without data are trailers.
         Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
         Some(Err(_)) => Err(ApiError::Invalid("the body ended before its end".into())),
         None => Ok(None),
     }
 }
 
-/// Whether a body says that it is JSON. One that says nothing is taken for it.
+/// Returns true if the content type is JSON or missing.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let kind = media_type(headers);
     kind.is_none_or(|kind| kind == "application/json" || kind.ends_with("+json"))
 }
 
-/// What a body says that it is, in small letters and without parameters.
+/// Returns the media type of a body in lower case, without parameters.
 pub(crate) fn media_type(headers: &HeaderMap) -> Option<String> {
     let kind = headers.get(header::CONTENT_TYPE)?;
     let kind = kind.to_str().unwrap_or_default();

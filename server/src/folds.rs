@@ -1,5 +1,4 @@
-//! States that are looked at: each is folded once, however many look at it, and all of them are
-//! bounded in bytes.
+//! Folded states in use: each is folded once for all concurrent readers, within a byte limit.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -14,39 +13,39 @@ use crate::error::ApiError;
 use crate::server::App;
 use crate::view::View;
 
-/// Bytes of memory for each byte of a state that is answered, and of one that is compared.
+/// Memory per byte of a state, in an answer and in a comparison.
 const COPIED: u64 = 3;
 const COMPARED: u64 = 12;
 
-/// The same of the values that a comparison shows, and how many they are at most.
+/// Memory per byte of the values that a comparison shows, and its maximum.
 const SHOWN: u64 = 64;
 const SHOWN_MAX: u64 = 64 << 20;
 
 const COMPARED_MAX: &str =
     "the states are too large to be compared: read them, `?pointer=` by `?pointer=`";
 
-/// What takes no more is not counted.
+/// States up to this size are not counted.
 const SMALL: usize = 256 << 10;
 
-/// A point, and how many events of its task were erased: they change its state.
+/// A point, and the number of erased events of its task, which changes the state.
 type Key = (TaskNo, LineageId, Offset, u64);
 
-/// Where a state is found while somebody looks at it. Locked while it is folded.
+/// The slot of a state in use. It is locked while the state is folded.
 type Place = Arc<tokio::sync::Mutex<Weak<Folded>>>;
 
-/// Tasks of which it is known what their large states weigh. With more all are forgotten.
+/// Maximum number of tasks with a known weight; beyond it all are forgotten.
 const WEIGHED: usize = 4096;
 
-/// The states that somebody looks at.
+/// The states in use.
 #[derive(Debug, Default)]
 pub(crate) struct Folds {
     places: Mutex<HashMap<Key, Place>>,
-    /// The weight of each task's state that was folded last, where it is large.
+    /// The weight of each task's last folded state, if it is large.
     weights: Mutex<HashMap<TaskNo, u64>>,
 }
 
 impl Folds {
-    /// About what a state of a task weighs: as much as the one that was folded last.
+    /// Estimates the weight of a task's state by the last one folded.
     fn weight(&self, task: TaskNo) -> u64 {
         self.weights.lock().get(&task).copied().unwrap_or(0)
     }
@@ -68,7 +67,7 @@ impl Folds {
         if let Some(place) = all.get(&key) {
             return Arc::clone(place);
         }
-        // Those that nobody looks at, and nobody is about to.
+        // Drops slots without a state that no request waits on.
         all.retain(|_, place| {
             let gone = |place: &Place| place.try_lock().is_ok_and(|it| it.strong_count() == 0);
             Arc::strong_count(place) > 1 || !gone(place)
@@ -77,7 +76,7 @@ impl Folds {
     }
 }
 
-/// A state, for as long as somebody looks at it.
+/// A state, kept while a request uses it.
 #[derive(Debug)]
 pub(crate) struct Folded {
     state: RunState,
@@ -93,7 +92,7 @@ impl Deref for Folded {
 }
 
 impl App {
-    /// The state at a point, for somebody who may see it.
+    /// Returns the state at a point that the caller may see.
     pub(crate) async fn folded(
         &self,
         caller: &Caller,
@@ -122,8 +121,8 @@ impl App {
         Ok(folded)
     }
 
-    /// The states at two points, for somebody who may see them, and what they take when they are
-    /// compared.
+    /// Returns the states at two points that the caller may see. `shares` holds the memory of the
+    /// comparison.
     pub(crate) async fn two(
         &self,
         shares: &Shares,
@@ -137,7 +136,7 @@ impl App {
         };
         let weights = points.iter().map(|point| self.folds().weight(point.no));
         let expected = needs(weights.sum());
-        // Alone they may be larger than what all may hold: two of them may not.
+        // A single large state may exceed the budget, but two together may not.
         let most = self.budgets().states.bytes() as u64;
         let fold = move |engine: &Engine| {
             let view = View::of(engine, &asks);
@@ -150,7 +149,7 @@ impl App {
                 left = fits.ok_or(ApiError::TooMuch(COMPARED_MAX))?;
                 Ok(state)
             };
-            // The second is not folded where the first is too large.
+            // The second state is not folded if the first is too large.
             let states = [one(before)?, one(after)?];
             let bytes = needs(states.iter().map(RunState::weight).sum());
             Ok((states, bytes))
@@ -160,9 +159,8 @@ impl App {
         Ok(states)
     }
 
-    /// Folds something within the bytes that states may hold. As many as are expected are taken
-    /// before. What it takes is known once it is there: where more are not free then it is dropped,
-    /// and folded again when they are.
+    /// Folds within the byte limit of states. Takes the expected bytes first. If the result needs
+    /// more than is free, drops it and folds again once enough bytes are free.
     async fn bounded<T: Send + 'static>(
         &self,
         caller: &Caller,

@@ -1,4 +1,4 @@
-//! A store that is opened again by itself where a write failed.
+//! Reopening of a served store after a failed write.
 
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -10,13 +10,13 @@ use tracing::{error, warn};
 
 use crate::server::App;
 
-/// How often it is looked whether a write failed.
+/// Interval of the checks for a failed write.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How long it waits after a try that failed.
+/// Wait after a failed attempt to reopen.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// Opens a served store again when a write failed, for as long as this is held.
+/// Reopens a served store after a failed write, until this is dropped.
 #[derive(Debug)]
 #[must_use = "the store is opened again for as long as this is held"]
 pub struct KeptOpen {
@@ -44,7 +44,7 @@ impl KeptOpen {
                 }
                 if is_open {
                     warn!(target: "milepost::http", "a write failed: the store is opened again");
-                    // What it says at its end is known.
+                    // The error of closing is the failed write, which is known.
                     let _ = app.engine().close();
                 }
                 match open() {
@@ -69,7 +69,7 @@ impl Drop for KeptOpen {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // What panicked there has said so.
+            // A panic of the thread was already reported.
             let _ = thread.join();
         }
     }

@@ -1,6 +1,6 @@
 //! Milepost over HTTP: the same log for engines in other languages, dashboards and operators.
 //!
-//! `docs/HTTP.md` fixes routes, shapes, errors, limits and who may do what.
+//! `docs/HTTP.md` defines routes, forms, errors, limits and permissions.
 //!
 //! ```text
 //! server             a served engine: options, router, stop (options)

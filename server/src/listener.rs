@@ -1,4 +1,4 @@
-//! Where the service listens: on TCP, with TLS or without, or on a Unix socket.
+//! Listeners: TCP with or without TLS, and Unix sockets.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Error, ErrorKind};
@@ -12,13 +12,13 @@ use crate::connections::{Io, Peer};
 use crate::open_files::has_room;
 use crate::tls::Tls;
 
-/// Bytes that the path of a socket has at most: the kernel's `sun_path`, less the zero at its end.
+/// The maximum length of a socket path: the kernel's `sun_path` without its final zero.
 pub(crate) const PATH_MAX: usize = 107;
 
-/// Connections that wait in the kernel until they are taken.
+/// The length of the kernel's backlog of connections.
 const WAITING: u32 = 1024;
 
-/// Where a service listens.
+/// A listening socket.
 #[derive(Debug)]
 pub struct Listening {
     on: On,
@@ -27,18 +27,18 @@ pub struct Listening {
 #[derive(Debug)]
 enum On {
     Tcp(TcpListener, Option<Tls>),
-    /// The file goes first: a listener that is no more would be replaced, and another's file would
-    /// go.
+    /// The file is dropped first: after the listener is closed, another process may replace the
+    /// file, which must not be removed.
     Unix(SocketFile, UnixListener),
 }
 
-/// The file of a socket, which goes with whoever listens on it.
+/// The file of a socket, removed when its listener is dropped.
 #[derive(Debug)]
 struct SocketFile {
     path: PathBuf,
-    /// Device and number of the file: another at the same path is somebody else's.
+    /// Device and inode number: another file at the path belongs to another process.
     file: (u64, u64),
-    /// Whose it is: the user of this process.
+    /// The owner: the user of this process.
     owner: u32,
 }
 
@@ -58,26 +58,26 @@ impl From<TcpListener> for Listening {
 }
 
 impl Listening {
-    /// On TCP.
+    /// Listens on TCP.
     #[must_use]
     pub fn tcp(listener: TcpListener) -> Self {
         Self { on: On::Tcp(listener, None) }
     }
 
-    /// On TCP, with TLS.
+    /// Listens on TCP with TLS.
     #[must_use]
     pub fn tls(listener: TcpListener, tls: Tls) -> Self {
         Self { on: On::Tcp(listener, Some(tls)) }
     }
 
-    /// On a socket with mode 0600. One that is left over from a process that died is replaced. The
-    /// file is removed when it is listened on no more.
+    /// Listens on a Unix socket with mode 0600. Replaces the socket of a process that died.
+    /// Dropping the listener removes the file.
     ///
     /// # Errors
     ///
-    /// `InvalidInput`: the path is longer than a socket's can be. `AddrInUse`: somebody listens
-    /// there. `AlreadyExists`: something is there that is no socket; it is left as it is. Those of
-    /// the file system.
+    /// `InvalidInput`: the path is too long for a socket. `AddrInUse`: another process listens
+    /// there. `AlreadyExists`: the path is not a socket; it is left unchanged. Errors of the file
+    /// system.
     pub async fn unix(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let len = path.as_os_str().len();
@@ -85,14 +85,14 @@ impl Listening {
             let text = format!("the path of a socket has at most {PATH_MAX} bytes, this {len}");
             return Err(Error::new(ErrorKind::InvalidInput, text));
         }
-        // Caller looks whether a socket is left over, and who has bound one and does not listen
-        // yet, wait for each other.
+        // Serializes the search for a dead socket with processes that have bound a socket and do
+        // not listen yet.
         let _one = hold_folder(&path)?;
         make_way(&path).await?;
         let socket = UnixSocket::new_stream()?;
         socket.bind(&path)?;
-        // Nobody can connect before `listen`, so there is no moment in which others could; and the
-        // mask of the process, which is one for all of its threads, is left alone.
+        // Connections are possible only after `listen`, so the mode is set in time. The umask
+        // applies to all threads of the process and is not changed.
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
         let there = fs::symlink_metadata(&path)?;
         let file = SocketFile { path, file: (there.dev(), there.ino()), owner: there.uid() };
@@ -100,11 +100,12 @@ impl Listening {
         Ok(Self { on: On::Unix(file, listener) })
     }
 
-    /// Where that is, as a client names it: `http://ADDRESS`, `https://ADDRESS` or `unix:PATH`.
+    /// Returns the address as a client names it: `http://ADDRESS`, `https://ADDRESS` or
+    /// `unix:PATH`.
     ///
     /// # Errors
     ///
-    /// The listener does not know its address.
+    /// The listener's address cannot be read.
     pub fn at(&self) -> io::Result<String> {
         Ok(match &self.on {
             On::Tcp(listener, None) => format!("http://{}", listener.local_addr()?),
@@ -113,7 +114,7 @@ impl Listening {
         })
     }
 
-    /// Whether only this machine's own reach it.
+    /// Returns true if only this machine can connect.
     pub(crate) fn is_here(&self) -> io::Result<bool> {
         match &self.on {
             On::Tcp(listener, _) => Ok(listener.local_addr()?.ip().is_loopback()),
@@ -128,12 +129,13 @@ impl Listening {
         }
     }
 
-    /// The next connection, and whether the process has room for it beside the store's files.
+    /// Accepts a connection; the last value is false if it would take a file reserved for the
+    /// store.
     pub(crate) async fn accept(&self) -> io::Result<(Box<dyn Io>, Peer, bool)> {
         match &self.on {
             On::Tcp(listener, _) => {
                 let (stream, _) = listener.accept().await?;
-                // An answer is written as a whole: it need not wait for more.
+                // Answers are written as a whole: Nagle's algorithm would only delay them.
                 let _ = stream.set_nodelay(true);
                 let room = has_room(&stream);
                 Ok((Box::new(stream), Peer::Elsewhere, room))
@@ -148,7 +150,7 @@ impl Listening {
     }
 }
 
-/// Caller is at the other end of a socket, as the kernel says.
+/// Returns the peer of a socket, as the kernel reports it.
 fn peer(stream: &UnixStream, owner: u32) -> Peer {
     match stream.peer_cred() {
         Ok(peer) if peer.uid() == owner || peer.uid() == 0 => Peer::Owner,
@@ -160,7 +162,7 @@ fn peer(stream: &UnixStream, owner: u32) -> Peer {
     }
 }
 
-/// Holds the folder of a socket.
+/// Locks the folder of a socket.
 fn hold_folder(path: &Path) -> io::Result<File> {
     let folder = path.parent();
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
@@ -169,7 +171,7 @@ fn hold_folder(path: &Path) -> io::Result<File> {
     Ok(folder)
 }
 
-/// Takes away the socket of a process that died.
+/// Removes the socket of a process that died.
 async fn make_way(path: &Path) -> io::Result<()> {
     let there = match fs::symlink_metadata(path) {
         Ok(there) => there,
@@ -183,7 +185,7 @@ async fn make_way(path: &Path) -> io::Result<()> {
     match UnixStream::connect(path).await {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        // One that does not answer since it has too much to do is in use, too.
+        // A socket that is too busy to answer is in use as well.
         Ok(_) | Err(_) => {
             let text = "the socket is in use: another process listens on it";
             Err(Error::new(ErrorKind::AddrInUse, text))

@@ -1,31 +1,31 @@
-//! What the service counts of itself: requests by route and status, and how long each route took.
+//! Metrics of the service: requests by route and status, and durations by route.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// Ends of the buckets of durations, in seconds.
+/// Upper bounds of the duration buckets, in seconds.
 pub(crate) const BUCKETS: [f64; 12] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
-/// What is counted. Routes are patterns, of which there are few, and never paths.
+/// The counters. Routes are patterns, which are few, and never paths.
 #[derive(Debug, Default)]
 pub(crate) struct Meters(Mutex<Counts>);
 
-/// As it was at one moment.
+/// A snapshot of the counters.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Counts {
-    /// WriteContext route and status.
+    /// Requests by route and status.
     pub(crate) requests: BTreeMap<(String, u16), u64>,
-    /// WriteContext route.
+    /// Durations by route.
     pub(crate) took: BTreeMap<String, Took>,
 }
 
-/// How long requests took.
+/// A histogram of durations.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Took {
-    /// How many ended within each bucket, and not within the one before.
+    /// Requests that ended within each bucket and not within the previous one.
     pub(crate) buckets: [u64; BUCKETS.len()],
     pub(crate) count: u64,
     pub(crate) seconds: f64,

@@ -1,4 +1,4 @@
-//! What happens around each request: its id, who asks, limits, how an error is written, the log.
+//! Middleware around each request: id, caller, limits, error format and log.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,16 +32,16 @@ use crate::time;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The longest id of a request that is taken from it.
+/// The maximum length of a client's request id.
 const ID_MAX: usize = 128;
 
-/// All requests without a token may be so many times as many as those of one.
+/// Requests without a token may together be this many times as many as those of one token.
 const WITHOUT_TOKEN: usize = 4;
 
-/// Paths that everybody may ask for.
+/// Paths that need no token.
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
-/// The id of a request: the correlation id of what it appends.
+/// The id of a request, which is the correlation id of its events.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(pub(crate) Arc<str>);
 
@@ -53,7 +53,7 @@ impl<S: Sync> FromRequestParts<S> for RequestId {
     }
 }
 
-/// Ids for requests that bring none: random, and counted on.
+/// Ids for requests without one: a random prefix and a counter.
 #[derive(Debug)]
 pub(crate) struct Ids {
     random: String,
@@ -79,12 +79,12 @@ impl Ids {
     }
 }
 
-/// What is under way, by token.
+/// Active requests by token.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay(Mutex<HashMap<String, Arc<Semaphore>>>);
 
 impl UnderWay {
-    /// Leave for one more of a token, where it has fewer than `most`.
+    /// Returns a permit for one more request of a token if it has fewer than `most`.
     pub(crate) fn one_more(&self, token: &str, most: usize) -> Option<OwnedSemaphorePermit> {
         let mut all = self.0.lock();
         let of = match all.get(token) {
@@ -99,23 +99,23 @@ impl UnderWay {
     }
 }
 
-/// Since when an answer is waited for: not while the body of its request comes.
+/// The start of the wait for an answer; unset while the request's body arrives.
 #[derive(Debug, Clone)]
 pub(crate) struct Since(Arc<Mutex<Option<Instant>>>);
 
 impl Since {
-    /// From now on.
+    /// Starts now.
     fn now() -> Self {
         Self(Arc::new(Mutex::new(Some(Instant::now()))))
     }
 
-    /// Stands still until what this gives is dropped, and begins anew then.
+    /// Pauses the time until the guard is dropped, then restarts it from zero.
     pub(crate) fn stand_still(&self) -> StandsStill {
         *self.0.lock() = None;
         StandsStill(self.clone())
     }
 
-    /// Done when it was waited for so long.
+    /// Completes when the wait exceeds `at_most`.
     async fn late(&self, at_most: Duration) {
         loop {
             let gone = self.0.lock().map_or(Duration::ZERO, |since| since.elapsed());
@@ -164,7 +164,7 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
     response
 }
 
-/// Has a request answered where whoever asks may ask: who that is, and the answer.
+/// Authorizes and answers a request. Returns the user and the answer.
 async fn answered(
     app: &App,
     mut request: Request,
@@ -193,14 +193,14 @@ async fn answered(
     if let Some(caller) = caller {
         request.extensions_mut().insert(caller);
     }
-    // On a task of its own: what panics ends nothing else, and who hangs up leaves nothing half
-    // done.
+    // In a task of its own: a panic ends only this request, and a disconnect does not interrupt a
+    // change.
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let answers = app.clone();
     let mut answer = tokio::spawn(async move {
         let response = Asked::answered(asked, next.run(request)).await;
         match is_stream(&response) {
-            // Streams have a limit of their own.
+            // Streams have their own limit.
             true => response,
             false => match answers.whole(&shares, &response) {
                 Ok(share) => held(response, (permit, share)),
@@ -208,7 +208,7 @@ async fn answered(
             },
         }
     });
-    // What only reads ends with whoever waited for it.
+    // Reads are aborted when the client disconnects.
     let _ended = reads.then(|| Ended(answer.abort_handle()));
     let response = tokio::select! {
         biased;
@@ -221,7 +221,7 @@ async fn answered(
     (user, response)
 }
 
-/// A task that ends where this is dropped.
+/// A task that is aborted when this is dropped.
 struct Ended(AbortHandle);
 
 impl Drop for Ended {
@@ -231,15 +231,15 @@ impl Drop for Ended {
 }
 
 impl App {
-    /// A share for an answer that was made whole, until it is taken; those that are streamed take
-    /// theirs by themselves.
+    /// Takes a share for a fully buffered answer, held until it is consumed. Streamed answers take
+    /// their own shares.
     fn whole(&self, shares: &Shares, answer: &Response) -> Result<Option<TokenShare>, ApiError> {
         let bytes = answer.body().size_hint().exact().unwrap_or_default();
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         if bytes <= LONG {
             return Ok(None);
         }
-        // One that waited would hold its answer meanwhile.
+        // Waiting would hold the answer in memory.
         let answers = self.part(shares.token(), &self.budgets().answers);
         answers.now(bytes).map(Some)
     }
@@ -250,7 +250,7 @@ fn is_stream(response: &Response) -> bool {
     kind.is_some_and(|kind| kind.as_bytes() == EVENT_STREAM.as_bytes())
 }
 
-/// Says what a panic said.
+/// Logs the message of a panic.
 pub(crate) fn bug(id: &str, panic: tokio::task::JoinError) {
     let said = panic.try_into_panic().ok();
     let text = said.as_ref().and_then(|said| {
@@ -260,7 +260,7 @@ pub(crate) fn bug(id: &str, panic: tokio::task::JoinError) {
     error!(target: "milepost::http", request_id = id, panic = text.unwrap_or_default(), "a bug");
 }
 
-/// What a request does to the store.
+/// The effect of a request on the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Does {
     Reads,
@@ -281,7 +281,7 @@ impl Does {
     }
 }
 
-/// That the token may ask this, as often as it does, and that the store's disk has room for it.
+/// Checks the token's rights and rate, and the free space of the disk.
 fn may(app: &App, caller: Option<&Caller>, request: &Request) -> Result<(), ApiError> {
     let Some(caller) = caller else {
         return Ok(());
@@ -305,11 +305,11 @@ fn may(app: &App, caller: Option<&Caller>, request: &Request) -> Result<(), ApiE
     }
 }
 
-/// That a request names one host, as RFC 9112 wants it: two could mean one thing here and another
-/// before.
+/// Checks that a request has one `Host`, as RFC 9112 requires: a proxy and the service could
+/// interpret two differently.
 fn one_host(request: &Request) -> Result<(), ApiError> {
     let hosts = request.headers().get_all(header::HOST).iter().count();
-    // What is asked without a connection needs none.
+    // Requests that did not come over a connection need none.
     let came = request.extensions().get::<Peer>().is_some();
     let needed = came && request.version() == Version::HTTP_11;
     match hosts {
@@ -319,7 +319,7 @@ fn one_host(request: &Request) -> Result<(), ApiError> {
     }
 }
 
-/// Caller asks; nobody where everybody may.
+/// Returns the caller; `None` for public paths.
 fn known(
     app: &App,
     request: &Request,
@@ -350,17 +350,17 @@ fn known(
     Ok(Some(caller))
 }
 
-/// Nobody is known, so nobody is told more.
+/// The answer hides the cause, since the caller is not identified.
 fn unknown_tokens(error: &milepost::Error, id: &str) -> ApiError {
     error!(target: "milepost::http", request_id = id, %error, "the tokens cannot be read");
     let text = "the tokens cannot be read: the log of the service says why";
     ApiError::Engine(error.kind(), text.into(), None)
 }
 
-/// That a request without a token comes from who may do everything.
+/// Checks that a request without a token comes from a caller with all rights.
 fn is_own(request: &Request) -> Result<(), ApiError> {
     let wrong = match request.extensions().get::<Peer>() {
-        // Names lead to addresses, and never to a socket.
+        // DNS rebinding cannot reach a socket, so `Host` does not matter.
         Some(Peer::Owner) => return Ok(()),
         Some(Peer::Other) => "without a token, its owner only may ask at the socket",
         Some(Peer::Elsewhere) | None if is_for_here(request) => return Ok(()),
@@ -369,7 +369,7 @@ fn is_own(request: &Request) -> Result<(), ApiError> {
     Err(ApiError::Forbidden(wrong))
 }
 
-/// Lets somebody in who has not too many requests under way.
+/// Returns a permit unless the caller has too many active requests.
 fn admit(app: &App, caller: Option<&Caller>) -> Result<Option<OwnedSemaphorePermit>, ApiError> {
     let Some(caller) = caller else {
         return Ok(None);
@@ -377,27 +377,26 @@ fn admit(app: &App, caller: Option<&Caller>) -> Result<Option<OwnedSemaphorePerm
     let of_token = app.options().per_token;
     let (token, most) = match &caller.token {
         Some(token) => (token.as_str(), of_token),
-        // All who need none are counted as one.
+        // All callers without a token count as one.
         None => ("", of_token.saturating_mul(WITHOUT_TOKEN)),
     };
     let permit = app.under_way().one_more(token, most);
     permit.map(Some).ok_or(ApiError::TooMany(most))
 }
 
-/// Whether a page of another origin had a browser ask this: it would bring what the user may do
-/// here.
+/// Returns true if a page of another origin made the browser send this request, with the user's
+/// network access.
 fn is_a_browsers(headers: &HeaderMap) -> bool {
     let site = headers.get("sec-fetch-site");
     match site.map(HeaderValue::as_bytes) {
-        // The page of the service itself; pages cannot set this header.
+        // The service's own page. Pages cannot set this header.
         Some(b"same-origin" | b"none") => false,
         Some(_) => true,
         None => headers.contains_key(header::ORIGIN),
     }
 }
 
-/// Whether a request says that it is for this machine: a name that somebody gave to its address is
-/// none of it.
+/// Returns true if `Host` names this machine. A foreign DNS name for its address does not.
 fn is_for_here(request: &Request) -> bool {
     let Some(host) = request.headers().get(header::HOST) else {
         return true;
@@ -409,13 +408,13 @@ fn is_for_here(request: &Request) -> bool {
     name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// What went wrong, as the family of the path writes it.
+/// Writes the error of a response in the form of the path's family.
 fn written(response: Response, family: Family, id: &str, now_us: u64) -> Response {
     let Some(wrong) = response.extensions().get::<ApiError>() else {
         return response;
     };
     if wrong.status().is_server_error() {
-        // Errors of the engine name places and kinds; payloads are not in them.
+        // Errors of the engine name places and kinds, never payloads.
         error!(target: "milepost::http", request_id = id, ?wrong, "failed");
     }
     let mut answer = wrong.answer(family, id, &time::seconds(now_us));

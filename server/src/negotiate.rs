@@ -1,4 +1,4 @@
-//! Which form of an answer somebody wants: `Accept`.
+//! Content negotiation by `Accept`.
 
 use axum::http::{HeaderMap, header};
 
@@ -9,7 +9,7 @@ pub(crate) const JSON_LINES: &str = "application/x-ndjson";
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 
-/// The form that is wanted most; the first where nothing is said.
+/// Returns the preferred media type; the first offered one if the request names none.
 pub(crate) fn choose(
     headers: &HeaderMap,
     offered: &'static [&'static str],
@@ -23,7 +23,7 @@ pub(crate) fn choose(
     }
     let mut best = None;
     for kind in offered {
-        // What is said of it most exactly counts.
+        // The most specific range applies.
         let said = wishes.iter().filter_map(|wish| wish.fits(kind));
         let weight = said.max().map_or(0, |(_, weight)| weight);
         if weight > 0 && best.is_none_or(|(_, most)| weight > most) {
@@ -33,7 +33,7 @@ pub(crate) fn choose(
     best.map(|(kind, _)| kind).ok_or(ApiError::NotAcceptable(offered))
 }
 
-/// One of the types of `Accept`, with its weight in thousandths.
+/// A media range of `Accept`, with its weight in thousandths.
 struct Wish<'a> {
     kind: &'a str,
     weight: u16,
@@ -45,14 +45,14 @@ impl<'a> Wish<'a> {
         let kind = parts.next().filter(|kind| kind.contains('/'))?;
         let weight = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
         let weight = match weight {
-            // What is no number between 0 and 1 is no wish.
+            // Ignores a range whose weight is not between 0 and 1.
             Some(q) => q.parse().ok().filter(|q| (0.0..=1.0).contains(q))?,
             None => 1.0_f32,
         };
         Some(Self { kind, weight: (weight * 1000.0) as u16 })
     }
 
-    /// How exactly it says something of a type, and its weight.
+    /// Returns how specifically the range matches a type, and its weight.
     fn fits(&self, kind: &str) -> Option<(u8, u16)> {
         if self.kind.eq_ignore_ascii_case(kind) {
             return Some((2, self.weight));

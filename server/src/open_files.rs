@@ -1,17 +1,17 @@
-//! Files that the process may have open, and the part of them that is kept for the store.
+//! The limit of open files, and the files reserved for the store.
 
 use std::os::fd::AsRawFd;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The soft limit is raised to at most this many files.
+/// The maximum of the raised soft limit.
 const MOST: u64 = 1 << 16;
 
-/// Files kept for the store: packs, segments, folders that are synced, workspaces.
+/// Files reserved for the store: packs, segments, folders being synced, workspaces.
 const FOR_STORE: u64 = 256;
 
-/// Raises the soft limit of open files to the hard one, at most 65,536, and returns what holds
-/// then. A limit that cannot be raised stays: connections are kept below it.
+/// Raises the soft limit of open files to the hard limit, at most 65,536, and returns the resulting
+/// limit. If that fails, connections stay below the old limit.
 pub fn raise_open_files() -> u64 {
     let now = getrlimit(Resource::Nofile);
     let Some(soft) = now.current else {
@@ -28,8 +28,8 @@ pub fn raise_open_files() -> u64 {
     }
 }
 
-/// Returns true where a connection leaves enough files for the store. The kernel gives the lowest
-/// free number, so a connection's own number says how many files are open, whoever opened them.
+/// Returns true if a connection leaves enough files for the store. The kernel assigns the lowest
+/// free descriptor, so the connection's descriptor approximates the number of open files.
 pub(crate) fn has_room(connection: &impl AsRawFd) -> bool {
     let number = u64::try_from(connection.as_raw_fd()).unwrap_or(0);
     let soft = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);

@@ -1,10 +1,10 @@
-//! How a store is served.
+//! Options of the service.
 
 use std::time::Duration;
 
 use crate::cors::Origin;
 
-/// How a store is served. Limits are in bytes where nothing else is said.
+/// Options of a served store. Limits are in bytes unless stated otherwise.
 ///
 /// ```
 /// use milepost_server::ServerOptions;
@@ -50,28 +50,28 @@ impl Default for ServerOptions {
 }
 
 impl ServerOptions {
-    /// How many checkpoints of each task a cleanup keeps that does not say it. Default: 10.
+    /// Sets the checkpoints of each task that a cleanup keeps by default. Default: 10.
     #[must_use]
     pub fn keep_count(mut self, checkpoints: usize) -> Self {
         self.keep_count = checkpoints;
         self
     }
 
-    /// The longest body of a request. Default: 16 MiB.
+    /// Sets the maximum length of a request body. Default: 16 MiB.
     #[must_use]
     pub fn body(mut self, bytes: usize) -> Self {
         self.body = bytes;
         self
     }
 
-    /// How many requests may be under way for one token. Default: 64.
+    /// Sets the maximum number of active requests of a token. Default: 64.
     #[must_use]
     pub fn per_token(mut self, requests: usize) -> Self {
         self.per_token = requests.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
         self
     }
 
-    /// How many event streams there may be. Default: 2,048.
+    /// Sets the maximum number of event streams. Default: 2,048.
     #[must_use]
     pub fn streams(mut self, streams: usize) -> Self {
         self.streams = streams.min(tokio::sync::Semaphore::MAX_PERMITS);
@@ -86,61 +86,62 @@ impl ServerOptions {
         self
     }
 
-    /// The longest head of a request, from 8 KiB to 1 MiB. Default: 32 KiB.
+    /// Sets the maximum length of a request head, from 8 KiB to 1 MiB. Default: 32 KiB.
     #[must_use]
     pub fn header(mut self, bytes: usize) -> Self {
         self.header = bytes.clamp(8 << 10, 1 << 20);
         self
     }
 
-    /// How many connections there may be. Further ones wait until one ends. Default: 4,096.
+    /// Sets the maximum number of connections. Further ones wait until one ends. Default: 4,096.
     #[must_use]
     pub fn connections(mut self, connections: usize) -> Self {
         self.connections = connections.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);
         self
     }
 
-    /// Bytes that bodies, what is parsed of them, states that are looked at, and long events under
-    /// way may hold in all, a quarter each, and half of that for one token; what is larger alone is
-    /// answered alone. At least 1 MiB. Default: 192 MiB.
+    /// Sets the total bytes of bodies, their parsed values, states in use and long events in
+    /// transit: a quarter for each, half of a quarter for each token. A larger request runs alone.
+    /// At least 1 MiB. Default: 192 MiB.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes.max(1 << 20);
         self
     }
 
-    /// With fewer free bytes on the store's disk what makes the store grow is refused, so that no
-    /// write of it fails; what takes bytes away is not. Default: 16 MiB.
+    /// Sets the free space of the store's disk below which requests that grow the store are
+    /// refused, so that its writes do not fail. Requests that shrink it are accepted. Default: 16
+    /// MiB.
     #[must_use]
     pub fn disk_reserve(mut self, bytes: u64) -> Self {
         self.disk_reserve = bytes;
         self
     }
 
-    /// Origins whose pages browsers let ask. Default: none.
+    /// Sets the origins whose pages may send requests. Default: none.
     #[must_use]
     pub fn origins(mut self, origins: impl IntoIterator<Item = Origin>) -> Self {
         self.origins = origins.into_iter().collect();
         self
     }
 
-    /// How long a head may take, and the next piece of a body; all of a body four times as long,
-    /// and a second more for each 16 KiB of it. Caller takes nothing of an answer for twice as long
-    /// is cut off. Default: 30 s.
+    /// Sets the time limit of a request head and of each piece of a body. A whole body may take
+    /// four times as long, and one more second for each 16 KiB. A client that reads nothing of an
+    /// answer for twice the limit is disconnected. Default: 30 s.
     #[must_use]
     pub fn read_timeout(mut self, at_most: Duration) -> Self {
         self.read_timeout = at_most.max(Duration::from_millis(1));
         self
     }
 
-    /// How long an answer may take to begin once the request's body is there. Default: 60 s.
+    /// Sets the time from the end of a request's body to the start of its answer. Default: 60 s.
     #[must_use]
     pub fn request_timeout(mut self, at_most: Duration) -> Self {
         self.request_timeout = at_most;
         self
     }
 
-    /// How long what was accepted may take when it stops. Default: 30 s.
+    /// Sets how long accepted requests may take after a stop. Default: 30 s.
     #[must_use]
     pub fn drain(mut self, at_most: Duration) -> Self {
         self.drain = at_most;

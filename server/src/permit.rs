@@ -1,4 +1,4 @@
-//! Permits for what takes long.
+//! Permits for expensive work.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,14 +6,15 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Pieces of answers that are read at once, long bodies that are parsed, and states that are folded
-/// and compared: each may take a processor, and a long event several times its length.
+/// Concurrent expensive operations: reading a piece of an answer, parsing a long body, folding and
+/// comparing states. Each may occupy a CPU, and a long event takes several times its length in
+/// memory.
 const HEAVY: usize = 4;
 
-/// Leave for what takes long: of the token, and of all.
+/// The permits of one expensive operation: the token's and the shared one.
 pub(crate) type Heavy = [OwnedSemaphorePermit; 2];
 
-/// Permits for what takes long.
+/// The permits for expensive work.
 #[derive(Debug)]
 pub(crate) struct Permits {
     all: Arc<Semaphore>,
@@ -27,8 +28,8 @@ impl Default for Permits {
 }
 
 impl Permits {
-    /// Waits for a leave. A token has one at once, so that it leaves processors and memory to
-    /// others. Its holder does not wait for another.
+    /// Waits for a permit. Each token has one at a time, which leaves CPUs and memory to others. A
+    /// holder must not wait for another.
     pub(crate) async fn heavy(&self, token: &str) -> Option<Heavy> {
         let most = if token.is_empty() { HEAVY } else { 1 };
         let own = {

@@ -1,5 +1,4 @@
-//! Quotas of tokens: how fast they append, and how many bytes they bring. Quotas of users: how many
-//! tasks they have.
+//! Quotas: rate of appends and bytes of each token, and number of tasks of each user.
 
 use std::collections::HashMap;
 
@@ -15,14 +14,14 @@ pub(crate) struct Quotas {
 
 #[derive(Debug, Default)]
 struct Used {
-    /// Appends that are left of a second's, and when that was known.
+    /// Remaining appends of the current second, and the time of the update.
     left: Option<(f64, Instant)>,
-    /// Bytes that are stored, or were brought since the service began.
+    /// Stored bytes of the user at the first check, plus those received since.
     bytes: Option<u64>,
 }
 
 impl Quotas {
-    /// Counts an append; false where there were too many in the last second.
+    /// Counts an append; returns false if the token exceeds its rate.
     pub(crate) fn appends(&self, token: &str, a_second: u32) -> bool {
         let (now, most) = (Instant::now(), f64::from(a_second));
         let mut all = self.tokens.lock();
@@ -36,14 +35,14 @@ impl Quotas {
         fits
     }
 
-    /// Returns `true` if it is known how many bytes a token's user has stored.
+    /// Returns true if the stored bytes of a token's user are known.
     pub(crate) fn knows(&self, token: &str) -> bool {
         let all = self.tokens.lock();
         all.get(token).is_some_and(|used| used.bytes.is_some())
     }
 
     /// Counts a task that a user starts. Returns `None` if the user's tasks were not counted yet,
-    /// and `false` if the user has `most` already.
+    /// and false if the user has `most` tasks already.
     pub(crate) fn starts(&self, user: &str, most: u64) -> Option<bool> {
         let mut tasks = self.tasks.lock();
         let count = tasks.get_mut(user)?;
@@ -52,19 +51,20 @@ impl Quotas {
         Some(fits)
     }
 
-    /// Sets how many tasks a user has, unless that is known already.
+    /// Sets the number of a user's tasks, unless it is known.
     pub(crate) fn has(&self, user: &str, tasks: u64) {
         self.tasks.lock().entry(user.to_owned()).or_insert(tasks);
     }
 
-    /// Counts a task of a user that was deleted, or was not started after all.
+    /// Uncounts a task of a user that was deleted or not started.
     pub(crate) fn ends(&self, user: &str) {
         if let Some(count) = self.tasks.lock().get_mut(user) {
             *count = count.saturating_sub(1);
         }
     }
 
-    /// Counts bytes; false where they would be more than `most`. `stored`: those before the first.
+    /// Counts bytes; returns false if the sum exceeds `most`. `stored`: the bytes before the first
+    /// count.
     pub(crate) fn bytes(&self, token: &str, stored: u64, more: u64, most: u64) -> bool {
         let mut all = self.tokens.lock();
         let used = all.entry(token.to_owned()).or_default();

@@ -1,4 +1,4 @@
-//! Parts of bodies that are limited while they are read, for `#[serde(deserialize_with)]`.
+//! Deserializers that limit parts of a body while it is parsed, for `#[serde(deserialize_with)]`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,21 +6,21 @@ use std::marker::PhantomData;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
 
-/// The most bytes of a text that names something: the store takes fewer, and says so itself.
+/// The maximum length of a name. The store's own limits are lower and give better errors.
 const TEXT: usize = 4 << 10;
 
-/// The most aliases of a mark.
+/// The maximum number of a mark's aliases.
 const ALIASES: usize = 8;
 
-/// The most items of a list and fields of an object.
+/// The maximum number of items of a list and of fields of an object.
 const ITEMS: usize = 10_000;
 
-/// A text that names something.
+/// Deserializes a name.
 pub(crate) fn text<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
     Text.deserialize(d)
 }
 
-/// The same, or nothing.
+/// Deserializes a name or `null`.
 pub(crate) fn some_text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
     struct Some;
     impl<'de> Visitor<'de> for Some {
@@ -45,7 +45,7 @@ pub(crate) fn some_text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String
     d.deserialize_option(Some)
 }
 
-/// The aliases of a mark.
+/// Deserializes the aliases of a mark.
 pub(crate) fn aliases<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
     struct Aliases;
     impl<'de> Visitor<'de> for Aliases {
@@ -71,7 +71,7 @@ pub(crate) fn aliases<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D:
     d.deserialize_seq(Aliases)
 }
 
-/// A list of at most 10,000 items.
+/// Deserializes a list of at most 10,000 items.
 pub(crate) fn items<'de, D, T>(d: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -124,7 +124,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Fields<T> {
     }
 }
 
-/// That one more fits.
+/// Checks that one more item fits.
 fn few<E: de::Error>(there: usize) -> Result<(), E> {
     match there < ITEMS {
         true => Ok(()),

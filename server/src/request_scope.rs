@@ -1,4 +1,4 @@
-//! Caller asked, and by which request: for all that is done to answer it, wherever that is done.
+//! The user and id of the current request, available to all work done for it.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ tokio::task_local! {
     static NOW: Asked;
 }
 
-/// Caller asked, by which request.
+/// The user and id of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) user: Arc<str>,
@@ -19,12 +19,12 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Caller asked for what this task answers; nobody where everybody may.
+    /// Returns the request of the current async task; `None` for public paths.
     pub(crate) fn now() -> Option<Self> {
         NOW.try_with(Self::clone).ok()
     }
 
-    /// An answer to who asked.
+    /// Runs a future in the scope of a request.
     pub(crate) async fn answered<T>(asked: Option<Self>, answer: impl Future<Output = T>) -> T {
         match asked {
             Some(asked) => NOW.scope(asked, answer).await,
@@ -32,7 +32,7 @@ impl Asked {
         }
     }
 
-    /// Does something on this thread on behalf of who asked.
+    /// Runs a closure on this thread in the context of a request.
     pub(crate) fn on_behalf<T>(asked: Option<&Self>, work: impl FnOnce() -> T) -> T {
         match asked {
             Some(Self { user, id }) => with_context(user, &id.0, work),

@@ -1,4 +1,4 @@
-//! An engine that is served.
+//! The server of an engine.
 
 use std::future::Future;
 use std::io::ErrorKind::PermissionDenied;
@@ -33,7 +33,7 @@ use crate::routes;
 use crate::streams::Feeds;
 use crate::tokens::Tokens;
 
-/// An engine that is served over HTTP.
+/// An engine served over HTTP.
 ///
 /// ```no_run
 /// use milepost::{Engine, Options};
@@ -54,24 +54,24 @@ pub struct Server {
     app: App,
 }
 
-/// A request waits for bytes of a budget at most so long.
+/// The maximum wait of a request for bytes of a budget.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A token has this part of all event streams: one over it.
+/// Divisor of the event streams: a token may have a quarter of them.
 const STREAMS_PART: usize = 4;
 
-/// Leave for an event stream.
+/// A permit for an event stream.
 pub(crate) struct StreamPermit {
     _of_all: OwnedSemaphorePermit,
     _of_token: Option<OwnedSemaphorePermit>,
 }
 
-/// What every route needs. Cheap to clone.
+/// The state shared by all routes. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Inner>);
 
 struct Inner {
-    /// Another one after it was opened again: see [`Server::keep_open`].
+    /// Replaced when the store is reopened: see [`Server::keep_open`].
     engine: Arc<RwLock<Engine>>,
     tokens: Tokens,
     options: ServerOptions,
@@ -84,20 +84,20 @@ struct Inner {
     budgets: Arc<Budgets>,
     folds: Folds,
     quotas: Quotas,
-    /// The part of the budgets that each token has.
+    /// The part of each budget that each token may use.
     parts: budget::Tokens,
     permits: Permits,
-    /// One for each event stream that there may be.
+    /// One permit for each event stream.
     streams: Arc<Semaphore>,
-    /// For bytes of appends that no thread waits for.
+    /// Bytes of appends that run without a thread.
     room: Semaphore,
-    /// Those of each token.
+    /// The event streams of each token.
     streams_of: UnderWay,
-    /// Whether it is being stopped.
+    /// True once the server is stopping.
     stop: watch::Sender<bool>,
 }
 
-/// Sets its flag when it is dropped: the work has no caller then.
+/// Sets its flag when dropped, after which the work has no caller.
 struct Waits(Arc<AtomicBool>);
 
 impl Drop for Waits {
@@ -113,17 +113,18 @@ impl std::fmt::Debug for App {
 }
 
 impl Server {
-    /// Of an engine, for whom these tokens let in. The engine stays with the caller, who closes it.
+    /// Creates a server of an engine for the callers of `tokens`. The caller keeps the engine and
+    /// closes it.
     ///
     /// # Errors
     ///
-    /// `Unavailable`: the system gives no random bytes. `Corrupt` and `Unavailable` where the
-    /// tokens cannot be read.
+    /// `Unavailable`: the system provides no random bytes, or the tokens cannot be read. `Corrupt`:
+    /// the tokens are damaged.
     pub fn new(engine: &Engine, tokens: Tokens, options: ServerOptions) -> Result<Self> {
         Self::with_clock(engine, tokens, options, SystemClock)
     }
 
-    /// The same with a clock of one's own: for tests.
+    /// Like [`Server::new`], with another clock, for tests.
     ///
     /// # Errors
     ///
@@ -139,7 +140,7 @@ impl Server {
         Self::of(engine, budgets, tokens, options, Box::new(clock))
     }
 
-    /// The same engine, and bytes, for others.
+    /// Creates a server that shares an engine and its budgets.
     fn of(
         engine: Arc<RwLock<Engine>>,
         budgets: Arc<Budgets>,
@@ -172,20 +173,19 @@ impl Server {
         Ok(Self { app: App(Arc::new(inner)) })
     }
 
-    /// Answers at the socket in the store, too, with the same engine: see
-    /// [`attach`](crate::attach).
+    /// Also serves the engine on the socket in its store: see [`attach`](crate::attach).
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`attach`](crate::attach).
     pub fn attach(&self) -> std::io::Result<Attached> {
         let options = self.app.options().clone().drain(DRAIN);
         let inner = &self.app.0;
         let server = Self::of(
             Arc::clone(&inner.engine),
             Arc::clone(&inner.budgets),
-            // Where no token counts, whoever gets through to the socket is let in: the kernel says
-            // who that is.
+            // Tokens do not apply here: the kernel reports the peer's user, and only the owner and
+            // root are accepted.
             Tokens::none(),
             options,
             Box::new(SystemClock),
@@ -193,13 +193,12 @@ impl Server {
         attached(server.map_err(std::io::Error::other)?)
     }
 
-    /// Opens the store again by itself where a write failed, once its disk has room: `open` does,
-    /// when the failed engine is closed. Until then, and while it cannot be opened, requests are
-    /// answered 503.
+    /// Reopens the store after a failed write, once its disk has space: closes the failed engine
+    /// and calls `open`. Until that succeeds, requests are answered with 503.
     ///
     /// # Errors
     ///
-    /// No thread can be started.
+    /// The thread cannot be started.
     pub fn keep_open(
         &self,
         open: impl Fn() -> std::result::Result<Engine, String> + Send + 'static,
@@ -207,7 +206,7 @@ impl Server {
         KeptOpen::start(self.app.clone(), open)
     }
 
-    /// Returns `true` if no token was made, so that everybody who reaches it may do all.
+    /// Returns true if no token was created, so that every caller has all rights.
     ///
     /// # Errors
     ///
@@ -216,13 +215,13 @@ impl Server {
         Ok(!self.app.tokens().any()?)
     }
 
-    /// The engine that is open now.
+    /// Returns the current engine.
     pub fn engine(&self) -> Engine {
         self.app.engine()
     }
 
-    /// All routes, to be part of a service of one's own. Where no token was made, whoever says that
-    /// they ask `localhost` may do everything: who connects has to be looked at by that service.
+    /// Returns all routes, to embed in another service. If no token was created, every request to
+    /// `localhost` has all rights: the embedding service must check its peers.
     pub fn router(&self) -> Router {
         routes::all()
             .fallback(|| async { ApiError::no_path() })
@@ -233,15 +232,14 @@ impl Server {
             .with_state(self.app.clone())
     }
 
-    /// Answers on a listener, or wherever else it is [`Listening`], until `stop` is done: then
-    /// nothing new is taken, and what was accepted is answered, as far as that takes no longer than
-    /// [`ServerOptions::drain`]. Event streams of all who share this server end then, wherever else
-    /// it is served.
+    /// Serves on a listener until `stop` completes. Then it accepts no more connections and answers
+    /// accepted requests within [`ServerOptions::drain`]. The stop also ends the event streams of
+    /// all other listeners of this server.
     ///
     /// # Errors
     ///
-    /// `PermissionDenied` where there is no token and the listener is neither on a loopback address
-    /// nor on a socket: whoever reached it could do everything. Those of the listener.
+    /// `PermissionDenied`: no token was created, and the listener is neither on a loopback address
+    /// nor on a socket, so every caller would have all rights. Errors of the listener.
     pub async fn serve(
         &self,
         listening: impl Into<Listening>,
@@ -298,12 +296,12 @@ impl App {
         &self.0.budgets
     }
 
-    /// The long pieces of answers to somebody.
+    /// Returns the budget of the caller's long pieces of answers.
     pub(crate) fn long(&self, caller: &Caller) -> TokenBudget {
         self.part(caller.of_token(), &self.0.budgets.answers)
     }
 
-    /// A budget as a token may use it; all who need none are counted as one.
+    /// Returns the part of a budget that a token may use; all callers without tokens share one.
     pub(crate) fn part(&self, token: &str, of: &Budget) -> TokenBudget {
         self.0.parts.part(token, of)
     }
@@ -312,7 +310,7 @@ impl App {
         &self.0.permits
     }
 
-    /// How long a request waits for bytes of a budget.
+    /// Returns the maximum wait of a request for bytes of a budget.
     pub(crate) fn patience(&self) -> Duration {
         (self.0.options.request_timeout / 2).min(PATIENCE)
     }
@@ -321,7 +319,7 @@ impl App {
         &self.0.feeds
     }
 
-    /// Leave for one more event stream, for as long as it is held.
+    /// Returns a permit for one more event stream.
     pub(crate) fn one_more_stream(
         &self,
         caller: &Caller,
@@ -344,19 +342,19 @@ impl App {
         Ok(StreamPermit { _of_all: of_all, _of_token: of_token })
     }
 
-    /// Room for an append of so many bytes that no thread waits for.
+    /// Waits until an append of this many bytes may run without a thread.
     pub(crate) async fn room(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
         let bytes = bytes.min(append_task::UNDER_WAY);
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.0.room.acquire_many(bytes).await.ok()
     }
 
-    /// How many event streams there are.
+    /// Returns the number of open event streams.
     pub(crate) fn streams(&self) -> usize {
         self.0.options.streams - self.0.streams.available_permits()
     }
 
-    /// Whether it is being stopped, to be waited for.
+    /// Returns a receiver of the stop signal.
     pub(crate) fn stopped(&self) -> watch::Receiver<bool> {
         self.0.stop.subscribe()
     }
@@ -365,29 +363,29 @@ impl App {
         self.0.clock.now_us()
     }
 
-    /// The engine that is open now.
+    /// Returns the current engine.
     pub(crate) fn engine(&self) -> Engine {
         self.0.engine.read().clone()
     }
 
-    /// Answers with another engine from now on.
+    /// Replaces the engine.
     pub(crate) fn replace(&self, engine: Engine) {
         *self.0.engine.write() = engine;
     }
 
-    /// Free bytes of the store's disk, as far as they are known.
+    /// Returns the free bytes of the store's disk, if known.
     pub(crate) fn free(&self) -> Option<u64> {
         self.0.disk.free(&self.engine())
     }
 
-    /// Does something with the engine, which may wait for the disk.
+    /// Runs blocking work with the engine on a thread.
     pub(crate) async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let (app, asked) = (self.clone(), Asked::now());
         let given_up = Arc::new(AtomicBool::new(false));
-        // Set where this future is dropped.
+        // Set when this future is dropped.
         let waits = Waits(Arc::clone(&given_up));
         let work = move || {
             unless_given_up(&given_up, || Asked::on_behalf(asked.as_ref(), || work(&app.engine())))
@@ -400,7 +398,7 @@ impl App {
         })
     }
 
-    /// Does something with the engine that takes long.
+    /// Runs expensive work with the engine, which needs a permit.
     pub(crate) async fn long_work<T: Send + 'static>(
         &self,
         token: &str,
@@ -410,9 +408,9 @@ impl App {
         Ok(done)
     }
 
-    /// Like `long_work`, and returns the leave with the result, for callers that hold the result
-    /// until its bytes are counted. The work keeps the leave where the caller is dropped: until it
-    /// sees the flag it has all its memory.
+    /// Like `long_work`, and returns the permit with the result, for callers that hold the result
+    /// until its bytes are counted. If the caller is dropped, the work keeps its permit until it
+    /// ends, because it still holds its memory.
     pub(crate) async fn long_work_held<T: Send + 'static>(
         &self,
         token: &str,
@@ -435,7 +433,7 @@ mod tests {
         (engine, server)
     }
 
-    /// Drops a piece of work once it says that it has begun.
+    /// Drops a piece of work after it has begun.
     async fn drop_once_begun<T>(
         work: impl Future<Output = T>,
         begins: tokio::sync::oneshot::Receiver<()>,

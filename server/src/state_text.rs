@@ -1,4 +1,4 @@
-//! A state as text, written as it is read: its long lists do not have to be in memory.
+//! A state as JSON text, written while it is read, so that its long lists need not be in memory.
 
 use std::collections::VecDeque;
 use std::str::FromStr;
@@ -13,10 +13,10 @@ use crate::folds::Folded;
 use crate::forms::PointForm;
 use crate::stream_body::{BUFFER, Source};
 
-/// Guidance that is shown where not all messages are asked for.
+/// Pieces of guidance that are shown if the messages are limited.
 const GUIDANCE_SHOWN: u64 = 100;
 
-/// A place in a state, as a JSON pointer (RFC 6901).
+/// A part of a state, as a JSON pointer (RFC 6901).
 #[derive(Debug)]
 pub(crate) struct Pointer(String);
 
@@ -34,11 +34,11 @@ impl FromStr for Pointer {
     }
 }
 
-/// What of a state is written.
+/// The part of a state to write.
 enum Place<'a> {
     Whole,
     List(List),
-    /// An item of a list.
+    /// An item of a list, by index.
     Item(List, u64),
     Other(&'a str),
 }
@@ -61,7 +61,7 @@ impl Pointer {
             return Place::Other(&self.0);
         }
         let plain = below == "0" || !below.starts_with(['0', '+']);
-        // What is no index is one that is never there.
+        // An invalid index refers to an item that never exists.
         let index = below.parse().ok().filter(|_| plain);
         Place::Item(list, index.unwrap_or(u64::MAX))
     }
@@ -84,17 +84,17 @@ impl List {
 
 #[derive(Debug)]
 enum Part {
-    /// A text, and how much of it was written.
+    /// A text, and the number of bytes written.
     Text(String, usize),
-    /// Items of a list from an index on, and the first that is written.
+    /// Items of a list: the first one to write, and the next.
     Items { list: List, first: u64, from: u64 },
 }
 
-/// A state, or a part of one, to be written.
+/// A state, or a part of one, as a source of buffers.
 #[derive(Debug)]
 pub(crate) struct StateText {
     parts: VecDeque<Part>,
-    /// The items that were written last, alone in their buffer.
+    /// The items of the last buffer, which has nothing else.
     last: Option<Part>,
     state: Arc<Folded>,
     chunks: Chunked,
@@ -109,7 +109,7 @@ impl std::fmt::Debug for Chunked {
 }
 
 impl StateText {
-    /// `NotFound` where nothing is at the pointer.
+    /// Creates the text of a state or of a part; `NotFound` if the part does not exist.
     pub(crate) fn of(
         point: &PointForm,
         state: Arc<Folded>,
@@ -147,7 +147,7 @@ impl StateText {
         Ok(text)
     }
 
-    /// The whole state with so many of its last messages, and the last of its guidance.
+    /// Creates the text of a state with its last messages and pieces of guidance only.
     pub(crate) fn with_last(
         point: &PointForm,
         state: Arc<Folded>,
@@ -181,9 +181,9 @@ impl StateText {
         self.whole_with(u64::MAX, u64::MAX)
     }
 
-    /// The whole state with so much of its last guidance, and so many of its last messages.
+    /// Writes the whole state, with limits for the two long lists.
     fn whole_with(&mut self, guidance: u64, messages: u64) -> Result<(), ApiError> {
-        // All but the long lists.
+        // All fields except the long lists.
         let plain = self.state.text(self.chunks.0.as_ref(), None);
         let mut plain = plain.map_err(too_large)?;
         plain.pop();
@@ -196,8 +196,8 @@ impl StateText {
         Ok(())
     }
 
-    /// Appends items of a list from an index on, with commas between them: at most `most`, and none
-    /// behind the one that fills the buffer. Returns how many.
+    /// Appends up to `most` items of a list, separated by commas, until the buffer is full. Returns
+    /// their number.
     fn items(&self, list: List, from: u64, most: usize, to: &mut Vec<u8>) -> Result<u64, ApiError> {
         let chunks = self.chunks.0.as_ref();
         let items: Box<dyn Iterator<Item = milepost::Result<Shown>>> = match list {
@@ -241,7 +241,7 @@ impl Source for StateText {
                         self.parts.push_front(Part::Text(text, from));
                     }
                 }
-                // Alone in a buffer, so that they can be read again.
+                // Items get a buffer of their own, so that they can be read again.
                 Some(items @ Part::Items { .. }) if !buffer.is_empty() => {
                     self.parts.push_front(items);
                     break;
@@ -276,7 +276,7 @@ impl Source for StateText {
     }
 }
 
-/// A part of a state that is too large to be answered.
+/// Converts the error of a part that is too large to be answered.
 fn too_large(error: milepost::Error) -> ApiError {
     match error.kind() {
         ErrorKind::Invalid => ApiError::TooMuch(
@@ -293,7 +293,7 @@ fn nothing(pointer: &Pointer) -> ApiError {
 
 /// An item of a list.
 enum Shown {
-    /// A body's JSON form, with the event's offset.
+    /// The JSON form of a body, with the event's offset.
     Body(Offset, Body),
     Json(Value),
 }
@@ -309,7 +309,7 @@ impl Shown {
                 let kind = Body::name_of(kind);
                 Self::Json(json!({"kind": kind, "erased": true, "offset": offset}))
             }
-            // A kind of a newer engine.
+            // A kind of a newer engine version.
             _ => Self::Json(json!({"kind": "unknown", "offset": offset})),
         }
     }
@@ -321,7 +321,7 @@ impl Shown {
                 to.extend_from_slice(format!("{{\"offset\":{offset}").as_bytes());
                 let at = to.len();
                 serde_json::to_writer(Buffer::new(to), &body).map_err(|_| ApiError::Bug)?;
-                // In place of the brace that the body's own form begins with.
+                // Replaces the opening brace of the body's own JSON.
                 if let Some(brace) = to.get_mut(at) {
                     *brace = b',';
                 }

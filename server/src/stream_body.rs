@@ -1,5 +1,5 @@
-//! Long answers: read on the blocking pool a buffer at a time, each when the one before it is
-//! taken. Caller reads slowly holds one buffer here, and no thread.
+//! Streamed answers: read on the blocking pool, one buffer at a time, each after the previous one
+//! was sent. A slow reader holds one buffer and no thread.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -19,26 +19,26 @@ use crate::error::ApiError;
 use crate::middleware::{RequestId, bug};
 use crate::server::App;
 
-/// About how many bytes a buffer has; one event, or one entry of a list, may be longer.
+/// The approximate size of a buffer; one event or one entry of a list may be longer.
 pub(crate) const BUFFER: usize = 128 << 10;
 
-/// A buffer over this is long: leave is taken for its bytes.
+/// Buffers larger than this need a permit for their bytes.
 pub(crate) const LONG: usize = 160 << 10;
 
-/// What an answer is read from. It may wait for the disk.
+/// The source of an answer, which may block on the disk.
 pub(crate) trait Source: Send + Unpin + 'static {
-    /// The next buffer; nothing at the end.
+    /// Returns the next buffer; `None` at the end.
     fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError>;
 
-    /// Has `next` give again what it gave last, which was longer than a buffer; false where it
-    /// cannot.
+    /// Makes `next` return its last buffer again, which was too long. Returns false if that is not
+    /// possible.
     fn again(&mut self) -> bool {
         false
     }
 }
 
-/// A streamed answer. What is wrong with the first buffer is answered; what goes wrong later is
-/// logged, and ends the answer before its end, so that whoever reads it sees that.
+/// Creates a streamed answer. An error of the first buffer is the answer. A later error is logged
+/// and aborts the answer, which the reader notices.
 pub(crate) async fn body(
     app: &App,
     caller: &Caller,
@@ -60,7 +60,7 @@ pub(crate) async fn body(
     Ok(Body::from_stream(Streamed { stage }))
 }
 
-/// What reads an answer.
+/// The reading side of an answer.
 struct Reader<S> {
     app: App,
     caller: Caller,
@@ -70,14 +70,14 @@ struct Reader<S> {
 }
 
 impl<S: Source> Reader<S> {
-    /// The next buffer, and what reads on. A long one is read again once there is leave for it: who
-    /// waits holds none.
+    /// Reads the next buffer. A long one is dropped and read again when there is a permit for it,
+    /// so that waiting readers hold none.
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, ApiError> {
         let mut permit = None;
         loop {
             let one = self.app.permits().heavy(self.caller.of_token()).await;
             let (mut source, id) = (self.source, self.id.clone());
-            // The read keeps its leave until its buffer is full, also where the caller is dropped.
+            // The read keeps its permit until its buffer is full, even if the caller is dropped.
             let read = spawn_blocking(move || (source.next(), source, one)).await;
             let (read, source, one) = read.map_err(|panic| {
                 bug(&id.0, panic);
@@ -96,7 +96,7 @@ impl<S: Source> Reader<S> {
             if let Some(permit) = had.or_else(|| self.long.try_take(len)) {
                 return Ok(Some((LongPiece::bytes(buffer, permit), self)));
             }
-            // Dropped before it waits.
+            // The buffer is dropped before the wait.
             let kept = Some(buffer).filter(|_| !self.source.again());
             drop(one);
             let waited = self.long.wait(len).await.ok_or(ApiError::Bug)?;
@@ -116,9 +116,9 @@ type Reading<S> =
     Pin<Box<dyn Future<Output = Result<Option<(Bytes, Reader<S>)>, ApiError>> + Send>>;
 
 enum Stage<S> {
-    /// A buffer is there.
+    /// A buffer is ready.
     Ready(Bytes, Reader<S>),
-    /// The next has to be read.
+    /// The next buffer must be read.
     Next(Reader<S>),
     Reading(Reading<S>, RequestId),
     Ended,

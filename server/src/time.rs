@@ -1,4 +1,4 @@
-//! Times as the routes of `/api` show them.
+//! Times in the forms of the `/api` routes.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -8,12 +8,12 @@ fn of(time_us: u64) -> Timestamp {
     Timestamp::from_microsecond(time_us).unwrap_or(Timestamp::MAX)
 }
 
-/// ISO 8601 with milliseconds, UTC: `2026-01-18T10:30:00.000Z`.
+/// Formats a time as ISO 8601 with milliseconds, UTC: `2026-01-18T10:30:00.000Z`.
 pub(crate) fn millis(time_us: u64) -> String {
     of(time_us).strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
-/// To the second and without a zone, UTC: `2025-01-31T10:30:00`.
+/// Formats a time in UTC to the second, without a zone: `2025-01-31T10:30:00`.
 pub(crate) fn seconds(time_us: u64) -> String {
     of(time_us).to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%S").to_string()
 }

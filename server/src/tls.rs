@@ -1,4 +1,4 @@
-//! A certificate and its key, which are read again while they are used.
+//! TLS certificates that can be reloaded.
 
 use std::io::{self, Error, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// What a service shows to whoever connects with TLS. Cheap to clone: all of them show the same.
+/// The certificate and key of a service. Cheap to clone: all clones share one.
 #[derive(Clone)]
 pub struct Tls(Arc<Inner>);
 
@@ -30,23 +30,22 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// Of PEM files: a certificate with those that vouch for it behind it, and its private key.
+    /// Reads PEM files: a certificate followed by its chain, and its private key.
     ///
     /// # Errors
     ///
-    /// A file cannot be read, has nothing in it that it should have, or the key is not the
-    /// certificate's.
+    /// A file cannot be read or lacks its content, or the key does not belong to the certificate.
     pub fn read(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> io::Result<Self> {
         let (certificate, key) = (certificate.into(), key.into());
         let current = RwLock::new(Arc::new(config(&certificate, &key)?));
         Ok(Self(Arc::new(Inner { certificate, key, current })))
     }
 
-    /// Reads both files again, for who connects from now on.
+    /// Reads both files again, for new connections.
     ///
     /// # Errors
     ///
-    /// As [`Tls::read`]: then what was read before stays.
+    /// As [`Tls::read`]; the previous certificate stays in use.
     pub fn reload(&self) -> io::Result<()> {
         let new = Arc::new(config(&self.0.certificate, &self.0.key)?);
         *self.0.current.write() = new;
@@ -89,7 +88,7 @@ fn unreadable(what: &str, path: &Path, error: &pem::Error) -> Error {
         pem::Error::NoItemsFound => {
             Error::new(ErrorKind::InvalidData, format!("there is no {what} as PEM in {path}"))
         }
-        // What is in it is not repeated: it may be a key.
+        // The content is not shown: it may be a key.
         _ => Error::new(ErrorKind::InvalidData, format!("the {what} {path} is no PEM")),
     }
 }

@@ -1,4 +1,4 @@
-//! A folder on the service's machine that goes back with a task.
+//! A folder on the service's machine that is restored with a task.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use milepost_workspace::{Choices, Plan, RestoreReport, Snapshot, Workspace, Work
 
 use crate::error::ApiError;
 
-/// A folder, and what was decided about its paths.
+/// A folder, and the decisions about its paths.
 pub(crate) struct WorkspaceFolder {
     workspace: Workspace,
     choices: Choices,
 }
 
 impl WorkspaceFolder {
-    /// Takes a folder to go back to what was captured before a point.
+    /// Opens a folder to restore the capture before a point.
     pub(crate) fn of(
         engine: &Engine,
         to: &Point,
@@ -30,17 +30,17 @@ impl WorkspaceFolder {
             ));
         };
         Snapshot::of(engine, root)?;
-        // A home is taken on a command line only, and there with `--anyway`.
+        // Home folders need `--anyway`, which only the command line has.
         let options = WorkspaceOptions::default();
         Ok(Self { workspace: Workspace::open(folder, options)?, choices })
     }
 
-    /// What going back would do, and what stands in the way.
+    /// Returns the changes and the conflicts of a restore.
     pub(crate) fn plan(&self, engine: &Engine, to: &Point) -> Result<Plan, ApiError> {
         Ok(self.workspace.plan(engine, to, &self.choices)?)
     }
 
-    /// Goes back, with the state or without.
+    /// Restores the folder, with or without the state.
     pub(crate) fn restore(
         &self,
         engine: &Engine,

@@ -1,4 +1,4 @@
-//! For whom something is changed, under which request, and on which conditions.
+//! The caller, request and conditions of a change.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -13,17 +13,17 @@ use crate::middleware::RequestId;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The longest key of a request, in bytes.
+/// The maximum length of an idempotency key, in bytes.
 const KEY_MAX: usize = 256;
 
-/// Caller changes something, and on which conditions.
+/// The caller and the conditions of a change.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteContext {
     pub(crate) caller: Caller,
     id: RequestId,
-    /// The head that is expected.
+    /// The expected head.
     expect: Option<u64>,
-    /// The key of the append.
+    /// The idempotency key.
     pub(crate) key: Option<String>,
 }
 
@@ -41,17 +41,17 @@ impl<S: Sync> FromRequestParts<S> for WriteContext {
 }
 
 impl WriteContext {
-    /// What ties events to the request.
+    /// Returns the correlation id of the request's events.
     pub(crate) fn correlation(&self) -> &str {
         &self.id.0
     }
 
-    /// Appends to a task, under the request's conditions.
+    /// Appends to a task under the request's conditions.
     pub(crate) fn append(&self, task: &Task, append: Append) -> milepost::Result<Appended> {
         task.append(self.conditioned(append))
     }
 
-    /// An append under the request's conditions.
+    /// Adds the request's conditions to an append.
     pub(crate) fn conditioned(&self, append: Append) -> Append {
         let mut append = append.user(&*self.caller.user).correlation(self.correlation());
         if let Some(head) = self.expect {
@@ -63,7 +63,7 @@ impl WriteContext {
         append
     }
 
-    /// Does something under the request's conditions, on this thread.
+    /// Runs a closure on this thread under the request's conditions.
     pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         let mut conditions = Conditions::new();
         if let Some(key) = &self.key {
@@ -75,7 +75,7 @@ impl WriteContext {
         conditions.during(work)
     }
 
-    /// That no head is expected, where none is known before.
+    /// Refuses an expected head, on a route that creates the lineage.
     pub(crate) fn onto_any_head(self) -> Result<Self, ApiError> {
         match self.expect {
             None => Ok(self),
@@ -83,7 +83,7 @@ impl WriteContext {
         }
     }
 
-    /// That nothing was asked which this route cannot look at.
+    /// Refuses conditions, on a route that does not support them.
     pub(crate) fn unconditional(self) -> Result<Self, ApiError> {
         match (self.expect, &self.key) {
             (None, None) => Ok(self),
@@ -95,7 +95,7 @@ impl WriteContext {
     }
 }
 
-/// Why an append was refused.
+/// Converts the error of a refused append.
 pub(crate) fn refused(error: Error) -> ApiError {
     match error.detail() {
         Some(Detail::Head(head)) if error.kind() == ErrorKind::Conflict => {
@@ -105,7 +105,7 @@ pub(crate) fn refused(error: Error) -> ApiError {
     }
 }
 
-/// What came of an append, with the new head as `ETag`: it can be sent as `If-Match`.
+/// Returns the result of an append. Its `ETag` is the new head, for use in `If-Match`.
 pub(crate) fn answer(status: StatusCode, appended: &Appended, form: impl Serialize) -> Response {
     let mut response = (status, axum::Json(form)).into_response();
     let head = format!("\"{}\"", appended.head.next);
@@ -115,7 +115,7 @@ pub(crate) fn answer(status: StatusCode, appended: &Appended, form: impl Seriali
     response
 }
 
-/// The one value of a header.
+/// Returns the single value of a header, if present.
 fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, ApiError> {
     let mut given = headers.get_all(name).iter();
     let (Some(one), more) = (given.next(), given.next()) else {
@@ -127,7 +127,7 @@ fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>,
     }
 }
 
-/// The head that `If-Match` names.
+/// Parses the head of `If-Match`.
 fn expected(text: &str) -> Result<u64, ApiError> {
     let quoted = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
     let digits = |it: &&str| it.bytes().all(|c| c.is_ascii_digit());
@@ -138,7 +138,7 @@ fn expected(text: &str) -> Result<u64, ApiError> {
     })
 }
 
-/// The key that `Idempotency-Key` names: plain, or a string of structured fields (RFC 8941).
+/// Parses `Idempotency-Key`: plain, or a string of structured fields (RFC 8941).
 fn key(text: &str) -> Result<String, ApiError> {
     let key = match text.strip_prefix('"') {
         None => Some(text.to_owned()),
@@ -154,7 +154,7 @@ fn key(text: &str) -> Result<String, ApiError> {
     })
 }
 
-/// What stands before the quote at the end; nothing where that is missing, or stands elsewhere.
+/// Returns the text before the final quote; `None` if that is missing or not the last character.
 fn unquoted(quoted: &str) -> Option<String> {
     let inner = quoted.strip_suffix('"')?;
     let (mut text, mut chars) = (String::new(), inner.chars());

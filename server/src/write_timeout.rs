@@ -1,4 +1,4 @@
-//! Bytes to somebody who may take them slowly, but not never.
+//! Write timeouts for peers that stop reading.
 
 use std::future::Future as _;
 use std::io::{self, IoSlice};
@@ -11,26 +11,26 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// What is under way on one connection.
+/// The activity of a connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Traffic(Arc<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
-    /// Requests whose answers are not at their end.
+    /// Requests whose answers are not complete.
     requests: AtomicUsize,
-    /// Whether the peer has to take something before more can be written.
+    /// True while a write waits for the peer.
     writing: AtomicBool,
 }
 
 impl Traffic {
-    /// One more request, until what this gives is dropped.
+    /// Counts a request until the guard is dropped.
     pub(crate) fn one_more(&self) -> OneRequest {
         self.0.requests.fetch_add(1, Ordering::Relaxed);
         OneRequest(self.clone())
     }
 
-    /// Whether nothing is answered, and nothing is left to be written.
+    /// Returns true if no request is active and no write is waiting.
     pub(crate) fn is_idle(&self) -> bool {
         self.0.requests.load(Ordering::Relaxed) == 0 && !self.0.writing.load(Ordering::Relaxed)
     }
@@ -45,13 +45,13 @@ impl Drop for OneRequest {
     }
 }
 
-/// A connection whose writes fail where the peer takes nothing for too long: it would hold what it
-/// reads for ever.
+/// A connection whose writes fail if the peer reads nothing for too long. Such a peer would hold
+/// its resources forever.
 pub(crate) struct Patient<T> {
     io: T,
     traffic: Traffic,
     patience: Duration,
-    /// Runs while the peer takes nothing.
+    /// The timer of a blocked write.
     late: Option<Pin<Box<Sleep>>>,
 }
 
@@ -60,7 +60,7 @@ impl<T> Patient<T> {
         Self { io, traffic, patience, late: None }
     }
 
-    /// What came of a write. The time begins anew with each byte that is taken.
+    /// Applies the timeout to the result of a write. Progress resets the timer.
     fn wrote<R>(
         &mut self,
         wrote: Poll<io::Result<R>>,
@@ -115,7 +115,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Patient<T> {
         self.io.is_write_vectored()
     }
 
-    // What was written to a socket is with the kernel: these two wait for nobody.
+    // Data written to a socket is in the kernel: flush and shutdown do not wait for the peer.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.get_mut().io).poll_flush(context)
     }

@@ -1,4 +1,4 @@
-//! Of what an engine answers.
+//! Conversions of the engine's answers.
 
 use milepost::{
     Appended, Blame, Blamed, Body, Change, Changes, Checkpoint, Event, Fault, Hash, LineageInfo,
@@ -128,7 +128,7 @@ impl From<Change> for ChangeForm {
 }
 
 impl PointForm {
-    /// Of a point, and the chain hash there.
+    /// Converts a point and the chain hash there.
     pub fn of(point: &Point, hash: Hash) -> Self {
         Self {
             address: point.to_string(),
@@ -142,7 +142,7 @@ impl PointForm {
 }
 
 impl EventAt {
-    /// Of the event at a point, and the chain hash behind it.
+    /// Converts the event at a point and the chain hash after it.
     pub fn of(point: Point, event: Event, hash: Hash) -> Self {
         Self { task: point.task, event: event.into(), hash, checkpoint: point.checkpoint }
     }
@@ -191,7 +191,7 @@ impl From<Stats> for StoreForm {
 }
 
 impl<T> Listed<T> {
-    /// Of a page of something.
+    /// Converts a page, each item with `form`.
     pub fn of<I>(page: Page<I>, form: impl FnMut(I) -> T) -> Self {
         Self { items: page.items.into_iter().map(form).collect(), next: page.next }
     }
@@ -227,7 +227,7 @@ impl From<TaskStats> for TaskStatsForm {
 }
 
 impl CountsForm {
-    /// Of several tasks together.
+    /// Returns the sums over several tasks.
     pub fn total(tasks: &[TaskStats]) -> Self {
         let sum = |of: fn(&TaskStats) -> u64| Big(tasks.iter().map(of).sum());
         Self {
@@ -259,7 +259,7 @@ impl From<Fault> for FaultForm {
 }
 
 impl PinForm {
-    /// Of a pin, and the checkpoint that it is of.
+    /// Converts a pin and its checkpoint.
     pub fn of(pin: Pin, checkpoint: Checkpoint) -> Self {
         Self {
             checkpoint: pin.checkpoint,
@@ -275,7 +275,7 @@ impl PinForm {
 }
 
 impl BlamedForm {
-    /// Of what was found for a part of a task's state.
+    /// Converts the blame of a part of a task's state.
     pub fn of(task: &str, pointer: &str, blamed: Blamed) -> Self {
         Self {
             task: task.to_owned(),
@@ -289,7 +289,7 @@ impl BlamedForm {
 
 impl From<Blame> for BlameForm {
     fn from(blame: Blame) -> Self {
-        // The event may be an ancestor's: this is where it was recorded.
+        // The event may be an ancestor's: `lineage` is the one that recorded it.
         let mut point = blame.point;
         point.lineage = blame.lineage;
         Self {
@@ -308,7 +308,7 @@ impl From<Blame> for BlameForm {
 }
 
 impl ErasedForm {
-    /// Of an event of a task as it was seen before.
+    /// Converts an event of a task, as it was before the erasure.
     pub fn of(task: &str, event: EventForm) -> Self {
         Self {
             task: task.to_owned(),

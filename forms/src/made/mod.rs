@@ -1,4 +1,4 @@
-//! Forms of what an engine answers.
+//! Conversions from the engine's types.
 
 mod answers;
 mod restores;

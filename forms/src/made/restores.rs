@@ -1,4 +1,4 @@
-//! Of restores.
+//! Conversions of restores.
 
 use milepost::{Result, Task};
 use milepost_workspace::{PathBytes, Plan};
@@ -7,11 +7,11 @@ use serde_json::Value;
 use crate::RestoredForm;
 
 impl RestoredForm {
-    /// Of the task as it is now.
+    /// Converts the current state of a task.
     ///
     /// # Errors
     ///
-    /// As of a read.
+    /// Those of a read.
     pub fn of(task: &Task) -> Result<Self> {
         Ok(Self {
             task: task.info()?.into(),
@@ -21,21 +21,21 @@ impl RestoredForm {
         })
     }
 
-    /// With what was done to files.
+    /// Adds the changes to files, and the paths of kept files.
     ///
     /// # Errors
     ///
-    /// `Invalid` where the plan has no form.
+    /// `Invalid`: the plan cannot be represented as JSON.
     pub fn with(self, files: &Plan, kept: Vec<PathBytes>) -> Result<Self> {
         Ok(Self { files: Some(files_plan(files)?), kept: Some(kept), ..self })
     }
 }
 
-/// A plan of files. All numbers in it count bytes: they are strings.
+/// Converts a plan of files. All its numbers are byte counts, written as strings.
 ///
 /// # Errors
 ///
-/// `Invalid` where it has no form.
+/// `Invalid`: the plan cannot be represented as JSON.
 pub fn files_plan(plan: &Plan) -> Result<Value> {
     fn spell(value: &mut Value) {
         match value {

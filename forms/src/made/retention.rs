@@ -1,4 +1,4 @@
-//! Of cleanups.
+//! Conversions of cleanups.
 
 use milepost::{
     CapturesPlan, Detail, LineageId, Offset, RetentionPlan, RetentionReport, TaskPlan, TaskRetained,
@@ -7,7 +7,7 @@ use milepost::{
 use crate::{Big, CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};
 
 impl RetentionForm {
-    /// What would go.
+    /// Converts a plan: what a cleanup would remove.
     pub fn planned(plan: RetentionPlan, captures: Option<CapturesPlan>) -> Self {
         let tasks: Vec<_> = plan.tasks.into_iter().map(RetainedForm::planned).collect();
         Self {
@@ -22,7 +22,7 @@ impl RetentionForm {
         }
     }
 
-    /// What went.
+    /// Converts a report: what a cleanup removed.
     pub fn done(plan: RetentionPlan, report: RetentionReport) -> Self {
         let tasks = plan.tasks.into_iter().zip(report.tasks);
         let tasks = tasks.map(|(plan, done)| RetainedForm::done(plan, done));

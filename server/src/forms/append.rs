@@ -1,4 +1,4 @@
-//! What is appended, and what came of it.
+//! Requests of appends.
 
 use std::borrow::Cow;
 
@@ -7,22 +7,22 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-/// An event to be appended.
+/// An event to append.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EventGiven<'a> {
-    /// The kind's name.
+    /// The name of the kind.
     #[serde(borrow)]
     kind: Cow<'a, str>,
-    /// What it says, as it is shown.
+    /// The fields of the kind, in the same form as in answers.
     #[schema(value_type = Object)]
     #[serde(borrow)]
     body: &'a RawValue,
-    /// A checkpoint right behind it, in the same commit.
+    /// A checkpoint directly after the event, in the same commit.
     pub(crate) mark: Option<MarkGiven>,
 }
 
-/// A line of many events: an event, or at the end the mark behind them.
+/// A line of a batch: an event, or on the last line the mark after the events.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LineGiven<'a> {
@@ -33,20 +33,20 @@ pub(crate) struct LineGiven<'a> {
     mark: Option<MarkGiven>,
 }
 
-/// A checkpoint to be marked behind events.
+/// A checkpoint to mark after events.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MarkGiven {
-    /// A name for people. Not all of it digits.
+    /// A label for people; not all digits.
     #[serde(default, deserialize_with = "crate::read::some_text")]
     label: Option<String>,
-    /// `success` unless given.
+    /// Default: `success`.
     #[schema(value_type = Option<String>)]
     status: Option<MarkStatus>,
     /// An object of at most 64 KiB.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Json>,
-    /// Ids that others know it by.
+    /// Ids of the checkpoint in other systems.
     #[serde(default, deserialize_with = "crate::read::aliases")]
     aliases: Vec<String>,
 }
@@ -61,7 +61,7 @@ impl EventGiven<'_> {
     }
 }
 
-/// What a line says.
+/// The parsed line of a batch.
 pub(crate) enum Line {
     Event(Body),
     Mark(Mark),
@@ -95,14 +95,15 @@ impl From<MarkGiven> for Mark {
     }
 }
 
-/// A body of a kind. What is shown of one says its kind, too: then it has to be the same.
+/// Parses a body of a kind. A `kind` field inside the body must match.
 fn body(kind: &str, given: &RawValue) -> Result<Body, String> {
     let body = Body::from_json_of(kind, given.get()).map_err(|error| error.to_string())?;
     match body {
         None => Err(format!(
             "there is no kind `{kind}`: what only the application knows is `application`, with `name` and `data`"
         )),
-        // Only who has the folder can say what is in it: its chunks are not sent here.
+        // Only a process with access to the folder can create a capture: its chunks are not sent
+        // here.
         Some(Body::WorkspaceCaptured(_)) => {
             Err("workspace_captured is made where the folder is: a capture is not taken over HTTP"
                 .into())

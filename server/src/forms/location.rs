@@ -1,10 +1,10 @@
-//! Where a thing is.
+//! `Location` headers.
 
 use std::fmt::Write as _;
 
 use axum::http::HeaderValue;
 
-/// The `Location` of what stands below a path under a name, which is one segment (RFC 3986).
+/// Returns the `Location` of a name below a path. The name is one segment (RFC 3986).
 pub(crate) fn location(path: &str, name: &str) -> HeaderValue {
     let mut text = format!("{path}/");
     for byte in name.bytes() {
@@ -12,7 +12,7 @@ pub(crate) fn location(path: &str, name: &str) -> HeaderValue {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
                 text.push(char::from(byte));
             }
-            // A string takes everything.
+            // Writing to a string cannot fail.
             byte => _ = write!(text, "%{byte:02X}"),
         }
     }

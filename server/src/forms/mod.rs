@@ -1,4 +1,4 @@
-//! What is asked and answered in JSON. Most of it is the forms that clients read, too.
+//! JSON requests and answers. Most answers are the forms that clients read.
 
 mod append;
 mod location;

@@ -1,4 +1,4 @@
-//! What a restore would do.
+//! Plans of restores.
 
 use milepost::{Result, Scope};
 use milepost_forms::files_plan;
@@ -7,7 +7,7 @@ use milepost_workspace::Plan;
 use super::{ChangesForm, RestorePlanForm};
 use crate::view::RestorePlan;
 
-/// The form of a plan, and of its files.
+/// Converts a plan of a restore, and its plan of files.
 pub(crate) fn planned(
     plan: RestorePlan,
     scope: Scope,

@@ -1,11 +1,11 @@
-//! What the tasks of a user hold, by pages.
+//! Pages of the statistics of a user's tasks.
 
 use milepost::{TaskNo, TaskStats};
 
 use super::{CountsForm, TaskStatsForm, UserForm};
 use crate::error::ApiError;
 
-/// A page of so many tasks at most, from those that were started before the one of the cursor.
+/// Returns a page of at most `limit` tasks, those created before the task of the cursor.
 pub(crate) fn page_of(
     user: String,
     mut tasks: Vec<TaskStats>,
@@ -23,7 +23,7 @@ pub(crate) fn page_of(
     Ok(UserForm { user, tasks: tasks.into_iter().map(TaskStatsForm::from).collect(), next, total })
 }
 
-/// The task that a cursor names: the last one of a page.
+/// Returns the task that a cursor names: the last one of a page.
 fn task_no(cursor: &str) -> Result<TaskNo, ApiError> {
     let small = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
     let digits = Some(cursor).filter(|cursor| cursor.len() == 16 && cursor.bytes().all(small));

@@ -1,4 +1,4 @@
-//! Whether the service answers, and whether the store takes appends.
+//! Health: liveness of the service, and readiness of the store for appends.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -11,14 +11,14 @@ use utoipa_axum::routes;
 use crate::error::ApiError;
 use crate::server::App;
 
-/// With less free than this appends are soon refused.
+/// Free bytes of the disk below which the store is not ready: appends will soon be refused.
 const FREE_LEAST: u64 = 64 << 20;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(alive)).routes(routes!(ready))
 }
 
-/// The process answers.
+/// Answers if the process runs.
 #[utoipa::path(
     get,
     path = "/healthz",
@@ -31,7 +31,7 @@ async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// The store takes appends.
+/// Answers whether the store accepts appends.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -50,11 +50,11 @@ async fn ready(State(app): State<App>) -> Response {
     if let Some(why) = app.free().and_then(too_little) {
         return not_ready(&why);
     }
-    // A read tells whether it is open; a store where that fails takes no append, either.
+    // A read fails if the store is closed; such a store accepts no appends either.
     let one = TaskQuery { limit: Some(1), ..TaskQuery::default() };
     match app.work(move |engine| Ok(engine.tasks(&one)?)).await {
         Ok(_) => "ready\n".into_response(),
-        // Whoever asks may be anybody: places are in the log.
+        // The route is public: details are only in the log.
         Err(ApiError::Engine(ErrorKind::Unavailable, ..)) => {
             not_ready("the store is closed, or the disk fails")
         }
@@ -65,7 +65,7 @@ async fn ready(State(app): State<App>) -> Response {
     }
 }
 
-/// What is said of a disk with so many bytes free, where appends are soon refused.
+/// Returns the reason if a disk with `free` bytes is almost full.
 fn too_little(free: u64) -> Option<String> {
     (free < FREE_LEAST).then(|| format!("the store's disk has {} MiB left", free >> 20))
 }

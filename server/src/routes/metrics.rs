@@ -1,4 +1,4 @@
-//! `/metrics`: the engine's numbers and the service's own, in the text format of Prometheus
+//! `/metrics`: metrics of the engine and the service, in the text format of Prometheus
 //! (<https://prometheus.io/docs/instrumenting/exposition_formats/>, version 0.0.4).
 
 use std::fmt::Write as _;
@@ -16,14 +16,14 @@ use crate::forms::Problem;
 use crate::meters::{BUCKETS, Counts};
 use crate::server::App;
 
-/// Shares that summaries tell.
+/// The quantiles of summaries.
 const SHARES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(metrics))
 }
 
-/// Numbers of the engine and the service, in the text format of Prometheus.
+/// Returns the metrics of the engine and the service, in the text format of Prometheus.
 #[utoipa::path(
     get,
     path = "/metrics",
@@ -62,7 +62,7 @@ async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, Api
 struct Text(String);
 
 impl Text {
-    /// Writes a line. A string takes everything.
+    /// Writes a line. Writing to a string cannot fail.
     fn line(&mut self, line: std::fmt::Arguments<'_>) {
         let _ = self.0.write_fmt(line);
         self.0.push('\n');
@@ -78,7 +78,7 @@ impl Text {
         self.line(format_args!("{name} {value}"));
     }
 
-    /// A histogram of the engine, whose values are divided.
+    /// Writes a histogram of the engine as a summary. Values are divided by `context`.
     fn summary(&mut self, name: &str, what: &str, of: &Histogram, divisor: f64) {
         self.head(name, "summary", what);
         for share in SHARES {

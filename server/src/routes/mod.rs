@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! v1/       the API of Milepost
-//! compat/   routes with the paths and shapes of an existing API
-//! health    whether the service answers, and takes appends
+//! compat/   routes with the paths and forms of an existing API
+//! health    liveness of the service, readiness of the store
 //! metrics   `/metrics`, for Prometheus
 //! openapi   the description of all routes, and a page to browse it
 //! ```
@@ -22,7 +22,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::server::App;
 
-/// The description of all routes, as `/openapi.json` answers it.
+/// Returns the OpenAPI description of all routes, the same as `/openapi.json`.
 ///
 /// ```
 /// let described = milepost_server::openapi().unwrap();
@@ -31,7 +31,7 @@ use crate::server::App;
 ///
 /// # Errors
 ///
-/// `Unavailable`: it cannot be written as JSON, which would be a bug.
+/// `Unavailable`: the description cannot be written as JSON, which would be a bug.
 pub fn openapi() -> milepost::Result<String> {
     let (_, mut api) = described().split_for_parts();
     limits(&mut api);
@@ -42,7 +42,7 @@ pub fn openapi() -> milepost::Result<String> {
 pub(crate) fn all() -> Router<App> {
     let (ours, mut api) = described().split_for_parts();
     limits(&mut api);
-    // Written once: with each connection the routes are copied, and what they hold.
+    // Serialized once: the routes and their captured values are cloned for each connection.
     let document = openapi::written(&api);
     ours.route(openapi::PATH, get(move || async move { openapi::document(document) }))
         .route("/docs", get(openapi::page))
@@ -50,13 +50,13 @@ pub(crate) fn all() -> Router<App> {
         .route("/docs/{*file}", get(openapi::file))
 }
 
-/// All routes but the description's own.
+/// Returns all routes except those of the description.
 fn described() -> OpenApiRouter<App> {
     v1::routes().merge(compat::routes()).merge(health::routes()).merge(metrics::routes())
 }
 
-/// Describes what any route that needs a token may be refused for: what the token may not do, and
-/// how often it may ask. The schema of the errors is that of its 401.
+/// Adds to each route with a token the errors of the token's rights and limits. The schema is that
+/// of the route's 401.
 fn limits(api: &mut OpenApi) {
     let operations = api.paths.paths.values_mut().flat_map(|path| {
         let all = [&mut path.get, &mut path.post, &mut path.put, &mut path.patch, &mut path.delete];

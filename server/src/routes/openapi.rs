@@ -1,4 +1,4 @@
-//! The description of the routes, and a page to browse it.
+//! The OpenAPI description of the routes, and a page to browse it.
 
 use std::io::Read as _;
 
@@ -10,15 +10,15 @@ use flate2::read::GzDecoder;
 use crate::error::ApiError;
 use crate::extract::PathName;
 
-/// Where the description is.
+/// The path of the description.
 pub(super) const PATH: &str = "/openapi.json";
 
-/// The description as text; nothing where it has no JSON form, which a test would see.
+/// Serializes the description; `None` on failure, which a test would detect.
 pub(super) fn written(api: &utoipa::openapi::OpenApi) -> Option<Bytes> {
     api.to_json().ok().map(Bytes::from)
 }
 
-/// The description, as it is answered.
+/// Answers with the description.
 pub(super) fn document(written: Option<Bytes>) -> Response {
     let json = HeaderValue::from_static("application/json");
     match written {

@@ -1,6 +1,6 @@
-//! Feeds: for each task with streams a place in its log. One thread waits for what is committed to
-//! all of them, encodes it once and gives it to the streams. A feed ends when nobody listens any
-//! more.
+//! Feeds: one broadcast channel for each task with streams. A single thread follows all these
+//! tasks, encodes each committed event once and sends it to the task's streams. A feed ends when
+//! its last stream ends.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use tokio::sync::broadcast::{self, Receiver, Sender};
 use super::sse::{self, Place};
 use crate::budget::{Budget, LongPiece};
 
-/// Messages that wait for the slowest stream; one that is further behind reads from the log.
+/// Capacity of a feed in messages; a slower stream reads from the log.
 const MESSAGES: usize = 256;
 
-/// The longest event that waits so. A longer one is read from the log by each.
+/// The maximum length of an event in a feed. Streams read longer ones from the log.
 const MESSAGE_MAX: usize = 32 << 10;
 
-/// Bytes of events that wait so, of all feeds. Where more would, they are read from the log.
+/// Maximum bytes of events in all feeds. Streams read the others from the log.
 const WAITING_MAX: usize = 16 << 20;
 
-/// Something was committed.
+/// A commit, as sent to streams.
 #[derive(Debug, Clone)]
 pub(super) struct Message {
-    /// Where it stands.
+    /// The place of the event.
     pub(super) place: Place,
-    /// The event, as it is sent; nothing where it has to be read from the log.
+    /// The encoded event; `None` if it has to be read from the log.
     pub(super) sent: Option<Bytes>,
 }
 
-/// The feeds that there are.
+/// All feeds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Feeds(Arc<Mutex<All>>);
 
@@ -39,7 +39,7 @@ pub(crate) struct Feeds(Arc<Mutex<All>>);
 struct All {
     feeds: HashMap<TaskNo, Sender<Message>>,
     waiting: Budget,
-    /// One thread for all of them, begun with the first.
+    /// The thread of all feeds, started with the first.
     followers: Option<Followers>,
 }
 
@@ -54,7 +54,7 @@ impl Default for All {
 }
 
 impl Feeds {
-    /// Everything that is committed to a task from now on.
+    /// Returns a receiver of all commits to a task from now on.
     pub(super) fn join(&self, task: &Task) -> Result<Receiver<Message>> {
         let mut all = self.0.lock();
         if let Some(feed) = all.feeds.get(&task.no()) {
@@ -69,7 +69,7 @@ impl Feeds {
         let (feeds, no, told) = (Arc::downgrade(&self.0), task.no(), sender.clone());
         let waiting = all.waiting.clone();
         followers.follow(follower, move |follower, found| {
-            // Where the service is gone, nobody listens.
+            // The service is gone, and all streams with it.
             let Some(feeds) = feeds.upgrade() else {
                 return false;
             };
@@ -80,7 +80,7 @@ impl Feeds {
         Ok(receiver)
     }
 
-    /// Takes a feed away where nobody listens: who joins holds the lock.
+    /// Removes a feed without streams. The lock excludes concurrent joins.
     fn ends(&self, task: TaskNo, streams: &Sender<Message>) -> bool {
         let mut all = self.0.lock();
         let none = streams.receiver_count() == 0;
@@ -104,7 +104,7 @@ impl Feeds {
                 sent.is_ok() || !self.ends(task, streams)
             }
             None => streams.receiver_count() > 0 || !self.ends(task, streams),
-            // The streams read from the log what there is, and meet it themselves.
+            // The streams read from the log and meet the error themselves.
             Some(Err(_)) => {
                 self.0.lock().remove(task, streams);
                 false
@@ -114,7 +114,7 @@ impl Feeds {
 }
 
 impl All {
-    /// Takes a feed away, unless another took its place.
+    /// Removes a feed unless another one replaced it.
     fn remove(&mut self, task: TaskNo, streams: &Sender<Message>) {
         let is_it = |there: &Sender<Message>| there.same_channel(streams);
         if self.feeds.get(&task).is_some_and(is_it) {
@@ -123,7 +123,7 @@ impl All {
     }
 }
 
-/// The place behind something, and how it is sent.
+/// Converts a commit into a message. `behind`: the place after it.
 fn message(behind: Place, found: Followed, waiting: &Budget) -> Message {
     match found {
         Followed::Event(event) => {
@@ -155,7 +155,7 @@ mod tests {
             feeds.0.lock().feeds.is_empty()
         });
         assert!(ended, "it goes on");
-        // Whoever comes then gets another one.
+        // A later stream gets a new feed.
         let mut again = feeds.join(&task).unwrap();
         let at = task.append(Said::text("user", "y")).unwrap().first;
         let came = again.blocking_recv().unwrap();
@@ -171,7 +171,7 @@ mod tests {
             (0..100).map(|n| engine.start_task(&format!("t{n}"), "ana").unwrap()).collect();
         let before = threads();
         let mut all: Vec<_> = tasks.iter().map(|task| feeds.join(task).unwrap()).collect();
-        // Other tests begin and end some.
+        // Other tests start and end threads.
         assert!(threads() < before + 50);
         for (task, feed) in tasks.iter().zip(&mut all) {
             let at = task.append(Said::text("user", "y")).unwrap().first;

@@ -1,13 +1,12 @@
 //! Event streams: the history of a task's active lineage as it grows, as server-sent events.
 //!
-//! A stream's place is a lineage and the offset that comes next, and what it has missed it reads
-//! from the log by itself. So who reads slowly holds nothing here, and a stream can be gone on with
-//! from any server of the store.
+//! A stream's place is a lineage and the next offset. A stream reads missed events from the log. A
+//! slow reader therefore holds nothing here, and any server of the store can continue a stream.
 //!
 //! ```text
-//! feed.rs    one thread for all tasks with streams: what is committed, encoded once, to all of them
-//! stream.rs  one reader: from the log until it has caught up, then from the feed
-//! frame.rs   how it is written
+//! feed.rs    one thread for all tasks with streams; encodes each commit once
+//! reader.rs  one stream: reads the log until it has caught up, then the feed
+//! sse.rs     the encoding
 //! ```
 
 mod feed;

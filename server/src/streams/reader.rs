@@ -1,4 +1,4 @@
-//! One reader of a stream.
+//! The reader of one stream.
 
 use std::io;
 use std::pin::Pin;
@@ -23,33 +23,32 @@ use crate::error::ApiError;
 use crate::permit::Heavy;
 use crate::server::{App, StreamPermit};
 
-/// How often something is sent, if only a comment.
+/// Interval of comments that keep an idle connection open.
 const KEEP_OPEN: Duration = Duration::from_secs(15);
 
-/// Bytes and events that are read from the log, or taken from the feed, before they are sent.
+/// Maximum bytes and events of one piece.
 const PIECE: usize = 64 << 10;
 const PIECE_EVENTS: usize = 512;
 
-/// A piece over this is long: each stream has one of them at a time, and takes leave for its bytes.
+/// Pieces larger than this need a permit for their bytes. A stream has one long piece at a time.
 const LONG: usize = 96 << 10;
 
-/// What a reader wants.
+/// The request of a stream.
 pub(crate) struct Wanted {
     pub(crate) task: Task,
     pub(crate) place: Place,
-    /// Whether it goes on behind the head.
+    /// True to continue past the head.
     pub(crate) follow: bool,
     /// The id of the request.
     pub(crate) id: std::sync::Arc<str>,
 }
 
-/// The body of a stream. What is wrong with its beginning is answered; what goes wrong later is its
-/// last event.
+/// Opens a stream. An error at its beginning is the answer; a later error is its last event.
 pub(crate) async fn open(app: &App, caller: &Caller, wanted: Wanted) -> Result<Body, ApiError> {
     let permit = app.one_more_stream(caller)?;
     let feeds = app.feeds().clone();
     let joined = app.work(move |_| {
-        // Participation before the first look at the log: what is committed in between is in both.
+        // Joins the feed before the first read of the log: commits in between are in both.
         let feed = wanted.follow.then(|| feeds.join(&wanted.task)).transpose()?;
         let Place { lineage, next } = wanted.place;
         wanted.task.follow_from(lineage, next)?;
@@ -91,21 +90,21 @@ struct Reader {
     place: Place,
     pieces: Sender<Bytes>,
     long: TokenBudget,
-    /// HeldBody by the long piece that is under way.
+    /// Held by the long piece in transit.
     one_long: Arc<Semaphore>,
-    /// When it is looked again whether the token is good still.
+    /// The time of the next check of the token.
     look: Instant,
     _permit: StreamPermit,
 }
 
-/// Why a reader is at its end.
+/// Signals that a reader has ended.
 struct Ended;
 
-/// What a live reader does next.
+/// The next step of a live reader.
 enum Then {
-    /// It reads from the log what the feed does not give.
+    /// Read from the log what the feed lacks.
     CatchUp,
-    /// The feed is at its end: one last look at the log.
+    /// The feed has ended: read the log once more.
     LastLook,
 }
 
@@ -124,7 +123,7 @@ impl Reader {
                 }
             }
         };
-        // Between two events: a piece is sent as a whole or not at all.
+        // Stops between two events: a piece is sent as a whole or not at all.
         tokio::select! {
             biased;
             _ = stop.wait_for(|stop| *stop) => {}
@@ -132,13 +131,12 @@ impl Reader {
         }
     }
 
-    /// Sends what the log has, up to its head.
+    /// Sends the events of the log up to its head.
     async fn catch_up(&mut self) -> Result<(), Ended> {
-        // Leave for a long piece, and its length: it was read once and dropped, as there was none
-        // then.
+        // A permit for a long piece, and its length: the piece was read without one and dropped.
         let mut permit: Option<(LongPermit, usize)> = None;
         loop {
-            // Read once it can be sent: one piece waits here, and one is with the connection.
+            // Read only when it can be sent: one piece waits here, and one is with the connection.
             let room = self.pieces.clone().reserve_owned().await;
             let room = room.map_err(|_| Ended)?;
             let (piece, one) = self.read().await;
@@ -178,7 +176,7 @@ impl Reader {
         }
     }
 
-    /// Reads a piece, with the leave that is held until its bytes are counted or dropped.
+    /// Reads a piece, with the permit to hold until its bytes are counted or dropped.
     async fn read(&self) -> (Piece, Option<Heavy>) {
         let (task, place) = (self.task.clone(), self.place);
         let read = move |_: &Engine| Ok(Piece::read(&task, place));
@@ -186,13 +184,13 @@ impl Reader {
         read.unwrap_or_else(|wrong| (Piece::of(place, wrong), None))
     }
 
-    /// Leave for a long piece, where there is some.
+    /// Returns a permit for a long piece if one is free.
     fn try_permit(&self, bytes: usize) -> Option<LongPermit> {
         let one = Arc::clone(&self.one_long).try_acquire_owned().ok()?;
         Some((self.long.try_take(bytes)?, one))
     }
 
-    /// Waits for leave, as long as somebody reads.
+    /// Waits for a permit while the client is connected.
     async fn permit(&self, bytes: usize) -> Result<LongPermit, Ended> {
         let permit = async {
             let one = Arc::clone(&self.one_long).acquire_owned().await.ok()?;
@@ -204,11 +202,11 @@ impl Reader {
         }
     }
 
-    /// Sends what the feed gives, as long as that goes on where this reader is.
+    /// Sends messages of the feed while they continue at this reader's place.
     async fn live(&mut self, feed: &mut broadcast::Receiver<Message>) -> Result<Then, Ended> {
         let mut keep_open = interval_at(Instant::now() + KEEP_OPEN, KEEP_OPEN);
         loop {
-            // What the feed gives is taken once it can be sent.
+            // Takes a message only when it can be sent.
             drop(self.pieces.reserve().await.map_err(|_| Ended)?);
             let first = tokio::select! {
                 message = feed.recv() => message,
@@ -251,13 +249,13 @@ impl Reader {
         }
     }
 
-    /// Sends a piece, unless the token was revoked meanwhile.
+    /// Sends a piece, unless the token was revoked.
     async fn send(&mut self, piece: Bytes) -> Result<(), Ended> {
         self.is_still()?;
         self.pieces.send(piece).await.map_err(|_| Ended)
     }
 
-    /// That the token was not revoked.
+    /// Checks at intervals that the token is still valid.
     fn is_still(&mut self) -> Result<(), Ended> {
         let now = Instant::now();
         if now >= self.look {
@@ -270,10 +268,10 @@ impl Reader {
     }
 }
 
-/// What was read from the log.
+/// A piece read from the log.
 struct Piece {
     bytes: Vec<u8>,
-    /// Where it ends.
+    /// The place after the piece.
     place: Place,
     at_head: bool,
     wrong: Option<ApiError>,

@@ -1,4 +1,4 @@
-//! How a stream is written: server-sent events, as the HTML standard has them.
+//! The encoding of streams: server-sent events of the HTML standard.
 
 use std::fmt;
 use std::io::Write;
@@ -11,11 +11,10 @@ use serde::Serialize;
 use crate::buffer::{Buffer, push};
 use crate::forms::{Big, EventForm, MovedForm};
 
-/// Keeps a connection open, and is no event.
+/// A comment, which keeps a connection open.
 pub(super) const COMMENT: &[u8] = b":\n\n";
 
-/// Where a reader is: the lineage that is followed, and the offset that comes next. The id of what
-/// is sent is the place behind it.
+/// The position of a stream: a lineage and its next offset. Each event's id is the place after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) lineage: LineageId,
@@ -44,14 +43,14 @@ impl FromStr for Place {
     }
 }
 
-/// An event of the lineage that is followed, behind what is there.
+/// Encodes an event of the followed lineage.
 pub(super) fn event(to: &mut Vec<u8>, lineage: LineageId, event: Event) {
     let next = event.offset + 1;
     let form = EventForm::from(event);
     frame(to, &form.kind, Some(Place { lineage, next }), &form);
 }
 
-/// What a reader has behind `at` is not the history any more.
+/// Encodes a switch to another lineage: events from `at` on are no longer part of the history.
 pub(super) fn moved(to_text: &mut Vec<u8>, moved: LineageChanged) {
     let LineageChanged { from, to, at } = moved;
     let place = Place { lineage: to, next: at };
@@ -59,7 +58,7 @@ pub(super) fn moved(to_text: &mut Vec<u8>, moved: LineageChanged) {
     frame(to_text, "lineage", Some(place), &MovedForm { from, to, at });
 }
 
-/// The stream ends since something went wrong.
+/// Encodes the error that ends a stream.
 pub(super) fn problem(problem: &serde_json::Value) -> Bytes {
     let mut text = Vec::new();
     frame(&mut text, "problem", None, problem);
@@ -67,7 +66,7 @@ pub(super) fn problem(problem: &serde_json::Value) -> Bytes {
 }
 
 fn frame(to: &mut Vec<u8>, name: &str, place: Option<Place>, data: &impl Serialize) {
-    // Writing into memory does not fail.
+    // Writing to a buffer cannot fail.
     if let Some(place) = place {
         let _ = writeln!(to, "id: {place}");
     }
@@ -76,7 +75,7 @@ fn frame(to: &mut Vec<u8>, name: &str, place: Option<Place>, data: &impl Seriali
     to.extend_from_slice(b"\n\n");
 }
 
-/// Appends lines of data. JSON that came from outside is kept word for word, and may have lines.
+/// Appends data lines. JSON from outside is kept verbatim and may have several lines.
 fn push_lines(to: &mut Vec<u8>, text: &[u8]) {
     for (n, line) in text.split(|c| matches!(c, b'\n' | b'\r')).enumerate() {
         if n > 0 {

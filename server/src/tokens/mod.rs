@@ -1,8 +1,8 @@
-//! Tokens: who may ask, as the store keeps it.
+//! Tokens of a store's callers.
 //!
-//! `server/tokens.json` in the store, mode 0600, written beside and renamed. It has a digest of
-//! each secret and never the secret. It is looked at on every request, so what is revoked ends with
-//! the next one.
+//! `server/tokens.json` in the store has mode 0600 and is replaced atomically. It has a digest of
+//! each secret and never the secret. Every request checks the file, so a revoked token is refused
+//! from the next request on.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -16,67 +16,67 @@ use milepost::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-/// The folder in the store where there is something about the service.
+/// The folder of the service in the store.
 pub(crate) const FOLDER: &str = "server";
 
-/// What a token begins with, so that scanners for secrets find it.
+/// The prefix of tokens, which secret scanners recognize.
 const PREFIX: &str = "mp_";
 
-/// Bytes of a token's id, and of its secret.
+/// Bytes of a token's id and of its secret.
 const ID_LEN: usize = 4;
 const SECRET_LEN: usize = 32;
 
-/// The most bytes of a user's name.
+/// The maximum length of a user's name in bytes.
 const USER_MAX: usize = 256;
 
-/// What a token may do less than its user.
+/// Restrictions of a token, in addition to those of its user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenLimits {
-    /// `true` if it may change nothing.
+    /// True if the token may not change anything.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
-    /// The one task that it may see and change.
+    /// The only task that the token may see and change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The most requests a second that change something.
+    /// The maximum number of changing requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub appends_per_second: Option<u32>,
-    /// The most bytes that its user has stored, and that it brings.
+    /// The maximum sum of the user's stored bytes and the bytes received with the token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
 
-/// What is known of a token.
+/// The public data of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TokenInfo {
-    /// 8 hex digits that name it: they are in the token and in the log.
+    /// The id: 8 hexadecimal digits, which the token and the log contain.
     pub id: String,
-    /// Whose it is.
+    /// The user of the token.
     pub user: String,
-    /// Whether it may see and do everything.
+    /// True if the token may see and do everything.
     pub admin: bool,
-    /// When it was made, in microseconds since the Unix epoch.
+    /// The time of creation, in microseconds since the Unix epoch.
     pub created_us: u64,
-    /// When it ends; nothing where it does not.
+    /// The time of expiry; `None` if the token does not expire.
     pub expires_us: Option<u64>,
-    /// When it was revoked.
+    /// The time of revocation.
     pub revoked_us: Option<u64>,
-    /// What it may do less than its user.
+    /// Further restrictions.
     #[serde(flatten)]
     pub limits: TokenLimits,
 }
 
-/// A token to be made.
+/// A token to create.
 #[derive(Debug, Clone, Default)]
 pub struct NewToken {
-    /// Whose it is.
+    /// The user of the token.
     pub user: String,
-    /// Whether it may see and do everything.
+    /// True if the token may see and do everything.
     pub admin: bool,
-    /// When it ends, in microseconds since the Unix epoch.
+    /// The time of expiry, in microseconds since the Unix epoch.
     pub expires_us: Option<u64>,
-    /// What it may do less than its user.
+    /// Further restrictions.
     pub limits: TokenLimits,
 }
 
@@ -84,7 +84,7 @@ pub struct NewToken {
 struct Stored {
     #[serde(flatten)]
     info: TokenInfo,
-    /// BLAKE3 of the secret, in hex. The secret has 256 random bits: nothing slower is needed.
+    /// BLAKE3 of the secret, in hex. The secret has 256 random bits, so a fast hash is enough.
     digest: String,
 }
 
@@ -95,14 +95,14 @@ struct Form {
     tokens: Vec<Stored>,
 }
 
-/// Why a token is not taken. The caller of a request is not told which.
+/// The reason for refusing a token. The caller of a request does not learn it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// It is none: another form, or nobody made it.
+    /// The token is malformed or was never created.
     Unknown,
-    /// It was revoked.
+    /// The token was revoked.
     Revoked,
-    /// Its time is over.
+    /// The token has expired.
     Expired,
 }
 
@@ -128,30 +128,31 @@ pub struct Tokens {
 
 #[derive(Debug)]
 struct Inner {
-    /// None of a store in memory.
+    /// `None` for a store in memory.
     folder: Option<PathBuf>,
     read: Mutex<Read>,
-    /// A token was seen: from then on none at all is damage, and nobody is let in.
+    /// True once a token was seen. After that an empty set counts as damage, and all callers are
+    /// refused.
     seen: AtomicBool,
 }
 
-/// What was read last, and what the file looked like.
+/// The tokens as last read, and the stamp of the file.
 #[derive(Debug, Default)]
 struct Read {
     stamp: Option<Stamp>,
     tokens: Arc<Vec<Stored>>,
 }
 
-/// What says that the file is the one that was read: each is written anew.
+/// Identifies a version of the file by inode, size and mtime. Each change writes a new file.
 type Stamp = (u64, u64, i64, i64);
 
 impl Tokens {
-    /// The tokens of a store in a folder.
+    /// Opens the tokens of the store in a folder.
     pub fn of_store(store: impl AsRef<Path>) -> Self {
         Self::at(Some(store.as_ref().join(FOLDER)))
     }
 
-    /// No tokens, of a store in memory: none can be made.
+    /// Returns the empty tokens of a store in memory, which cannot be changed.
     pub fn none() -> Self {
         Self::at(None)
     }
@@ -161,13 +162,13 @@ impl Tokens {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Makes a token. It is told once: the store has a digest of it.
+    /// Creates a token. The secret is returned only here: the store keeps a digest of it.
     ///
     /// # Errors
     ///
-    /// `Invalid`: the user's name is empty, has over 256 bytes or control characters, or the token
-    /// would have ended already. `Unavailable`: it cannot be written. `Corrupt`: what is there
-    /// cannot be read.
+    /// `Invalid`: the user's name is empty, longer than 256 bytes or has control characters, the
+    /// rate is zero, or the expiry has passed. `Unavailable`: the file cannot be written.
+    /// `Corrupt`: the existing tokens cannot be read.
     pub fn create(&self, new: &NewToken, now_us: u64) -> Result<(TokenInfo, String)> {
         if new.user.is_empty()
             || new.user.len() > USER_MAX
@@ -210,22 +211,21 @@ impl Tokens {
         Ok((info, token))
     }
 
-    /// All that were ever made, in that order.
+    /// Returns all tokens ever created, in that order.
     ///
     /// # Errors
     ///
-    /// `Unavailable` and `Corrupt` where they cannot be read.
+    /// `Unavailable`, `Corrupt`: the tokens cannot be read.
     pub fn list(&self) -> Result<Vec<TokenInfo>> {
         let tokens = self.read()?;
         Ok(tokens.iter().map(|stored| stored.info.clone()).collect())
     }
 
-    /// Ends a token.
+    /// Revokes a token. A revoked token keeps its first time of revocation.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is none of this id. Else as [`Tokens::create`]. One that was revoked stays
-    /// so.
+    /// `NotFound`: no token has this id. Otherwise as [`Tokens::create`].
     pub fn revoke(&self, id: &str, now_us: u64) -> Result<()> {
         self.change(|tokens| {
             let mut tokens = tokens.iter_mut();
@@ -236,11 +236,11 @@ impl Tokens {
         })
     }
 
-    /// Whose a token is.
+    /// Checks a token and returns its data.
     ///
     /// # Errors
     ///
-    /// `Unavailable` and `Corrupt` where the tokens cannot be read: then nobody is let in.
+    /// `Unavailable`, `Corrupt`: the tokens cannot be read; all callers are refused.
     pub fn check(
         &self,
         token: &str,
@@ -249,12 +249,12 @@ impl Tokens {
         Ok(self.current()?.check(token, now_us))
     }
 
-    /// Those that there are now: the file is looked at once.
+    /// Returns the current tokens, after one check of the file.
     pub(crate) fn current(&self) -> Result<Current> {
         Ok(Current(self.read()?))
     }
 
-    /// Whether one was ever made.
+    /// Returns true if any token was ever created.
     ///
     /// # Errors
     ///
@@ -296,7 +296,7 @@ impl Tokens {
         Ok(Arc::clone(&read.tokens))
     }
 
-    /// Changes the tokens, one process at a time.
+    /// Changes the tokens under a lock between processes.
     fn change(&self, change: impl FnOnce(&mut Vec<Stored>) -> Result<()>) -> Result<()> {
         let (Some(folder), Some(path)) = (&self.inner.folder, self.path()) else {
             return Err(Error::invalid("a store in memory has no tokens"));
@@ -319,7 +319,7 @@ impl Tokens {
         lock.lock().map_err(failed("lock"))?;
         let mut tokens = self.read()?.to_vec();
         change(&mut tokens)?;
-        // A service that does not know of limits would let in whoever has one without them.
+        // Version 2 keeps older services, which ignore limits, from accepting limited tokens.
         let limited = |stored: &Stored| stored.info.limits != TokenLimits::default();
         let version = if tokens.iter().any(limited) { 2 } else { 1 };
         let form = Form { version, tokens };
@@ -332,16 +332,16 @@ impl Tokens {
     }
 }
 
-/// The tokens as they are at one moment.
+/// The tokens at one moment.
 pub(crate) struct Current(Arc<Vec<Stored>>);
 
 impl Current {
-    /// Whether none was ever made.
+    /// Returns true if no token was ever created.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whose a token is.
+    /// Checks a token and returns its data.
     pub(crate) fn check(
         &self,
         token: &str,
@@ -351,18 +351,18 @@ impl Current {
         let (id, secret) = parts.ok_or(Refused::Unknown)?;
         let secret = BASE64URL_NOPAD.decode(secret.as_bytes());
         let secret = secret.ok().filter(|secret| secret.len() == SECRET_LEN);
-        // Where nobody made it, as much is done as where somebody did.
+        // Unknown tokens take the same work as known ones.
         let shown = blake3::hash(&secret.unwrap_or_default());
         let found = self.0.iter().find(|stored| stored.info.id == id);
         let digest = found.map_or("", |stored| &stored.digest);
         let digest = blake3::Hash::from_hex(digest).unwrap_or(blake3::Hash::from_bytes([0; 32]));
-        // Compared in constant time: see `blake3::Hash`.
+        // `blake3::Hash` compares in constant time.
         let same = digest == shown;
         let found = found.filter(|_| same).ok_or(Refused::Unknown)?;
         found.info.is_good(now_us).map(|()| found.info.clone())
     }
 
-    /// Whether a token that was shown is good still.
+    /// Returns true if the token with this id is still valid.
     pub(crate) fn is_good(&self, id: &str, now_us: u64) -> bool {
         let found = self.0.iter().find(|stored| stored.info.id == id);
         found.is_some_and(|stored| stored.info.is_good(now_us).is_ok())
@@ -381,7 +381,7 @@ impl TokenInfo {
     }
 }
 
-/// Reads the tokens of a file that nobody but this user can read or write.
+/// Reads the tokens of a file that only this user can access.
 fn decode(path: &Path) -> Result<Vec<Stored>> {
     let mut options = File::options();
     let opened = options.read(true).custom_flags(unfollowed()).open(path);
@@ -411,7 +411,7 @@ fn decode(path: &Path) -> Result<Vec<Stored>> {
     }
 }
 
-/// Flags of each opening: no symbolic link is followed, and a pipe is not waited for.
+/// Returns the flags of each opening: symbolic links are not followed, and pipes do not block.
 fn unfollowed() -> i32 {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     flags.bits().cast_signed()

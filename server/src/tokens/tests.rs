@@ -67,7 +67,7 @@ fn the_file_is_the_owners_only_and_has_no_secret_and_one_that_is_damaged_lets_no
     }
 }
 
-/// Nobody else may read it or write to it.
+/// Sets the mode that tokens require.
 fn own(path: &Path) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }

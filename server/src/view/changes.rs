@@ -1,4 +1,4 @@
-//! What whoever asks may change: a user their own tasks, an admin all of them and the store.
+//! Changes through a view: a user changes their own tasks, an admin all tasks and the store.
 
 use milepost::{
     ChangeLimits, Changes, Engine, Error, ErrorKind, Json, Point, Result, RunState, Scope, Task,
@@ -9,27 +9,27 @@ use super::View;
 use crate::error::ApiError;
 use crate::forms::PinForm;
 
-/// How many changes of the state a plan has, at most.
+/// The maximum number of state changes of a plan.
 const PLANNED: usize = 1000;
 
-/// How many changes the difference of two states has, at most.
+/// The maximum number of differences of two states.
 pub(crate) const CHANGES: usize = 10_000;
 
-/// About how many bytes changes have together, at most.
+/// The approximate maximum size of changes, in bytes.
 const BYTES: usize = 16 << 20;
 
-/// Where a restore would lead.
+/// The effects of a restore on a task and its state.
 pub(crate) struct RestorePlan {
-    /// Where the task stands now.
+    /// The current point of the task.
     pub(crate) from: (Point, milepost::Hash),
-    /// Where it would go on.
+    /// The point to restore.
     pub(crate) to: (Point, milepost::Hash),
-    /// How its state would change.
+    /// The changes of the state.
     pub(crate) changes: Changes,
 }
 
 impl View<'_> {
-    /// The whole engine. `wanted`: what a user is told who may not have it.
+    /// Returns the whole engine for admins. `wanted`: the error text for others.
     pub(crate) fn whole(&self, wanted: &'static str) -> std::result::Result<&Engine, ApiError> {
         match (&self.scoped, self.only) {
             (None, None) => Ok(self.engine),
@@ -37,7 +37,7 @@ impl View<'_> {
         }
     }
 
-    /// Starts a task. A user starts their own, whatever `user` says.
+    /// Starts a task. For a user who is no admin, `user` is ignored.
     pub(crate) fn start_task(&self, id: &str, user: &str, initial: Option<Json>) -> Result<Task> {
         if !self.is_for(id) {
             return Err(Error::invalid("the token is for another task"));
@@ -58,13 +58,13 @@ impl View<'_> {
         }
     }
 
-    /// Takes a checkpoint's mark away.
+    /// Removes a checkpoint's mark.
     pub(crate) fn remove_checkpoint(&self, id: &str) -> Result<()> {
         let checkpoint = self.checkpoint(id)?;
         self.engine.remove_checkpoints(&[checkpoint.id])
     }
 
-    /// Keeps a checkpoint whatever a cleanup is asked for.
+    /// Pins a checkpoint.
     pub(crate) fn pin(&self, id: &str, reason: Option<&str>) -> Result<PinForm> {
         let checkpoint = self.checkpoint(id)?;
         self.engine.pin(&checkpoint.id, reason)?;
@@ -79,12 +79,12 @@ impl View<'_> {
         self.engine.unpin(&self.checkpoint(id)?.id)
     }
 
-    /// Erases what the event at a point says that was seen.
+    /// Erases the body of the event at a point of a visible task.
     pub(crate) fn erase(&self, point: &Point, reason: Option<&str>) -> Result<()> {
         self.engine.erase(point, reason)
     }
 
-    /// What is different between the states of two points that were seen, so many changes at most.
+    /// Returns at most `most` differences between two states.
     pub(crate) fn changes(
         &self,
         [before, after]: &[RunState; 2],
@@ -100,13 +100,13 @@ impl View<'_> {
         })
     }
 
-    /// Where the task of a point that was seen is now.
+    /// Returns the current point of a task.
     pub(crate) fn present(&self, to: &Point) -> Result<Point> {
         let task = self.task(&to.task)?;
         task.point(task.head()?.next)
     }
 
-    /// What a restore to a point that was seen would do, with the state or without.
+    /// Returns the effects of a restore to a point of a visible task.
     pub(crate) fn plan_restore(
         &self,
         to: &Point,

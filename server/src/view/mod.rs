@@ -1,5 +1,5 @@
-//! An engine as whoever asks may see it: an admin all of it, a user their own tasks. What is
-//! somebody else's answers as what is not there.
+//! The engine as its caller sees it: all of it for an admin, own tasks for a user. Another user's
+//! object answers exactly like one that does not exist.
 
 mod changes;
 
@@ -13,12 +13,12 @@ pub(crate) use self::changes::{CHANGES, RestorePlan};
 use crate::auth::Caller;
 use crate::forms::PinForm;
 
-/// An engine as somebody sees it.
+/// The engine as one caller sees it.
 pub(crate) struct View<'a> {
     engine: &'a Engine,
-    /// None of an admin.
+    /// `None` for an admin.
     scoped: Option<Scoped>,
-    /// The one task that the token is for.
+    /// The only task of a token with that limit.
     only: Option<&'a str>,
 }
 
@@ -29,12 +29,12 @@ impl<'a> View<'a> {
         Self { engine, scoped, only }
     }
 
-    /// That a task is the one that the token is for; else it answers as one that is not there.
+    /// Returns true if the token may see a task. Other tasks answer like missing ones.
     fn is_for(&self, task: &str) -> bool {
         self.only.is_none_or(|only| only == task)
     }
 
-    /// Somebody who sees nothing.
+    /// Returns a view without any tasks.
     fn blind(&self) -> Scoped {
         self.engine.for_user("")
     }
@@ -49,7 +49,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The query's user counts for an admin only.
+    /// Lists tasks. The query's user applies to admins only.
     pub(crate) fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
         if let Some(only) = self.only {
             let items = match self.task(only) {
@@ -125,12 +125,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Caller set a part of the state at a point that was seen.
+    /// Returns the events that set a part of the state at a point of a visible task.
     pub(crate) fn blame(&self, point: &Point, pointer: &str, history: bool) -> Result<Blamed> {
         self.engine.blame(point, pointer, history)
     }
 
-    /// The pins of a task.
+    /// Returns the pins of a task.
     pub(crate) fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
         let task = self.task(task)?;
         let pins = self.engine.pins(task.id())?;
@@ -141,19 +141,20 @@ impl<'a> View<'a> {
         pins.into_iter().map(form).collect()
     }
 
-    /// How many events were erased from the task of a point.
+    /// Returns the number of erased events of a point's task.
     pub(crate) fn erased(&self, point: &Point) -> Result<u64> {
         Ok(self.task(&point.task)?.erased())
     }
 
-    /// The folder that was captured last before a point: its id comes from a state that was seen.
+    /// Returns the last folder captured before a point. Its id comes from a state the caller may
+    /// see.
     pub(crate) fn captured(&self, point: &Point) -> Result<Snapshot> {
         let root = self.run_state(point)?.workspace;
         let none = || Error::not_found(format!("no folder was captured before {point}"));
         Snapshot::of(self.engine, root.ok_or_else(none)?)
     }
 
-    /// What the store holds: nothing for a user.
+    /// Returns the numbers of the store; `None` for a user.
     pub(crate) fn stats(&self) -> Result<Option<Stats>> {
         match self.scoped {
             Some(_) => Ok(None),
@@ -161,7 +162,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What each task of somebody holds: nothing where they are somebody else.
+    /// Returns the numbers of a user's tasks; empty if the caller is another user.
     pub(crate) fn task_stats(&self, user: &str) -> Result<Vec<TaskStats>> {
         match &self.scoped {
             Some(scoped) if scoped.user() != user => Ok(Vec::new()),
@@ -169,7 +170,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether checkpoints that were seen are whole. What is gone since, or cannot be read, is not.
+    /// Checks the integrity of checkpoints. Removed or unreadable ones count as damaged.
     pub(crate) fn are_whole(&self, checkpoints: &[Checkpoint]) -> Result<Vec<bool>> {
         self.engine.are_whole(checkpoints)
     }

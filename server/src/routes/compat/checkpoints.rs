@@ -1,4 +1,4 @@
-//! `/api/v1`: checkpoints of a task, as the seed has them.
+//! `/api/v1`: checkpoints of a task, in the form of an existing API.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,25 +21,25 @@ use crate::server::App;
 use crate::time;
 use crate::view::View;
 
-/// How many checkpoints a list has where it does not say, and at most.
+/// Default and maximum page size.
 const LIMIT: usize = 20;
 const LIMIT_MAX: usize = 100;
 
-/// How many characters of a prompt are shown.
+/// The number of characters of a prompt preview.
 const PREVIEW: usize = 200;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(one)).routes(routes!(metrics))
 }
 
-/// The envelope of what went well.
+/// The envelope of a successful answer.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SeedAnswer)]
 pub(crate) struct Answer<T> {
     data: T,
 }
 
-/// The envelope of what went wrong.
+/// The envelope of an error.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SeedError)]
 struct WrongForm {
@@ -51,7 +51,7 @@ struct WrongForm {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
-    /// At most so many: 1 to 100, 20 unless given.
+    /// The page size: 1 to 100, default 20.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
 }
@@ -63,7 +63,7 @@ pub(crate) struct CheckpointList {
     total: u64,
 }
 
-/// A checkpoint as the seed shows it.
+/// A checkpoint in the form of the existing API.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SeedCheckpoint)]
@@ -101,7 +101,7 @@ pub(crate) struct CacheForm {
     saved: u64,
 }
 
-/// Checkpoints of a task, newest first, as the seed has them.
+/// Lists the checkpoints of a task, newest first.
 #[utoipa::path(
     get,
     path = "/api/v1/tasks/{task}/checkpoints",
@@ -138,7 +138,7 @@ async fn list(
         for (of, whole) in page.items.iter().zip(view.are_whole(&page.items)?) {
             match forms.form(of, whole) {
                 Ok(form) => checkpoints.push(form),
-                // It was taken away meanwhile.
+                // The checkpoint was removed since the list was read.
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
                 Err(e) => return Err(e.into()),
             }
@@ -149,7 +149,7 @@ async fn list(
     Ok(Json(Answer { data: data.await? }))
 }
 
-/// A checkpoint, as the seed has it.
+/// Returns a checkpoint.
 #[utoipa::path(
     get,
     path = "/api/v1/checkpoints/{id}",
@@ -177,7 +177,7 @@ async fn one(
     Ok(Json(Answer { data: data.await? }))
 }
 
-/// States of checkpoints that are kept in memory, and checkpoints that were saved.
+/// Returns numbers of cached states and of saved checkpoints.
 #[utoipa::path(
     get,
     path = "/api/v1/meta/checkpoint-metrics",
@@ -208,7 +208,7 @@ async fn metrics(
     }))
 }
 
-/// Checkpoints of few tasks, as they are shown: each task's lineages are asked for once.
+/// Converts checkpoints, and caches the lineages of their tasks.
 struct Forms<'a> {
     view: &'a View<'a>,
     lineages: HashMap<(String, LineageId), (LineageInfo, Lineage)>,
@@ -234,7 +234,7 @@ impl<'a> Forms<'a> {
         let lineage = lineage.clone();
         let mut point = handle.point(checkpoint.at)?;
         point.checkpoint = Some(checkpoint.id);
-        // The list says which one is damaged.
+        // A damaged checkpoint is listed as such.
         let (state, whole) = match self.view.run_state(&point) {
             Ok(state) => (state, whole),
             Err(e) if e.kind() == ErrorKind::Corrupt => (RunState::default(), false),
@@ -260,7 +260,7 @@ impl<'a> Forms<'a> {
     }
 }
 
-/// The beginning of a prompt.
+/// Returns the beginning of a prompt.
 fn preview(state: &RunState) -> String {
     let prompt = state.prompt.as_deref().unwrap_or_default();
     prompt.chars().take(PREVIEW).collect()

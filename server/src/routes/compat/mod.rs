@@ -1,4 +1,4 @@
-//! Routes with the paths and shapes of an existing API, for its clients: `/api/v1` and `/api/v0`.
+//! Routes with the paths and forms of an existing API, for its clients: `/api/v1` and `/api/v0`.
 
 // tidy: names the parts
 mod checkpoints;

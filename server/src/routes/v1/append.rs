@@ -1,4 +1,4 @@
-//! Events are appended.
+//! Appends of events.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request, State};
@@ -17,7 +17,7 @@ use crate::forms::{AppendedForm, EventGiven, Line, LineGiven, Problem};
 use crate::server::App;
 use crate::write_context::{WriteContext, answer};
 
-/// The most events of one request.
+/// The maximum number of events of a request.
 const EVENTS_MAX: usize = 10_000;
 
 const LINES: &str = "application/x-ndjson";
@@ -26,16 +26,16 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(append))
 }
 
-/// Where it is appended.
+/// The lineage of an append.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct Where {
-    /// The lineage's number; the active one unless given.
+    /// The number of the lineage. Default: the active one.
     lineage: Option<u32>,
 }
 
-/// What is sent, not read yet.
+/// A received body before parsing.
 struct Events {
     bytes: Bytes,
     are_lines: bool,
@@ -66,7 +66,7 @@ impl Events {
     }
 }
 
-/// One event a line, and at the end a mark, or none. Empty lines say nothing.
+/// Parses one event per line, and an optional mark on the last. Ignores empty lines.
 fn lines(bytes: &[u8]) -> Result<Append, String> {
     let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let lines = (1..).zip(lines).filter(|(_, line)| !line.is_empty());
@@ -94,7 +94,7 @@ fn lines(bytes: &[u8]) -> Result<Append, String> {
     })
 }
 
-/// Appends an event, or many in one commit. They are durable when this answers.
+/// Appends one or more events in one commit. They are durable when this answers.
 #[utoipa::path(
     post,
     path = "/v1/tasks/{task}/events",
@@ -139,7 +139,7 @@ async fn append(
     Ok(answer(created(&appended), &appended, form))
 }
 
-/// The status of what is there now: made by this request, or by one before it.
+/// Returns 201 for a new append, and 200 for a repeated one.
 pub(super) fn created(appended: &milepost::Appended) -> StatusCode {
     match appended.repeated {
         true => StatusCode::OK,

@@ -1,4 +1,4 @@
-//! Which event set a part of a state.
+//! Blame: the event that set a part of a state.
 
 use axum::Extension;
 use axum::Json;
@@ -22,19 +22,19 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(blame))
 }
 
-/// Which part, and how far back.
+/// The part to look up, and whether to include its history.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct BlameQuery {
     /// The part, as a JSON pointer (RFC 6901).
     pointer: String,
-    /// Every event that changed it, not only the last.
+    /// Return every event that changed the part, not only the last.
     #[serde(default)]
     history: bool,
 }
 
-/// Which event last set a part of the state at a point, or every one that changed it.
+/// Returns the last event that set a part of the state at a point, or all events that changed it.
 #[utoipa::path(
     get,
     path = "/v1/points/{address}/blame",
@@ -64,7 +64,7 @@ async fn blame(
     let (asks, at) = (caller.clone(), address.clone());
     let point = app.work(move |engine| Ok(View::of(engine, &asks).point(&at)?));
     let point = point.await?;
-    // As much as the state there twice: before and after what changed it.
+    // Reserves the memory of two states: the one before and the one after a change.
     drop(app.two(&shares, &caller, [point.clone(), point]).await?);
     let token = caller.of_token().to_owned();
     app.long_work(&token, move |engine| {

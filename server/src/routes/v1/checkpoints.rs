@@ -26,22 +26,22 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Only those that were marked on this lineage itself.
+    /// Only checkpoints marked on this lineage itself.
     #[param(value_type = Option<u64>, maximum = 4_294_967_295_u64)]
     lineage: Option<u32>,
-    /// Only those of this status: `success` or `failure`.
+    /// Only checkpoints of this status: `success` or `failure`.
     #[param(value_type = Option<String>)]
     status: Option<MarkStatus>,
-    /// Only those whose metadata has all of this: a JSON object, as text.
+    /// Only checkpoints whose metadata contains all of this: a JSON object, as text.
     filter: Option<String>,
-    /// At most so many: 1 to 100, 20 unless given.
+    /// The page size: 1 to 100, default 20.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
-    /// Go on from here: the `next` of a page.
+    /// The `next` of the previous page.
     cursor: Option<String>,
 }
 
-/// Checkpoints of a task, newest first.
+/// Lists the checkpoints of a task, newest first.
 #[utoipa::path(
     get,
     path = "/v1/tasks/{task}/checkpoints",
@@ -84,7 +84,7 @@ async fn answer(
     .await
 }
 
-/// What the metadata has to have.
+/// Parses the metadata filter.
 fn filter(text: Option<&str>) -> Result<Vec<(String, Value)>, ApiError> {
     let Some(text) = text else {
         return Ok(Vec::new());
@@ -94,24 +94,24 @@ fn filter(text: Option<&str>) -> Result<Vec<(String, Value)>, ApiError> {
     Ok(read.map_err(wrong)?.into_iter().collect())
 }
 
-/// Which checkpoints of all tasks that one may see are listed.
+/// Filters for checkpoints of all visible tasks.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct AllQuery {
-    /// Only those of this status: `success` or `failure`.
+    /// Only checkpoints of this status: `success` or `failure`.
     #[param(value_type = Option<String>)]
     status: Option<MarkStatus>,
-    /// Only those whose metadata has all of this: a JSON object, as text.
+    /// Only checkpoints whose metadata contains all of this: a JSON object, as text.
     filter: Option<String>,
-    /// At most so many: 1 to 100, 20 unless given.
+    /// The page size: 1 to 100, default 20.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
-    /// Go on from here: the `next` of a page.
+    /// The `next` of the previous page.
     cursor: Option<String>,
 }
 
-/// Checkpoints of all tasks that one may see, newest first.
+/// Lists the checkpoints of all visible tasks, newest first.
 #[utoipa::path(
     get,
     path = "/v1/checkpoints",
@@ -139,7 +139,7 @@ async fn all(
     answer(&app, caller, query).await
 }
 
-/// A checkpoint, by its id or a unique beginning of 8 or more digits.
+/// Returns a checkpoint by its id, or by a unique prefix of 8 or more digits.
 #[utoipa::path(
     get,
     path = "/v1/checkpoints/{id}",

@@ -1,4 +1,4 @@
-//! Runs are controlled, guidance is given, artifacts are edited.
+//! Run control, guidance and artifacts.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -22,7 +22,7 @@ use crate::server::App;
 use crate::view::View;
 use crate::write_context::{WriteContext, answer, refused};
 
-/// How often a change of control is tried again where others change it meanwhile.
+/// Maximum tries of a change of control while other requests change it.
 const TRIES: usize = 8;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -32,22 +32,22 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(artifacts))
 }
 
-/// A change of control.
+/// A change of a run's control.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ControlAsked {
-    /// `running` begins and resumes, `paused` pauses, `stopped` stops, `idle` ends.
+    /// `running` begins or resumes, `paused` pauses, `stopped` stops, `idle` ends.
     #[schema(value_type = String)]
     to: RunControl,
     reason: Option<String>,
 }
 
-/// Guidance.
+/// Guidance for a run.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct GuidanceAsked {
     text: String,
-    /// What it is for.
+    /// The part of the work that the guidance is about.
     #[serde(default, deserialize_with = "crate::read::some_text")]
     target: Option<String>,
 }
@@ -91,7 +91,7 @@ async fn control(
     Ok(answer(StatusCode::OK, &changed, ControlForm { control, repeated }))
 }
 
-/// Changes the control from what it is; or finds the change that the key was used for.
+/// Changes the control from its current value, or returns the change already made under the key.
 fn change(task: &Task, context: &WriteContext, given: &ControlAsked) -> Result<Appended, ApiError> {
     let append = |from| {
         let (to, reason) = (given.to, given.reason.clone());
@@ -103,14 +103,14 @@ fn change(task: &Task, context: &WriteContext, given: &ControlAsked) -> Result<A
         }
         let from = task.control()?;
         if let Err(error) = transition(from, given.to) {
-            // The same request may have come twice, and the other one was first.
+            // A duplicate of this request may have been first.
             match is_used(task, context)? {
                 true => continue,
                 false => return Err(ApiError::conflict(error.to_string())),
             }
         }
         match append(from) {
-            // Somebody changed it in between.
+            // Another request changed the control in between: try again.
             Err(error) if error.kind() == ErrorKind::Invalid && task.control()? != from => {}
             done => return done.map_err(refused),
         }
@@ -118,7 +118,7 @@ fn change(task: &Task, context: &WriteContext, given: &ControlAsked) -> Result<A
     Err(ApiError::conflict("others change the control all the time: ask again"))
 }
 
-/// Whether something was appended under the request's key.
+/// Returns true if an append with the request's key exists.
 fn is_used(task: &Task, context: &WriteContext) -> Result<bool, ApiError> {
     match &context.key {
         Some(key) => Ok(task.lineage().appended_under(key)?.is_some()),
@@ -126,8 +126,8 @@ fn is_used(task: &Task, context: &WriteContext) -> Result<bool, ApiError> {
     }
 }
 
-/// What was appended under a key that was used: nothing is appended now. What the control was then
-/// is not asked for: it is tried.
+/// Returns the result of the append with the same key. The control before it is unknown, so each
+/// value is tried.
 fn repeated(
     append: impl Fn(RunControl) -> milepost::Result<Appended>,
 ) -> Result<Appended, ApiError> {
@@ -187,7 +187,7 @@ async fn guidance(
     Ok(answer(created(&appended), &appended, form))
 }
 
-/// Sets artifacts, and removes those whose value is `null`. A value is taken whole.
+/// Sets artifacts, and removes those whose value is `null`. A value replaces the old one.
 #[utoipa::path(
     patch,
     path = "/v1/tasks/{task}/artifacts",

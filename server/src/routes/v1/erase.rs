@@ -1,4 +1,4 @@
-//! What one event says is erased.
+//! Erasure of an event's body.
 
 use axum::Json;
 use axum::extract::State;
@@ -18,17 +18,16 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(erase))
 }
 
-/// Why an event is erased.
+/// The reason for an erasure.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct EraseAsked {
-    /// In words.
+    /// The reason, for people.
     #[serde(default, deserialize_with = "crate::read::some_text")]
     reason: Option<String>,
 }
 
-/// Erases what the event at a point says, for good. Its kind, time, actor and key stay, and its
-/// hash.
+/// Erases the body of the event at a point permanently. Kind, time, actor, key and hash are kept.
 #[utoipa::path(
     post,
     path = "/v1/points/{address}/erase",

@@ -1,4 +1,4 @@
-//! Events of a lineage: a page of them as JSON, or all of them, one a line.
+//! Events of a lineage: a page as JSON, or all as JSON lines.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -22,7 +22,7 @@ use crate::server::App;
 use crate::stream_body::{self, BUFFER, Source};
 use crate::view::View;
 
-/// How many events a page has where it does not say, and at most.
+/// Default and maximum page size.
 const LIMIT: usize = 100;
 const LIMIT_MAX: usize = 1000;
 
@@ -34,22 +34,22 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct RangeQuery {
-    /// From this offset on; else from the first event that is there.
+    /// The first offset. Default: the first readable one.
     from: Option<Big>,
-    /// Up to this offset, which is no part of it; else to the head.
+    /// The end offset, exclusive. Default: the head.
     to: Option<Big>,
-    /// At most so many: 1 to 1,000. As JSON 100 unless given, as lines all.
+    /// The maximum number of events: 1 to 1,000. Default: 100 as JSON, all as lines.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
-    /// Of this lineage; else of the one that the task goes on with.
+    /// The lineage. Default: the active one.
     #[param(value_type = Option<u64>, maximum = 4_294_967_295_u64)]
     lineage: Option<u32>,
-    /// Of a stream: whether it goes on behind the head. It does unless this is `false`.
+    /// For streams: `false` ends the stream at the head.
     follow: Option<bool>,
 }
 
 impl RangeQuery {
-    /// A stream has a beginning and no end, and follows the task; nothing else does.
+    /// Checks that the parameters fit the form: a stream follows the task and takes no range.
     fn check(&self, form: &'static str) -> Result<(), ApiError> {
         let wrong = match form {
             EVENT_STREAM if self.to.is_some() || self.limit.is_some() || self.lineage.is_some() => {
@@ -63,7 +63,7 @@ impl RangeQuery {
     }
 }
 
-/// Events of a lineage, those before its fork included.
+/// Returns events of a lineage, including those before its fork.
 #[utoipa::path(
     get,
     path = "/v1/tasks/{task}/events",
@@ -173,7 +173,7 @@ async fn lines(
     Ok(answer.into_response())
 }
 
-/// A range of events that is there.
+/// A checked range of events.
 struct Range {
     lineage: Lineage,
     from: u64,
@@ -192,7 +192,7 @@ impl Range {
             return Err(ApiError::Invalid(text));
         }
         let task = view.task(task)?;
-        // Before the events are read: what is erased meanwhile is not under the tag of what it was.
+        // Read before the events: an event erased in between must not get the old tag.
         let erased = task.erased();
         let lineage = match query.lineage {
             Some(id) => task.lineage_named(LineageId(id))?,
@@ -203,7 +203,7 @@ impl Range {
             0 => info.begin,
             from => from,
         };
-        // Says what is wrong with where it begins.
+        // Fails if the range begins at an unreadable offset.
         lineage.read(from..from)?;
         let head = info.head;
         Ok(Self {
@@ -216,19 +216,19 @@ impl Range {
     }
 }
 
-/// About how many bytes of events a page has at most; one event may be longer.
+/// The approximate maximum size of a page in bytes; a single event may be longer.
 const PAGE_MAX: usize = 4 << 20;
 
-/// A [`RangeForm`], written as its events are read.
+/// A [`RangeForm`] that is written while its events are read.
 struct Page {
     range: Range,
     limit: usize,
-    /// Where it is, and where the last buffer began.
+    /// The current position, and the start of the last buffer.
     now: Written,
     before: Written,
 }
 
-/// How far a page is written.
+/// The progress of a page.
 #[derive(Debug, Clone, Copy)]
 struct Written {
     next: u64,
@@ -243,7 +243,7 @@ impl Page {
         Self { range, limit, now, before: now }
     }
 
-    /// Writes one more event; false where the page is full.
+    /// Writes one more event; returns false if the page is full.
     fn take(&mut self, event: Event, buffer: &mut Vec<u8>) -> Result<bool, ApiError> {
         let (now, from) = (&mut self.now, buffer.len());
         if now.events == self.limit {
@@ -306,13 +306,13 @@ impl Source for Page {
     }
 }
 
-/// Events, one a line. Between two buffers nothing is kept but the place: what is erased or deleted
-/// meanwhile is not answered any more.
+/// Events as JSON lines. Only the position is kept between buffers, so that events erased or
+/// deleted in between are not sent.
 struct Lines {
     lineage: Lineage,
     next: u64,
     to: u64,
-    /// Where the last buffer began.
+    /// The start of the last buffer.
     before: u64,
 }
 
@@ -338,7 +338,7 @@ impl Source for Lines {
         }
         match self.next >= self.to {
             true => Ok(Some(buffer)),
-            // An answer that is too short does not look like one that is not.
+            // The answer must not look complete if it is too short.
             false => Err(ApiError::Bug),
         }
     }

@@ -1,4 +1,4 @@
-//! Files of the captured folder that a point sees.
+//! Files of the folder captured at a point.
 
 use std::io::Read as _;
 
@@ -24,7 +24,7 @@ use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     let mut routes = OpenApiRouter::new().routes(routes!(list)).routes(routes!(one));
-    // A description has no sign for the rest of a path.
+    // OpenAPI has no wildcard for the rest of a path.
     let described = &mut routes.get_openapi_mut().paths.paths;
     if let Some(file) = described.remove("/v1/points/{address}/files/{*path}") {
         described.insert("/v1/points/{address}/files/{path}".into(), file);
@@ -32,7 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     routes
 }
 
-/// What the captured folder that a point sees holds, a folder before what is in it.
+/// Lists the entries of the folder captured at a point, each folder before its contents.
 #[utoipa::path(
     get,
     path = "/v1/points/{address}/files",
@@ -75,7 +75,7 @@ async fn list(
     Ok(answer.into_response())
 }
 
-/// The bytes of a captured file.
+/// Returns the bytes of a captured file.
 #[utoipa::path(
     get,
     path = "/v1/points/{address}/files/{*path}",
@@ -126,7 +126,7 @@ async fn one(
             let headers = [
                 (header::CONTENT_TYPE, text("application/octet-stream")),
                 (header::CONTENT_LENGTH, len.into()),
-                // What somebody's program wrote is nothing for a browser to show.
+                // Browsers must not render files that programs wrote.
                 (header::CONTENT_DISPOSITION, text("attachment")),
                 (header::X_CONTENT_TYPE_OPTIONS, text("nosniff")),
             ];
@@ -136,7 +136,7 @@ async fn one(
     Ok(answer.into_response())
 }
 
-/// The bytes of a file, read as they are asked for.
+/// The bytes of a file, read on demand.
 struct FileBytes(Content);
 
 impl Source for FileBytes {
@@ -154,9 +154,9 @@ impl Source for FileBytes {
     }
 }
 
-/// A list of files, written as it is read.
+/// A list of files that is written while it is read.
 struct FileList {
-    /// None at the end.
+    /// `None` at the end.
     entries: Option<Entries>,
     any: bool,
 }
@@ -193,8 +193,8 @@ impl Source for FileList {
     }
 }
 
-/// The address and the path of a file. A path is bytes, which need not be UTF-8, so it is taken
-/// from the request's own path.
+/// The address and the path of a file. A path may have non-UTF-8 bytes, so it is taken from the raw
+/// path of the request.
 struct FileAt {
     address: String,
     path: TreePath,
@@ -216,7 +216,7 @@ impl<S: Sync> FromRequestParts<S> for FileAt {
     }
 }
 
-/// Percent-encoded bytes, decoded; what is no encoding stands for itself.
+/// Decodes percent-encoded bytes; invalid sequences are kept.
 fn decoded(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

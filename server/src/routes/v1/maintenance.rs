@@ -21,10 +21,10 @@ use crate::server::App;
 use crate::view::View;
 use crate::write_context::WriteContext;
 
-/// The most checkpoints that can be asked to stay.
+/// The maximum of `keep_count`.
 const KEEP_MAX: usize = 1_000_000;
 
-/// What a user is told.
+/// Errors for callers who are no admins.
 const VERIFY: &str = "verification is for admins";
 const ANCHOR: &str = "anchors are for admins";
 const RETENTION: &str = "retention is for admins";
@@ -37,7 +37,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(retain))
 }
 
-/// The heads of the store, to be kept somewhere else and verified against later.
+/// Returns the heads of the store, to keep elsewhere and verify against later.
 #[utoipa::path(
     get,
     path = "/v1/anchor",
@@ -61,22 +61,22 @@ async fn anchor(
     Ok(([(header::CONTENT_TYPE, JSON)], text.await?))
 }
 
-/// What is verified.
+/// The scope of a verification.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct VerifyAsked {
-    /// One task; the whole store unless given.
+    /// One task. Default: the whole store.
     #[serde(default, deserialize_with = "crate::read::some_text")]
     task: Option<String>,
-    /// Every lineage is folded from its beginning, too, and compared with the snapshots.
+    /// Also fold every lineage from its beginning and compare the result with the snapshots.
     #[serde(default)]
     states: bool,
-    /// An anchor that was taken earlier: the whole store is compared with it, too.
+    /// An earlier anchor, to compare the whole store with.
     #[schema(value_type = Option<Object>)]
     anchor: Option<milepost::Json>,
 }
 
-/// Verifies the store, or a task: every hash, and both copies of every event.
+/// Verifies the store or one task: every hash, and both copies of every event.
 #[utoipa::path(
     post,
     path = "/v1/verify",
@@ -105,7 +105,7 @@ async fn verify(
         let engine = view.whole(VERIFY)?;
         let (task, anchor) = (asked.task.as_deref(), asked.anchor.as_ref());
         let anchor = anchor.map(|anchor| anchor.text().parse::<Anchor>());
-        // What is wrong with it is the sender's, and no damage of the store.
+        // An invalid anchor is the caller's error, not damage of the store.
         let anchor = anchor.transpose().map_err(|error| ApiError::Invalid(error.to_string()))?;
         if task.is_some() && anchor.is_some() {
             return Err(ApiError::Invalid("an anchor is of the whole store, not of a task".into()));
@@ -122,27 +122,27 @@ async fn verify(
     app.work(move |engine| verify(&View::of(engine, &caller))).await
 }
 
-/// Which checkpoints are kept, of which tasks.
+/// A retention policy, and its scope.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct RetentionAsked {
-    /// The newest so many of each task. One of `keep_count` and `younger_than_seconds` has to be
-    /// given.
+    /// Keep this many of the newest checkpoints of each task. `keep_count` or
+    /// `younger_than_seconds` is required.
     #[schema(maximum = 1_000_000)]
     keep_count: Option<usize>,
-    /// Those that are younger, too.
+    /// Also keep checkpoints younger than this.
     #[schema(schema_with = big_or_none)]
     younger_than_seconds: Option<Big>,
-    /// What it takes to undo so many of the last restores. 3 unless given.
+    /// Keep the data to undo this many of the last restores. Default: 3.
     #[schema(value_type = Option<u64>, maximum = 4_294_967_295_u64)]
     undo: Option<u32>,
-    /// Marks go, and all events stay.
+    /// Remove marks only, and keep all events.
     #[serde(default)]
     marks_only: bool,
-    /// Lineages go that no kept checkpoint and no undo needs. Unless given they stay.
+    /// Also remove lineages that no kept checkpoint and no undo needs. Default: keep them.
     #[serde(default)]
     drop_lineages: bool,
-    /// Only the tasks of this user.
+    /// Only tasks of this user.
     #[serde(default, deserialize_with = "crate::read::some_text")]
     user: Option<String>,
     /// Only this task.
@@ -182,7 +182,7 @@ impl RetentionAsked {
     }
 }
 
-/// What a cleanup would let go of. Nothing is changed.
+/// Returns the effects of a cleanup without changing anything.
 #[utoipa::path(
     post,
     path = "/v1/retention/plan",
@@ -211,14 +211,14 @@ async fn plan(
     let plan = move |view: &View<'_>| {
         let engine = view.whole(RETENTION)?;
         let plan = engine.plan_retention(&policy)?;
-        // Captures that cannot be read keep nothing else from going.
+        // Unreadable captures do not block the rest of the plan.
         let captures = engine.plan_captures(&plan).ok();
         Ok(Json(RetentionForm::planned(plan, captures)))
     };
     app.work(move |engine| plan(&View::of(engine, &caller))).await
 }
 
-/// Lets go of old checkpoints, and of events that nothing needs.
+/// Removes old checkpoints, and the events that become unneeded.
 #[utoipa::path(
     post,
     path = "/v1/retention",

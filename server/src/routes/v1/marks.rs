@@ -1,4 +1,4 @@
-//! Checkpoints are marked and taken away.
+//! Marking and unmarking checkpoints.
 
 use axum::Json;
 use axum::extract::State;
@@ -21,26 +21,26 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(mark)).routes(routes!(unmark))
 }
 
-/// A checkpoint to be marked.
+/// A checkpoint to mark.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct CheckpointGiven {
-    /// A name for people. Not all of it digits.
+    /// A label for people; not all digits.
     #[serde(default, deserialize_with = "crate::read::some_text")]
     label: Option<String>,
-    /// `success` unless given.
+    /// Default: `success`.
     #[schema(value_type = Option<String>)]
     status: Option<MarkStatus>,
     /// An object of at most 64 KiB.
     #[schema(value_type = Option<Object>)]
     metadata: Option<milepost::Json>,
-    /// Ids that others know it by.
+    /// Ids of the checkpoint in other systems.
     #[serde(default, deserialize_with = "crate::read::aliases")]
     aliases: Vec<String>,
-    /// The lineage to mark it on; the one that the task goes on with unless given.
+    /// The lineage to mark. Default: the active one.
     #[schema(value_type = Option<u32>)]
     lineage: Option<LineageId>,
-    /// The point before the event at this offset; the present unless given.
+    /// The point before the event at this offset. Default: the head.
     #[schema(schema_with = big_or_none)]
     at: Option<Big>,
 }
@@ -110,7 +110,7 @@ async fn mark(
     Ok((StatusCode::CREATED, [(header::LOCATION, at)], Json(form)))
 }
 
-/// Takes a checkpoint's mark away. Its events stay until a cleanup finds that nothing needs them.
+/// Removes a checkpoint's mark. Its events stay until a cleanup finds them unneeded.
 #[utoipa::path(
     delete,
     path = "/v1/checkpoints/{id}",

@@ -1,23 +1,23 @@
-//! `/v1`: our own routes, and their description.
+//! `/v1`: the routes of Milepost's own API, and their description.
 //!
 //! ```text
 //! tasks.rs         tasks and lineages
-//! start.rs         tasks are started and deleted
+//! start.rs         start and deletion of tasks
 //! events.rs        events of a lineage
 //! stream.rs        events as they are committed
-//! append.rs        events are appended
-//! points.rs        where an address leads
-//! states.rs        the state there, and what is different elsewhere
-//! blame.rs         which event set a part of a state
-//! erase.rs         what one event says is erased
+//! append.rs        appends
+//! points.rs        points and their events
+//! states.rs        states and their differences
+//! blame.rs         the event that set a part of a state
+//! erase.rs         erasure of an event's body
 //! files.rs         captured files
 //! checkpoints.rs   checkpoints
-//! marks.rs         they are marked and taken away
-//! pins.rs          they are kept whatever a cleanup is asked for
-//! control.rs       runs are controlled, guidance is given, artifacts are edited
-//! restores.rs      tasks go back
+//! marks.rs         marking and unmarking checkpoints
+//! pins.rs          pinned checkpoints
+//! control.rs       run control, guidance and artifacts
+//! restores.rs      restores and undos
 //! maintenance.rs   verification and retention, for admins
-//! stats.rs         what is held, in numbers
+//! stats.rs         statistics
 //! ```
 
 mod append;
@@ -45,7 +45,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::error::ApiError;
 use crate::server::App;
 
-/// What stands above the routes in their description.
+/// The head of the OpenAPI description.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -57,7 +57,7 @@ use crate::server::App;
 )]
 struct Description;
 
-/// That a token is needed.
+/// Adds the bearer token to the description.
 struct Bearer;
 
 impl utoipa::Modify for Bearer {
@@ -68,7 +68,7 @@ impl utoipa::Modify for Bearer {
     }
 }
 
-/// All of them: a route is answered and described by one line.
+/// Returns all routes. One line serves and describes a route.
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Description::openapi())
         .merge(tasks::routes())
@@ -89,7 +89,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(stats::routes())
 }
 
-/// How many items a list has: what was given, within its limit.
+/// Returns the page size: the given one if it is in range, or the default.
 fn limit(given: Option<usize>, default: usize, most: usize) -> Result<usize, ApiError> {
     match given.unwrap_or(default) {
         limit if (1..=most).contains(&limit) => Ok(limit),
@@ -97,7 +97,7 @@ fn limit(given: Option<usize>, default: usize, most: usize) -> Result<usize, Api
     }
 }
 
-/// How many items a list of tasks or checkpoints has where it does not say, and at most.
+/// Default and maximum page size of tasks and checkpoints.
 const LIMIT: usize = 20;
 const LIMIT_MAX: usize = 100;
 

@@ -1,4 +1,4 @@
-//! Checkpoints that are kept whatever a cleanup is asked for.
+//! Pinned checkpoints.
 
 use axum::Json;
 use axum::extract::State;
@@ -20,7 +20,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(pins)).routes(routes!(pin, unpin))
 }
 
-/// The pinned checkpoints of a task: all of them.
+/// Lists all pinned checkpoints of a task.
 #[utoipa::path(
     get,
     path = "/v1/tasks/{task}/pins",
@@ -47,16 +47,16 @@ async fn pins(
     .await
 }
 
-/// Why a checkpoint is kept.
+/// The reason for a pin.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct PinAsked {
-    /// In words, at most 1,024 bytes.
+    /// The reason, at most 1,024 bytes.
     #[serde(default, deserialize_with = "crate::read::some_text")]
     reason: Option<String>,
 }
 
-/// Keeps a checkpoint, and what it needs, whatever a cleanup is asked for.
+/// Pins a checkpoint: no cleanup removes it or the events it needs.
 #[utoipa::path(
     put,
     path = "/v1/checkpoints/{id}/pin",
@@ -88,7 +88,7 @@ async fn pin(
     .await
 }
 
-/// No longer keeps a checkpoint whatever a cleanup is asked for. So, too, where it was not pinned.
+/// Removes the pin of a checkpoint, if there is one.
 #[utoipa::path(
     delete,
     path = "/v1/checkpoints/{id}/pin",

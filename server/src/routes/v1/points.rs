@@ -1,4 +1,4 @@
-//! Points: where an address leads, and the event there.
+//! Points: resolved addresses and their events.
 
 use axum::Json;
 use axum::extract::State;
@@ -21,11 +21,11 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(one)).routes(routes!(event))
 }
 
-/// A point that somebody may see.
+/// A point that the caller may see.
 pub(super) struct Seen {
     pub(super) point: Point,
     pub(super) hash: Hash,
-    /// WriteContext where it is, and what the address named: not by what was erased.
+    /// A tag by position and by the address's checkpoint. It does not cover erasures.
     pub(super) tag: Tag,
 }
 
@@ -33,8 +33,8 @@ impl Seen {
     pub(super) fn at(view: &View<'_>, address: &str) -> Result<Self, ApiError> {
         let point = view.point(address)?;
         let hash = view.hash_at(&point)?;
-        // Where lineages part they have one hash, and a label may go from one checkpoint of a point
-        // to another.
+        // Lineages share the hash at their fork, and a label may move between checkpoints of a
+        // point, so the tag includes both.
         let tag = named(&point, Tag::new(hash).and(point.lineage));
         Ok(Self { point, hash, tag })
     }
@@ -51,7 +51,7 @@ fn named(point: &Point, tag: Tag) -> Tag {
     }
 }
 
-/// Where an address leads.
+/// Resolves an address.
 #[utoipa::path(
     get,
     path = "/v1/points/{address}",
@@ -83,7 +83,7 @@ async fn one(
     .await
 }
 
-/// The event at a point.
+/// Returns the event at a point.
 #[utoipa::path(
     get,
     path = "/v1/points/{address}/event",
@@ -108,12 +108,12 @@ async fn event(
     PathName(address): PathName,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, ApiError> {
-    // A long one takes several times its length while it is read.
+    // A long event takes several times its length while it is read.
     let token = caller.of_token().to_owned();
     app.long_work(&token, move |engine| {
         let view = View::of(engine, &caller);
         let point = view.point(&address)?;
-        // Before the event is read: what is erased meanwhile is not under the tag of what it was.
+        // Read before the event: an event erased in between must not get the old tag.
         let erased = view.erased(&point)?;
         let (event, hash) = view.event(&point)?;
         let tag = named(&point, Tag::new(hash)).erased(erased);

@@ -1,4 +1,4 @@
-//! Tasks go back, and on again.
+//! Restores and undos.
 
 use std::path::PathBuf;
 
@@ -31,37 +31,37 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct RestoreAsked {
-    /// The address of the point gone back to.
+    /// The address of the point to restore.
     #[serde(deserialize_with = "crate::read::text")]
     to: String,
-    /// How much goes back: `state`, unless given, `files`, or `all`. Files are for admins.
+    /// The scope: `state` (the default), `files` or `all`. Files are for admins.
     #[schema(value_type = Option<String>)]
     scope: Option<Scope>,
-    /// The folder on the service's machine whose files go back, absolute.
+    /// The absolute path of the folder to restore, on the service's machine.
     #[schema(value_type = Option<String>)]
     folder: Option<PathBuf>,
-    /// What is decided about paths that stand in the way.
+    /// Decisions about conflicting paths.
     choices: Option<ChoicesAsked>,
-    /// What the new lineage is for, at most 1,024 bytes.
+    /// The purpose of the new lineage, at most 1,024 bytes.
     #[serde(default, deserialize_with = "crate::read::some_text")]
     description: Option<String>,
 }
 
-/// What is decided about paths that stand in the way. A path may be a folder, for all below it.
+/// Decisions about conflicting paths. A folder's path covers everything below it.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 struct ChoicesAsked {
-    /// What was captured is taken.
+    /// Overwrite these paths with the captured content.
     #[schema(value_type = Vec<String>)]
     #[serde(deserialize_with = "crate::read::items")]
     theirs: Vec<TreePath>,
-    /// What is there stays.
+    /// Keep the present content of these paths.
     #[schema(value_type = Vec<String>)]
     #[serde(deserialize_with = "crate::read::items")]
     keep_mine: Vec<TreePath>,
-    /// It is the folder that was captured, though that was elsewhere.
+    /// Accept a folder that was captured at another location.
     moved: bool,
-    /// What the rules of the snapshot ignore goes too, where it was recorded since.
+    /// Also remove paths that the capture's rules ignore, if they were recorded since.
     take_ignored: bool,
 }
 
@@ -80,14 +80,14 @@ impl From<ChoicesAsked> for Choices {
     }
 }
 
-/// Files that go back with a task, or without it: of the whole engine, since folders are nobody's.
+/// Files to restore. Folders have no owner, so this needs the whole engine.
 struct Files<'a> {
     engine: &'a Engine,
     folder: WorkspaceFolder,
 }
 
 impl RestoreAsked {
-    /// The point gone back to, and the files that go with it.
+    /// Resolves the point to restore, the scope and the files.
     fn resolve<'a>(
         &self,
         view: &'a View<'a>,
@@ -112,7 +112,7 @@ impl RestoreAsked {
     }
 }
 
-/// What a restore would do. Nothing is changed.
+/// Returns the effects of a restore without changing anything.
 #[utoipa::path(
     post,
     path = "/v1/restores/plan",
@@ -151,7 +151,7 @@ async fn plan(
         let to = view.point(&to)?;
         Ok([view.present(&to)?, to])
     });
-    // What is wrong with an address is said by the plan.
+    // The plan below reports an invalid address.
     if let Ok(points) = points.await {
         drop(app.two(&shares, &caller, points).await?);
     }
@@ -159,7 +159,7 @@ async fn plan(
     app.long_work(&token, move |engine| plan(&View::of(engine, &caller))).await
 }
 
-/// A task goes back to a point: it goes on with a new lineage there.
+/// Restores a task to a point: opens a new lineage there and activates it.
 #[utoipa::path(
     post,
     path = "/v1/restores",
@@ -189,7 +189,7 @@ async fn restore(
     context: WriteContext,
     Required(asked): Required<RestoreAsked>,
 ) -> Result<(StatusCode, Json<RestoredForm>), ApiError> {
-    // What is done with files is asked for with the plan, which says what is done already.
+    // Restores with files take no conditions: the plan shows what has been done already.
     let context = match asked.scope {
         None | Some(Scope::State) => context,
         Some(_) => context.unconditional()?,
@@ -212,7 +212,7 @@ async fn restore(
     app.work(move |engine| context.during(|| restore(&View::of(engine, &context.caller)))).await
 }
 
-/// Takes the last restore of a task back: it goes on with the lineage before.
+/// Undoes the last restore of a task: activates the previous lineage.
 #[utoipa::path(
     post,
     path = "/v1/tasks/{task}/undo",
@@ -241,7 +241,7 @@ async fn undo(
     let undo = move |view: &View<'_>| {
         let lineage = view.task(&task)?.lineage().info()?;
         let done = view.undo(&task).map_err(|error| {
-            // Asking again does not help: where the files are only the command can say.
+            // A retry does not help: only the command knows the location of the files.
             let waits = matches!(error.detail(), Some(Detail::Pending { .. }));
             let files = lineage.lineage_type == LineageType::Rollback && !waits;
             match error.kind() {

@@ -1,4 +1,4 @@
-//! Tasks are started and deleted.
+//! Start and deletion of tasks.
 
 use axum::Json;
 use axum::extract::State;
@@ -22,17 +22,17 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(start)).routes(routes!(delete))
 }
 
-/// A task to be started.
+/// A task to start.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct TaskGiven {
-    /// 1 to 200 bytes, without control characters.
+    /// The id: 1 to 200 bytes without control characters.
     #[serde(deserialize_with = "crate::read::text")]
     id: String,
-    /// Whose it is, 1 to 200 bytes; one's own unless given. For admins where it is another.
+    /// The owner, 1 to 200 bytes. Default: the caller. Other owners are for admins.
     #[serde(default, deserialize_with = "crate::read::some_text")]
     user: Option<String>,
-    /// The state that it begins with.
+    /// The initial state.
     #[schema(value_type = Option<Object>)]
     initial: Option<milepost::Json>,
 }
@@ -73,7 +73,7 @@ async fn start(
     let form = app
         .work(move |engine| {
             let view = View::of(engine, &caller);
-            // One that is there already was started under the same key, or is a conflict.
+            // An existing task was started under the same key, or is a conflict.
             let is_new = view.task(&given.id).is_err();
             if is_new && counted.is_none() {
                 return Err(ApiError::Forbidden(
@@ -81,7 +81,7 @@ async fn start(
                 ));
             }
             let task = context.during(|| view.start_task(&given.id, &user, given.initial))?;
-            // Before the task is read: it is there, whichever read fails.
+            // Counted before the task is read: it exists even if the read fails.
             if let Some(counted) = counted.filter(|_| is_new) {
                 counted.keep();
             }
@@ -91,15 +91,15 @@ async fn start(
     Ok((StatusCode::CREATED, [(header::LOCATION, at)], Json(form)))
 }
 
-/// A task that is counted as its user's. Uncounted when it is dropped, unless it is kept.
+/// A counted start of a task. Dropping it uncounts the task unless `keep` was called.
 struct CountedStart {
     app: App,
     user: Option<String>,
 }
 
 impl CountedStart {
-    /// Counts a task that a user is to start. Returns `None` if the user has as many as one may
-    /// have. Admins start as many as they like, for themselves and for others.
+    /// Counts a task that a user starts. Returns `None` if the user has reached the limit. Admins
+    /// have no limit, for themselves and for others.
     async fn count(app: &App, caller: &Caller, user: &str) -> Result<Option<Self>, ApiError> {
         let limited = caller.sees().is_some();
         let most = if limited { app.options().tasks } else { u64::MAX };
@@ -131,7 +131,7 @@ impl Drop for CountedStart {
     }
 }
 
-/// Deletes a task, for good.
+/// Deletes a task permanently.
 #[utoipa::path(
     delete,
     path = "/v1/tasks/{task}",

@@ -1,4 +1,4 @@
-//! The state at a point, or a part of it, and what is different elsewhere.
+//! States at a point, their parts and differences.
 
 use axum::Extension;
 use axum::extract::State;
@@ -32,18 +32,18 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct StateQuery {
-    /// Only what is at this place, as a JSON pointer (RFC 6901): `/variables/score`.
+    /// Only this part, as a JSON pointer (RFC 6901): `/variables/score`.
     pointer: Option<String>,
-    /// Only so many of the last messages, and of the last guidance: 0 to 1,000. All unless given,
-    /// and where a part is asked for.
+    /// Only this many of the last messages and pieces of guidance: 0 to 1,000. Default: all.
+    /// Ignored with `pointer`.
     #[param(maximum = 1000)]
     messages: Option<u64>,
 }
 
-/// The most messages that are answered at once where not all are.
+/// The maximum of `messages`.
 const MESSAGES_MAX: u64 = 1000;
 
-/// The state of a run before the event at a point, or a part of it.
+/// Returns the state of a run before the event at a point, or a part of it.
 #[utoipa::path(
     get,
     path = "/v1/points/{address}/state",
@@ -87,7 +87,7 @@ async fn state(
     let found = app.work(move |engine| {
         let view = View::of(engine, &asks);
         let seen = Seen::at(&view, &address)?;
-        // Before the state is read: what is erased meanwhile is not under the tag of what it was.
+        // Read before the state: an event erased in between must not get the old tag.
         let tag = seen.tag.clone().erased(view.erased(&seen.point)?);
         let tag = match messages {
             Some(count) => tag.and(count),
@@ -111,7 +111,7 @@ async fn state(
     Ok(answer.into_response())
 }
 
-/// What is different between the states of two points, from the first to the other.
+/// Returns the differences from the state at one point to the state at another.
 #[utoipa::path(
     get,
     path = "/v1/points/{address}/diff/{other}",
@@ -176,7 +176,7 @@ async fn diff(
     Ok(response)
 }
 
-/// Half a patch leads nowhere: of changes, the first may be enough.
+/// Serializes changes. A partial patch would be useless; a partial list of changes may suffice.
 fn text(changes: Changes, is_patch: bool) -> Result<Vec<u8>, ApiError> {
     let text = match (is_patch, changes.more) {
         (true, true) => return Err(ApiError::TooMuch(PATCH)),

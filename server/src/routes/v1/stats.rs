@@ -1,4 +1,4 @@
-//! What is held, in numbers.
+//! Statistics.
 
 use axum::Json;
 use axum::extract::State;
@@ -23,19 +23,19 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct StatsQuery {
-    /// Of this user's tasks: for admins, who get the store's numbers without it.
+    /// The user. An admin without one gets the store's numbers.
     user: Option<String>,
-    /// At most so many tasks: 1 to 1,000, 1,000 unless given.
+    /// The page size in tasks: 1 to 1,000, default 1,000.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
-    /// Go on from here: the `next` of a page.
+    /// The `next` of the previous page.
     cursor: Option<String>,
 }
 
-/// How many tasks a page has, at most.
+/// The maximum number of tasks of a page.
 const TASKS_MAX: usize = 1000;
 
-/// Numbers of one's own tasks, or of the store.
+/// Returns the numbers of the caller's tasks, or of the store.
 #[utoipa::path(
     get,
     path = "/v1/stats",
@@ -61,7 +61,7 @@ async fn stats(
         return Err(ApiError::Invalid(text.into()));
     }
     let limit = limit(query.limit, TASKS_MAX, TASKS_MAX)?;
-    // Takes memory for each task of the store.
+    // Takes memory for each task.
     let token = caller.of_token().to_owned();
     app.long_work(&token, move |engine| {
         let view = View::of(engine, &caller);

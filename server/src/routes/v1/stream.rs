@@ -12,15 +12,15 @@ use crate::server::App;
 use crate::streams::{self, Place, Wanted};
 use crate::view::View;
 
-/// Where a stream begins.
+/// The start of a stream.
 pub(super) struct Begin {
     pub(super) task: String,
-    /// The offset of the first event; the first that is there where it is not said.
+    /// The offset of the first event. Default: the first readable one.
     pub(super) from: Option<u64>,
     pub(super) follow: bool,
 }
 
-/// A task's events from somewhere on. `Last-Event-ID` says where an earlier stream has come to.
+/// Streams a task's events from a position on. `Last-Event-ID` continues an earlier stream.
 pub(super) async fn stream(
     app: &App,
     caller: Caller,

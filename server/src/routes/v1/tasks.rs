@@ -24,16 +24,16 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Whose: for admins; else one's own.
+    /// The owner, for admins. Default: the caller.
     user: Option<String>,
-    /// At most so many: 1 to 100, 20 unless given.
+    /// The page size: 1 to 100, default 20.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
-    /// Go on from here: the `next` of a page.
+    /// The `next` of the previous page.
     cursor: Option<String>,
 }
 
-/// Tasks, newest first.
+/// Lists tasks, newest first.
 #[utoipa::path(
     get,
     path = "/v1/tasks",
@@ -65,7 +65,7 @@ async fn list(
     .await
 }
 
-/// What is known of a task.
+/// Returns a task.
 #[utoipa::path(
     get,
     path = "/v1/tasks/{task}",
@@ -89,7 +89,7 @@ async fn one(
     app.work(move |engine| one(&View::of(engine, &caller))).await.map(Json)
 }
 
-/// The lineages of a task, in the order in which they were opened.
+/// Lists the lineages of a task, in the order of their creation.
 #[utoipa::path(
     get,
     path = "/v1/tasks/{task}/lineages",

@@ -1,4 +1,4 @@
-//! Cleanup: the newest checkpoints of each thread stay.
+//! Cleanup: keeps the newest checkpoints of each thread.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use crate::server::App;
 use crate::time;
 use crate::view::View;
 
-/// The most checkpoints that can be asked to stay.
+/// The maximum of `keep_count`.
 const KEEP_MAX: usize = 1_000_000;
 
-/// Which checkpoints go.
+/// The scope of a cleanup, and the number of checkpoints to keep.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = DirectCleanup)]
@@ -53,14 +53,14 @@ struct Detail {
     error: Option<String>,
 }
 
-/// What is cleaned up.
+/// The scope of a cleanup.
 enum Target {
     All,
     User(String),
     Thread(String),
 }
 
-/// The newest checkpoints of each thread stay, the others go.
+/// Keeps the newest checkpoints of each thread, and removes the others.
 #[utoipa::path(
     post,
     path = "/api/v0/checkpoint/direct/cleanup",
@@ -89,7 +89,7 @@ pub(super) async fn cleanup(
         let text = format!("keep_count is 0 to {KEEP_MAX}, not {keep}");
         return Err(ApiError::Invalid(text));
     }
-    // A thread is cleaned up whatever was said of a user.
+    // `thread_id` takes precedence over `user_id`.
     let target = match (asked.thread_id, asked.user_id) {
         (Some(thread), _) => Target::Thread(thread),
         (None, Some(user)) => Target::User(user),
@@ -126,7 +126,7 @@ fn clean(
             ("cleanup_thread", thread, policy)
         }
     };
-    // WriteContext number from here on: what has a name now may have another owner then.
+    // The plan names tasks by number: a name could be reused by another owner later.
     let plan = engine.plan_retention(&policy)?;
     let others = |task: &milepost::TaskPlan| caller.sees().is_some_and(|own| own != task.user);
     if plan.tasks.iter().any(others) {

@@ -1,4 +1,5 @@
-//! `/api/v0/checkpoint/direct`: cleanup and statistics, as the seed has them. A thread is a task.
+//! `/api/v0/checkpoint/direct`: cleanup and statistics, in the form of an existing API. A thread is
+//! a task.
 
 mod cleanup;
 mod stats;
@@ -14,14 +15,14 @@ use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::server::App;
 
-/// The most bytes of a thread's id, and of a user's.
+/// The maximum length in bytes of a thread's and of a user's id.
 const ID_MAX: usize = 256;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(cleanup::cleanup)).routes(routes!(stats::stats))
 }
 
-/// The envelope of what went wrong, and in `data` why.
+/// The envelope of an error; `data` has the cause.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DirectError)]
 struct WrongForm {
@@ -32,7 +33,7 @@ struct WrongForm {
     data: (),
 }
 
-/// The envelope of what went well.
+/// The envelope of a successful answer.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DirectAnswer)]
 pub(crate) struct Answer<T> {
@@ -48,13 +49,13 @@ impl<T> Answer<T> {
     }
 }
 
-/// Checks what is to be a thread's id.
+/// Checks a thread's id.
 fn check_thread(id: &str) -> Result<(), ApiError> {
     let checked = check_id(id, "thread_id");
     checked.map_err(|text| ApiError::Named("INVALID_THREAD_ID", StatusCode::BAD_REQUEST, text))
 }
 
-/// What is wrong with an id.
+/// Checks an id, and returns the reason if it is invalid.
 fn check_id(id: &str, name: &str) -> Result<(), String> {
     match id.is_empty() || id.len() > ID_MAX || id.chars().any(char::is_control) {
         true => Err(format!("{name} has 1 to {ID_MAX} bytes and no control characters")),
@@ -62,7 +63,7 @@ fn check_id(id: &str, name: &str) -> Result<(), String> {
     }
 }
 
-/// Checks what is to be a user that somebody may ask about.
+/// Checks a user's id, and that the caller may ask about the user.
 fn check_user(caller: &Caller, user: &str) -> Result<(), ApiError> {
     check_id(user, "user_id").map_err(ApiError::Invalid)?;
     match caller.sees() {
@@ -71,7 +72,7 @@ fn check_user(caller: &Caller, user: &str) -> Result<(), ApiError> {
     }
 }
 
-/// That a user has a task: there is no list of users but that.
+/// Checks that a user has a task: the store has no other list of users.
 fn has_thread(engine: &Engine, user: &str) -> Result<(), ApiError> {
     let query = milepost::TaskQuery {
         user: Some(user.to_owned()),
@@ -89,7 +90,7 @@ fn no_user(user: &str) -> ApiError {
     ApiError::Named("USER_NOT_FOUND", StatusCode::NOT_FOUND, text)
 }
 
-/// What is said of a thread that is not there, or somebody else's.
+/// Converts the error for a thread that does not exist or belongs to another user.
 fn no_thread(error: milepost::Error) -> ApiError {
     match error.kind() {
         ErrorKind::NotFound => {

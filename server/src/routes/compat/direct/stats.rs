@@ -1,4 +1,4 @@
-//! Statistics: how many checkpoints each thread has.
+//! Statistics: the number of checkpoints of each thread.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::time;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct StatsQuery {
-    /// Whose; all users unless given, which is for admins.
+    /// The user. Without it all users, for admins.
     user_id: Option<String>,
 }
 
@@ -59,7 +59,7 @@ struct Thread {
     checkpoint_count: u64,
 }
 
-/// How many checkpoints each thread has.
+/// Returns the number of checkpoints of each thread.
 #[utoipa::path(
     get,
     path = "/api/v0/checkpoint/direct/stats",
@@ -100,14 +100,14 @@ pub(super) async fn stats(
     let tasks = app.long_work(caller.of_token(), of_user).await?;
     let message = format!("获取用户{user}统计成功");
     let mut user = of(tasks).pop().ok_or_else(|| no_user(&user))?;
-    // Those with most of them first.
+    // Threads with the most checkpoints first.
     let most = |thread: &Thread| std::cmp::Reverse(thread.checkpoint_count);
     user.threads.sort_by_key(most);
     let stats = Stats::User { operation_type: "user_stats", user, timestamp };
     Ok(Json(Answer::well(message, stats)))
 }
 
-/// WriteContext user, and of each by thread, in the order of their names.
+/// Groups tasks by user, sorted by user and thread.
 fn of(tasks: Vec<TaskStats>) -> Vec<User> {
     let mut users: BTreeMap<String, Vec<Thread>> = BTreeMap::new();
     for task in tasks {
