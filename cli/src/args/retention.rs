@@ -20,7 +20,7 @@ pub struct Cleanup {
     /// some policies.
     #[arg(long, value_name = "N")]
     pub keep: Option<usize>,
-    /// Keep checkpoints younger than this: `90s`, `30m`, `12h` or `7d`. With --keep, keep both sets.
+    /// Keep checkpoints younger than this: `90s`, `30m`, `12h` or `7d`. With --keep, keep both.
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub younger_than: Option<Duration>,
     /// Keep the events that are needed to undo the last N restores. Default: 3.
