@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead};
 
-/// Reads lines, and counts them.
+/// Reader of lines, which counts them.
 pub struct BoundedLines<R> {
     input: R,
     /// Most bytes of a line that are held, its end included.

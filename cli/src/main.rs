@@ -4,7 +4,7 @@
 //! args/          arguments of the command line
 //! store_locator  the store that a command works on, and whether it may be opened
 //! backend/       reads and changes a store: opened here, or behind a socket or an address
-//! commands/      one file a command
+//! commands/      one file per command
 //! config/        configuration of the service
 //! record/        converts recorded runs of other programs to events
 //! export/        writes tasks to files that another store imports

@@ -127,7 +127,7 @@ pub enum Command {
     Show(Address),
     /// Print the state at a point.
     State(State),
-    /// Print which event last set a part of the state.
+    /// Print the event that last set a part of the state.
     Blame(Blame),
     /// Find the first event after which a condition holds, by binary search.
     Bisect(Bisect),
@@ -196,7 +196,7 @@ pub enum Command {
     Compact(Compact),
     /// Print counts and sizes of the store, or of a user's tasks.
     Stats(Stats),
-    /// Answer over HTTP, until SIGTERM or Ctrl-C: see docs/HTTP.md.
+    /// Serve the store over HTTP until SIGTERM or Ctrl-C; see docs/HTTP.md.
     Serve(Serve),
     /// Check the configuration of `serve`.
     #[command(subcommand)]

@@ -16,8 +16,8 @@ pub struct Cleanup {
     /// Only this task.
     #[arg(long)]
     pub task: Option<String>,
-    /// Keep the newest N checkpoints of each task. Without this and --younger-than, only compare
-    /// some policies.
+    /// Keep the newest N checkpoints of each task. This or --younger-than is required: without
+    /// both, the effects of some policies are printed.
     #[arg(long, value_name = "N")]
     pub keep: Option<usize>,
     /// Keep checkpoints younger than this: `90s`, `30m`, `12h` or `7d`. With --keep, keep both.
