@@ -65,7 +65,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "tasks",
         &[("tasks", "all of them"), ("tasks --user ana --limit 10", "the newest ten of ana")],
     ),
-    ("lineages", &[("lineages run", "where the task parted, and which lineage it goes on with")]),
+    ("lineages", &[("lineages run", "each fork of the task, and its active lineage")]),
     (
         "log",
         &[
