@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 
 use super::{Look, span};
 
-/// Largest output that is recorded, in bytes. It fits into an event, whatever its bytes are.
+/// Largest output that is recorded, in bytes. An event has room for it, even as base64.
 const OUTPUT_MAX: u64 = 8 << 20;
 
 const MORE: &str = "\
