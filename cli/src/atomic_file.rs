@@ -1,5 +1,5 @@
-//! A file that is there when all of it is: written beside its place, on the disk before it gets its
-//! name, and without a trace where it did not get that far.
+//! Atomic writes of a file: a temporary file in the same folder is written, synced and renamed. A
+//! failed write leaves no trace.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -11,29 +11,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tempfile::NamedTempFile;
 
-/// Bytes that are written at once.
+/// Size of the write buffer, in bytes.
 const BUFFER: usize = 1 << 20;
 
-/// How many links may lead to a file; as many as Linux follows.
+/// Largest number of links that are followed, as in Linux.
 const LINKS_MAX: u32 = 40;
 
-/// A file on its way. Where it is dropped, nothing has happened.
+/// A file that is being written. A regular target does not change before [`WholeFile::end`].
 pub struct WholeFile {
     to: To,
     waiting: Waiting,
 }
 
 enum To {
-    /// A file beside its place, and its place.
+    /// A temporary file in the folder of the target, and the target.
     Beside(BufWriter<NamedTempFile>, PathBuf),
-    /// A pipe or a device: what it was given is gone.
+    /// A pipe or a device. Written bytes cannot be taken back.
     Straight(BufWriter<File>),
 }
 
 impl WholeFile {
-    /// Begins a file. A link is followed, and what is there keeps its permissions; a new one is its
-    /// owner's alone. Signals that would end the process wait from now on until
-    /// [`WholeFile::write`] or the end, unless it is a pipe or a device.
+    /// Begins a file. A link is followed. An existing file keeps its permissions; only its owner
+    /// can read a new one. Signals that would end the process are held until [`WholeFile::write`]
+    /// or the end, unless the target is a pipe or a device.
     pub fn begin(path: &Path) -> io::Result<Self> {
         let place = followed(path)?;
         let there = fs::metadata(&place).ok();
@@ -60,7 +60,7 @@ impl WholeFile {
         Ok(Self { to: To::Beside(BufWriter::with_capacity(BUFFER, beside), place), waiting })
     }
 
-    /// Writes more of it; fails where a signal has come.
+    /// Writes more bytes. Fails if a signal came.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.waiting.signal().is_some() {
             return Err(io::Error::other("interrupted"));
@@ -71,7 +71,7 @@ impl WholeFile {
         }
     }
 
-    /// Gives it its name, with all of it on the disk.
+    /// Syncs the file, and renames it to the target.
     pub fn end(self) -> io::Result<()> {
         match self.to {
             To::Straight(mut file) => file.flush(),
@@ -84,7 +84,7 @@ impl WholeFile {
         }
     }
 
-    /// Takes back what was written, and ends the process if a signal has asked for it.
+    /// Discards the written bytes, and ends the process if a signal asked for it.
     pub fn take_back(self) {
         drop(self.to);
         if let Some(signal) = self.waiting.signal() {
@@ -93,12 +93,12 @@ impl WholeFile {
     }
 }
 
-/// Where links lead, the last of them maybe to nothing.
+/// Follows links. The last one may lead to a missing file.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut place = path.to_owned();
     for _ in 0..LINKS_MAX {
         let link = fs::symlink_metadata(&place).is_ok_and(|there| there.is_symlink());
-        // What leads to a pipe without a name (`/dev/stdout`) is no path.
+        // A link to an unnamed pipe (`/dev/stdout`) leads to no path.
         if !link || fs::metadata(&place).is_ok_and(|there| !there.is_file()) {
             return Ok(place);
         }
@@ -114,10 +114,10 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Signals that wait.
+/// Signals that are held back.
 #[derive(Default)]
 struct Waiting {
-    /// The one that came; 0 for none.
+    /// The signal that came; 0 for none.
     came: Arc<AtomicUsize>,
     held: Vec<signal_hook::SigId>,
 }

@@ -1,11 +1,11 @@
-//! Lines of bounded length. What is longer is passed over without being held.
+//! Lines of bounded length. The rest of a longer line is read and discarded.
 
 use std::io::{self, BufRead};
 
-/// Reads lines, and counts them.
+/// Reader of lines, which counts them.
 pub struct BoundedLines<R> {
     input: R,
-    /// The longest line that is held, in bytes with its end.
+    /// Most bytes of a line that are held, its end included.
     limit: usize,
     buffer: Vec<u8>,
     number: u64,
@@ -17,31 +17,31 @@ impl<R: BufRead> BoundedLines<R> {
         Self { input, limit, buffer: Vec::new(), number: 0, read: 0 }
     }
 
-    /// The number of the line read last, from 1.
+    /// Returns the number of the line read last, from 1.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The bytes read so far.
+    /// Returns the number of bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.read
     }
 
-    /// The longest line that is held, in bytes with its end.
+    /// Returns the most bytes of a line that are held, its end included.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// The line read last with its end, no more than the limit of it.
+    /// Returns the line read last with its end, cut at the limit.
     pub fn held(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// Reads the next line and gives its length with its end, over the limit too; 0 at the end of
-    /// the input.
+    /// Reads the next line and returns its length with its end, which may exceed the limit; 0 at
+    /// the end of the input.
     pub fn advance(&mut self) -> io::Result<u64> {
         if self.buffer.len() == self.limit {
-            // A buffer that grew to the limit once need not stay that large.
+            // Frees a buffer that grew to the limit.
             self.buffer = Vec::new();
         }
         self.buffer.clear();

@@ -1,7 +1,7 @@
-//! What a shell completes: tasks, and the checkpoints of one.
+//! Completions for a shell: tasks, and the checkpoints of one.
 //!
-//! It asks the store that is there, or the program that has it open; where none answers nothing is
-//! offered. Nothing is printed: a shell would show it in the middle of a line.
+//! They come from the store, or from the program that has it open. Without an answer there are
+//! none. Nothing is printed: a shell would show it in the middle of a line.
 
 use std::ffi::OsStr;
 
@@ -13,10 +13,10 @@ use crate::backend::{Backend, CheckpointsAsked, Local};
 use crate::commands::encode;
 use crate::store_locator::{Opened, StoreArgs};
 
-/// How many are offered.
+/// Largest number of candidates.
 const MOST: usize = 200;
 
-/// The command with what is completed behind each of its words.
+/// Returns the command line with completions of tasks and addresses.
 pub fn command() -> Command {
     let mut command = args::command();
     let names: Vec<String> =
@@ -33,7 +33,7 @@ pub fn command() -> Command {
     command
 }
 
-/// Ids of tasks.
+/// Completes the ids of tasks.
 fn tasks(begun: &OsStr) -> Vec<CompletionCandidate> {
     let begun = begun.to_str().unwrap_or_default();
     asked(|source| {
@@ -46,7 +46,7 @@ fn tasks(begun: &OsStr) -> Vec<CompletionCandidate> {
     })
 }
 
-/// Addresses: tasks, and behind an `@` their labels.
+/// Completes addresses: tasks, and their labels after an `@`.
 fn addresses(begun: &OsStr) -> Vec<CompletionCandidate> {
     let text = begun.to_str().unwrap_or_default();
     let Some((front, _)) = text.split_once('@') else {
@@ -77,14 +77,14 @@ fn fitting(
     all.filter(fits).collect()
 }
 
-/// What a source says, where there is one.
+/// Asks the store for candidates. There are none without a store.
 fn asked(
     ask: impl FnOnce(&dyn Backend) -> Option<Vec<CompletionCandidate>>,
 ) -> Vec<CompletionCandidate> {
     let answer = match StoreArgs::default().find_quietly() {
         Some(Opened::Local(engine)) => {
             let answer = ask(&Local(&engine));
-            // It was only read.
+            // The store was only read: a failed close loses nothing.
             let _ = engine.close();
             answer
         }

@@ -1,4 +1,4 @@
-//! What went wrong, what to do next, and the exit code.
+//! Failures of commands: the message, the hint and the exit code.
 //!
 //! ```text
 //! 0  done
@@ -9,7 +9,7 @@
 //! 70 a bug
 //! ```
 //!
-//! `run` ends as the command that it ran, and has codes of its own.
+//! `run` exits with the code of the command that it ran, and has codes of its own.
 
 use std::io;
 
@@ -17,27 +17,27 @@ use milepost::{Detail, ErrorKind};
 
 use crate::commands::encode;
 
-/// The request could not be met.
+/// Exit code of a request that could not be met.
 pub const UNMET: u8 = 1;
-/// What was asked for does not go together.
+/// Exit code of arguments that do not go together.
 pub const USAGE: u8 = 2;
-/// Stored bytes are not what was written, or two things that must agree do not.
+/// Exit code of damage: stored bytes changed, or two things that must agree do not.
 pub const CORRUPT: u8 = 3;
-/// Somebody else was first, or the name is taken.
+/// Exit code of a conflict: another writer was first, or the name is taken.
 pub const CONFLICT: u8 = 4;
-/// A bug.
+/// Exit code of a bug.
 pub const BUG: u8 = 70;
 
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Why a command ends without having done what it was asked.
+/// Reason why a command failed.
 #[derive(Debug)]
 pub struct Failure {
     code: u8,
-    /// Nothing where it has been said already, or where nobody listens.
+    /// `None` if it was printed already, or if the output has no reader.
     message: Option<String>,
     hint: Option<String>,
-    /// Of an error of the engine, its kind, or one that is known otherwise.
+    /// The kind of the engine's error, if known.
     kind: Option<ErrorKind>,
 }
 
@@ -46,12 +46,12 @@ impl Failure {
         Self { code: UNMET, message: Some(message.into()), hint: None, kind: None }
     }
 
-    /// Something that has to be decided stands in the way.
+    /// Returns a conflict that the user has to resolve.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self { code: CONFLICT, ..Self::new(message) }
     }
 
-    /// What went wrong has been printed already.
+    /// Returns a failure that has been printed already.
     pub fn said(code: u8) -> Self {
         Self { code, message: None, hint: None, kind: None }
     }
@@ -62,35 +62,35 @@ impl Failure {
         Self { code: BUG, message: Some(message), hint: Some(hint.into()), kind: None }
     }
 
-    /// Another hint than the one its kind has.
+    /// Replaces the hint of the kind.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same failure with `place` in front of the message.
+    /// Puts `place` in front of the message.
     #[must_use]
     pub fn at(mut self, place: impl std::fmt::Display) -> Self {
         self.message = self.message.map(|message| format!("{place}: {message}"));
         self
     }
 
-    /// The same failure with another exit code.
+    /// Sets the exit code.
     #[must_use]
     pub fn code_of(mut self, code: u8) -> Self {
         self.code = code;
         self
     }
 
-    /// The same failure, known to be of a kind.
+    /// Sets the kind.
     #[must_use]
     pub fn of_kind(mut self, kind: ErrorKind) -> Self {
         self.kind = Some(kind);
         self
     }
 
-    /// The kind of the engine's error that it was, if it was one.
+    /// Returns the kind of the engine's error, if known.
     pub fn kind(&self) -> Option<ErrorKind> {
         self.kind
     }
@@ -105,7 +105,7 @@ impl Failure {
         let (red, cyan, plain) =
             if color { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
         let mut stderr = io::stderr().lock();
-        // Where standard error is closed there is nobody to tell.
+        // Without standard error there is no place for the message.
         if let Some(message) = &self.message {
             let message = crate::output::printable(message);
             let _ = writeln!(stderr, "{red}error:{plain} {message}");
@@ -145,7 +145,7 @@ impl From<milepost::Error> for Failure {
     }
 }
 
-/// The exit code of a kind, and what can be done about it where nothing closer is known.
+/// Returns the exit code of a kind, and a general remedy.
 fn remedy(kind: ErrorKind) -> (u8, Option<&'static str>) {
     match kind {
         ErrorKind::Invalid => (UNMET, Some("`milepost help COMMAND` says what it takes")),
@@ -193,7 +193,7 @@ impl From<milepost_client::Error> for Failure {
             Remote::Poisoned => Some("restart the service: it reopens the store"),
             _ => hint,
         };
-        // What the service refuses is said in its words: they are those that are said without it.
+        // The service words a refusal as the engine does.
         let message = match kind {
             Some(_) => error.detail().to_owned(),
             None => error.to_string(),

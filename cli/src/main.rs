@@ -4,7 +4,7 @@
 //! args/          arguments of the command line
 //! store_locator  the store that a command works on, and whether it may be opened
 //! backend/       reads and changes a store: opened here, or behind a socket or an address
-//! commands/      one file a command
+//! commands/      one file per command
 //! config/        configuration of the service
 //! record/        converts recorded runs of other programs to events
 //! export/        writes tasks to files that another store imports
@@ -46,17 +46,17 @@ use crate::args::Args;
 use crate::error::Failure;
 use crate::output::Out;
 
-/// Gives memory back to the system: that of a service's large answers would stay with the threads
-/// that made them.
+/// Returns memory to the system. Otherwise the memory of a service's large answers would stay with
+/// the threads that made them.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// What the last panic said. Printed only where the panic ends the command: the engine opens
-/// damaged files under `catch_unwind`, and that is no bug.
+/// Message of the last panic. It is printed only if the panic ends the command: the engine opens
+/// damaged files under `catch_unwind`, and such a panic is no bug.
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 fn main() -> ExitCode {
-    // Where a shell asks what can be typed, it is told, and that is all.
+    // Answers a shell that asks for completions, and exits.
     CompleteEnv::with_factory(completions::command).complete();
     let asked = args::command().try_get_matches();
     let args = match asked.and_then(|asked| Args::from_arg_matches(&asked)) {
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
             let text = error.render().to_string();
             match output::printable_lines(&text) {
                 Cow::Borrowed(_) => drop(error.print()),
-                // What was typed may have come from a file.
+                // The quoted arguments may come from a file.
                 Cow::Owned(clean) => drop(io::stderr().write_all(clean.as_bytes())),
             }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
@@ -91,7 +91,7 @@ fn main() -> ExitCode {
             Failure::bug(last.unwrap_or_else(|| "a panic without a message".into()))
         }
     };
-    // The records printed before a failure are still good.
+    // The output before the failure is still valid.
     let _ = out.end();
     failure.print(out.colors_stderr());
     ExitCode::from(failure.code())

@@ -1,25 +1,25 @@
-//! Secrets of the environment, which have no place in a log.
+//! Secrets of the environment. They must not get into a log.
 
 use std::env;
 
-/// The variable of a token for a service.
+/// Variable of the token for a service.
 pub const TOKEN: &str = "MILEPOST_TOKEN";
 
-/// The variable of the key of a store.
+/// Variable of the key of a store.
 pub const KEY: &str = "MILEPOST_KEY";
 
-/// A secret of fewer bytes would blot out what is none.
+/// Shortest secret, in bytes. A shorter one would match ordinary text.
 const LEN_MIN: usize = 8;
 
-/// Stands for a secret.
+/// Replacement for a secret.
 const BLOT: &[u8] = b"[secret]";
 
-/// Secrets that are blotted out.
+/// Secrets to blot out.
 #[derive(Debug, Clone, Default)]
 pub struct Secrets(Vec<Vec<u8>>);
 
 impl Secrets {
-    /// Those of the environment.
+    /// Returns the secrets of the environment.
     pub fn of_environment() -> Self {
         let values = [TOKEN, KEY].into_iter().filter_map(|name| env::var(name).ok());
         Self::of(values)
@@ -31,7 +31,7 @@ impl Secrets {
         Self(trimmed.filter(|value| value.len() >= LEN_MIN).collect())
     }
 
-    /// A whole text without them.
+    /// Returns a whole text without the secrets.
     pub fn blotted(&self, bytes: &[u8]) -> Vec<u8> {
         let mut blotter = Blotter::new(self.clone());
         let mut out = blotter.push(bytes);
@@ -54,7 +54,7 @@ impl Blotter {
         Self { secrets, held }
     }
 
-    /// Takes a piece and gives what is surely without a secret.
+    /// Takes a piece, and returns the bytes that are surely no part of a secret.
     pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.held);
         bytes.extend_from_slice(piece);
@@ -76,7 +76,7 @@ impl Blotter {
         out
     }
 
-    /// Gives what was held back.
+    /// Returns the bytes that were held back.
     pub fn end(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }

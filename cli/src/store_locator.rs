@@ -1,4 +1,4 @@
-//! Which store is meant, and whether it may be opened.
+//! Location of the store, and checks before it is opened.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -14,20 +14,20 @@ use crate::backend::Remote;
 use crate::error::{Failure, Result};
 use crate::output::{bar, note};
 
-/// The name of the store's folder.
+/// Name of the store's folder.
 const FOLDER: &str = ".milepost";
 
-/// Where a program that has a store open answers, in the store.
+/// Socket in the store, at which the program that has it open answers.
 const SOCKET: &str = "server/socket";
 
-/// What the command line says about the store.
+/// Arguments about the store.
 #[derive(Debug, Clone, Default)]
 pub struct StoreArgs {
     /// `--store`.
     pub dir: Option<PathBuf>,
     /// `--server`.
     pub server: Option<String>,
-    /// Whether a store of another user is opened.
+    /// `true` opens a store of another user.
     pub trust: bool,
     /// `--key-file`.
     pub key_file: Option<PathBuf>,
@@ -35,15 +35,15 @@ pub struct StoreArgs {
     pub anchor_to: Option<PathBuf>,
 }
 
-/// A store, opened here or by somebody else.
+/// A store, opened by this process or by another one.
 pub enum Opened {
     Local(Engine),
     Remote(Remote),
 }
 
 impl StoreArgs {
-    /// Finds the store, or the program that has it open. A command that only reads opens the store
-    /// for reading where neither works.
+    /// Finds the store, or the program that has it open. If neither works, a command that only
+    /// reads opens the store read-only.
     pub fn find(&self, with_hooks: bool, only_reads: bool) -> Result<Opened> {
         if let Some(url) = self.url() {
             return Ok(Opened::Remote(Remote::at(&url)?));
@@ -55,7 +55,7 @@ impl StoreArgs {
         found_at(&dir, options, only_reads)
     }
 
-    /// The same of the store in a folder that was found before.
+    /// Finds the store in a folder that was found before.
     pub fn find_at(&self, dir: &Path) -> Result<Opened> {
         found_at(dir, self.options(Options::default().create(false))?, false)
     }
@@ -66,8 +66,8 @@ impl StoreArgs {
         Ok(Engine::open(dir, options.read_only(true))?)
     }
 
-    /// Opens the store for reading while the program that has it open answers at its socket. `None`
-    /// where that is a service at an address, or where the store cannot be opened.
+    /// Opens the store read-only while `holder` has it open. Returns `None` if `holder` is a
+    /// service at an address, or if the store cannot be opened.
     pub fn read_only(&self, holder: &Remote) -> Option<Engine> {
         if self.url().is_some() {
             return None;
@@ -78,8 +78,8 @@ impl StoreArgs {
         Some(engine)
     }
 
-    /// Finds the store without a message: for completions. A store that another process holds, and
-    /// does not answer for, is opened for reading.
+    /// Finds the store without a message, for completions. If another process has it open and does
+    /// not answer, opens the store read-only.
     pub fn find_quietly(&self) -> Option<Opened> {
         if let Some(url) = self.url() {
             return Remote::at(&url).ok().map(Opened::Remote);
@@ -97,29 +97,29 @@ impl StoreArgs {
         }
     }
 
-    /// The service that is asked instead of a store.
+    /// Returns the address of the service that replaces a store.
     fn url(&self) -> Option<String> {
-        // A store that is named is nearer than what the environment says.
+        // A store on the command line overrides the environment.
         let none_named = self.dir.is_none();
         let variable = || std::env::var("MILEPOST_SERVER").ok().filter(|_| none_named);
         let url = self.server.clone().or_else(variable);
         url.filter(|url| !url.is_empty())
     }
 
-    /// The folder of the store that is there, and how it is opened with hooks.
+    /// Returns the folder of an existing store, and options with hooks.
     pub fn there_with_hooks(&self) -> Result<(PathBuf, Options)> {
         let (dir, options) = self.there()?;
         let options = with_hooks(&dir, options)?;
         Ok((dir, options))
     }
 
-    /// The folder of the store that is there, and how it is opened.
+    /// Returns the folder of an existing store, and options.
     pub fn there(&self) -> Result<(PathBuf, Options)> {
         let dir = self.folder()?;
         Ok((dir, self.options(Options::default().create(false))?))
     }
 
-    /// The folder of the store that is there.
+    /// Returns the folder of an existing store.
     pub fn folder(&self) -> Result<PathBuf> {
         let dir = match self.named() {
             Some(dir) => dir,
@@ -136,13 +136,13 @@ impl StoreArgs {
         Ok(dir)
     }
 
-    /// Opens the store, and makes one where there is none.
+    /// Opens the store, and creates it if it does not exist.
     pub fn open_or_create(&self, options: Options) -> Result<Engine> {
         let dir = self.there_or_here()?;
         made_at(&dir, self.options(options.create(true))?)
     }
 
-    /// The same with hooks, as [`StoreArgs::open_with_hooks`].
+    /// Opens the store with hooks, and creates it if it does not exist.
     pub fn open_or_create_with_hooks(&self, options: Options) -> Result<Engine> {
         let dir = self.there_or_here()?;
         let options = with_hooks(&dir, self.options(options.create(true))?)?;
@@ -161,7 +161,7 @@ impl StoreArgs {
         Ok(dir)
     }
 
-    /// The options with the key and the anchor that were asked for.
+    /// Adds the requested key and anchor to the options.
     fn options(&self, mut options: Options) -> Result<Options> {
         let file = self.key_file.clone();
         let file = file.or_else(|| std::env::var_os("MILEPOST_KEY_FILE").map(PathBuf::from));
@@ -189,7 +189,7 @@ impl StoreArgs {
         self.dir.clone().or_else(variable).filter(|dir| !dir.as_os_str().is_empty())
     }
 
-    /// Refuses the store of another user, and one with a name in it that no store makes.
+    /// Refuses a store of another user, and a store with an entry that no store creates.
     pub fn check_owner(&self, dir: &Path) -> Result<()> {
         let Ok(metadata) = std::fs::metadata(dir) else {
             return Ok(());
@@ -204,7 +204,7 @@ impl StoreArgs {
     }
 }
 
-/// The options with external commands as hooks.
+/// Adds external commands as hooks to the options.
 fn with_hooks(dir: &Path, options: Options) -> Result<Options> {
     let hooks = CommandHooks::for_store(dir).map_err(|error| {
         Failure::from(error).hint("mend the file or move it away: no hook is left out unsaid")
@@ -218,7 +218,7 @@ fn with_hooks(dir: &Path, options: Options) -> Result<Options> {
     Ok(options.hook(Arc::new(Teller)).command_hooks(hooks))
 }
 
-/// Says where a command that is a hook failed.
+/// Reports failures of command hooks.
 struct Teller;
 
 impl Hook for Teller {
@@ -233,7 +233,7 @@ impl Hook for Teller {
     }
 }
 
-/// Opens the store at a place; where another program has it open, finds that program.
+/// Opens the store at a place. If another program has it open, finds that program.
 fn found_at(dir: &Path, options: Options, only_reads: bool) -> Result<Opened> {
     let failure = match open_at(dir, options.clone()) {
         Ok(engine) => return Ok(Opened::Local(engine)),
@@ -259,7 +259,7 @@ fn found_at(dir: &Path, options: Options, only_reads: bool) -> Result<Opened> {
     looked_at(dir, options, failure).map(Opened::Local)
 }
 
-/// Opens the store at a place for reading, since `failure` refused more; says so.
+/// Opens the store read-only, since `failure` refused more, and prints a note.
 fn looked_at(dir: &Path, options: Options, failure: Failure) -> Result<Engine> {
     match open_at(dir, options.read_only(true)) {
         Ok(engine) => {
@@ -273,7 +273,7 @@ fn looked_at(dir: &Path, options: Options, failure: Failure) -> Result<Engine> {
     }
 }
 
-/// Opens the store at a place, with a hint that fits what is wrong with it.
+/// Opens the store at a place. A failure has a hint that fits.
 pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
     let shown = Arc::new(Mutex::new(None::<ProgressBar>));
     let told = Arc::clone(&shown);
@@ -303,7 +303,7 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
             _ if foreign => failure,
             ErrorKind::NotFound | ErrorKind::Invalid => failure
                 .hint("give the folder of a store (usually `.milepost`) with --store, or none"),
-            // Whoever has it open may answer there.
+            // The program that has it open may answer there.
             ErrorKind::Unavailable if dir.join(SOCKET).exists() => failure.hint(format!(
                 "whoever has it open answers at {}: see \"A store in use\" in docs/HTTP.md",
                 dir.join(SOCKET).display()
@@ -313,8 +313,8 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
     })
 }
 
-/// The same, and makes the store where there is none. One that is made in a folder with nothing in
-/// it is remembered as the user's own.
+/// Opens the store, and creates it if it does not exist. A store created in a missing or empty
+/// folder is remembered as the user's own.
 pub fn made_at(dir: &Path, options: Options) -> Result<Engine> {
     let is_new = match std::fs::read_dir(dir) {
         Ok(mut names) => names.next().is_none(),
@@ -334,8 +334,8 @@ fn here() -> Result<PathBuf> {
         .map_err(|error| Failure::new(format!("the current folder cannot be read: {error}")))
 }
 
-/// The nearest store upwards from the current folder. A link is no store: only the command line
-/// says that one is to be followed.
+/// Finds the nearest store from the current folder upwards. A link is refused: only the command
+/// line may name one.
 fn nearest() -> Result<Option<PathBuf>> {
     let here = here()?;
     for dir in here.ancestors().map(|dir| dir.join(FOLDER)) {
@@ -356,13 +356,14 @@ fn nearest() -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Answers at the socket in the store for as long as this is held: other commands go on beside one
-/// that takes long. Where that cannot be, as in a folder that is read only, they wait.
+/// Answers at the socket in the store while the returned value lives, so that other commands run
+/// during a long one. Returns `None` if the socket cannot be made, as in a read-only folder: other
+/// commands wait then.
 pub fn attach(engine: &Engine) -> Option<milepost_server::Attached> {
     milepost_server::attach(engine).ok()
 }
 
-/// The time, in microseconds since the Unix epoch.
+/// Returns the time in microseconds since the Unix epoch.
 pub fn now_us() -> u64 {
     SystemClock.now_us()
 }

@@ -1,4 +1,4 @@
-//! What can be asked of `export` and `import`.
+//! Arguments of `export` and `import`.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use crate::record::Format;
 pub struct Export {
     /// The task. Default: all tasks of the store.
     pub task: Option<String>,
-    /// With the files that were captured for it.
+    /// Include the captured files.
     #[arg(long, conflicts_with = "redact")]
     pub files: bool,
-    /// Replace what looks like a secret in all texts; it is imported as a copy then.
+    /// Replace text that looks like a secret. A redacted export is imported as a copy.
     #[arg(long)]
     pub redact: bool,
     /// The file to write. Default: standard output.
@@ -23,19 +23,19 @@ pub struct Export {
 
 #[derive(Debug, ClapArgs)]
 pub struct Import {
-    /// A file that `export` made, or `-` for standard input; a folder: a project's with
-    /// `persistence/checkpoint/` in it, that `persistence` folder, the folder of the ckpt-*.json
-    /// files, or one with sessions of Claude Code; or a file that `record` reads.
+    /// A file of `export`, or `-` for standard input; a folder: a project with
+    /// `persistence/checkpoint/`, its `persistence` folder, a folder of ckpt-*.json files, or one
+    /// with sessions of Claude Code; or a file that `record` reads.
     #[arg(value_name = "FILE|FOLDER")]
     pub from: PathBuf,
-    /// Of an export with one task: import it as a copy under this name, with hashes of its own. Of
-    /// a run of another program: the task it becomes.
+    /// For an export of one task: import it as a copy under this name, with hashes of its own. For
+    /// a run of another program: the name of its task.
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
-    /// Whose the tasks are; an export says it itself. Default: the current user.
+    /// The owner of the tasks. An export names its own. Default: the current user.
     #[arg(long)]
     pub user: Option<String>,
-    /// How runs of another program are written down.
+    /// The format of runs of other programs.
     #[arg(long, default_value = "auto")]
     pub format: Format,
     /// Stop at the first line that cannot be read.

@@ -1,10 +1,10 @@
-//! Examples of each command, for its help and its page.
+//! Examples of each command, for its help and its man page.
 
 use clap::{Command, CommandFactory as _};
 
 use super::Args;
 
-/// What can be asked, with examples.
+/// Builds the command line with its examples.
 pub fn command() -> Command {
     let mut command = Args::command();
     for (name, examples) in EXAMPLES {
@@ -26,7 +26,7 @@ fn text(examples: &[(&str, &str)]) -> String {
     text
 }
 
-/// A line behind `milepost`, and what it does.
+/// Arguments of `milepost`, and their effect.
 type Example = (&'static str, &'static str);
 
 const EXAMPLES: &[(&str, &[Example])] = &[
@@ -65,7 +65,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "tasks",
         &[("tasks", "all of them"), ("tasks --user ana --limit 10", "the newest ten of ana")],
     ),
-    ("lineages", &[("lineages run", "where the task parted, and which lineage it goes on with")]),
+    ("lineages", &[("lineages run", "each fork of the task, and its active lineage")]),
     (
         "log",
         &[
@@ -258,8 +258,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
 mod tests {
     use super::*;
 
-    /// The words of a line, as a shell would read it: quotes, and what is behind a pipe or before
-    /// it.
+    /// Splits an example into words as a shell does, without its pipe and redirection.
     fn words(line: &str) -> Vec<String> {
         let line = line.split_once("milepost ").map_or(line, |(_, own)| own);
         let line = line.split(" > ").next().unwrap();

@@ -1,18 +1,18 @@
-//! What can be asked of the commands that go back, with a folder or without.
+//! Arguments of the commands that go back, with or without a folder.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-/// What is done with paths that stand in the way.
+/// Choices for conflicting paths.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct Paths {
-    /// Take what the snapshot has at this path of the folder, and below it, whatever is there. May
-    /// be given more than once.
+    /// Use the snapshot at and below this path of the folder, over any local change. May be given
+    /// more than once.
     #[arg(long, value_name = "PATH")]
     pub theirs: Vec<OsString>,
-    /// Leave what is at this path of the folder, and below it. May be given more than once.
+    /// Keep the present content at and below this path of the folder. May be given more than once.
     #[arg(long, value_name = "PATH")]
     pub keep_mine: Vec<OsString>,
 }
@@ -23,22 +23,22 @@ impl Paths {
     }
 }
 
-/// How the folder goes back.
+/// Options for restoring the folder.
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub struct How {
     #[command(flatten)]
     pub paths: Paths,
-    /// The folder is the one that was captured, though it was elsewhere then.
+    /// Accept the folder as the captured one, although it was elsewhere then.
     #[arg(long)]
     pub moved: bool,
 
-    /// Take away what the snapshot's own rules ignore, too, where it was recorded since
+    /// Also remove files that were recorded since the snapshot and that its rules ignore
     #[arg(long)]
     pub take_ignored: bool,
-    /// Only say what would be done with the folder, and what stands in the way.
+    /// Only print the changes to the folder and the conflicts.
     #[arg(long)]
     pub dry_run: bool,
-    /// Take the folder even where it is your home, or has your home in it.
+    /// Accept the folder even if it is your home folder or contains it.
     #[arg(long)]
     pub anyway: bool,
 }
@@ -49,21 +49,21 @@ impl How {
     }
 }
 
-/// What both commands take that go back to a point.
+/// Arguments that `restore` and `rollback` share.
 #[derive(Debug, ClapArgs)]
 pub struct GoingBack {
     /// The address of the point; see `milepost --help`.
     pub address: String,
     #[command(flatten)]
     pub how: How,
-    /// What the new lineage is for, in words.
+    /// A description of the new lineage.
     #[arg(short = 'm', long, value_name = "TEXT")]
     pub description: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct Rollback {
-    /// The folder. Default: the one that was captured, where it is there.
+    /// The folder. Default: the captured one, if it exists.
     #[arg(long, value_name = "DIR")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
@@ -72,21 +72,21 @@ pub struct Rollback {
 
 #[derive(Debug, ClapArgs)]
 pub struct Restore {
-    /// The address of the point; see `milepost --help`. Without one a checkpoint is picked, as with
+    /// The address of the point; see `milepost --help`. Without an address, pick a checkpoint as in
     /// `milepost checkpoint`.
     pub address: Option<String>,
-    /// Take back the files of this folder, and leave the state as it is.
+    /// Restore the files of this folder, and leave the state as it is.
     #[arg(long, value_name = "DIR")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
     pub how: How,
-    /// What the new lineage is for, in words.
+    /// A description of the new lineage.
     #[arg(short = 'm', long, value_name = "TEXT")]
     pub description: Option<String>,
 }
 
 impl Restore {
-    /// What is asked of an address.
+    /// Returns the arguments for a restore to `address`.
     pub fn back(&self, address: &str) -> GoingBack {
         GoingBack {
             address: address.to_owned(),
@@ -98,12 +98,12 @@ impl Restore {
 
 #[derive(Debug, ClapArgs)]
 pub struct Checkpoint {
-    /// Only those of this task.
+    /// Only checkpoints of this task.
     pub task: Option<String>,
-    /// Enter restores without a question.
+    /// Restore on Enter, without confirmation.
     #[arg(long)]
     pub yes: bool,
-    /// What the new lineage is for, in words.
+    /// A description of the new lineage.
     #[arg(short = 'm', long, value_name = "TEXT")]
     pub description: Option<String>,
 }
@@ -112,7 +112,7 @@ pub struct Checkpoint {
 pub struct Undo {
     /// The task's id.
     pub task: String,
-    /// The folder, where files went back. Default: the one that was captured last.
+    /// The folder, if files were restored. Default: the folder that was captured last.
     #[arg(long, value_name = "DIR")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
@@ -123,13 +123,13 @@ pub struct Undo {
 pub struct Recover {
     /// Only restores of this task.
     pub task: Option<String>,
-    /// The folder, where it was moved since, or where the task or the store is not your own.
-    /// Default: the one that the restore was begun in.
+    /// The folder, if it was moved, or if the task or the store is not your own. Default: the
+    /// folder in which the restore began.
     #[arg(long, value_name = "DIR", requires = "task")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
     pub paths: Paths,
-    /// Take the folder even where it is your home, or has your home in it.
+    /// Accept the folder even if it is your home folder or contains it.
     #[arg(long, requires = "files")]
     pub anyway: bool,
     /// End the restore, and leave the folder as it is.

@@ -1,4 +1,4 @@
-//! What can be asked of `log`.
+//! Arguments of `log`.
 
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
@@ -10,27 +10,27 @@ use super::moment::moment;
 pub struct Log {
     /// The address of the point; see `milepost --help`.
     pub address: String,
-    /// At most N events.
+    /// Print at most N events.
     #[arg(short = 'n', long = "last", value_name = "N")]
     pub last: Option<u64>,
-    /// Oldest first.
+    /// Print the oldest event first.
     #[arg(long)]
     pub reverse: bool,
-    /// All of each event, not one line.
+    /// Print each event in full, not as one line.
     #[arg(long, conflicts_with = "graph")]
     pub full: bool,
-    /// All lineages of the task, drawn beside each other.
+    /// Draw all lineages of the task side by side.
     #[arg(long, conflicts_with_all = ["reverse", "follow"])]
     pub graph: bool,
-    /// Go on printing events as they come, until Ctrl-C. What is there is printed from the 10th
-    /// last on, unless -n says otherwise.
+    /// Continue to print new events until Ctrl-C. The last 10 events are printed first, unless -n
+    /// is given.
     #[arg(short, long, conflicts_with = "reverse")]
     pub follow: bool,
     #[command(flatten)]
     pub filter: Filter,
 }
 
-/// Which events are printed.
+/// Filter of the printed events.
 #[derive(Debug, Default, ClapArgs)]
 pub struct Filter {
     /// Only events of this kind: `message`, `step_finished`. May be given more than once.
@@ -39,22 +39,22 @@ pub struct Filter {
     /// Only events of this step.
     #[arg(long, value_name = "N")]
     pub step: Option<u64>,
-    /// Only events that this actor made.
+    /// Only events of this actor.
     #[arg(long, value_name = "NAME")]
     pub actor: Option<String>,
-    /// Only events that have this text, in whatever case.
+    /// Only events that contain this text, in upper or lower case.
     #[arg(long, value_name = "TEXT")]
     pub grep: Option<String>,
-    /// Only events from then on: a time, as 2026-01-18T10:30:00Z or 2026-01-18, or how long ago, as
+    /// Only events from this time on: 2026-01-18T10:30:00Z, 2026-01-18, or a span before now, as
     /// 2h.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub since: Option<u64>,
-    /// Only events until then.
+    /// Only events until this time.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub until: Option<u64>,
 }
 
-/// The kinds that there are.
+/// Returns a parser that accepts the names of all event kinds.
 fn kinds() -> PossibleValuesParser {
     let names = (1..=u16::from(u8::MAX)).map(Body::name_of);
     PossibleValuesParser::new(names.filter(|name| *name != "unknown"))

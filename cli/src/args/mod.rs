@@ -1,4 +1,4 @@
-//! What can be asked on the command line.
+//! Arguments of the command line.
 
 mod carry;
 mod examples;
@@ -48,10 +48,10 @@ Inside a task's id, `@`, `~`, `/` and `%` are percent-encoded.
 Exit codes: 0 done, 1 the request could not be met, 2 usage, 3 corrupt or diverged, 4 conflict,
 70 a bug.";
 
-/// The heading of options that every command takes.
+/// Heading of the options that every command takes.
 const EVERYWHERE: &str = "Everywhere";
 
-/// An event-sourced log for programs that work in iterations: record runs, look at any point of
+/// An event-sourced log for programs that work in iterations: record runs, inspect any point of
 /// them, go back to it.
 #[derive(Debug, Parser)]
 #[command(name = "milepost", version, after_long_help = ADDRESSES, max_term_width = 100)]
@@ -59,21 +59,21 @@ pub struct Args {
     /// The store. Default: MILEPOST_STORE, or the nearest `.milepost` folder upwards.
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DIR")]
     pub store: Option<PathBuf>,
-    /// Ask a service instead of opening a store here: `http://127.0.0.1:7733`. Default:
-    /// MILEPOST_SERVER. Its token is read from MILEPOST_TOKEN.
+    /// Use a service instead of a local store: `http://127.0.0.1:7733`. Default: MILEPOST_SERVER.
+    /// The token is read from MILEPOST_TOKEN.
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "URL", conflicts_with = "store")]
     pub server: Option<String>,
-    /// Print JSON: one document, or for `log` one object a line.
+    /// Print JSON: one document, or one object per line for `log`.
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
     /// When to use colours.
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN", default_value = "auto")]
     pub color: When,
-    /// Print times as the clocks here show them, not in UTC. TZ names another place.
+    /// Print times in local time, not in UTC. TZ names another time zone.
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub local: bool,
-    /// Print all at once, also where it is longer than the screen. Otherwise MILEPOST_PAGER or
-    /// PAGER shows it, or `less`.
+    /// Print without a pager. Otherwise output that is longer than the screen goes to
+    /// MILEPOST_PAGER, PAGER or `less`.
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub no_pager: bool,
     /// Open the store even if it belongs to another user.
@@ -83,8 +83,8 @@ pub struct Args {
     /// the digits themselves in MILEPOST_KEY.
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
-    /// Keep an anchor up to date in this file, on another disk if it can be; a store that is behind
-    /// it is not opened.
+    /// Keep an anchor up to date in this file, on another disk if possible. A store that is behind
+    /// its anchor is not opened.
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE")]
     pub anchor_to: Option<PathBuf>,
     #[command(subcommand)]
@@ -102,7 +102,7 @@ pub enum When {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Watch an optimizer record itself, be killed, go on, and go back to do better.
+    /// Watch an optimizer record itself, be killed, continue, and go back to do better.
     Demo(Demo),
     /// The child process of `demo`.
     #[command(hide = true)]
@@ -110,10 +110,10 @@ pub enum Command {
     /// Record runs of other programs: JSON Lines, Claude Code, OpenAI's messages, LangGraph,
     /// SWE-agent, tau-bench.
     Record(Record),
-    /// Import what `export` made, a folder of JSON checkpoint files, or what `record` reads: it
-    /// looks at what it is given.
+    /// Import a file of `export`, a folder of JSON checkpoint files, or a file that `record` reads.
+    /// The kind of input is detected.
     Import(Import),
-    /// Export a task, or all of them, as one file that another store imports.
+    /// Export one task, or all tasks, as one file that another store imports.
     Export(Export),
     /// List the tasks, newest first.
     Tasks(Tasks),
@@ -121,95 +121,94 @@ pub enum Command {
     Lineages(Task),
     /// Print the events before a point, newest first.
     Log(Log),
-    /// Print events once more, at the pace they had or faster, or hand each to a command.
+    /// Print events again, at their original pace or faster, or pass each to a command.
     Replay(Replay),
     /// Print the event at a point.
     Show(Address),
     /// Print the state at a point.
     State(State),
-    /// Print which event last set a part of the state.
+    /// Print the event that last set a part of the state.
     Blame(Blame),
-    /// Find the first event after which something is so, by halving the history.
+    /// Find the first event after which a condition holds, by binary search.
     Bisect(Bisect),
     /// List checkpoints, newest first.
     Checkpoints(Checkpoints),
-    /// Pick a checkpoint on the screen, and go back to it. On a pipe they are listed by task.
+    /// Pick a checkpoint on the screen, and restore it. On a pipe, list the checkpoints by task.
     #[command(visible_alias = "rewind")]
     Checkpoint(Checkpoint),
     /// Mark a checkpoint at a point.
     Mark(Mark),
-    /// Go back to a point: a new lineage begins there, and the task goes on with it. With --files
-    /// only the files of a folder go back. Without an address a checkpoint is picked.
+    /// Go back to a point: open a new lineage there, and make it the active one. With --files,
+    /// restore only the files of a folder. Without an address, pick a checkpoint.
     Restore(Restore),
-    /// Go back to a point with the folder: state and files together, or none of them.
+    /// Go back to a point with the folder: restore state and files together, or neither.
     Rollback(Rollback),
-    /// Take back the last restore of a task, with its folder where files went back.
+    /// Undo the last restore of a task, and restore its folder if files were restored.
     Undo(Undo),
-    /// Take back restores of folders that were cut short.
+    /// Take back interrupted restores of folders.
     Recover(Recover),
-    /// Compare the states at two points, or the files.
+    /// Compare the states or the files at two points.
     Diff(Diff),
     /// Capture a folder of files for a task.
     Capture(Capture),
-    /// Run a command, and record what it printed, how it ended and what it did to the folder, with
-    /// a checkpoint before and after.
+    /// Run a command, and record its output, its exit status and its changes to the folder, with a
+    /// checkpoint before and after.
     Run(Run),
-    /// List the files that were captured last before a point.
+    /// List the files of the last capture before a point.
     Files(Files),
-    /// Print the content of a file that was captured.
+    /// Print the content of a captured file.
     Cat(Cat),
     /// Check every hash and both copies of every event.
     Verify(Verify),
-    /// Say how the store is, and what to do about it.
+    /// Report the condition of the store, with remedies.
     Doctor,
-    /// Mend what is damaged, and say what is lost.
+    /// Repair damage, and report losses.
     Repair(Repair),
-    /// Print the heads of the store, to be kept somewhere else and verified against later.
+    /// Print the heads of the store, to keep elsewhere for a later `verify --anchor`.
     Anchor,
-    /// Make a new key for keyed stores in a file.
+    /// Create a key file for keyed stores.
     Key(Key),
-    /// Trust a store that came from elsewhere: its folders, tokens and the commands in its
-    /// hooks.json.
+    /// Trust a store from elsewhere: its folders, tokens and the commands in its hooks.json.
     Trust(Trust),
-    /// Pause the run of a task, at its next safe point.
+    /// Pause the run of a task at its next safe point.
     Pause(Control),
-    /// Have a paused run go on.
+    /// Resume a paused run.
     Resume(Control),
-    /// Stop the run of a task, at its next safe point.
+    /// Stop the run of a task at its next safe point.
     Stop(Control),
-    /// Tell the run of a task what to do.
+    /// Send an instruction to the run of a task.
     Guide(Guide),
     /// Set artifacts of a task.
     Edit(Edit),
-    /// Let go of old checkpoints, and of events that nothing needs.
+    /// Remove old checkpoints, and events that nothing needs.
     Cleanup(Cleanup),
-    /// Keep a checkpoint, and what it needs, whatever `cleanup` is asked for.
+    /// Protect a checkpoint, and the events it needs, from `cleanup`.
     Pin(Pin),
-    /// Take a pin back.
+    /// Remove a pin.
     Unpin(Unpin),
     /// List the pinned checkpoints of a task.
     Pins(Task),
     /// Delete a task, or all tasks of a user, for good.
     Delete(Delete),
-    /// Erase what one event says, for good.
+    /// Erase the content of one event, for good.
     Erase(Erase),
-    /// Take off the disk what was let go of.
+    /// Remove erased, trimmed, dropped and deleted content from the disk.
     Compact(Compact),
     /// Print counts and sizes of the store, or of a user's tasks.
     Stats(Stats),
-    /// Answer over HTTP, until SIGTERM or Ctrl-C: see docs/HTTP.md.
+    /// Serve the store over HTTP until SIGTERM or Ctrl-C; see docs/HTTP.md.
     Serve(Serve),
-    /// Look at what `serve` is configured by.
+    /// Check the configuration of `serve`.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Make, list and revoke the tokens that `serve` lets in.
+    /// Create, list and revoke the tokens that `serve` accepts.
     Token(Token),
-    /// Print what a shell reads to complete commands, tasks and checkpoints:
+    /// Print a script with which a shell completes commands, tasks and checkpoints:
     /// `source <(milepost completions bash)`.
     Completions(Completions),
     /// Write pages for `man`.
     Man(Man),
-    /// Print the description of what `serve` answers on /v1 (OpenAPI 3.1), to make clients from.
+    /// Print the OpenAPI 3.1 description of /v1 of `serve`, to generate clients from.
     Openapi,
 }
 
@@ -221,7 +220,7 @@ pub struct Completions {
 
 #[derive(Debug, ClapArgs)]
 pub struct Man {
-    /// The folder, which is made where it is not there.
+    /// The folder. It is created if it does not exist.
     pub dir: PathBuf,
 }
 
@@ -261,20 +260,20 @@ pub struct Record {
     /// The files, `-` for standard input.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The task to record into. Default: the file's name without its ending, of a session its id.
-    /// Where a file has several it is what the tasks' names begin with.
+    /// The task to record into. Default: the file's name without its extension, or the id of a
+    /// session. For a file with several tasks, the prefix of their names.
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
-    /// Whose the task is. Default: the current user.
+    /// The owner of the task. Default: the current user.
     #[arg(long)]
     pub user: Option<String>,
-    /// How the runs are written down.
+    /// The format of the runs.
     #[arg(long, default_value = "auto")]
     pub format: Format,
     /// Stop at the first line that cannot be read.
     #[arg(long)]
     pub strict: bool,
-    /// Print one JSON line an event with its offset and hash, once it is durable.
+    /// Print one JSON line for each durable event, with its offset and hash.
     #[arg(long)]
     pub ack: bool,
     /// The largest event, in bytes.
@@ -284,13 +283,13 @@ pub struct Record {
 
 #[derive(Debug, ClapArgs)]
 pub struct Tasks {
-    /// Only those of this user.
+    /// Only tasks of this user.
     #[arg(long)]
     pub user: Option<String>,
-    /// At most so many.
+    /// At most N tasks.
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
-    /// Go on after an earlier list that `--limit` ended.
+    /// Continue an earlier list that `--limit` cut off.
     #[arg(long)]
     pub cursor: Option<String>,
 }
@@ -299,13 +298,13 @@ pub struct Tasks {
 pub struct State {
     /// The address of the point; see `milepost --help`.
     pub address: String,
-    /// How many messages of the conversation: `all`, `none`, or the last N. Default: the last 3,
-    /// with --json all.
+    /// Messages of the conversation to print: `all`, `none`, or the last N. Default: the last 3, or
+    /// all with --json.
     #[arg(long, value_name = "all|none|N", value_parser = message_range)]
     pub messages: Option<MessageRange>,
 }
 
-/// A time span: a whole number and `ms`, `s`, `m`, `h` or `d`.
+/// Parses a time span: a whole number and `ms`, `s`, `m`, `h` or `d`.
 pub fn span(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = match text.strip_prefix(digits)? {
@@ -316,7 +315,7 @@ pub fn span(text: &str) -> Option<Duration> {
         "d" => 86_400 * 1000,
         _ => return None,
     };
-    // `parse` takes a sign, too.
+    // `parse` accepts a sign, too.
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     let number: u64 = plain.then(|| digits.parse().ok())??;
     number.checked_mul(unit).map(Duration::from_millis)
@@ -335,23 +334,24 @@ fn message_range(text: &str) -> Result<MessageRange, String> {
 
 #[derive(Debug, ClapArgs)]
 pub struct Checkpoints {
-    /// Only those of this task.
+    /// Only checkpoints of this task.
     pub task: Option<String>,
-    /// At most so many.
+    /// At most N checkpoints.
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
-    /// Go on after an earlier list that `--limit` ended.
+    /// Continue an earlier list that `--limit` cut off.
     #[arg(long)]
     pub cursor: Option<String>,
-    /// Only those whose metadata has this value under this key. May be given more than once.
+    /// Only checkpoints with this value under this key of their metadata. May be given more than
+    /// once.
     #[arg(long = "where", value_name = "KEY=JSON")]
     pub filter: Vec<String>,
-    /// Only those with this status.
+    /// Only checkpoints with this status.
     #[arg(long)]
     pub status: Option<Status>,
 }
 
-/// The status of a checkpoint.
+/// Status of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Status {
     Success,
@@ -362,41 +362,41 @@ pub enum Status {
 pub struct Mark {
     /// The address of the point; see `milepost --help`.
     pub address: String,
-    /// The label. It is not all digits.
+    /// The label. It must not be all digits.
     pub label: String,
-    /// Whether what led to it went well.
+    /// The status of the work up to the point.
     #[arg(long, default_value = "success")]
     pub status: Status,
-    /// A JSON object to filter lists by.
+    /// Metadata for `checkpoints --where`, as a JSON object.
     #[arg(long, value_name = "JSON")]
     pub metadata: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct Verify {
-    /// Only this task.
+    /// Verify only this task.
     pub task: Option<String>,
-    /// Fold every lineage from its beginning, too, and compare the snapshots.
+    /// Also fold every lineage from its beginning, and compare the snapshots.
     #[arg(long)]
     pub states: bool,
-    /// Compare with an anchor that was taken earlier, too.
+    /// Also compare with an earlier anchor.
     #[arg(long, value_name = "FILE", conflicts_with = "task")]
     pub anchor: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct Repair {
-    /// Change nothing: work on a copy, which needs as much room, and say what would be done.
+    /// Change nothing: repair a copy, which needs as much space, and print the result.
     #[arg(long)]
     pub dry_run: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct Trust {
-    /// Print what trust would mean, and trust nothing.
+    /// Print the effects of trust, and change nothing.
     #[arg(long)]
     pub show: bool,
-    /// Take the trust back.
+    /// Revoke the trust.
     #[arg(long, conflicts_with = "show")]
     pub revoke: bool,
     /// Do not ask.
@@ -406,6 +406,6 @@ pub struct Trust {
 
 #[derive(Debug, ClapArgs)]
 pub struct Key {
-    /// The file, which must not be there.
+    /// The file. It must not exist.
     pub file: PathBuf,
 }

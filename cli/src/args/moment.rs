@@ -1,4 +1,4 @@
-//! Times as people write them.
+//! Times as command line arguments.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -7,7 +7,8 @@ use milepost::{Clock as _, SystemClock};
 
 use super::span;
 
-/// A time in microseconds since the Unix epoch: RFC 3339, a day in UTC, or how long ago it is.
+/// Parses a time into microseconds since the Unix epoch: RFC 3339, a day in UTC, or a span before
+/// now.
 pub fn moment(text: &str) -> Result<u64, String> {
     moment_at(text, SystemClock.now_us())
 }

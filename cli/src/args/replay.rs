@@ -1,4 +1,4 @@
-//! What can be asked of `replay`.
+//! Arguments of `replay`.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -14,15 +14,15 @@ each event as JSON on its standard input; where it fails the replay ends.";
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = MORE)]
 pub struct Replay {
-    /// The address of the point that it ends before; see `milepost --help`.
+    /// The address of the point to stop before; see `milepost --help`.
     pub address: String,
-    /// How many times as fast as it was: a number, or `max` for no waiting.
+    /// A factor of the original pace, or `max` for no waiting.
     #[arg(long, value_name = "N|max", default_value = "1", value_parser = speed)]
     pub speed: Speed,
     /// The longest wait between two events.
     #[arg(long, value_name = "SPAN", default_value = "5s", value_parser = wait)]
     pub longest: Duration,
-    /// From this offset on.
+    /// The offset to start from.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub from: u64,
     /// Replay nothing: fold the task's events from the beginning, and from each snapshot, and
@@ -34,7 +34,7 @@ pub struct Replay {
     pub command: Vec<OsString>,
 }
 
-/// How fast a replay is.
+/// Speed of a replay.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Speed {
     Times(f64),

@@ -1,4 +1,4 @@
-//! What can be asked of the commands that let go of something.
+//! Arguments of the commands that remove content, and of `pin` and `stats`.
 
 use std::time::Duration;
 
@@ -16,24 +16,24 @@ pub struct Cleanup {
     /// Only this task.
     #[arg(long)]
     pub task: Option<String>,
-    /// Keep the newest N checkpoints of each task. This or --younger-than has to be given.
+    /// Keep the newest N checkpoints of each task. This or --younger-than is required: without
+    /// both, the effects of some policies are printed.
     #[arg(long, value_name = "N")]
     pub keep: Option<usize>,
-    /// Keep checkpoints that are younger: `90s`, `30m`, `12h` or `7d`; with --keep, those of both.
+    /// Keep checkpoints younger than this: `90s`, `30m`, `12h` or `7d`. With --keep, keep both.
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub younger_than: Option<Duration>,
-    /// Keep what it takes to undo the last N restores. Default: 3.
+    /// Keep the events that are needed to undo the last N restores. Default: 3.
     #[arg(long, value_name = "N")]
     pub undo: Option<u32>,
-    /// Remove marks only. Without this the events before the oldest checkpoint that is kept go,
-    /// too; its state stays.
+    /// Remove marks only. Otherwise the events before the oldest kept checkpoint are removed too,
+    /// and its state stays.
     #[arg(long)]
     pub marks_only: bool,
-    /// Drop lineages, too, that no checkpoint that is kept and no undo needs. Without this they
-    /// stay.
+    /// Also drop lineages that no kept checkpoint and no undo needs.
     #[arg(long, conflicts_with = "marks_only")]
     pub drop_lineages: bool,
-    /// Change nothing: say what would go.
+    /// Change nothing: print the plan.
     #[arg(long)]
     pub dry_run: bool,
     /// Do not ask.
@@ -42,7 +42,7 @@ pub struct Cleanup {
 }
 
 impl Cleanup {
-    /// What is to be kept. `task` is the task's id as the store has it.
+    /// Returns the policy of the arguments. `task` is the id in the store.
     pub fn asked(&self, task: Option<String>) -> RetentionAsked {
         RetentionAsked {
             keep: self.keep,
@@ -56,7 +56,7 @@ impl Cleanup {
     }
 }
 
-/// A whole number and a unit.
+/// Parses a whole number and a unit.
 fn age(text: &str) -> Result<Duration, String> {
     match span(text) {
         Some(age) => Ok(age),
@@ -68,7 +68,7 @@ fn age(text: &str) -> Result<Duration, String> {
 pub struct Pin {
     /// The address of a checkpoint: TASK@LABEL, TASK~N or @HEX.
     pub address: String,
-    /// Why it is kept.
+    /// The reason.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
 }
@@ -94,9 +94,9 @@ pub struct Delete {
 
 #[derive(Debug, ClapArgs)]
 pub struct Erase {
-    /// The address of the event, as `show` takes it: TASK@N.
+    /// The address of the event, as for `show`: TASK@N.
     pub address: String,
-    /// Why it is erased. The reason is kept.
+    /// The reason. It is kept.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     /// Do not ask.
@@ -106,17 +106,17 @@ pub struct Erase {
 
 #[derive(Debug, ClapArgs)]
 pub struct Compact {
-    /// Change nothing: say what the store takes, and what has to be free.
+    /// Change nothing: print the size of the store and the free space that compaction needs.
     #[arg(long)]
     pub dry_run: bool,
-    /// Begin even where too little seems to be free.
+    /// Begin even if the free space seems too small.
     #[arg(long)]
     pub force: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct Stats {
-    /// What each task of this user takes.
+    /// Print the size of each task of this user.
     #[arg(long)]
     pub user: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What can be asked of `run`.
+//! Arguments of `run`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 
 use super::{Look, span};
 
-/// The most of an output that is recorded, in bytes. Whatever it is, an event has room for it.
+/// Largest output that is recorded, in bytes. An event has room for it, even as base64.
 const OUTPUT_MAX: u64 = 8 << 20;
 
 const MORE: &str = "\
@@ -19,29 +19,29 @@ Where it was not run they are those of `milepost capture`.";
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = MORE)]
 pub struct Run {
-    /// The task that it is recorded in.
+    /// The task to record into.
     #[arg(long, value_name = "ID")]
     pub task: String,
-    /// The folder: captured before and after, and the current one of the command.
+    /// The working directory of the command, captured before and after.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
     /// Label the checkpoints `before-TEXT` and `after-TEXT`.
     #[arg(long, value_name = "TEXT")]
     pub label: Option<String>,
-    /// End it, and all of its process group, after so long: `500ms`, `90s`, `30m` or `12h`.
+    /// End the command and its process group after this time: `500ms`, `90s`, `30m` or `12h`.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub timeout: Option<Duration>,
-    /// Leave the folder out: record the command, its output and how it ended.
+    /// Capture no files: record only the command, its output and its exit status.
     #[arg(long, conflicts_with_all = ["max_file", "max_total", "anyway", "forget_ignored"])]
     pub no_files: bool,
-    /// Record so much of what it prints, in bytes: the first half and the last half.
+    /// The most output to record, in bytes: its first half and its last half.
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20,
           value_parser = clap::value_parser!(u64).range(..=OUTPUT_MAX))]
     pub output_max: u64,
-    /// Wait so long for the store afterwards, where another process has it.
+    /// The longest wait for the store afterwards, if another process has it open.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     pub wait: Duration,
-    /// Hand MILEPOST_KEY on to the command, for one that opens the store itself.
+    /// Pass MILEPOST_KEY to the command, if it opens the store itself.
     #[arg(long)]
     pub pass_key: bool,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub struct Run {
     pub command: Vec<OsString>,
 }
 
-/// A whole number and a unit.
+/// Parses a whole number and a unit.
 fn duration(text: &str) -> Result<Duration, String> {
     match span(text) {
         Some(duration) => Ok(duration),

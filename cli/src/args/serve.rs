@@ -1,4 +1,4 @@
-//! What `serve` and `token` are asked.
+//! Arguments of `serve`, `config` and `token`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,53 +9,53 @@ use super::span;
 
 #[derive(Debug, ClapArgs)]
 pub struct Serve {
-    /// A file of settings, in TOML. Without, the one that MILEPOST_CONFIG names.
-    /// `milepost config check` shows what holds.
+    /// A settings file in TOML. Default: MILEPOST_CONFIG. `milepost config check` shows the
+    /// settings in effect.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     #[command(flatten)]
     pub flags: ServeFlags,
 }
 
-/// Flags that stand over settings of a file and of the environment.
+/// Flags that override the settings of the file and of the environment.
 #[derive(Debug, ClapArgs)]
 pub struct ServeFlags {
-    /// Where to listen: an address and a port, where port 0 takes a free one, or `unix:PATH` for a
-    /// socket. Elsewhere than on this machine only with tokens. Default: 127.0.0.1:7733.
+    /// The address and port to listen on, where port 0 picks a free one, or `unix:PATH` for a
+    /// socket. An address other than loopback requires tokens. Default: 127.0.0.1:7733.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
-    /// How many checkpoints of each task a cleanup of `/api/v0` keeps that does not say it.
-    /// Default: 10.
+    /// The number of checkpoints of each task that a cleanup of `/api/v0` keeps, unless it names
+    /// one. Default: 10.
     #[arg(long, value_name = "N")]
     pub keep_count: Option<String>,
-    /// How the log on standard error looks: `human` (the default), `json` or `none`.
+    /// The format of the log on standard error: `human` (the default), `json` or `none`.
     #[arg(long, value_name = "FORMAT")]
     pub log: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Check all settings, and print each with where it comes from.
+    /// Check all settings, and print each with its source.
     Check(ConfigCheck),
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct ConfigCheck {
-    /// A file of settings, in TOML. Without, the one that MILEPOST_CONFIG names.
+    /// A settings file in TOML. Default: MILEPOST_CONFIG.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     #[command(flatten)]
     pub flags: ServeFlags,
 }
 
-/// How a log looks.
+/// Format of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// A line for people.
+    /// Lines of text.
     Human,
-    /// An object a line.
+    /// One JSON object per line.
     Json,
-    /// Nothing.
+    /// No log.
     None,
 }
 
@@ -67,42 +67,42 @@ pub struct Token {
 
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
-    /// Make a token, and print it: it is told once.
+    /// Create a token, and print it. It is shown only once.
     Create(TokenCreate),
-    /// List the tokens, in the order they were made. The tokens themselves are kept nowhere.
+    /// List the tokens in order of creation. The store keeps only their hashes.
     List,
-    /// End a token, from the next request on.
+    /// Revoke a token, from the next request on.
     Revoke(TokenRevoke),
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct TokenCreate {
-    /// Whose it is: they see their own tasks.
+    /// The user of the token, who sees only their own tasks.
     #[arg(long)]
     pub user: String,
-    /// Whoever has it may see and do everything.
+    /// Allow the token to see and do everything.
     #[arg(long)]
     pub admin: bool,
-    /// How long it is good for: a number and `s`, `m`, `h` or `d`. Default: until it is revoked.
+    /// The validity: a number and `s`, `m`, `h` or `d`. Default: until it is revoked.
     #[arg(long, value_name = "SPAN", value_parser = validity)]
     pub expires: Option<Duration>,
-    /// It may look, and change nothing.
+    /// Allow only reads.
     #[arg(long)]
     pub read_only: bool,
-    /// It is for this task only.
+    /// Restrict the token to this task.
     #[arg(long, value_name = "TASK")]
     pub task: Option<String>,
-    /// How often a second it may change something.
+    /// The most changes per second.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub appends_per_second: Option<u32>,
-    /// How many bytes its user may have stored, together with what it brings.
+    /// The most bytes that its user may store, including those of the request.
     #[arg(long, value_name = "N")]
     pub bytes: Option<u64>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct TokenRevoke {
-    /// The 8 digits behind `mp_`.
+    /// The 8 digits after `mp_`.
     pub id: String,
 }
 

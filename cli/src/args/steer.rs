@@ -1,4 +1,4 @@
-//! What can be told a run.
+//! Arguments of `pause`, `resume`, `stop`, `guide` and `edit`.
 
 use clap::Args as ClapArgs;
 
@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 pub struct Control {
     /// The task's id.
     pub task: String,
-    /// Why, in words.
+    /// The reason.
     #[arg(short = 'm', long, value_name = "TEXT")]
     pub reason: Option<String>,
 }
@@ -15,10 +15,10 @@ pub struct Control {
 pub struct Guide {
     /// The task's id.
     pub task: String,
-    /// What it should do. Several words need no quotes.
+    /// The instruction. Several words need no quotes.
     #[arg(required = true)]
     pub text: Vec<String>,
-    /// What it is about, as the program that runs names it.
+    /// The subject of the instruction, as the running program names it.
     #[arg(long, value_name = "NAME")]
     pub target: Option<String>,
 }
@@ -27,7 +27,7 @@ pub struct Guide {
 pub struct Edit {
     /// The task's id.
     pub task: String,
-    /// New values by name. What is not JSON is a string.
+    /// New values by name. A value that is not JSON is a string.
     #[arg(required = true, value_name = "NAME=JSON")]
     pub artifacts: Vec<String>,
 }

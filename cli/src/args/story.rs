@@ -1,4 +1,4 @@
-//! What can be asked of the commands that find an event.
+//! Arguments of `blame` and `bisect`.
 
 use std::ffi::OsString;
 
@@ -19,7 +19,7 @@ pub struct Blame {
     pub address: String,
     /// A part of the state, as a JSON pointer: `/prompt`, `/variables/best`, `/messages/3`.
     pub pointer: String,
-    /// Every event that changed it, newest first.
+    /// List every event that changed it, newest first.
     #[arg(long)]
     pub history: bool,
 }
@@ -32,16 +32,16 @@ pub struct Blame {
     group = ArgGroup::new("asked").required(true).args(["when", "run"])
 )]
 pub struct Bisect {
-    /// The address of a point where it is so.
+    /// The address of a point where the condition holds.
     #[arg(required = true)]
     pub address: Option<String>,
-    /// What is so of the state, as `/variables/score < 0.5`.
+    /// The condition on the state, as `/variables/score < 0.5`.
     #[arg(long, value_name = "EXPR")]
     pub when: Option<String>,
-    /// Have a command say it, which stands behind `--`.
+    /// Test the condition with the command behind `--`.
     #[arg(long, requires = "command")]
     pub run: bool,
-    /// The address of a point before it where it is not so. Default: the beginning.
+    /// The address of an earlier point where the condition does not hold. Default: the beginning.
     #[arg(long, value_name = "ADDRESS")]
     pub good: Option<String>,
     /// The command and its arguments.
@@ -51,22 +51,23 @@ pub struct Bisect {
     pub by_hand: Option<ByHand>,
 }
 
-/// One step of a search that somebody makes by hand.
+/// One step of a search by hand.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ByHand {
-    /// Begin a search by hand, between a point where it is so and one before it where it is not.
+    /// Begin a search by hand, between a point where the condition holds and an earlier one where
+    /// it does not.
     Start {
-        /// The address of a point where it is so.
+        /// The address of a point where the condition holds.
         bad: String,
-        /// The address of one before it where it is not.
+        /// The address of an earlier point where it does not hold.
         good: String,
     },
-    /// It is not so yet at the point that was named.
+    /// Answer that the condition does not hold at the point named last.
     Good,
-    /// It is so at the point that was named.
+    /// Answer that the condition holds at the point named last.
     Bad,
-    /// It cannot be said: look at a neighbour.
+    /// Skip a point that cannot be judged: a neighbour is tested instead.
     Skip,
-    /// End the search, and forget it.
+    /// End the search, and discard it.
     Reset,
 }

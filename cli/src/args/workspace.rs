@@ -1,4 +1,4 @@
-//! What can be asked of the commands about captured files.
+//! Arguments of `capture`, `files`, `cat` and `diff`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,37 +12,37 @@ pub struct Capture {
     /// The folder.
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
-    /// The task whose files they are.
+    /// The task that the files belong to.
     #[arg(long, value_name = "ID")]
     pub task: String,
-    /// Mark a checkpoint with this label, too. It is not all digits.
+    /// Also mark a checkpoint with this label. It must not be all digits.
     #[arg(long)]
     pub label: Option<String>,
     #[command(flatten)]
     pub look: Look,
 }
 
-/// How a folder is looked at.
+/// Options for scanning a folder.
 #[derive(Debug, ClapArgs)]
 pub struct Look {
-    /// Leave out files over this size, in bytes. Default: 67108864 (64 MiB).
+    /// Leave out files larger than this, in bytes. Default: 67108864 (64 MiB).
     #[arg(long, value_name = "BYTES")]
     pub max_file: Option<u64>,
-    /// Leave out files from the first on that does not fit into this size of all. Default:
-    /// 8589934592 (8 GiB).
+    /// The largest total size, in bytes. The first file that exceeds it and all later ones are left
+    /// out. Default: 8589934592 (8 GiB).
     #[arg(long, value_name = "BYTES")]
     pub max_total: Option<u64>,
-    /// Capture the home folder, `/`, or a folder above the home all the same.
+    /// Capture the folder even if it is your home folder, `/`, or a folder above your home.
     #[arg(long)]
     pub anyway: bool,
-    /// Let go of files that were captured once and that a rule ignores now. They stay in the
+    /// Leave out files that were captured before and that a rule ignores now. They stay in the
     /// folder.
     #[arg(long)]
     pub forget_ignored: bool,
 }
 
 impl Look {
-    /// The same for the crate that looks.
+    /// Returns the options for the workspace crate.
     pub fn options(&self) -> WorkspaceOptions {
         let mut options =
             WorkspaceOptions::default().anyway(self.anyway).forget_ignored(self.forget_ignored);
@@ -60,9 +60,9 @@ impl Look {
 pub struct Files {
     /// The address of the point; see `milepost --help`.
     pub address: String,
-    /// Only what is at this path of the folder, or below it.
+    /// Only files at or below this path of the folder.
     pub path: Option<OsString>,
-    /// List what was left out, and why.
+    /// List the entries that were left out, and the reasons.
     #[arg(long)]
     pub skips: bool,
 }
@@ -71,23 +71,23 @@ pub struct Files {
 pub struct Cat {
     /// The address of the point; see `milepost --help`.
     pub address: String,
-    /// The path of the file, below the folder.
+    /// The path of the file in the folder.
     pub path: OsString,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct Diff {
-    /// The address of the point before.
+    /// The address of the first point.
     pub before: String,
-    /// The address of the point after.
+    /// The address of the second point.
     pub after: String,
-    /// Compare the captured files, and not the states.
+    /// Compare the captured files, not the states.
     #[arg(long)]
     pub files: bool,
-    /// Only how many lines of each file came and went.
+    /// Print only the numbers of added and removed lines of each file.
     #[arg(long, requires = "files")]
     pub stat: bool,
-    /// Only what is at these paths of the folder, or below them.
+    /// Only files at or below these paths of the folder.
     #[arg(value_name = "PATH", requires = "files")]
     pub paths: Vec<OsString>,
 }

@@ -23,15 +23,15 @@ use crate::commands::{self, captured_files, recovery, state_text};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
 
-/// Bytes of a file that are read at a time.
+/// Size of one read of a file, in bytes.
 const STEP: usize = 64 << 10;
 
 /// A store that this process has open.
 pub struct Local<'a>(pub &'a Engine);
 
 impl Local<'_> {
-    /// The point that was found before. A checkpoint that its address named is known by the form
-    /// alone.
+    /// Resolves a point that was found before, without the checkpoint that its address named: only
+    /// the form has that.
     fn found(&self, point: &PointForm) -> Result<Point> {
         Ok(self.0.point(&point.address)?)
     }
@@ -248,7 +248,7 @@ impl Backend for Local<'_> {
             let report = self.0.apply_retention(&plan, told)?;
             return Ok(RetentionForm::done(plan, report));
         }
-        // Where captures cannot be read nothing else is kept from going.
+        // A failed plan of captures does not fail the rest.
         let captures = self.0.plan_captures(&plan).inspect_err(|error| {
             note(&format!("what goes of captured folders is not known: {error}"));
         });

@@ -1,7 +1,6 @@
-//! What a command looks at and steers: a store that is opened here, or a program that answers for
-//! one.
+//! Store that a command reads and changes: opened by this process, or behind another program.
 //!
-//! Commands print the forms that the service answers with, so they say the same words either way.
+//! Commands print the forms that the service answers with, so the output is the same for both.
 
 mod local;
 mod remote;
@@ -23,20 +22,20 @@ use crate::output::Out;
 pub use local::Local;
 pub use remote::Remote;
 
-/// Gets events one by one.
+/// Callback for events, one by one.
 pub type Each<'a> = &'a mut dyn FnMut(EventForm) -> Result<()>;
 
-/// What comes of a task that is followed.
+/// An update of a followed task.
 pub enum Followed {
     Event(Box<EventForm>),
-    /// The task goes on with another lineage.
+    /// The task continues in another lineage.
     LineageChanged(MovedForm),
 }
 
-/// Gets the bytes of a file piece by piece.
+/// Callback for the bytes of a file, piece by piece.
 pub type Bytes<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
 
-/// Which checkpoints a cleanup keeps, of which tasks.
+/// Policy of a cleanup, and the tasks that it concerns.
 #[derive(Debug, Clone, Default)]
 pub struct RetentionAsked {
     pub keep: Option<usize>,
@@ -48,18 +47,18 @@ pub struct RetentionAsked {
     pub task: Option<String>,
 }
 
-/// Which checkpoints are listed.
+/// Filter of a list of checkpoints.
 #[derive(Debug, Default)]
 pub struct CheckpointsAsked {
     pub task: Option<String>,
-    /// What their metadata has.
+    /// Keys and values that the metadata must have.
     pub filter: Vec<(String, Value)>,
     pub status: Option<MarkStatus>,
     pub limit: usize,
     pub cursor: Option<String>,
 }
 
-/// A checkpoint to be marked.
+/// A checkpoint to mark.
 #[derive(Debug)]
 pub struct MarkAsked {
     pub label: String,
@@ -67,23 +66,23 @@ pub struct MarkAsked {
     pub metadata: Option<Json>,
 }
 
-/// What is verified.
+/// Scope of a verification.
 #[derive(Debug)]
 pub struct VerifyAsked {
-    /// One task; the whole store unless given.
+    /// One task. `None` verifies the whole store.
     pub task: Option<TaskForm>,
-    /// Every lineage is folded from its beginning, too.
+    /// `true` also folds every lineage from its beginning.
     pub states: bool,
-    /// What the store is compared with, too.
+    /// An anchor to compare the store with.
     pub anchor: Option<Anchor>,
 }
 
-/// A store, wherever it is opened.
+/// A store, opened by this process or by another one.
 pub trait Backend {
-    /// The engine, where the store is opened here.
+    /// Returns the engine, if this process has the store open.
     fn engine(&self) -> Option<&Engine>;
 
-    /// A page of tasks, newest first.
+    /// Returns a page of tasks, newest first.
     fn tasks(
         &self,
         user: Option<&str>,
@@ -91,23 +90,23 @@ pub trait Backend {
         cursor: Option<String>,
     ) -> Result<Listed<TaskForm>>;
 
-    /// The task of an id, which may be written as in an address.
+    /// Returns the task with this id, which may be percent-encoded as in an address.
     fn task(&self, id: &str) -> Result<TaskForm>;
 
-    /// The lineages of the task with this very id, oldest first.
+    /// Returns the lineages of the task with this exact id, oldest first.
     fn lineages(&self, task: &str) -> Result<Vec<LineageForm>>;
 
-    /// The point of an address, or what to do where there is none.
+    /// Resolves an address. A failure has a hint.
     fn point(&self, address: &str) -> Result<PointForm>;
 
-    /// The event at a point.
+    /// Returns the event at a point.
     fn event(&self, point: &PointForm) -> Result<EventAt>;
 
-    /// The events of a point's lineage at these offsets, in their order.
+    /// Passes the events of a point's lineage at these offsets to `each`, in order.
     fn events(&self, point: &PointForm, range: Range<u64>, each: Each<'_>) -> Result<()>;
 
-    /// The events of the task with this very id from an offset on, as they come, for as long as
-    /// somebody makes them.
+    /// Passes the events of the task with this exact id to `each` as they come, from an offset on.
+    /// Ends with the program that has the store open.
     fn follow(
         &self,
         task: &str,
@@ -115,19 +114,20 @@ pub trait Backend {
         each: &mut dyn FnMut(Followed) -> Result<()>,
     ) -> Result<()>;
 
-    /// The state at a point, with so many of its messages.
+    /// Returns the state at a point, with this range of its messages.
     fn state(&self, point: &PointForm, messages: MessageRange) -> Result<Value>;
 
     /// Prints the whole state at a point as one line of JSON.
     fn print_state(&self, point: &PointForm, out: &mut Out) -> Result<()>;
 
-    /// What is different between the states at two points.
+    /// Returns the differences between the states at two points.
     fn changes(&self, before: &PointForm, after: &PointForm) -> Result<ChangesForm>;
 
-    /// The same, all of it, as a JSON patch (RFC 6902) that turns the first state into the second.
+    /// Returns all differences as a JSON patch (RFC 6902) that turns the first state into the
+    /// second.
     fn patch(&self, before: &PointForm, after: &PointForm) -> Result<Value>;
 
-    /// A page of checkpoints, newest first.
+    /// Returns a page of checkpoints, newest first.
     fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>>;
 
     fn mark(&self, point: &PointForm, asked: MarkAsked) -> Result<CheckpointForm>;
@@ -135,35 +135,36 @@ pub trait Backend {
     /// Goes back to a point, without a folder.
     fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm>;
 
-    /// Takes the last restore of a task back, where it took no folder along.
+    /// Undoes the last restore of a task, if it restored no folder.
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm>;
 
     fn stats(&self) -> Result<StoreForm>;
 
-    /// What the tasks of a user hold, newest first.
+    /// Returns the sizes of a user's tasks, newest first.
     fn stats_of(&self, user: &str) -> Result<UserForm>;
 
-    /// Checks every hash. `told`: how far it is, where that is known.
+    /// Checks every hash. Reports progress to `told`, if it is known.
     fn verify(&self, asked: &VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm>;
 
-    /// The heads of the store, as JSON.
+    /// Returns the heads of the store as JSON.
     fn anchor(&self) -> Result<String>;
 
-    /// Which event last set a part of a state, or every one that changed it.
+    /// Finds the event that last set a part of a state, or with `history` every event that changed
+    /// it.
     fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm>;
 
-    /// Erases what the event at a point says.
+    /// Erases the content of the event at a point.
     fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()>;
 
-    /// The pins of the task with this very id.
+    /// Returns the pins of the task with this exact id.
     fn pins(&self, task: &str) -> Result<Vec<PinForm>>;
 
     fn pin(&self, checkpoint: &CheckpointId, reason: Option<&str>) -> Result<PinForm>;
 
     fn unpin(&self, checkpoint: &CheckpointId) -> Result<()>;
 
-    /// What a cleanup would let go of, or what it let go of. `told`: how far it is, where that is
-    /// known.
+    /// Plans a cleanup, and applies it unless `dry_run` is set. Reports progress to `told`, if it
+    /// is known.
     fn clean_up(
         &self,
         asked: &RetentionAsked,
@@ -171,28 +172,28 @@ pub trait Backend {
         told: &mut dyn FnMut(u64, u64),
     ) -> Result<RetentionForm>;
 
-    /// Deletes the task with this very id, for good.
+    /// Deletes the task with this exact id, for good.
     fn delete(&self, task: &str) -> Result<()>;
 
-    /// Deletes all tasks of a user, for good, and says how many.
+    /// Deletes all tasks of a user, for good, and returns their number.
     fn delete_user(&self, user: &str, told: &mut dyn FnMut(u64, u64)) -> Result<u64>;
 
-    /// How much room a compaction needs, in bytes, where that is known.
+    /// Returns the free space that a compaction needs, in bytes, if it is known.
     fn compaction_needs(&self) -> Result<Option<u64>>;
 
-    /// The files that were captured last before a point, a folder before what is in it.
+    /// Passes the files of the last capture before a point to `each`, a folder before its content.
     fn files(&self, point: &PointForm, each: &mut dyn FnMut(FileForm) -> Result<()>) -> Result<()>;
 
-    /// What is at a path of them.
+    /// Returns the entry at a path of that capture.
     fn file(&self, point: &PointForm, path: &TreePath) -> Result<Option<FileForm>>;
 
-    /// The bytes of one, as they come.
+    /// Passes the bytes of a file of that capture to `each`, piece by piece.
     fn content(&self, point: &PointForm, path: &TreePath, each: Bytes<'_>) -> Result<()>;
 
     /// Starts, pauses, resumes or stops the run of a task.
     fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()>;
 
-    /// Says what a run should do.
+    /// Sends guidance to a run.
     fn guide(&self, task: &TaskForm, text: String, target: Option<String>) -> Result<AppendedForm>;
 
     /// Sets artifacts of a run; `null` removes one.

@@ -1,5 +1,4 @@
-//! A store that another program answers for, over HTTP: at an address, or at the socket in the
-//! store.
+//! A store behind another program, over HTTP: at an address, or at the socket in the store.
 
 use std::future::Future;
 use std::io;
@@ -28,30 +27,30 @@ use crate::commands::{self, captured_files};
 use crate::error::{Failure, Result};
 use crate::output::Out;
 
-/// How many items a page of a list has, at most.
+/// Largest number of items in a page of a list.
 const PAGE: usize = 100;
-/// How many events are asked for at once.
+/// Largest number of events in one answer.
 const EVENTS: u32 = 1000;
-/// How many messages are answered where not all are, at most.
+/// Largest number of messages in an answer that leaves some out.
 const MESSAGES: u64 = 1000;
 
-/// A store that another program answers for.
+/// A store behind another program.
 pub struct Remote {
     client: Client,
     runtime: Runtime,
-    /// Who answers, in words.
+    /// Description of the program, for messages.
     place: String,
 }
 
-/// How long a whole answer may take. A verification of a large store takes minutes.
+/// Time limit of a whole answer. A verification of a large store takes minutes.
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// The time limit of the first answer of a program that has the store open.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Remote {
-    /// A service at an address. Its token is in the environment: what stands on a command line is
-    /// seen by others.
+    /// Connects to a service at an address. The token comes from the environment: other users can
+    /// see a command line.
     pub fn at(url: &str) -> Result<Self> {
         let mut client = ClientBuilder::new(url).timeout(TIMEOUT);
         if let Ok(token) = std::env::var("MILEPOST_TOKEN") {
@@ -61,10 +60,10 @@ impl Remote {
         Self::new(client, format!("the service at {url}"))
     }
 
-    /// The program that has a store open, where it answers at the store's socket.
+    /// Connects to the program that has a store open, if it listens at the store's socket.
     pub fn attached(socket: &Path) -> Result<Option<Self>> {
         match UnixStream::connect(socket) {
-            // The path is too long for a socket's address: the client knows how to go there.
+            // The path is too long for a socket's address. The client handles that.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput && socket.exists() => {}
             Err(_) => return Ok(None),
             // Another user's program could have bound the name.
@@ -96,12 +95,12 @@ impl Remote {
         Ok(Self { client, runtime: runtime.enable_all().build()?, place })
     }
 
-    /// Who answers, in words.
+    /// Returns the description of the program, for messages.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// What to do where it cannot be asked for something.
+    /// Returns the hint for a request that the program cannot answer.
     pub fn instead(&self) -> String {
         format!("{} has it: ask again when that has ended", self.place)
     }
@@ -110,7 +109,7 @@ impl Remote {
         self.runtime.block_on(answer).map_err(|error| self.failed(error))
     }
 
-    /// Why it was not answered, and by whom.
+    /// Converts an error, and names the program if it could not be reached.
     fn failed(&self, error: milepost_client::Error) -> Failure {
         let transport = error.kind() == milepost_client::ErrorKind::Transport;
         let failure = Failure::from(error);
@@ -120,7 +119,7 @@ impl Remote {
         }
     }
 
-    /// Items of a list, from as many pages as that takes.
+    /// Returns items of a list, from as many pages as needed.
     fn pages<T, F: Future<Output = milepost_client::Result<Listed<T>>>>(
         &self,
         limit: usize,
@@ -165,7 +164,7 @@ impl Backend for Remote {
 
     fn task(&self, id: &str) -> Result<TaskForm> {
         match self.wait(self.client.task(id)) {
-            // It may be written as in an address.
+            // The id may be percent-encoded, as in an address.
             Err(failure) if failure.kind() == Some(ErrorKind::NotFound) && id.contains('%') => {
                 match self.wait(self.client.point(id)) {
                     Ok(point) => self.wait(self.client.task(&point.task)),
@@ -297,7 +296,7 @@ impl Backend for Remote {
     }
 
     fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm> {
-        // A checkpoint that was named is named in what is recorded.
+        // The restore records the checkpoint that the address named.
         let to = match point.checkpoint {
             Some(checkpoint) => format!("@{checkpoint}"),
             None => point.address.clone(),
@@ -461,7 +460,7 @@ impl Backend for Remote {
     }
 }
 
-/// Keeps so many of the last messages of a state.
+/// Keeps the last `count` messages of a state.
 fn keep_last(state: &mut Value, count: u64) {
     if let Some(messages) = state.get_mut("messages").and_then(Value::as_array_mut) {
         let count = usize::try_from(count).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! Settings of the allocator for a service, which runs for months and answers with large pieces.
+//! Settings of the allocator for a service, which runs for months and sends large answers.
 
 // tidy: one call of one command
 
@@ -7,15 +7,16 @@ use std::process::Command;
 
 use crate::output::note;
 
-/// The variable that the allocator reads once, before `main`.
+/// Variable that the allocator reads once, before `main`.
 const VARIABLE: &str = "_RJEM_MALLOC_CONF";
 
-/// Freed pages return to the system within 100 ms, and one arena serves all threads: each further
-/// one would keep pages that the others could use. Small pieces come from caches of the threads.
+/// Settings with which freed pages return to the system within 100 ms. One arena serves all
+/// threads: each further one would keep pages that the others could use. Small pieces come from
+/// caches of the threads.
 const SETTINGS: &str = "narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0,tcache_max:4096";
 
-/// Starts the same command again in this process, with the allocator's settings. Returns where
-/// they are set already, by this or by the operator, and where that cannot be done.
+/// Executes the same command again in this process, with the allocator's settings. Returns if they
+/// are set already, by this function or by the operator, or if the execution fails.
 pub fn start_again_with_settings() {
     if std::env::var_os(VARIABLE).is_some() {
         return;

@@ -1,4 +1,4 @@
-//! `blame`: which event set a part of the state.
+//! `blame`: the event that set a part of the state.
 
 use milepost_forms::{BlameForm, BlamedForm};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Look, Out, excerpt, printable, time_short};
 
-/// How many characters of a value people are shown.
+/// Longest excerpt of a value, in columns.
 const EXCERPT: usize = 80;
 
 pub fn run(source: &dyn Backend, args: &args::Blame, out: &mut Out) -> Result<()> {
@@ -31,7 +31,7 @@ pub fn run(source: &dyn Backend, args: &args::Blame, out: &mut Out) -> Result<()
     }
 }
 
-/// Where not all of it, or nothing, was set by an event that is there.
+/// Returns a note on a value that no existing event set.
 fn rest(blamed: &BlamedForm) -> Option<String> {
     let pointer = &blamed.pointer;
     match (&blamed.before_oldest, &blamed.value) {

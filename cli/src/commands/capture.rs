@@ -1,4 +1,4 @@
-//! `capture`: what a folder holds now, for a task.
+//! `capture`: the present content of a folder, for a task.
 
 use std::io::{self, IsTerminal};
 use std::os::unix::ffi::OsStrExt;
@@ -16,10 +16,10 @@ use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, big, count, counter, grouped, printable, size};
 
-/// What is done before so long needs no bar.
+/// Time before the bar is shown.
 const SOON: Duration = Duration::from_millis(500);
 
-/// How often the bar moves.
+/// Interval between updates of the bar.
 const STEP: Duration = Duration::from_millis(100);
 
 pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
@@ -55,7 +55,7 @@ pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-/// The folder, or what can be done where it is refused.
+/// Opens the folder. A failure has a hint.
 pub fn open(folder: &Path, options: WorkspaceOptions) -> Result<Workspace> {
     Workspace::open(folder, options.clone()).map_err(|error| {
         let kind = error.kind();
@@ -72,7 +72,7 @@ pub fn open(folder: &Path, options: WorkspaceOptions) -> Result<Workspace> {
     })
 }
 
-/// Why nothing was captured, and what can be done about it.
+/// Converts the error of a capture to a failure with a hint.
 pub fn failed(error: Error, labelled: bool) -> Failure {
     let refused = matches!(error.detail(), Some(Detail::Refused { .. }));
     let pending = matches!(error.detail(), Some(Detail::Pending { .. }));
@@ -104,7 +104,7 @@ fn line(report: &CaptureReport, task: &str) -> String {
     line
 }
 
-/// Does the work, and shows how far it is where that takes a while.
+/// Does the work, and shows a bar if it takes a while.
 pub fn with_bar<T>(workspace: &Workspace, wanted: bool, work: impl FnOnce() -> T) -> T {
     if !wanted || !io::stderr().is_terminal() {
         return work();
@@ -127,7 +127,7 @@ pub fn with_bar<T>(workspace: &Workspace, wanted: bool, work: impl FnOnce() -> T
                 }
             }
         });
-        // The other end hears of it when this goes, however the work ends.
+        // The bar ends when this is dropped, however the work ends.
         let _working = working;
         work()
     })

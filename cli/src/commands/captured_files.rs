@@ -1,4 +1,4 @@
-//! What the commands about captured files have in common: which capture, which path, how both look.
+//! Functions that the commands about captured files share: captures, paths and output.
 
 use std::ffi::OsStr;
 use std::io;
@@ -12,7 +12,7 @@ use super::{point, words};
 use crate::error::{Failure, Result};
 use crate::output::{big, printable};
 
-/// The capture that an address sees, or how to get one.
+/// Returns the capture that an address sees. A failure has a hint to make one.
 pub fn snapshot(engine: &Engine, address: &str) -> Result<Snapshot> {
     let point = point(engine, address)?;
     match engine.run_state(&point)?.workspace {
@@ -21,7 +21,7 @@ pub fn snapshot(engine: &Engine, address: &str) -> Result<Snapshot> {
     }
 }
 
-/// The capture that a point sees, or how to get one.
+/// Returns the capture that a point sees. A failure has a hint to make one.
 pub fn of(engine: &Engine, point: &Point) -> Result<Snapshot> {
     match engine.run_state(point)?.workspace {
         Some(root) => Ok(Snapshot::of(engine, root)?),
@@ -29,7 +29,7 @@ pub fn of(engine: &Engine, point: &Point) -> Result<Snapshot> {
     }
 }
 
-/// Nothing was captured before the point of an address.
+/// Returns the failure for an address with no capture before it.
 pub fn none(task: &str, address: &str) -> Failure {
     let task = words::encode(task);
     let message = format!("no folder was captured before {}", printable(address));
@@ -40,7 +40,7 @@ pub fn none(task: &str, address: &str) -> Failure {
     ))
 }
 
-/// A path in a capture as it was given: `./` in front and `/` behind are what shells make of it.
+/// Parses a path in a capture. Shells add `./` in front and `/` at the end: both are removed.
 pub fn tree_path(given: &OsStr) -> Result<TreePath> {
     let mut bytes = given.as_bytes();
     while let Some(rest) = bytes.strip_prefix(b"./") {
@@ -55,7 +55,7 @@ pub fn tree_path(given: &OsStr) -> Result<TreePath> {
     })
 }
 
-/// Nothing is at a path of the capture that an address sees.
+/// Returns the failure for a path that is not in the capture.
 pub fn nothing_at(path: &TreePath, address: &str) -> Failure {
     let address = printable(address);
     Failure::new(format!("{path} is not in the capture")).hint(format!(
@@ -63,7 +63,7 @@ pub fn nothing_at(path: &TreePath, address: &str) -> Failure {
     ))
 }
 
-/// Nothing is at a path of the captures that two addresses see.
+/// Returns the failure for a path that is in neither capture.
 pub fn in_neither(path: &TreePath, before: &str, after: &str) -> Failure {
     let (before, after) = (printable(before), printable(after));
     Failure::new(format!("{path} is in neither capture")).hint(format!(
@@ -71,7 +71,7 @@ pub fn in_neither(path: &TreePath, before: &str, after: &str) -> Failure {
     ))
 }
 
-/// Why a captured file cannot be read.
+/// Returns the failure for a captured file that cannot be read.
 pub fn unreadable(path: &TreePath, error: io::Error) -> Failure {
     let failure: Failure = match error.downcast::<Error>() {
         Ok(error) => error.into(),
@@ -80,12 +80,12 @@ pub fn unreadable(path: &TreePath, error: io::Error) -> Failure {
     failure.at(path)
 }
 
-/// The permission bits, as `0644`.
+/// Formats the permission bits, as `0644`.
 pub fn mode(item: &Item) -> String {
     format!("{:04o}", item.mode)
 }
 
-/// The kind and the permission bits, as `-rw-r--r--`.
+/// Formats the kind and the permission bits, as `-rw-r--r--`.
 pub fn mode_line(kind: &str, mode: &str) -> String {
     let mut line = String::with_capacity(10);
     line.push(match kind {
@@ -101,7 +101,7 @@ pub fn mode_line(kind: &str, mode: &str) -> String {
     line
 }
 
-/// What is at a path, for programs, without the path.
+/// Describes an entry as JSON, without its path.
 pub fn side(item: &Item) -> Value {
     match &item.kind {
         EntryKind::Directory { .. } => json!({"kind": "directory", "mode": mode(item)}),
@@ -118,7 +118,7 @@ pub fn side(item: &Item) -> Value {
     }
 }
 
-/// Bytes for JSON: a string, or `{"base64"}`.
+/// Converts bytes to JSON: a string, or `{"base64"}`.
 pub fn content(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => json!(text),

@@ -24,7 +24,7 @@ pub fn run(source: &dyn Backend, args: &args::Cat, out: &mut Out) -> Result<()> 
         false => source.content(&point, &path, &mut |piece| Ok(out.bytes(piece)?)),
     };
     read.map_err(|failure| match failure.kind() {
-        // A folder or a link, which have no bytes.
+        // A folder or a link has no bytes.
         Some(ErrorKind::Invalid | ErrorKind::NotFound) => failure.hint(format!(
             "`milepost files {} {path}` says what is there",
             printable(&args.address)

@@ -1,4 +1,4 @@
-//! `checkpoint`, and `restore` without an address: a checkpoint is picked, and gone back to.
+//! `checkpoint`, and `restore` without an address: the user picks a checkpoint to restore.
 
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ pub fn run(source: &dyn Backend, args: &args::Checkpoint, out: &mut Out) -> Resu
     }
 }
 
-/// `restore` without an address. What it was told of files is of no use without one.
+/// Runs `restore` without an address. Its options for files need an address.
 pub fn instead_of_restore(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<()> {
     if args.files.is_some() || args.how.is_given() {
         let message =
@@ -44,7 +44,7 @@ pub fn instead_of_restore(source: &dyn Backend, args: &args::Restore, out: &mut 
     run(source, &picked, out)
 }
 
-/// The very commands that take an address.
+/// Restores the picked checkpoint with the command that takes an address.
 fn go_back(
     source: &dyn Backend,
     back: args::GoingBack,
@@ -61,7 +61,7 @@ fn none(out: &mut Out) -> Result<()> {
     Ok(out.line("No checkpoints found.")?)
 }
 
-/// All of them by task, for whoever reads no screen.
+/// Lists the checkpoints by task, if there is no screen to pick on.
 fn list(source: &dyn Backend, task: Option<String>, out: &mut Out) -> Result<()> {
     let asked = CheckpointsAsked { task, ..CheckpointsAsked::default() };
     let all = checkpoints::every(source, asked)?.items;
@@ -80,7 +80,7 @@ fn list(source: &dyn Backend, task: Option<String>, out: &mut Out) -> Result<()>
     Ok(())
 }
 
-/// The rows of each task, the one with the newest checkpoint first.
+/// Returns the rows of each task. The task with the newest checkpoint comes first.
 fn by_task(all: &[CheckpointForm]) -> Vec<(&str, Vec<Vec<String>>)> {
     let mut places = HashMap::new();
     let mut tasks: Vec<(&str, Vec<Vec<String>>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! `checkpoints`: marks, newest first.
+//! `checkpoints`: list of checkpoints, newest first.
 
 use milepost::MarkStatus;
 use milepost_forms::{CheckpointForm, Listed};
@@ -10,12 +10,12 @@ use crate::backend::{Backend, CheckpointsAsked};
 use crate::error::{Failure, Result};
 use crate::output::{Out, excerpt, hint, printable, time_short};
 
-/// How many are asked for at once where no limit is given.
+/// Size of a page if no limit is given.
 const PAGE: usize = 1000;
-/// The columns of the list.
+/// Columns of the list.
 pub const TITLES: [&str; 7] =
     ["CHECKPOINT", "POINT", "CAUSE", "STATUS", "TIME", "LABEL", "METADATA"];
-/// How many digits of an id people are shown; addresses take 8 or more.
+/// Digits of an id in the list. Addresses take 8 or more.
 const DIGITS: usize = 12;
 
 pub fn run(source: &dyn Backend, args: &args::Checkpoints, out: &mut Out) -> Result<()> {
@@ -46,7 +46,7 @@ pub fn run(source: &dyn Backend, args: &args::Checkpoints, out: &mut Out) -> Res
     Ok(())
 }
 
-/// All pages of a list.
+/// Returns all pages of a list.
 pub fn every(source: &dyn Backend, mut asked: CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
     asked.limit = PAGE;
     let mut items = Vec::new();
@@ -60,7 +60,7 @@ pub fn every(source: &dyn Backend, mut asked: CheckpointsAsked) -> Result<Listed
     }
 }
 
-/// `KEY=JSON`. What is not JSON is a string.
+/// Parses `KEY=JSON`. A value that is not JSON is a string.
 fn condition(text: &str) -> Result<(String, Value)> {
     let (key, value) = text.split_once('=').ok_or_else(|| {
         Failure::new(format!("--where is `{text}`, not KEY=JSON")).hint("as in --where step=3")
@@ -69,7 +69,7 @@ fn condition(text: &str) -> Result<(String, Value)> {
     Ok((key.to_owned(), value))
 }
 
-/// A checkpoint, by the columns of the list.
+/// Formats a checkpoint by the columns of the list.
 pub fn row(checkpoint: &CheckpointForm) -> Vec<String> {
     let id: String = checkpoint.id.to_string().chars().take(DIGITS).collect();
     vec![

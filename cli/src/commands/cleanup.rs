@@ -1,4 +1,4 @@
-//! `cleanup`: old checkpoints go, and events that nothing needs.
+//! `cleanup`: removal of old checkpoints, and of events that nothing needs.
 
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::backend::{Backend, RetentionAsked};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Look, Out, bar, count, printable, size};
 
-/// A bar is shown from so many tasks on.
+/// Number of tasks from which on a bar is shown.
 const LONG: u64 = 100;
 
 pub fn run(source: &dyn Backend, args: &Cleanup, out: &mut Out) -> Result<()> {
@@ -57,7 +57,7 @@ fn show(form: &RetentionForm, out: &mut Out) -> Result<()> {
     }
 }
 
-/// Policies that are shown where none was given: the flags, and what they ask for.
+/// Returns some policies as flags and as requests, to print if none was given.
 fn examples(asked: &RetentionAsked) -> Vec<(&'static str, RetentionAsked)> {
     let keep = |keep| RetentionAsked { keep: Some(keep), ..asked.clone() };
     let month =
@@ -74,7 +74,7 @@ fn examples(asked: &RetentionAsked) -> Vec<(&'static str, RetentionAsked)> {
     all
 }
 
-/// Shows the effect of some policies, where the command line names none. Nothing is changed.
+/// Prints the effects of some policies, if the command line names none. Nothing is changed.
 fn policies(source: &dyn Backend, asked: &RetentionAsked, out: &mut Out) -> Result<()> {
     let plans = examples(asked).into_iter().map(|(flags, asked)| {
         let plan = source.clean_up(&asked, true, &mut |_, _| {})?;
@@ -110,7 +110,7 @@ fn policies(source: &dyn Backend, asked: &RetentionAsked, out: &mut Out) -> Resu
         .hint("say what is kept, as in `milepost cleanup --keep 10`; it shows its plan and asks"))
 }
 
-/// What could not be done.
+/// Returns a failure if a task could not be cleaned up.
 fn failed(done: &RetentionForm) -> Result<()> {
     let failed = || done.tasks.iter().filter(|task| task.error.is_some());
     let count_of = failed().count() as u64;

@@ -1,4 +1,4 @@
-//! `compact`: what was let go of leaves the disk.
+//! `compact`: removal of erased, trimmed, dropped and deleted content from the disk.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub fn run(store: &StoreArgs, engine: &Engine, args: &Compact, out: &mut Out) ->
     let free = free_bytes(&store.folder()?);
     if !out.json {
         out.line(room(&plan, free))?;
-        // The work behind it may be long.
+        // The following work may be long.
         out.flush()?;
     }
     let done = match args.dry_run {
@@ -74,7 +74,7 @@ fn compact(engine: &Engine) -> Result<CompactionReport> {
     })
 }
 
-/// A bar for each step, one after another.
+/// Bars of the steps, one after another.
 #[derive(Default)]
 struct Bars(Option<(&'static str, ProgressBar)>);
 
@@ -112,7 +112,7 @@ fn room(plan: &CompactionPlan, free: Option<u64>) -> String {
     )
 }
 
-/// Refuses where there is too little room. The engine would stop too, but late.
+/// Refuses to compact with too little free space. The engine would stop too, but late.
 fn check(needs: u64, free: Option<u64>, force: bool) -> Result<()> {
     match free {
         Some(free) if free < needs && !force => Err(Failure::new(format!(
@@ -125,7 +125,7 @@ fn check(needs: u64, free: Option<u64>, force: bool) -> Result<()> {
     }
 }
 
-/// What is free for this user on the file system that the store is on.
+/// Returns the free bytes for this user on the file system of the store.
 #[cfg(unix)]
 fn free_bytes(dir: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(dir).ok()?;

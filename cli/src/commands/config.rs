@@ -1,4 +1,4 @@
-//! `config`: what the service would be configured by.
+//! `config`: the configuration of the service.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::output::Out;
 
-/// Prints each setting, and where it comes from.
+/// Prints each setting with its origin.
 pub fn check(args: &ConfigCheck, out: &mut Out) -> Result<()> {
     let config = Config::gather(&args.flags, args.config.as_deref())?;
     if out.json {

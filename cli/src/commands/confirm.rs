@@ -1,11 +1,11 @@
-//! What cannot be taken back is asked for once more.
+//! Confirmation of operations that cannot be undone.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use crate::error::{Failure, Result};
 use crate::output::printable;
 
-/// Asks on a terminal. Elsewhere nobody can answer, and only `--yes` will do.
+/// Asks on a terminal. Elsewhere only `--yes` confirms.
 pub fn confirm(yes: bool, note: &str, question: &str) -> Result<()> {
     if yes {
         return Ok(());

@@ -9,7 +9,7 @@ use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, big, count, printable, size};
 
-/// A bar is shown from so many tasks on.
+/// Number of tasks from which on a bar is shown.
 const LONG: u64 = 100;
 
 pub fn run(source: &dyn Backend, args: &Delete, out: &mut Out) -> Result<()> {

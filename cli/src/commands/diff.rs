@@ -1,4 +1,4 @@
-//! `diff`: what is different between the states at two points.
+//! `diff`: differences between the states at two points.
 
 use milepost::ChangeKind;
 use milepost_forms::ChangeForm;
@@ -9,7 +9,7 @@ use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Look, Out, excerpt, hint, printable};
 
-/// How many characters of a value people are shown.
+/// Longest excerpt of a value, in columns.
 const EXCERPT: usize = 80;
 
 pub fn run(source: &dyn Backend, args: &args::Diff, out: &mut Out) -> Result<()> {
@@ -31,7 +31,7 @@ pub fn run(source: &dyn Backend, args: &args::Diff, out: &mut Out) -> Result<()>
     Ok(())
 }
 
-/// A change on one line.
+/// Formats a change on one line.
 pub fn line(change: &ChangeForm, out: &Out) -> String {
     let value = |value: &Option<Value>| {
         value.as_ref().map(|value| excerpt(&value.to_string(), EXCERPT)).unwrap_or_default()

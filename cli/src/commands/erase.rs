@@ -1,4 +1,4 @@
-//! `erase`: what one event says, for good.
+//! `erase`: removes the content of one event, for good.
 
 use milepost::ErrorKind;
 use milepost_forms::ErasedForm;

@@ -1,4 +1,4 @@
-//! `diff --files`: what is different between the files of two captures.
+//! `diff --files`: differences between the files of two captures.
 
 use milepost::Engine;
 use milepost_workspace::{EntryKind, FileChange, FileChanges, Item, Snapshot, TreePath};
@@ -10,13 +10,13 @@ use crate::args;
 use crate::error::Result;
 use crate::output::{Look, Out, count, size};
 
-/// What is at a path of one of the captures.
+/// An entry of one of the captures.
 struct Side {
     path: TreePath,
     item: Item,
 }
 
-/// A difference, and what it is called. One of the sides is there at least.
+/// A named difference. At least one of the sides exists.
 struct Change {
     name: &'static str,
     from: Option<Side>,
@@ -24,7 +24,7 @@ struct Change {
 }
 
 impl Change {
-    /// Where it is, in the later capture if it is there.
+    /// Returns its path, in the later capture if it exists there.
     fn path(&self) -> Option<&TreePath> {
         self.to.as_ref().or(self.from.as_ref()).map(|side| &side.path)
     }
@@ -52,7 +52,7 @@ impl Change {
         matches!((&self.from, &self.to), (Some(from), Some(to)) if from.path != to.path)
     }
 
-    /// The same as one that went and one that came, where a file became something else.
+    /// Splits a change of the kind of an entry into a removal and an addition.
     fn parts(self) -> Vec<Self> {
         match (&self.from, &self.to) {
             (Some(from), Some(to)) if kind(&from.item) != kind(&to.item) => {
@@ -96,7 +96,7 @@ pub fn run(engine: &Engine, args: &args::Diff, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-/// All of them in order of paths.
+/// Returns all changes in order of paths.
 fn list(changes: FileChanges) -> Vec<Change> {
     let mut list = Vec::new();
     let mut put = |name, from: Option<(TreePath, Item)>, to: Option<(TreePath, Item)>| {
@@ -245,7 +245,7 @@ fn kind(item: &Item) -> u8 {
     }
 }
 
-/// A mode as git writes it, with all permission bits.
+/// Formats a mode as git does, with all permission bits.
 fn git_mode(item: &Item) -> String {
     match &item.kind {
         EntryKind::Link { .. } => "120000".to_owned(),

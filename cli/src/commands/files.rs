@@ -1,4 +1,4 @@
-//! `files`: what a capture holds, and what it left out.
+//! `files`: the files of a capture, and those that were left out.
 
 use milepost_forms::FileForm;
 use milepost_workspace::{Snapshot, TreePath};

@@ -24,7 +24,7 @@ pub fn run(source: &dyn Backend, id: &str, out: &mut Out) -> Result<()> {
     })
 }
 
-/// What a lineage is, on one line.
+/// Describes a lineage on one line.
 pub fn describe(lineage: &LineageForm, out: &Out) -> String {
     let name = out.look(Look::Name, &lineage.id.to_string());
     let mut line = format!("{name} {}", words::lineage_type(lineage.lineage_type));
@@ -53,7 +53,7 @@ pub fn tree(
         let parent = lineage.parent.as_ref().map(|parent| parent.lineage);
         children.entry(parent.filter(|id| known.contains(id))).or_default().push(lineage);
     }
-    // A stack, as lineages may be nested deeper than the program's own.
+    // An explicit stack: lineages may be nested deeper than the call stack allows.
     let mut open: Vec<(&LineageForm, String, bool)> = Vec::new();
     let below = |id: Option<LineageId>, indent: &str, open: &mut Vec<_>| {
         let list = children.get(&id).map(Vec::as_slice).unwrap_or_default();

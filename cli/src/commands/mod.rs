@@ -1,4 +1,4 @@
-//! The commands, one file each, and what several of them need.
+//! The commands, one file each, and functions that several of them share.
 
 mod allocator;
 mod anchor;
@@ -59,7 +59,7 @@ use crate::{demo, export, import, picker, record};
 pub use lineages::{describe, tree};
 pub use words::encode;
 
-/// Does what was asked.
+/// Runs the command.
 pub fn run(args: Args, out: &mut Out) -> Result<()> {
     if !args.no_pager && is_read(&args.command) {
         out.page()?;
@@ -91,7 +91,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
     }
 }
 
-/// On the store that is there, wherever it is opened.
+/// Runs a command on an existing store, opened by this process or by another one.
 fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
     let with_hooks = writes(&command) || picks(&command, out);
     let only_reads = only_reads(&command, out);
@@ -115,13 +115,13 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
     };
     let done = on_store(store, &engine, command, out);
     drop(attached);
-    // What was asked is done or not by now; a failed close costs the next open time.
+    // The command is done or failed by now. A failed close only slows the next open.
     let closed = engine.close();
     done?;
     Ok(closed?)
 }
 
-/// Whether a command is about more than a service can be asked.
+/// Returns `true` if a command needs more than a service can do.
 fn needs_engine(command: &Command) -> bool {
     match command {
         Command::Diff(args) => args.files,
@@ -137,7 +137,7 @@ fn needs_engine(command: &Command) -> bool {
     }
 }
 
-/// Whether it is something to read, which may be longer than a screen.
+/// Returns `true` if the output is text to read, which may be longer than a screen.
 fn is_read(command: &Command) -> bool {
     match command {
         Command::Log(args) => !args.follow,
@@ -148,7 +148,7 @@ fn is_read(command: &Command) -> bool {
     }
 }
 
-/// Whether hooks may have to be asked.
+/// Returns `true` if a command may call hooks.
 fn writes(command: &Command) -> bool {
     match command {
         Command::Mark(_) | Command::Recover(_) | Command::Capture(_) => true,
@@ -161,7 +161,7 @@ fn writes(command: &Command) -> bool {
     }
 }
 
-/// Returns `true` if a command changes nothing: it can do with a store that is opened for reading.
+/// Returns `true` if a command changes nothing. A read-only store is enough for it.
 fn only_reads(command: &Command, out: &Out) -> bool {
     match command {
         Command::Log(args) => !args.follow,
@@ -179,7 +179,7 @@ fn only_reads(command: &Command, out: &Out) -> bool {
     }
 }
 
-/// Whether somebody picks a checkpoint, which takes as long as it takes.
+/// Returns `true` if the user picks a checkpoint, which may take any time.
 fn picks(command: &Command, out: &Out) -> bool {
     match command {
         Command::Checkpoint(_) => picker::is_possible(out),
@@ -201,7 +201,7 @@ fn on_store(store: &StoreArgs, engine: &Engine, command: Command, out: &mut Out)
     }
 }
 
-/// What is done with a store wherever it is opened.
+/// Runs a command that works on any backend.
 fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()> {
     match command {
         Command::Tasks(args) => tasks::run(source, &args, out),
@@ -236,12 +236,12 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
             Some(user) => stats::of_user(source, user, out),
             None => stats::run(source, out),
         },
-        // The others have been done before.
+        // `run`, `on_found` and `on_store` handle the others.
         other => Err(Failure::bug(format!("nothing does {other:?}"))),
     }
 }
 
-/// The engine, for what needs the store itself.
+/// Returns the engine, for an operation that needs the store itself.
 fn needed<'a>(source: &'a dyn Backend, what: &str) -> Result<&'a Engine> {
     source.engine().ok_or_else(|| {
         Failure::new(format!("{what} needs the store itself, and another program has it open"))
@@ -249,13 +249,13 @@ fn needed<'a>(source: &'a dyn Backend, what: &str) -> Result<&'a Engine> {
     })
 }
 
-/// The point of an address, or what to do where there is none.
+/// Resolves an address. A failure has a hint.
 pub fn point(engine: &Engine, address: &str) -> Result<Point> {
     let point = engine.point(address);
     point.map_err(|error| point_hint(error.into(), address))
 }
 
-/// What to do where an address leads nowhere.
+/// Adds a hint to the failure of an address.
 pub fn point_hint(failure: Failure, address: &str) -> Failure {
     match failure.kind() {
         Some(ErrorKind::Invalid) if address.starts_with('@') => {
@@ -272,25 +272,25 @@ pub fn point_hint(failure: Failure, address: &str) -> Failure {
     }
 }
 
-/// The next offset of a point's lineage.
+/// Returns the next offset of a point's lineage.
 pub fn head(engine: &Engine, point: &Point) -> Result<u64> {
     let lineage = engine.task(&point.task)?.lineage_named(point.lineage)?;
     Ok(lineage.head()?.next)
 }
 
-/// Which command prints the events that are there, where the one at a point is not.
+/// Returns a hint with the command that prints the remaining events of a lineage.
 pub fn log_hint(point: &Point, head: u64) -> String {
     let place = words::address(&point.task, point.lineage, head);
     format!("`milepost log {place}` prints the events that are there")
 }
 
-/// What to do where something is no label.
+/// Hint for an invalid label.
 pub const LABEL: &str = "a label is a name, as in `before-fix`";
 
-/// What to do where there is no such task.
+/// Hint for a task that does not exist.
 pub const TASKS: &str = "`milepost tasks` lists the tasks of the store";
 
-/// The task of this id, which may be percent-encoded as in an address.
+/// Returns the task with this id, which may be percent-encoded as in an address.
 pub fn task(engine: &Engine, id: &str) -> Result<Task> {
     match engine.task(id) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -304,7 +304,7 @@ pub fn task(engine: &Engine, id: &str) -> Result<Task> {
     }
 }
 
-/// The same, as the store has it.
+/// Returns the task's id as the store has it.
 pub fn task_id(engine: &Engine, id: &str) -> Result<String> {
     task(engine, id).map(|task| task.id().to_owned())
 }

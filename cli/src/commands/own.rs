@@ -1,4 +1,4 @@
-//! Trust in a store: its content does not speak for its user, see docs/TRUST.md.
+//! Trust in a store. Its content is no proof of what its user asked for; see docs/TRUST.md.
 
 use std::path::Path;
 
@@ -8,22 +8,22 @@ use super::words;
 use crate::error::{Failure, Result};
 use crate::output::printable;
 
-/// Returns `true` if the user made or trusts the store. One in memory is the user's own.
+/// Returns `true` if the user made or trusts the store. A store in memory is the user's own.
 pub fn is_trusted(engine: &Engine) -> bool {
     match engine.chunk_store().folder() {
-        // Trust that cannot be read is none.
+        // Trust that cannot be read counts as none.
         Some(folder) => StoreTrust::of(folder).is_ok_and(|trust| trust.trusted),
         None => true,
     }
 }
 
-/// Returns `true` if what a task says of folders was said by this user: the store is trusted, and
-/// the task was not imported.
+/// Returns `true` if this user recorded the folders of a task: the store is trusted, and the task
+/// was not imported.
 pub fn is_own(engine: &Engine, task: &str) -> Result<bool> {
     Ok(is_trusted(engine) && !engine.is_imported(task)?)
 }
 
-/// A folder that only the store names is not touched.
+/// Returns the failure for a folder that only the store names: it is not touched.
 pub fn not_named(engine: &Engine, task: &str, folder: &Path) -> Failure {
     let (shown, name) = (folder.display().to_string(), printable(task));
     let shown = printable(&shown);
@@ -41,7 +41,7 @@ pub fn not_named(engine: &Engine, task: &str, folder: &Path) -> Failure {
     }
 }
 
-/// A restore that was cut short is not taken back unasked.
+/// Returns the failure for an interrupted restore: it is only taken back on request.
 pub fn not_taken_back(engine: &Engine, task: &str, folder: &Path) -> Failure {
     let name = words::encode(task);
     not_named(engine, task, folder).hint(format!(

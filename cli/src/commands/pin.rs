@@ -1,4 +1,4 @@
-//! `pin`, `unpin` and `pins`: checkpoints that are kept whatever a cleanup is asked for.
+//! `pin`, `unpin` and `pins`: checkpoints that every cleanup keeps.
 
 use milepost::CheckpointId;
 use milepost_forms::{PinForm, PointForm};
@@ -10,7 +10,7 @@ use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, excerpt, printable, time_short};
 
-/// How many digits of an id people are shown; addresses take 8 or more.
+/// Digits of a printed id. Addresses take 8 or more.
 const DIGITS: usize = 12;
 
 pub fn pin(source: &dyn Backend, args: &args::Pin, out: &mut Out) -> Result<()> {
@@ -57,7 +57,7 @@ pub fn list(source: &dyn Backend, id: &str, out: &mut Out) -> Result<()> {
     Ok(out.table(&["CHECKPOINT", "POINT", "LABEL", "PINNED", "REASON"], &rows)?)
 }
 
-/// The checkpoint that an address names.
+/// Returns the checkpoint that an address names.
 fn checkpoint(source: &dyn Backend, address: &str) -> Result<(PointForm, CheckpointId)> {
     let point = source.point(address)?;
     match point.checkpoint {

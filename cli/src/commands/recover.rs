@@ -1,4 +1,4 @@
-//! `recover`: restores of folders that were cut short are taken back.
+//! `recover`: takes back interrupted restores of folders.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -12,7 +12,7 @@ use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable, time, time_short};
 
-/// Why a restore ended that nobody took back.
+/// Recorded reason for a restore that was given up.
 const GIVEN_UP: &str = "given up by `milepost recover`";
 
 pub fn run(engine: &Engine, args: &args::Recover, out: &mut Out) -> Result<()> {
@@ -75,8 +75,7 @@ fn take_back(
         let shown = folder.display();
         return Err(Failure::new(format!("{shown} is no folder now")).hint(no_way_back(&name)));
     }
-    // This user insisted on it when the restore was begun; another folder than that one is refused
-    // by its inode.
+    // The user accepted this folder when the restore began. Another folder is refused by its inode.
     let options = WorkspaceOptions::default().anyway(is_own || args.anyway);
     let workspace = Workspace::open(folder, options)?;
     if !workspace.began(pending)? {
@@ -90,7 +89,7 @@ fn take_back(
     done.map(|_| ()).map_err(|error| recovery::failed(error, &pending.task, asked))
 }
 
-/// Clears up behind a restore that had ended when its process died.
+/// Clears up after a restore that had ended when its process died.
 fn clear_up(engine: &Engine, id: &str, args: &args::Recover, choices: &Choices) -> Result<()> {
     let asked = args.files.as_deref();
     let is_own = own::is_own(engine, id)?;

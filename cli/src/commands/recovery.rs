@@ -1,9 +1,9 @@
-//! Restores that were cut short: a command that writes to their task takes them back first, where
-//! it can.
+//! Interrupted restores. A command that writes to a task first takes back the interrupted restore
+//! of the task, if it can.
 //!
-//! What was begun in a folder is taken back where the folder still is, and nothing that somebody
-//! changed since stands in the way. Else the task stays held up, and `milepost recover` is for
-//! that. Commands that only look touch no folder.
+//! A restore is taken back if its folder is still in place, and no later change conflicts with
+//! that. Otherwise the task stays blocked, until `milepost recover` ends the restore. Commands that
+//! only read touch no folder.
 
 use std::path::{Path, PathBuf};
 
@@ -14,17 +14,18 @@ use super::{own, words, workspace_args};
 use crate::error::{Failure, Result};
 use crate::output::{note, printable};
 
-/// The name under which a folder takes part in a restore.
+/// Name of a folder as a participant of a restore.
 const WORKSPACE: &str = "workspace";
 
-/// Takes back the restore that holds up a task, and says so on standard error. `named`: the folder
-/// that the command is about, and what was decided about its paths; what a restore that had ended
-/// left there is cleared up.
+/// Takes back the restore that blocks a task, and prints a note. `named` is the folder of the
+/// command, with the choices for its paths. Leftovers of a restore that had ended there are cleared
+/// up.
 ///
-/// In a store that is not trusted, and of a task that was imported, nothing is taken back unasked.
+/// In a store that is not trusted, and for an imported task, nothing is taken back without a
+/// request.
 ///
-/// Gives the restore. Nothing where there was none, or where it stays pending: then whatever
-/// appends to the task says that it is held up.
+/// Returns the restore; `None` if there was none, or if it stays pending. An append to the task
+/// then reports that the task is blocked.
 pub fn recover(
     engine: &Engine,
     task: &Task,
@@ -35,7 +36,7 @@ pub fn recover(
         return Ok(None);
     }
     if let Some(pending) = &pending {
-        // Another participant is with the program that it is of.
+        // Another participant belongs to its own program.
         let parts = &pending.begun.parts;
         if parts.iter().any(|part| part.participant != WORKSPACE) {
             return Ok(None);
@@ -67,7 +68,7 @@ pub fn recover(
                 note(&format!("the restore of {shown} that was interrupted is finished"))
             }
             Ok(_) => {}
-            // It holds nothing up.
+            // The task is not blocked by it.
             Err(error) => {
                 note(&format!("what a restore left in {shown} is not cleared up yet: {error}"))
             }
@@ -76,7 +77,7 @@ pub fn recover(
     Ok(pending)
 }
 
-/// Nothing may be planned while a restore is half done: its folder is neither here nor there.
+/// Fails while a restore is pending: its folder is in no defined state, and cannot be planned from.
 pub fn none(engine: &Engine, task: &Task) -> Result<()> {
     if pending(engine, task)?.is_none() {
         return Ok(());
@@ -89,8 +90,8 @@ pub fn none(engine: &Engine, task: &Task) -> Result<()> {
     .hint(format!("`milepost recover {name}` takes it back")))
 }
 
-/// Why a restore could not be taken back, and what can be done about it. `files`: the folder, where
-/// it was named.
+/// Converts the error of taking back a restore, with a hint. `files` is the folder, if it was
+/// named.
 pub fn failed(error: Error, task: &str, files: Option<&Path>) -> Failure {
     let kind = error.kind();
     let failure = workspace_args::failed(error);
@@ -103,7 +104,7 @@ pub fn failed(error: Error, task: &str, files: Option<&Path>) -> Failure {
     }
 }
 
-/// What a path can be decided to be where somebody changed it since.
+/// Returns a hint with the choices for a path that was changed since.
 fn decide(name: &str, files: Option<&Path>) -> String {
     let files = files.map(|files| format!(" --files {}", files.display()));
     let files = files.unwrap_or_default();
@@ -114,7 +115,7 @@ fn decide(name: &str, files: Option<&Path>) -> String {
     )
 }
 
-/// The folder in which a restore was begun, as it was recorded.
+/// Returns the recorded folder in which a restore began.
 pub fn begun_in(pending: &PendingRestore) -> Option<PathBuf> {
     let mut parts = pending.begun.parts.iter();
     let part = parts.find(|part| part.participant == WORKSPACE)?;
@@ -124,9 +125,9 @@ pub fn begun_in(pending: &PendingRestore) -> Option<PathBuf> {
     }
 }
 
-/// That folder, where it is there and still the same one.
+/// Opens that folder, if it exists and is still the same one.
 fn where_it_was(pending: &PendingRestore) -> Option<Workspace> {
-    // It was insisted on when the restore was begun; another folder than that one is told by its
+    // The user accepted this folder when the restore began. Another folder is recognized by its
     // inode.
     let options = WorkspaceOptions::default().anyway(true);
     let workspace = Workspace::open(begun_in(pending)?, options).ok()?;

@@ -1,4 +1,4 @@
-//! `repair`: mends what is damaged, and says what is lost.
+//! `repair`: repairs damage, and reports losses.
 
 use milepost::{LostEvents, RepairReport};
 use serde_json::json;

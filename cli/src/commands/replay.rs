@@ -1,4 +1,4 @@
-//! `replay`: events once more, at their pace or faster.
+//! `replay`: prints events again, at their pace or faster.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -24,7 +24,7 @@ pub fn run(source: &dyn Backend, args: &Replay, out: &mut Out) -> Result<()> {
     let begin = lineages.iter().find(|lineage| lineage.id == point.lineage);
     let begin = begin.map_or(0, |lineage| lineage.begin.0).max(args.from);
     let entry = Entry::new(&point, false);
-    // Programs that read it get JSON.
+    // A program that reads the output gets JSON.
     out.json |= !out.is_terminal();
     let mut before = None;
     source.events(&point, begin..point.offset.0, &mut |event| {
@@ -40,7 +40,7 @@ pub fn run(source: &dyn Backend, args: &Replay, out: &mut Out) -> Result<()> {
     })
 }
 
-/// How long it is until the next event. A clock that was set back makes it no wait.
+/// Returns the wait until the next event. A clock that was set back gives no wait.
 fn wait(before: Option<u64>, now: u64, args: &Replay) -> Option<Duration> {
     let Speed::Times(times) = args.speed else {
         return None;
@@ -66,7 +66,7 @@ fn hand_over(program: &OsString, rest: &[OsString], event: &EventForm) -> Result
     if let Some(mut stdin) = child.stdin.take() {
         let text = serde_json::to_string(event)?;
         match writeln!(stdin, "{text}") {
-            // It need not read.
+            // The command need not read it.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
             _ => {}
         }
@@ -83,7 +83,7 @@ fn hand_over(program: &OsString, rest: &[OsString], event: &EventForm) -> Result
     }
 }
 
-/// Folds each lineage of a task from its beginning, and compares what snapshots say.
+/// Folds each lineage of a task from its beginning, and compares the snapshots.
 fn check(source: &dyn Backend, point: &PointForm, out: &mut Out) -> Result<()> {
     let engine = needed(source, "`replay --check`")?;
     let faults = engine.verify_states(Some(&point.task))?;
@@ -97,7 +97,7 @@ fn check(source: &dyn Backend, point: &PointForm, out: &mut Out) -> Result<()> {
             .code_of(CORRUPT)
             .hint("`milepost verify` checks the events themselves"));
     }
-    // What is folded twice from the same events is the same.
+    // Two folds of the same events must be equal.
     let place = engine.point(&point.address)?;
     let [once, again] = [(); 2].map(|()| engine.run_state(&place));
     if once? != again? {

@@ -27,7 +27,7 @@ pub fn run(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<
     to(source, &back, out)
 }
 
-/// Back to a point, without a folder.
+/// Restores a point, without a folder.
 pub fn to(source: &dyn Backend, back: &args::GoingBack, out: &mut Out) -> Result<()> {
     let point = source.point(&back.address)?;
     let restored = source.restore(&point, back.description.as_deref())?;
@@ -37,7 +37,7 @@ pub fn to(source: &dyn Backend, back: &args::GoingBack, out: &mut Out) -> Result
     print(&restored, &note, &hint, out)
 }
 
-/// Says with which lineage a task goes on.
+/// Prints the lineage in which a task continues.
 pub fn print(restored: &RestoredForm, note: &str, hint: &str, out: &mut Out) -> Result<()> {
     match out.json {
         true => Ok(out.json(&form(restored)?)?),
@@ -45,7 +45,7 @@ pub fn print(restored: &RestoredForm, note: &str, hint: &str, out: &mut Out) -> 
     }
 }
 
-/// The lineage that a task goes on with, for programs.
+/// Returns the lineage in which a task continues, as JSON.
 pub fn form(restored: &RestoredForm) -> Result<Value> {
     let mut form = serde_json::to_value(&restored.lineage)?;
     if let Some(fields) = form.as_object_mut() {
@@ -55,7 +55,7 @@ pub fn form(restored: &RestoredForm) -> Result<Value> {
     Ok(form)
 }
 
-/// The same for people.
+/// Prints the lineage in which a task continues, as text.
 pub fn lines(restored: &RestoredForm, note: &str, hint: &str, out: &mut Out) -> Result<()> {
     let RestoredForm { task, lineage, .. } = restored;
     out.line(printable(note))?;

@@ -13,7 +13,7 @@ pub fn run(engine: &Engine, args: &args::Rollback, out: &mut Out) -> Result<()> 
     go_back(engine, &args.back, args.files.as_deref(), Scope::All, out)
 }
 
-/// `restore` of the files of a folder only.
+/// Restores only the files of a folder, for `restore --files`.
 pub fn files_only(
     engine: &Engine,
     asked: &args::GoingBack,
@@ -48,7 +48,7 @@ fn go_back(
     }
     recovery::recover(engine, &task, Some((&workspace, &choices)))?;
     recovery::none(engine, &task)?;
-    // What stands in the way is told in full before anything is recorded.
+    // All conflicts are printed before anything is recorded.
     let plan = workspace.plan(engine, &to, &choices);
     workspace_args::check(&plan.map_err(workspace_args::failed)?, out)?;
     let description = asked.description.as_deref();

@@ -18,8 +18,7 @@ use crate::error::{Failure, Result};
 use crate::output::{Out, note};
 use crate::store_locator::StoreArgs;
 
-/// A thread that waits for the disk ends when it had nothing to do for so long: each keeps some
-/// memory.
+/// Idle time after which a thread that waits for the disk ends. Each of them keeps some memory.
 const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
 pub fn run(mut store: StoreArgs, args: &Serve, out: &mut Out) -> Result<()> {
@@ -29,7 +28,7 @@ pub fn run(mut store: StoreArgs, args: &Serve, out: &mut Out) -> Result<()> {
     store.dir = store.dir.or_else(|| config.store());
     milepost_server::raise_open_files();
     let engine = store.open_or_create_with_hooks(Options::default())?;
-    // The store that is there, and no new one: it may have gone with its disk.
+    // Opens the existing store, and creates none: it may have gone with its disk.
     let open = move || {
         let (dir, options) = store.there_with_hooks().map_err(|e| e.to_string())?;
         Engine::open(dir, options).map_err(|e| e.to_string())
@@ -43,13 +42,13 @@ pub fn run(mut store: StoreArgs, args: &Serve, out: &mut Out) -> Result<()> {
     };
     drop(engine);
     let served = serve(&server, &admins, open, &config, out);
-    // What was accepted is answered by now.
+    // All accepted requests are answered by now.
     let closed = server.engine().close();
     served?;
     Ok(closed?)
 }
 
-/// The service, and the admin tokens that exist.
+/// Returns the service, and the admin tokens that exist.
 fn server(engine: &Engine, config: &Config) -> Result<(Server, Vec<String>)> {
     let tokens = match engine.chunk_store().folder() {
         Some(folder) => Tokens::of_store(folder),
@@ -102,7 +101,7 @@ fn serve(
         cannot("use TLS", &e)
             .hint("`tls.certificate` and `tls.key` name two PEM files of one another")
     })?;
-    // Your own programs reach it there, whoever else is let in where.
+    // The user's own programs reach the service there, in any configuration.
     let _attached = server.attach().map_err(|e| {
         cannot("answer at the socket in the store", &e)
             .hint("the socket is `server/socket` in the store's folder")
@@ -114,7 +113,7 @@ fn serve(
         .build()
         .map_err(|e| cannot("start", &e))?;
     let served = runtime.block_on(async {
-        // What asks for an end or for another look is taken before anybody knows that it runs.
+        // Signals are handled before the output tells that the service runs.
         let stop = stopped(tls.is_some())?;
         tls.clone().map(read_again).transpose()?;
         let listening = listen(&place, tls).await?;
@@ -137,8 +136,7 @@ fn serve(
         let answered = server.serve(listening, stop).await;
         answered.map_err(|e| cannot("answer", &e))
     });
-    // What is still at work with the engine is waited for by its closing; the second signal ends
-    // that too.
+    // Closing the engine waits for work that still uses it. The second signal ends that, too.
     runtime.shutdown_background();
     served
 }
@@ -164,7 +162,7 @@ async fn listen(place: &Listen, tls: Option<Tls>) -> Result<Listening> {
     })
 }
 
-/// Reads the certificate and the key again with each SIGHUP.
+/// Reads the certificate and the key again on each SIGHUP.
 fn read_again(tls: Tls) -> Result<()> {
     let mut asked = signal(SignalKind::hangup()).map_err(|e| cannot("take signals", &e))?;
     tokio::spawn(async move {
@@ -180,9 +178,9 @@ fn read_again(tls: Tls) -> Result<()> {
     Ok(())
 }
 
-/// Done with the first signal that asks for an end. The second ends the process: what was
-/// acknowledged is durable. SIGHUP, which comes when a terminal is closed, asks for one where it is
-/// not for the certificate.
+/// Returns a future that completes with the first signal to stop. The second one ends the process:
+/// acknowledged events are durable. SIGHUP, which a closed terminal sends, is a signal to stop
+/// unless it reloads the certificate.
 fn stopped(has_tls: bool) -> Result<impl Future<Output = ()> + Send + 'static> {
     let taken = |kind| signal(kind).map_err(|e| cannot("take signals", &e));
     let (mut term, mut int, mut hup) = (
@@ -197,12 +195,12 @@ fn stopped(has_tls: bool) -> Result<impl Future<Output = ()> + Send + 'static> {
             _ = hup.recv(), if !has_tls => {}
         }
         note("stopping: what was accepted is answered first; once more ends it at once");
-        // On a thread of its own: it is there when all else has ended, until the process has.
+        // This thread outlives all others, until the process ends.
         std::thread::spawn(end_at_once);
     })
 }
 
-/// Ends the process with the next signal that asks for it.
+/// Ends the process with the next signal to stop.
 fn end_at_once() {
     use signal_hook::consts::{SIGINT, SIGTERM};
     if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])
@@ -217,12 +215,12 @@ fn cannot(what: &str, error: &std::io::Error) -> Failure {
 }
 
 fn log_to_stderr(format: LogFormat, level: tracing::Level) {
-    // Where nobody reads it any more, requests are answered all the same.
+    // Requests are answered even if the log has no reader.
     let log = || {
         let log = tracing_subscriber::fmt().with_writer(std::io::stderr);
         log.with_max_level(level).log_internal_errors(false)
     };
-    // Somebody else's is left as it is.
+    // An existing subscriber stays in place.
     let _ = match format {
         LogFormat::Human => log().with_ansi(false).try_init(),
         LogFormat::Json => log().json().flatten_event(true).try_init(),

@@ -1,4 +1,4 @@
-//! `completions` and `man`: what a shell and `man` need.
+//! `completions` and `man`: files for a shell and for `man`.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::args::{self, Completions, Man};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::Out;
 
-/// What a shell reads once, to ask the command from then on.
+/// Prints a script with which a shell asks this command for completions.
 pub fn completions(args: &Completions, out: &mut Out) -> Result<()> {
     let shells = Shells::builtins();
     let Some(shell) = shells.completer(&args.shell) else {
@@ -22,7 +22,7 @@ pub fn completions(args: &Completions, out: &mut Out) -> Result<()> {
     Ok(out.bytes(&text)?)
 }
 
-/// Writes a page for `man` of each command.
+/// Writes a page for `man` for each command.
 pub fn man(args: &Man, out: &mut Out) -> Result<()> {
     std::fs::create_dir_all(&args.dir)?;
     clap_mangen::generate_to(args::command(), &args.dir)?;

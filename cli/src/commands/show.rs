@@ -17,14 +17,14 @@ pub fn run(source: &dyn Backend, address: &str, out: &mut Out) -> Result<()> {
     }
 }
 
-/// Prints the event at a point for people.
+/// Prints the event at a point as text.
 pub fn print(point: &PointForm, found: &EventAt, out: &mut Out) -> Result<()> {
     let mut beside = vec![("hash", found.hash.to_string())];
     beside.extend(found.checkpoint.map(|id| ("checkpoint", id.to_string())));
     print_event(point, &found.event, &beside, out)
 }
 
-/// Prints an event of a point's history for people, with what else is known of it.
+/// Prints an event of a point's history as text, with additional fields.
 pub fn print_event(
     point: &PointForm,
     event: &EventForm,
@@ -59,7 +59,7 @@ pub fn print_event(
     }
 }
 
-/// The event at a point, or where there is one.
+/// Returns the event at a point. A failure has a hint at an existing event.
 pub fn event(source: &dyn Backend, point: &PointForm) -> Result<EventAt> {
     source.event(point).map_err(|failure| {
         if failure.kind() != Some(ErrorKind::NotFound) {
@@ -72,7 +72,7 @@ pub fn event(source: &dyn Backend, point: &PointForm) -> Result<EventAt> {
     })
 }
 
-/// The next offset of a point's lineage.
+/// Returns the next offset of a point's lineage.
 fn head(source: &dyn Backend, point: &PointForm) -> Result<Option<u64>> {
     let lineages = source.lineages(&point.task)?;
     let mut lineages = lineages.iter();
@@ -80,7 +80,7 @@ fn head(source: &dyn Backend, point: &PointForm) -> Result<Option<u64>> {
     Ok(lineage.map(|lineage| lineage.head.0))
 }
 
-/// Where there is an event, as there is none at the point.
+/// Adds a hint at an existing event, if the point has none.
 fn elsewhere(failure: Failure, point: &PointForm, head: u64) -> Failure {
     let place = |offset| words::address(&point.task, point.lineage, offset);
     let last = point.offset.0.checked_sub(1);

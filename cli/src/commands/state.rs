@@ -1,4 +1,4 @@
-//! `state`: what the events before a point add up to.
+//! `state`: the fold of the events before a point.
 
 use milepost::MessageRange;
 
@@ -7,7 +7,7 @@ use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::Out;
 
-/// How many messages people are shown.
+/// Number of messages that are printed by default.
 const LAST: u64 = 3;
 
 pub fn run(source: &dyn Backend, args: &args::State, out: &mut Out) -> Result<()> {

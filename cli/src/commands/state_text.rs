@@ -1,4 +1,4 @@
-//! A whole state as text, which is printed as it is read: it may be of any length.
+//! A whole state as text. It may be of any length, so it is printed while it is read.
 
 use milepost::{Body, Chunks, Entry, Offset, RunState};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::error::Result;
 use crate::output::Out;
 
-/// Prints the whole state as one document. The long lists in it are printed as they are read.
+/// Prints the whole state as one document. Its long lists are printed as they are read.
 pub fn print(state: &RunState, chunks: &dyn Chunks, out: &mut Out) -> Result<()> {
     let fields = state.text(chunks, None)?;
     out.raw(fields.strip_suffix('}').unwrap_or(&fields))?;
@@ -32,7 +32,7 @@ fn list(name: &str, items: impl Iterator<Item = Result<String>>, out: &mut Out) 
     Ok(out.raw("]")?)
 }
 
-/// An entry of the conversation: its body's JSON form, with the event's offset.
+/// Formats an entry of the conversation: its body as JSON, with the event's offset.
 fn entry(entry: Entry) -> Result<String> {
     let offset = entry.offset();
     match entry {

@@ -38,7 +38,7 @@ pub fn run(source: &dyn Backend, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-/// What each task of a user takes.
+/// Prints the sizes of a user's tasks.
 pub fn of_user(source: &dyn Backend, user: &str, out: &mut Out) -> Result<()> {
     let UserForm { tasks, total, .. } = source.stats_of(user)?;
     if out.json {

@@ -1,4 +1,4 @@
-//! `pause`, `resume`, `stop`, `guide` and `edit`: what a person tells a run.
+//! `pause`, `resume`, `stop`, `guide` and `edit`: instructions of a person to a run.
 
 use milepost::{ErrorKind, Json, RunControl};
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::backend::Backend;
 use crate::error::{CONFLICT, Failure, Result, USAGE};
 use crate::output::{Out, printable};
 
-/// Pauses, resumes or stops a run. It hears it at its next safe point.
+/// Pauses, resumes or stops a run, at its next safe point.
 pub fn control(
     source: &dyn Backend,
     args: &args::Control,
@@ -19,7 +19,7 @@ pub fn control(
     let task = source.task(&args.task)?;
     let changed = source.control(&task, to, args.reason.clone());
     changed.map_err(|failure| match failure.kind() {
-        // The run is not where that leads from.
+        // The present status of the run does not allow the change.
         Some(ErrorKind::Invalid | ErrorKind::Conflict) => {
             let name = words::encode(&task.id);
             let hint =
@@ -35,7 +35,7 @@ pub fn control(
     Ok(out.line(format!("{name} is {}", to.name()))?)
 }
 
-/// Says what a run should do.
+/// Sends guidance to a run.
 pub fn guide(source: &dyn Backend, args: &args::Guide, out: &mut Out) -> Result<()> {
     let task = source.task(&args.task)?;
     let text = args.text.join(" ");
@@ -52,7 +52,7 @@ pub fn edit(source: &dyn Backend, args: &args::Edit, out: &mut Out) -> Result<()
     said(&task.id, appended.first.0, "edited", out)
 }
 
-/// `NAME=JSON`. What is not JSON is a string.
+/// Parses `NAME=JSON`. A value that is not JSON is a string.
 fn artifact(text: &str) -> Result<(String, Json)> {
     let (name, value) = text.split_once('=').ok_or_else(|| {
         Failure::new(format!("`{text}` is not NAME=JSON"))

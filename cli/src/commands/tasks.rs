@@ -1,4 +1,4 @@
-//! `tasks`: what is recorded, newest first.
+//! `tasks`: list of tasks, newest first.
 
 use milepost_forms::TaskForm;
 
@@ -7,7 +7,7 @@ use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{Out, hint, printable, time_short};
 
-/// How many are asked for at once where no limit is given.
+/// Size of a page if no limit is given.
 const PAGE: usize = 1000;
 
 pub fn run(source: &dyn Backend, args: &args::Tasks, out: &mut Out) -> Result<()> {

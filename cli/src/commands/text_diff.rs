@@ -1,4 +1,4 @@
-//! Two contents, line by line.
+//! Comparison of two contents, line by line.
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -10,31 +10,31 @@ use super::captured_files;
 use crate::error::Result;
 use crate::output::{Look, Out};
 
-/// Where a zero byte is in so many bytes from the beginning, a file is no text.
+/// Number of first bytes in which a zero byte tells that a file is binary.
 const LOOKED_AT: u64 = 8 << 10;
 
-/// Larger files are not compared line by line.
+/// Largest file that is compared line by line, in bytes.
 const TEXT_MAX: u64 = 16 << 20;
 
-/// The shortest way from one text to the other is looked for so long. After it any way will do.
+/// Time limit of the search for the shortest difference. After it, any difference will do.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Lines around a change.
+/// Lines of context around a change.
 const AROUND: usize = 3;
 
-/// What came of comparing two contents.
+/// Result of comparing two contents.
 pub enum Compared {
-    /// They are the same.
+    /// Both are the same.
     Same,
-    /// One of them is no text.
+    /// One of them is binary.
     Binary,
     /// One of them is too large.
     Large,
-    /// They are texts.
+    /// Both are text.
     Lines(Texts),
 }
 
-/// Two texts that are different.
+/// Two different texts.
 pub struct Texts {
     before: String,
     after: String,
@@ -46,8 +46,8 @@ enum Content {
     Large,
 }
 
-/// Compares what is at a path of a capture with what is at one of another. Where there is nothing
-/// it is taken for an empty text.
+/// Compares the entry at a path of a capture with one of another capture. A missing entry counts as
+/// an empty text.
 pub fn compare(
     (before, from): (&Snapshot, Option<(TreePath, Item)>),
     (after, to): (&Snapshot, Option<(TreePath, Item)>),
@@ -100,18 +100,18 @@ fn text(bytes: Vec<u8>) -> Content {
     }
 }
 
-/// Lines with their ends. A lone carriage return ends none.
+/// Splits a text into lines with their ends. A lone carriage return ends no line.
 fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
 impl Texts {
-    /// Whether both are: one is not there then.
+    /// Returns `true` if both are empty, as for an empty file that was added or removed.
     pub fn are_empty(&self) -> bool {
         self.before.is_empty() && self.after.is_empty()
     }
 
-    /// How many lines came and how many went.
+    /// Returns the numbers of added and of removed lines.
     pub fn counts(&self) -> (u64, u64) {
         let (before, after) = (lines(&self.before), lines(&self.after));
         let (mut come, mut gone) = (0, 0);
@@ -124,7 +124,7 @@ impl Texts {
         (come, gone)
     }
 
-    /// Prints what is different, as a unified diff without its head.
+    /// Prints the differences as a unified diff without its header.
     pub fn print(&self, out: &mut Out) -> Result<()> {
         let (before, after) = (lines(&self.before), lines(&self.after));
         let diff = diff(&before, &after);

@@ -1,4 +1,4 @@
-//! `token`: who may ask the service.
+//! `token`: access to the service.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::error::{Failure, Result};
 use crate::output::{Out, big, note, printable, time, time_short};
 use crate::store_locator::StoreArgs;
 
-/// The way out where tokens do not count.
+/// Hint if the tokens of a store do not count.
 pub const UNTRUSTED: &str = "`milepost trust --show` says what is in it, `milepost trust` trusts it; docs/TRUST.md says more";
 
 pub fn run(store: &StoreArgs, args: &Token, out: &mut Out) -> Result<()> {
@@ -28,7 +28,7 @@ pub fn run(store: &StoreArgs, args: &Token, out: &mut Out) -> Result<()> {
         }
         TokenCommand::List => list(&tokens, out),
         TokenCommand::Revoke(args) => {
-            // Of a whole token only what names it.
+            // A whole token is accepted for its id.
             let id = args.id.strip_prefix("mp_").unwrap_or(&args.id);
             let id = id.split('_').next().unwrap_or(id);
             let revoked = tokens.revoke(id, SystemClock.now_us());
@@ -41,7 +41,7 @@ pub fn run(store: &StoreArgs, args: &Token, out: &mut Out) -> Result<()> {
     }
 }
 
-/// Returns `true` if the store is trusted. Where there is none yet, it is made: its tokens are this
+/// Returns `true` if the store is trusted. Creates it if it does not exist: its tokens are this
 /// user's then.
 fn is_trusted(store: &StoreArgs, dir: &Path) -> Result<bool> {
     let trust = match StoreTrust::of(dir) {
@@ -80,7 +80,7 @@ fn create(tokens: &Tokens, args: &TokenCreate, out: &mut Out) -> Result<()> {
         }
         return Ok(out.json(&form)?);
     }
-    // Nothing else on standard output, so that it can be taken into a variable.
+    // Standard output has the token alone, so that a script can take it into a variable.
     out.line(&token)?;
     if first {
         note("from now on the service lets nobody in without a token");

@@ -1,5 +1,4 @@
-//! `trust`: the user says that a store is the user's own, or that its hooks are run, or not any
-//! more. What depends on it is in docs/TRUST.md.
+//! `trust`: grants or revokes trust in a store and its hooks. docs/TRUST.md has the consequences.
 
 use std::path::Path;
 
@@ -76,7 +75,7 @@ fn revoke(dir: &Path, trust: &mut StoreTrust, out: &mut Out) -> Result<()> {
     })?)
 }
 
-/// The folders of restores that were cut short; nothing where the store cannot be opened now.
+/// Returns the folders of interrupted restores; `None` if the store cannot be opened now.
 fn pending(store: &StoreArgs, dir: &Path) -> Option<Vec<String>> {
     let (_, options) = store.there().ok()?;
     let engine = Engine::open(dir, options).ok()?;
@@ -87,7 +86,7 @@ fn pending(store: &StoreArgs, dir: &Path) -> Option<Vec<String>> {
     Some(folders.map(|folder| folder.display().to_string()).collect())
 }
 
-/// Users of tokens that may do everything now.
+/// Returns the users of valid admin tokens.
 pub fn admins(tokens: &[TokenInfo]) -> Vec<String> {
     let now = SystemClock.now_us();
     let admins = tokens.iter().filter(|token| {
@@ -97,7 +96,7 @@ pub fn admins(tokens: &[TokenInfo]) -> Vec<String> {
     admins.map(|token| format!("{} ({})", token.user, token.id)).collect()
 }
 
-/// Prints what trust means for this store.
+/// Prints the effects of trust in this store.
 fn print(
     hooks: Option<&StoreHooks>,
     tokens: &[TokenInfo],
@@ -129,7 +128,8 @@ fn with_hint(error: milepost::Error) -> Failure {
     Failure::from(error).hint("mend the file that is named, and look at who can write to it")
 }
 
-/// When a hook runs what. The words of the command are a JSON list, so that none can pass for two.
+/// Describes a hook and its command. The words of the command are a JSON list: none can pass for
+/// two.
 fn line(hook: &CommandHook) -> Result<String> {
     let points: Vec<&str> = hook.points().iter().map(|point| point.name()).collect();
     let argv = serde_json::to_string(hook.argv())?;

@@ -1,4 +1,4 @@
-//! `undo`: the last restore of a task is taken back, with the folder where it took files back.
+//! `undo`: takes back the last restore of a task, with the folder if files were restored.
 
 use milepost::{Engine, Error, ErrorKind, LineageType, PendingRestore, Task};
 use milepost_forms::RestoredForm;
@@ -10,7 +10,7 @@ use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, printable};
 
-/// What is said of it.
+/// Message of an undo.
 const DONE: &str = "the last restore is taken back";
 
 pub fn run(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()> {
@@ -20,7 +20,7 @@ pub fn run(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()>
     }
 }
 
-/// Through the program that has the store open: it takes back what went back through it.
+/// Undoes through the program that has the store open. That program undoes its own restores.
 fn there(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()> {
     if args.files.is_some() || args.how.is_given() {
         needed(source, "`undo` of files")?;
@@ -65,7 +65,7 @@ fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
     restore::print(&RestoredForm::of(&task)?, DONE, &hint, out)
 }
 
-/// The same with the folder. Nothing where that was only looked at.
+/// Undoes the last restore with the folder. Returns `None` for a dry run.
 fn with_folder(
     engine: &Engine,
     task: &Task,
@@ -105,8 +105,8 @@ fn with_folder(
     Ok(Some((went.map_err(failed)?, workspace_args::shown(&workspace))))
 }
 
-/// Where the restore that was cut short was just taken back, the one before it is another that
-/// nobody asked to undo. An undo that was cut short is done again.
+/// Fails if an interrupted restore was just taken back: an undo would take back the restore before
+/// it, which the user did not ask for. An interrupted undo is done again.
 fn not_another(taken_back: Option<PendingRestore>, name: &str) -> Result<()> {
     match taken_back {
         Some(pending) if pending.begun.undoes.is_none() => Err(Failure::conflict(
@@ -119,7 +119,7 @@ fn not_another(taken_back: Option<PendingRestore>, name: &str) -> Result<()> {
     }
 }
 
-/// Remote is nothing to undo, or a cleanup let go of the lineage before.
+/// Adds a hint if there is nothing to undo, or if a cleanup dropped the lineage before.
 fn failed(error: Error, name: &str) -> Failure {
     let refused = matches!(error.detail(), Some(milepost::Detail::Refused { .. }));
     let nothing = matches!(error.kind(), ErrorKind::Invalid | ErrorKind::NotFound) && !refused;

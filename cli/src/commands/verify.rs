@@ -1,4 +1,4 @@
-//! `verify`: every hash, and both copies of every event.
+//! `verify`: checks every hash, and both copies of every event.
 
 use std::path::{Path, PathBuf};
 
@@ -13,11 +13,11 @@ use crate::store_locator::now_us;
 
 use super::doctor::note_verified;
 
-/// A bar is shown from so many events on.
+/// Number of events from which on a bar is shown.
 const LONG: u64 = 100_000;
 
 pub fn run(source: &dyn Backend, args: &Verify, out: &mut Out) -> Result<()> {
-    // What it is compared with is read first: a wrong file is no reason to wait for the rest.
+    // The anchor is read first: a wrong file need not wait for the verification.
     let anchor = args.anchor.as_deref().map(Anchor::read).transpose()?;
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let asked = VerifyAsked { task, states: args.states, anchor };
@@ -83,7 +83,7 @@ pub fn run(source: &dyn Backend, args: &Verify, out: &mut Out) -> Result<()> {
         .hint("copy the store's folder as it is before anything else is done to it"))
 }
 
-/// The folder of a store that is opened here.
+/// Returns the folder of a store that this process has open for writing.
 fn folder(source: &dyn Backend) -> Option<PathBuf> {
     let store = source.engine()?.chunk_store();
     store.check_writable().ok()?;

@@ -1,13 +1,13 @@
-//! Words for what is stored: on one line, for people.
+//! Words for stored values, on one line of text.
 
 use milepost::{Body, Json, LineageType, MarkCause, MarkStatus, Offset, RunControl};
 
 use crate::output::{count, excerpt};
 
-/// How many characters of an event's content stand on its line.
+/// Longest excerpt of an event's content, in columns.
 const EXCERPT: usize = 100;
 
-/// What an event says, on one line.
+/// Summarizes an event on one line.
 pub fn summary(body: Option<&Body>) -> String {
     let Some(body) = body else {
         return "(erased)".into();
@@ -78,9 +78,9 @@ fn finished_summary(step: &milepost::StepFinished) -> String {
     text
 }
 
-/// A JSON string without its quotes, other JSON as it is.
+/// Returns a JSON string without its quotes, and other JSON unchanged.
 fn content(json: &Json) -> String {
-    // An excerpt needs no more than the beginning of a text of megabytes.
+    // The caller takes an excerpt, as the text may have megabytes.
     serde_json::from_str(json.text()).unwrap_or_else(|_| json.text().to_owned())
 }
 
@@ -122,12 +122,12 @@ fn control(control: RunControl) -> &'static str {
     }
 }
 
-/// An address of a point of a lineage, for people to copy.
+/// Returns the address of a point of a lineage, to copy.
 pub fn address(task: &str, lineage: impl std::fmt::Display, offset: Offset) -> String {
     format!("{}/{lineage}@{offset}", encode(task))
 }
 
-/// A task's id as it stands in an address.
+/// Returns a task's id as in an address.
 pub fn encode(task: &str) -> String {
     let mut out = String::with_capacity(task.len());
     for c in task.chars() {

@@ -1,5 +1,5 @@
-//! What the commands that go back with a folder have in common: which folder, what was decided
-//! about its paths, what is printed of it.
+//! Functions that the commands which restore a folder share: the folder, choices for its paths, and
+//! output.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -18,11 +18,11 @@ use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, count, printable, printable_lines};
 
-/// What can be decided about a path that stands in the way.
+/// Hint with the choices for a conflicting path.
 const CHOOSE: &str = "`--theirs PATH` takes what was captured, `--keep-mine PATH` leaves what is there; \
                       PATH may be a folder, for all below it";
 
-/// What was decided about paths.
+/// Returns the choices of the arguments.
 pub fn choices(paths: &args::Paths, moved: bool) -> Result<Choices> {
     let mut choices = Choices::default();
     for path in &paths.theirs {
@@ -37,7 +37,7 @@ pub fn choices(paths: &args::Paths, moved: bool) -> Result<Choices> {
     })
 }
 
-/// The capture that a point sees.
+/// Returns the capture that a point sees.
 pub fn captured_at(engine: &Engine, point: &Point) -> Result<Option<Snapshot>> {
     match engine.workspace_at(point)? {
         Some(root) => Ok(Some(Snapshot::of(engine, root)?)),
@@ -45,7 +45,7 @@ pub fn captured_at(engine: &Engine, point: &Point) -> Result<Option<Snapshot>> {
     }
 }
 
-/// The folder that was asked for, or the one that was captured, where this user captured it.
+/// Opens the requested folder, or the captured one if this user captured it.
 pub fn open(
     (engine, task): (&Engine, &str),
     asked: Option<&Path>,
@@ -85,17 +85,17 @@ pub fn open(
     })
 }
 
-/// A path that a store names.
+/// Returns a path that a store names.
 pub fn place(bytes: &PathBytes) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes.as_bytes()))
 }
 
-/// The folder as it is said to people.
+/// Returns the folder for messages.
 pub fn shown(workspace: &Workspace) -> String {
     printable(&workspace.folder().display().to_string()).into_owned()
 }
 
-/// Prints what would be done. A failure with what can be decided where something stands in the way.
+/// Fails if the plan has conflicts: prints the plan, and has a hint with the choices.
 pub fn check(plan: &Plan, out: &mut Out) -> Result<()> {
     let Some(first) = plan.conflicts.first() else {
         return Ok(());
@@ -108,7 +108,7 @@ pub fn check(plan: &Plan, out: &mut Out) -> Result<()> {
     let stand = if number == 1 { "stands" } else { "stand" };
     let things = count(number, "thing");
     let message = format!("{things} {stand} in the way: nothing was done");
-    // What hits the whole folder is to be mended first.
+    // A conflict of the whole folder has to be resolved first.
     let whole = plan.conflicts.iter().find(|it| it.path.is_none());
     Err(Failure::conflict(message).hint(way_out(whole.unwrap_or(first))))
 }
@@ -139,12 +139,12 @@ pub fn print(plan: &Plan, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-/// The same for programs, with what came of it.
+/// Returns a plan and its result as JSON.
 pub fn form(plan: &Plan, lineage: Value, kept: &[PathBytes]) -> Value {
     json!({ "plan": plan, "lineage": lineage, "kept": kept })
 }
 
-/// Prints what would be done, and that it was not.
+/// Prints a plan, and that nothing was done.
 pub fn dry(plan: &Plan, out: &mut Out) -> Result<()> {
     check(plan, out)?;
     if out.json {
@@ -154,7 +154,7 @@ pub fn dry(plan: &Plan, out: &mut Out) -> Result<()> {
     Ok(out.line("this was a dry run: nothing was done")?)
 }
 
-/// Prints what was done.
+/// Prints a finished restore.
 pub fn went(went: &RestoreReport, note: &str, hint: &str, out: &mut Out) -> Result<()> {
     if out.json {
         let lineage = restore::form(&RestoredForm::of(&went.task)?)?;
@@ -171,7 +171,7 @@ pub fn went(went: &RestoreReport, note: &str, hint: &str, out: &mut Out) -> Resu
     restore::lines(&RestoredForm::of(&went.task)?, note, hint, out)
 }
 
-/// Why a folder did not go back, and what can be done about it.
+/// Converts the error of a restore with a folder, with a hint.
 pub fn failed(error: Error) -> Failure {
     let kind = error.kind();
     let told = matches!(

@@ -1,4 +1,4 @@
-//! What can be set.
+//! Settings of the service.
 
 use std::ffi::OsStr;
 use std::net::SocketAddr;
@@ -12,12 +12,12 @@ use milepost_server::Origin;
 use super::sources::Text;
 use crate::args::{self, LogFormat};
 
-/// Something that can be set.
+/// A setting of the service.
 #[derive(Debug)]
 pub struct Key {
-    /// As a file has it, the name of a table before the point.
+    /// Name in a file. The part before the dot names a table.
     pub name: &'static str,
-    /// As it holds where nothing is said.
+    /// Value if no source sets it.
     pub default: Option<&'static str>,
     kind: Kind,
 }
@@ -27,16 +27,16 @@ enum Kind {
     Listen,
     Folder,
     File,
-    /// Origins of pages, between commas.
+    /// Origins of pages, separated by commas.
     Origins,
-    /// A number; of bytes with or without a unit. At least, at most.
+    /// A number, or a number of bytes with an optional unit. Minimum and maximum.
     Number(usize, usize),
     Span,
     LogFormat,
     LogLevel,
 }
 
-/// All of them, as `docs/HTTP.md` lists them.
+/// All settings, as `docs/HTTP.md` lists them.
 pub const ALL: &[Key] = &[
     key("listen", Some("127.0.0.1:7733"), Kind::Listen),
     key("store", None, Kind::Folder),
@@ -64,17 +64,17 @@ const fn key(name: &'static str, default: Option<&'static str>, kind: Kind) -> K
 }
 
 impl Key {
-    /// The key of a name.
+    /// Returns the setting with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|key| key.name == name)
     }
 
-    /// The name of its variable in the environment.
+    /// Returns the name of its environment variable.
     pub fn variable(&self) -> String {
         format!("MILEPOST_{}", self.name.to_uppercase().replace('.', "_"))
     }
 
-    /// What a value has to be, where it is not.
+    /// Checks a value. The error describes valid values.
     pub fn check(&self, text: &Text) -> Result<(), &'static str> {
         match self.kind {
             Kind::Listen => listen(text).map(drop),
@@ -103,13 +103,13 @@ impl Key {
         }
     }
 
-    /// Whether a file may have a list of values.
+    /// Returns `true` if a file may give a list of values.
     pub fn is_list(&self) -> bool {
         matches!(self.kind, Kind::Origins)
     }
 }
 
-/// Where to listen.
+/// Address or socket to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listen {
     Address(SocketAddr),
@@ -139,7 +139,7 @@ pub(super) fn origins(text: &Text) -> Result<Vec<Origin>, &'static str> {
     }
 }
 
-/// A number, of bytes with a unit or without.
+/// Parses a number, or a number of bytes with an optional unit.
 pub(super) fn number(text: &Text) -> Result<usize, &'static str> {
     let wrong = "a number, with `KiB`, `MiB` or `GiB` behind it where it is of bytes";
     let text = text.text().ok_or(wrong)?;

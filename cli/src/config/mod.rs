@@ -1,8 +1,9 @@
-//! How the service is configured: by a file, the environment and flags, the later over the earlier.
+//! Configuration of the service, from a file, the environment and flags. Later sources override
+//! earlier ones.
 //!
 //! ```text
-//! keys.rs     what can be set, and how a value is read
-//! sources.rs  where values come from
+//! keys.rs     settings, and parsers of their values
+//! sources.rs  values of the file, the environment and the flags
 //! ```
 
 mod keys;
@@ -18,14 +19,15 @@ pub use sources::{Origin, Text};
 use crate::args::{LogFormat, ServeFlags};
 use crate::error::{Failure, Result};
 
-/// What holds, and where each value comes from.
+/// Values in effect, each with its origin.
 #[derive(Debug)]
 pub struct Config {
     values: BTreeMap<&'static str, (Text, Origin)>,
 }
 
 impl Config {
-    /// Gathers all that is said. `file`: of `--config`; else the environment may name one.
+    /// Gathers the values of all sources. `file` is that of `--config`. Otherwise the environment
+    /// may name a file.
     pub fn gather(flags: &ServeFlags, file: Option<&Path>) -> Result<Self> {
         let mut values = BTreeMap::new();
         for key in keys::ALL {
@@ -50,7 +52,7 @@ impl Config {
         Ok(config)
     }
 
-    /// That values which hang together do.
+    /// Checks the values that depend on each other.
     fn fits(&self) -> Result<()> {
         let of = |name: &str| self.values.get(name).map(|(_, origin)| origin);
         let wrong = |text: String| {
@@ -73,12 +75,12 @@ impl Config {
         }
     }
 
-    /// Every key with its value, as it was written, and where it comes from.
+    /// Returns every key with its value as written, and the origin of the value.
     pub fn all(&self) -> impl Iterator<Item = (&'static Key, Option<&(Text, Origin)>)> {
         keys::ALL.iter().map(|key| (key, self.values.get(key.name)))
     }
 
-    /// A value, which was checked when it was taken.
+    /// Returns a value. It was checked when it was gathered.
     fn get<T>(&self, name: &str, read: impl Fn(&Text) -> Result<T, &'static str>) -> Result<T> {
         let value = self.values.get(name).and_then(|(text, _)| read(text).ok());
         value.ok_or_else(|| Failure::bug(format!("the setting `{name}` has no value")))
@@ -88,13 +90,13 @@ impl Config {
         self.get("listen", keys::listen)
     }
 
-    /// The files of the certificate and of its key, where there is TLS.
+    /// Returns the files of the certificate and of its key, if TLS is configured.
     pub fn tls(&self) -> Option<(PathBuf, PathBuf)> {
         let path = |name: &str| self.values.get(name).map(|(text, _)| text.path());
         path("tls.certificate").zip(path("tls.key"))
     }
 
-    /// Origins whose pages may ask.
+    /// Returns the origins whose pages may send requests.
     pub fn origins(&self) -> Result<Vec<milepost_server::Origin>> {
         match self.values.contains_key("cors.origins") {
             true => self.get("cors.origins", keys::origins),
@@ -102,7 +104,7 @@ impl Config {
         }
     }
 
-    /// The store, where a file or the environment names it.
+    /// Returns the store, if the file or the environment names it.
     pub fn store(&self) -> Option<PathBuf> {
         self.values.get("store").map(|(text, _)| text.path())
     }

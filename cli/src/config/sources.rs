@@ -1,4 +1,4 @@
-//! Where values come from.
+//! Sources of values.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -8,16 +8,16 @@ use super::keys::{ALL, Key};
 use crate::args::ServeFlags;
 use crate::error::{Failure, Result};
 
-/// Variables that other parts of the program take.
+/// Variables that other parts of the program read.
 const OTHERS: [&str; 4] = ["MILEPOST_HOOK", "MILEPOST_KEY", "MILEPOST_KEY_FILE", "MILEPOST_STORE"];
 
-/// The variable that names the file.
+/// Variable that names the configuration file.
 const FILE: &str = "MILEPOST_CONFIG";
 
-/// How like a known name one has to be to be a slip.
+/// Likeness to a known name above which an unknown name is a typo.
 const LIKE: f64 = 0.7;
 
-/// A value as it was written.
+/// A value as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text(OsString);
 
@@ -41,7 +41,7 @@ impl Text {
     }
 }
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     Default,
@@ -61,10 +61,10 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A value that was said.
+/// A key, its value and the origin of the value.
 pub type Said = (&'static Key, Text, Origin);
 
-/// The values of a file.
+/// Reads the values of a file.
 pub fn file(path: &Path) -> Result<Vec<Said>> {
     let place = path.display();
     let text = std::fs::read_to_string(path)
@@ -90,7 +90,7 @@ fn take(path: &Path, above: &str, table: toml::Table, said: &mut Vec<Said>) -> R
                 continue;
             }
             toml::Value::Array(all) if is_list => list(all),
-            // As the environment has it; a file has an array.
+            // A list is a string in the environment, and an array in a file.
             toml::Value::String(_) if is_list => "of the type string".into(),
             toml::Value::String(text) => text,
             toml::Value::Integer(number) => number.to_string(),
@@ -106,7 +106,7 @@ fn take(path: &Path, above: &str, table: toml::Table, said: &mut Vec<Said>) -> R
     Ok(())
 }
 
-/// A list as the environment has it.
+/// Joins a list with commas, as in the environment.
 fn list(all: Vec<toml::Value>) -> String {
     let one = |value| match value {
         toml::Value::String(text) => text,
@@ -115,26 +115,26 @@ fn list(all: Vec<toml::Value>) -> String {
     all.into_iter().map(one).collect::<Vec<_>>().join(",")
 }
 
-/// What is no value, to be shown.
+/// Describes a value of a wrong type.
 fn of_type(value: &toml::Value) -> String {
     format!("of the type {}", value.type_str())
 }
 
-/// Whether keys begin with this.
+/// Returns `true` if keys begin with the name of this table.
 fn is_table(name: &str) -> bool {
     let begins = |key: &Key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
     ALL.iter().any(begins)
 }
 
-/// What the environment says.
+/// Values of the environment.
 #[derive(Debug, Default)]
 pub struct Environment {
     pub file: Option<PathBuf>,
     pub values: Vec<Said>,
 }
 
-/// The values of the environment. It may have variables of others, too: only one that looks like a
-/// slip is refused.
+/// Reads the values of the environment. Other unknown variables are ignored, but one that looks
+/// like a typo of a known name is refused.
 pub fn environment(all: impl Iterator<Item = (OsString, OsString)>) -> Result<Environment> {
     let known: Vec<String> = (ALL.iter().map(Key::variable))
         .chain(OTHERS.iter().map(|name| (*name).to_owned()))
@@ -145,7 +145,7 @@ pub fn environment(all: impl Iterator<Item = (OsString, OsString)>) -> Result<En
         let Some(name) = name.to_str().filter(|name| name.starts_with("MILEPOST_")) else {
             continue;
         };
-        // As good as none.
+        // An empty variable counts as unset.
         if value.is_empty() {
             continue;
         }
@@ -168,7 +168,7 @@ pub fn environment(all: impl Iterator<Item = (OsString, OsString)>) -> Result<En
     Ok(found)
 }
 
-/// The values of flags.
+/// Returns the values of flags.
 pub fn flags(flags: &ServeFlags) -> Vec<Said> {
     let of = |key: &str, flag, value: Option<&OsStr>| -> Option<Said> {
         Some((Key::named(key)?, Text(value?.to_owned()), Origin::Flag(flag)))
@@ -181,7 +181,7 @@ pub fn flags(flags: &ServeFlags) -> Vec<Said> {
     said.into_iter().flatten().collect()
 }
 
-/// How like two names are, from 0 to 1.
+/// Returns the likeness of two names, from 0 to 1.
 fn likeness(known: &str, name: &str) -> f64 {
     let bare = |name| str::trim_start_matches(name, "MILEPOST_");
     strsim::normalized_damerau_levenshtein(bare(known), bare(name))

@@ -1,9 +1,9 @@
-//! The two sides of the pipe: the process that runs and records, and the one that watches it.
+//! Both sides of the pipe: the worker process, which runs and records, and its parent.
 //!
 //! ```text
 //! worker -> parent   {"acknowledged": {..}}   an append is durable
-//!                    {"paused": 600}          it waits
-//! parent -> worker   {"guide": {..}}          guidance; then it goes on
+//!                    {"paused": 600}          the worker waits
+//! parent -> worker   {"guide": {..}}          guidance; the worker continues
 //! ```
 
 use std::io::{self, BufRead, BufReader, Write};
@@ -35,7 +35,7 @@ enum Order {
     Guide { text: String, step_size: f64 },
 }
 
-/// The worker: runs, waits once for guidance, and goes on until it is killed or done.
+/// Runs the worker: it waits once for guidance, and continues until it is killed or done.
 pub fn worker(store: &StoreArgs, args: &DemoWorker) -> Result<()> {
     let engine = store.open_or_create(Options::default())?;
     let task = engine.start_task(&args.task, "demo")?;
@@ -48,7 +48,7 @@ pub fn worker(store: &StoreArgs, args: &DemoWorker) -> Result<()> {
     report(&Report::Paused(run.optimizer.iteration))?;
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
-    // An empty line means that nobody is there any more.
+    // An empty line means that the parent is gone.
     let Order::Guide { text, step_size } = serde_json::from_str(&line)?;
     tell(run.guide(&text, step_size)?)?;
     tell(run.resume()?)?;
@@ -64,17 +64,17 @@ fn report(report: &Report) -> Result<()> {
     Ok(stdout.flush()?)
 }
 
-/// The worker as its parent has it.
+/// A worker, as its parent sees it.
 pub struct Worker {
     child: Child,
     reports: Receiver<Report>,
     reader: Option<JoinHandle<()>>,
-    /// Everything it said was durable.
+    /// All appends that it reported as durable.
     pub acknowledged: Vec<Acknowledged>,
 }
 
 impl Worker {
-    /// Starts it: this same program, as a process of its own.
+    /// Starts the worker: this program, as a process of its own.
     pub fn start(store: &Path, args: &DemoWorker) -> Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .arg("--store")
@@ -90,7 +90,7 @@ impl Worker {
         let (sender, reports) = channel();
         let reader = std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines() {
-                // A line that was cut by the end of the process was not said.
+                // A line that was cut by the end of the process does not count.
                 let Some(report) = line.ok().and_then(|line| serde_json::from_str(&line).ok())
                 else {
                     return;
@@ -103,7 +103,7 @@ impl Worker {
         Ok(Self { child, reports, reader: Some(reader), acknowledged: Vec::new() })
     }
 
-    /// Waits until it is paused; returns the iteration.
+    /// Waits until the worker is paused, and returns its iteration.
     pub fn wait_for_pause(&mut self) -> Result<u64> {
         loop {
             match self.hear()? {
@@ -113,7 +113,7 @@ impl Worker {
         }
     }
 
-    /// Gives it guidance, after which it goes on.
+    /// Sends guidance, after which the worker continues.
     pub fn guide(&mut self, text: &str, step_size: f64) -> Result<()> {
         let mut line = serde_json::to_vec(&Order::Guide { text: text.to_owned(), step_size })?;
         line.push(b'\n');
@@ -122,7 +122,7 @@ impl Worker {
         Ok(stdin.write_all(&line)?)
     }
 
-    /// Waits until it has done so many iterations.
+    /// Waits until the worker has done this many iterations.
     pub fn wait_for_iteration(&mut self, iteration: u64) -> Result<()> {
         loop {
             if let Report::Acknowledged(acknowledged) = self.hear()? {
@@ -138,12 +138,12 @@ impl Worker {
         self.reports.recv().map_err(|_| Failure::new("the worker ended too early"))
     }
 
-    /// Kills it, with SIGKILL where there are signals, and hears what it had still said.
+    /// Kills the worker (with SIGKILL on Unix), and reads its last reports.
     pub fn kill(&mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         if let Some(reader) = self.reader.take() {
-            // It ends with the pipe, which ended with the process.
+            // The thread ends with the pipe, which ended with the process.
             let _ = reader.join();
         }
         for report in self.reports.try_iter() {
@@ -157,7 +157,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // Nothing is left running where the demo stops halfway; it may be dead already.
+        // A demo that stops halfway leaves no process behind. The worker may be dead already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,11 +1,11 @@
-//! `demo`: an optimizer records itself, is paused, guided and killed, is picked up, and is taken
-//! back to an earlier checkpoint, from which it does better.
+//! `demo`: an optimizer records itself, is paused, guided and killed, resumes, and goes back to an
+//! earlier checkpoint, from which it does better.
 //!
 //! ```text
 //! optimizer  an evolution strategy on a hard function
-//! run        its iterations as events; taking it up from a state
+//! run        its iterations as events, and its state from a point
 //! child      the process that is killed, and the pipe to it
-//! report     what is printed
+//! report     output
 //! ```
 
 mod child;
@@ -25,16 +25,16 @@ use crate::error::{Failure, Result};
 use crate::output::{Out, count};
 use crate::store_locator::{StoreArgs, made_at, open_at};
 
-/// The step size the run begins with.
+/// Step size at the beginning of the run.
 const FIRST_STEP_SIZE: f64 = 0.25;
-/// Iterations after which it is paused and guided.
+/// Iterations after which the run is paused and guided.
 const PAUSE_AT: u64 = 600;
 const FIRST_GUIDANCE: (&str, f64) = ("it looks close: take small, careful steps", 0.02);
-/// Iterations after which it is killed.
+/// Iterations after which the run is killed.
 const KILL_AT: u64 = 1150;
 /// Iterations of the first attempt.
 const UNTIL: u64 = 2000;
-/// The iteration it is taken back to, and how many it gets from there.
+/// Iteration from which the second attempt starts.
 const BACK_TO: u64 = 500;
 const SECOND_GUIDANCE: (&str, f64) = ("it was stuck: take large steps first", 0.8);
 const SECOND_UNTIL: u64 = BACK_TO + 2000;
@@ -69,7 +69,7 @@ pub fn run(choice: &StoreArgs, args: &Demo, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-/// The store: the one that was named, or a fresh folder among the temporary ones.
+/// Returns the store that was named, or a new temporary folder.
 fn place(choice: &StoreArgs) -> Result<PathBuf> {
     if let Some(dir) = &choice.dir {
         choice.check_owner(dir)?;
@@ -79,7 +79,7 @@ fn place(choice: &StoreArgs) -> Result<PathBuf> {
     Ok(std::env::temp_dir().join(name))
 }
 
-/// A name that no task of the store has.
+/// Returns a name that no task of the store has.
 fn free_name(dir: &Path) -> Result<String> {
     let engine = made_at(dir, Options::default())?;
     let mut name = "demo".to_owned();
@@ -96,7 +96,7 @@ fn free_name(dir: &Path) -> Result<String> {
     Ok(name)
 }
 
-/// What happens in the child process until it is killed.
+/// Runs the child process until it is killed. Returns the appends that it reported as durable.
 fn first_half(
     dir: &Path,
     name: &str,
@@ -116,8 +116,8 @@ fn first_half(
     Ok(std::mem::take(&mut worker.acknowledged))
 }
 
-/// How many acknowledged events the log does not have as they were acknowledged. The chain hash
-/// behind an event commits to it and to every event before it.
+/// Counts acknowledged events that the log does not have in the acknowledged form. The chain hash
+/// after an event commits to it and to every event before it.
 fn count_lost(task: &Task, engine: &Engine, acknowledged: &[Acknowledged]) -> Result<u64> {
     let head = task.head()?.next;
     let mut lost = 0;
@@ -130,7 +130,7 @@ fn count_lost(task: &Task, engine: &Engine, acknowledged: &[Acknowledged]) -> Re
     Ok(lost)
 }
 
-/// Goes on from the last checkpoint, to the end of the first attempt. Returns its score.
+/// Resumes from the last checkpoint, and runs to the end of the first attempt. Returns the score.
 fn pick_up(engine: &Engine, task: &Task, report: &mut Report<'_>) -> Result<f64> {
     let mut clock = Stopwatch::start();
     let checkpoint = task
@@ -146,7 +146,8 @@ fn pick_up(engine: &Engine, task: &Task, report: &mut Report<'_>) -> Result<f64>
     Ok(run.optimizer.score())
 }
 
-/// Goes back to an earlier checkpoint, takes other guidance, and runs from there.
+/// Goes back to an earlier checkpoint, takes other guidance, and runs from there. Returns the
+/// score.
 fn roll_back(engine: &Engine, name: &str, report: &mut Report<'_>) -> Result<f64> {
     let mut clock = Stopwatch::start();
     let point = engine.point(&format!("{name}@{}", label(BACK_TO)))?;
@@ -161,7 +162,7 @@ fn roll_back(engine: &Engine, name: &str, report: &mut Report<'_>) -> Result<f64
     Ok(run.optimizer.score())
 }
 
-/// The lineages with the score that the state at each head has.
+/// Returns the lineages, each with the score of the state at its head.
 fn scores(engine: &Engine, name: &str) -> Result<Vec<Scored>> {
     let task = engine.task(name)?;
     let scored = task.lineages()?.into_iter().map(|info| {
@@ -172,12 +173,12 @@ fn scores(engine: &Engine, name: &str) -> Result<Vec<Scored>> {
     scored.collect()
 }
 
-/// Whether a lineage is the one that was killed.
+/// Returns `true` for the lineage that was killed.
 fn is_first(lineage: LineageId) -> bool {
     lineage == LineageId(0)
 }
 
-/// Measures how long things take, in microseconds.
+/// Measures elapsed time in microseconds.
 struct Stopwatch(u64);
 
 impl Stopwatch {
@@ -185,7 +186,7 @@ impl Stopwatch {
         Self(SystemClock.now_us())
     }
 
-    /// The time since the start or the last lap.
+    /// Returns the time since the start or the last lap.
     fn lap(&mut self) -> u64 {
         let now = SystemClock.now_us();
         let lap = now.saturating_sub(self.0);

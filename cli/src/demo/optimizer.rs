@@ -12,23 +12,24 @@
 
 use std::f64::consts::TAU;
 
-/// How many dimensions the function has.
+/// Number of dimensions of the function.
 pub const DIMENSIONS: usize = 10;
-/// How many children an iteration draws.
+/// Number of children in an iteration.
 const CHILDREN: usize = 12;
-/// How many of them the centre moves to the mean of.
+/// Number of best children whose mean becomes the centre.
 const PARENTS: usize = 3;
-/// What an iteration multiplies the step size by.
+/// Factor of the step size in each iteration.
 const COOLING: f64 = 0.9985;
-/// Positions are kept to so many parts, so that they go through decimal text whole.
+/// Number of steps per unit to which positions are rounded, so that decimal text keeps them
+/// exactly.
 const GRID: f64 = 1e6;
 
 pub type Position = [f64; DIMENSIONS];
 
-/// Everything the next iteration depends on.
+/// All values on which the next iteration depends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Optimizer {
-    /// How many iterations are done.
+    /// Number of completed iterations.
     pub iteration: u64,
     /// The centre that children are drawn around.
     pub centre: Position,
@@ -42,7 +43,7 @@ pub struct Optimizer {
 
 impl Optimizer {
     pub fn new(seed: u64, step_size: f64) -> Self {
-        // Neighbouring seeds should not begin alike, and 0 is no state of the generator.
+        // Neighbouring seeds should not begin alike, and the generator has no state 0.
         let random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d;
         let start = [4.0; DIMENSIONS];
         let mut new = Self {
@@ -57,7 +58,7 @@ impl Optimizer {
         new
     }
 
-    /// One iteration.
+    /// Runs one iteration.
     pub fn step(&mut self) {
         let mut children: [(f64, Position); CHILDREN] = std::array::from_fn(|_| {
             let child = self.centre.map(|x| on_grid(x + self.step_size * self.normal()));
@@ -81,7 +82,7 @@ impl Optimizer {
         self.iteration += 1;
     }
 
-    /// The value at the best position; the lower the better.
+    /// Returns the value at the best position; lower is better.
     pub fn score(&self) -> f64 {
         rastrigin(&self.best)
     }
@@ -93,24 +94,24 @@ impl Optimizer {
         self.random.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// Uniform in (0, 1].
+    /// Returns a uniform number in (0, 1].
     fn uniform(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Standard normal, by Box and Muller (1958).
+    /// Returns a standard normal number, by Box and Muller (1958).
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * self.uniform().ln()).sqrt();
         radius * (TAU * self.uniform()).cos()
     }
 }
 
-/// The nearest number that has at most six decimals, so that its text gives it back exactly.
+/// Rounds to six decimals, so that the text of a number gives it back exactly.
 pub fn on_grid(x: f64) -> f64 {
     (x * GRID).round() / GRID
 }
 
-/// f(x) = 10 n + sum of x^2 - 10 cos(2 pi x).
+/// Computes f(x) = 10 n + sum of x^2 - 10 cos(2 pi x).
 fn rastrigin(position: &Position) -> f64 {
     let sum: f64 = position.iter().map(|x| x * x - 10.0 * (TAU * x).cos()).sum();
     10.0 * DIMENSIONS as f64 + sum

@@ -1,4 +1,4 @@
-//! What the demo prints: what happens as it happens, then what came of it.
+//! Output of the demo: its progress, then its result.
 
 use std::path::PathBuf;
 
@@ -13,14 +13,14 @@ use crate::commands::{describe, tree};
 use crate::error::Result;
 use crate::output::{Look, Out, big, count, duration};
 
-/// A lineage and how far it came.
+/// A lineage with its score and iteration.
 pub struct Scored {
     pub info: LineageInfo,
     pub score: f64,
     pub iteration: u64,
 }
 
-/// Prints for people as it goes, or gathers one JSON document.
+/// Prints progress as text, or collects one JSON document.
 pub struct Report<'a> {
     out: &'a mut Out,
     dir: PathBuf,
@@ -39,7 +39,7 @@ impl<'a> Report<'a> {
         Ok(report)
     }
 
-    /// One thing that happened, and how long it took in microseconds.
+    /// Prints one step as text, with its duration `us` in microseconds.
     fn say(&mut self, text: &str, us: Option<u64>) -> Result<()> {
         if self.out.json {
             return Ok(());
@@ -111,7 +111,7 @@ impl<'a> Report<'a> {
         self.say(&format!("  verified {events}: {}", count(faults as u64, "fault")), Some(us))
     }
 
-    /// The lineages with their scores, and where to look further.
+    /// Prints the lineages with their scores, and commands to look further.
     pub fn end(
         mut self,
         name: &str,

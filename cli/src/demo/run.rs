@@ -1,5 +1,5 @@
-//! The optimizer's run as events: each iteration is one durable append, and the whole optimizer
-//! is in the variables, so that it can be taken up at any point.
+//! The optimizer's run as events. Each iteration is one durable append. The variables hold the
+//! whole optimizer, so that a run can resume at any point.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use serde_json::json;
 use super::optimizer::{Optimizer, Position, on_grid};
 use crate::error::{Failure, Result};
 
-/// A checkpoint is marked every so many iterations.
+/// Number of iterations between checkpoints.
 pub const CHECKPOINT_EVERY: u64 = 100;
 
-/// An append that is durable.
+/// A durable append.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Acknowledged {
     /// The offset of its last event.
     pub offset: Offset,
-    /// The chain hash behind that event, which commits to all before it.
+    /// The chain hash after that event, which commits to all events up to it.
     pub hash: Hash,
-    /// How many events it had.
+    /// Number of events.
     pub events: u64,
-    /// How many iterations are done.
+    /// Number of completed iterations.
     pub iteration: u64,
 }
 
@@ -49,13 +49,13 @@ impl Run {
         Ok((run, begun))
     }
 
-    /// Takes a run up where a point has it.
+    /// Resumes a run from the state at a point.
     pub fn take_up(engine: &Engine, lineage: Lineage, point: &Point) -> Result<Self> {
         Ok(Self { lineage, optimizer: optimizer_at(engine, point)? })
     }
 
-    /// One iteration, recorded; with a checkpoint behind it now and then. `heard` is told what is
-    /// durable.
+    /// Runs and records one iteration, with a checkpoint after every [`CHECKPOINT_EVERY`]
+    /// iterations. Reports durable appends to `heard`.
     fn step(&mut self, heard: &mut impl FnMut(Acknowledged) -> Result<()>) -> Result<()> {
         self.optimizer.step();
         let step = self.optimizer.iteration;
@@ -74,7 +74,7 @@ impl Run {
         Ok(())
     }
 
-    /// Iterations up to a number of them; `heard` is told what is durable.
+    /// Runs up to this iteration. Reports durable appends to `heard`.
     pub fn until(
         &mut self,
         iteration: u64,
@@ -111,7 +111,7 @@ impl Run {
         self.append([control(RunControl::Running, RunControl::Idle, Some("done".to_owned()))])
     }
 
-    /// Takes guidance: what was said, and the step size that it means.
+    /// Records guidance, and applies its step size.
     pub fn guide(&mut self, text: &str, step_size: f64) -> Result<Acknowledged> {
         self.optimizer.step_size = on_grid(step_size);
         let data = Json::from_value(&json!({"step_size": step_size}))?;
@@ -127,7 +127,8 @@ impl Run {
         Ok(Acknowledged { offset, hash: appended.head.hash, events, iteration })
     }
 
-    /// The whole optimizer as variables. The state of the generator passes 2^53: a string.
+    /// Returns the whole optimizer as variables. The generator's state may exceed 2^53, so it is a
+    /// string.
     fn variables(&self) -> Result<Body> {
         let optimizer = &self.optimizer;
         let patch = json!({
@@ -151,7 +152,7 @@ fn control(from: RunControl, to: RunControl, reason: Option<String>) -> Body {
     ControlChanged { from, to, reason }.into()
 }
 
-/// The optimizer as the state at a point has it.
+/// Reads the optimizer from the state at a point.
 pub fn optimizer_at(engine: &Engine, point: &Point) -> Result<Optimizer> {
     #[derive(Deserialize)]
     struct Variables {

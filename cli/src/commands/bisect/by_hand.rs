@@ -1,5 +1,5 @@
-//! `bisect start`, `good`, `bad`, `skip` and `reset`: a search by hand, over several commands. How
-//! far it is stands in `bisect.json` of the store, written beside and renamed.
+//! `bisect start`, `good`, `bad`, `skip` and `reset`: a search by hand, over several commands. Its
+//! progress is in `bisect.json` of the store, which is replaced atomically.
 
 use std::fs;
 use std::io;
@@ -19,10 +19,10 @@ use crate::store_locator::StoreArgs;
 
 const FILE: &str = "bisect.json";
 
-/// The most that is read of the file. A search has far less to say.
+/// Most bytes that are read of the file. A search needs far fewer.
 const FILE_MAX: u64 = 1 << 20;
 
-/// How far a search is.
+/// Progress of a search.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Progress {
@@ -72,7 +72,7 @@ fn reset(file: &Path, out: &mut Out) -> Result<()> {
     }
 }
 
-/// Says which state is to be looked at, or what was found.
+/// Prints the state to test next, or the event that was found.
 fn say(engine: &Engine, bisect: &Bisect, out: &mut Out) -> Result<()> {
     let Some(next) = bisect.next_point() else {
         return report::print(engine, bisect, None, out);

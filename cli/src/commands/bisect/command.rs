@@ -1,4 +1,4 @@
-//! `bisect --run`: a command says what a state is.
+//! `bisect --run`: a command judges the states.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::secrets;
 const CODES: &str = "it ends with 0 where it is not so yet, with 1 to 124 where it is, with 125 where \
                      that cannot be said";
 
-/// What a command says of a state.
+/// Runs the command on a state, and returns its verdict.
 pub fn ask(argv: &[OsString], point: &Point, state: &Value) -> Result<Verdict> {
     let (program, args) = match argv.split_first() {
         Some((program, args)) => (program.clone(), args),
@@ -52,7 +52,7 @@ pub fn ask(argv: &[OsString], point: &Point, state: &Value) -> Result<Verdict> {
     }
 }
 
-/// Writes the state to its standard input. It need not read it.
+/// Writes the state to the command's standard input. The command need not read it.
 fn give(child: &mut Child, state: &Value) -> io::Result<()> {
     let Some(mut stdin) = child.stdin.take() else {
         return Ok(());

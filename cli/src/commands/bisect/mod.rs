@@ -1,4 +1,4 @@
-//! `bisect`: after which event something is so.
+//! `bisect`: search for the first event after which a condition holds.
 
 mod by_hand;
 mod command;
@@ -28,7 +28,7 @@ pub fn run(store: &StoreArgs, engine: &Engine, args: &args::Bisect, out: &mut Ou
     report::print(engine, &bisect, Some(bisect.looked()), out)
 }
 
-/// A search between two points, or what to do where there is none.
+/// Begins a search between two points. A failure has a hint.
 fn begin(engine: &Engine, good: Option<&milepost::Point>, bad: &milepost::Point) -> Result<Bisect> {
     engine.bisect(good, bad).map_err(|error| {
         Failure::from(error).hint(

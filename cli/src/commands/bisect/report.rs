@@ -1,4 +1,4 @@
-//! What was found: the event, its step, what changed at it, and what to do next.
+//! Report of a search: the event, its step, its changes and further commands.
 
 use milepost::{Bisect, ChangeLimits, Engine, Offset, Point, RunState, diff_states_up_to};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::commands::{diff, show, words};
 use crate::error::{Failure, Result};
 use crate::output::{Look, Out, big, count, printable};
 
-/// How many changes are printed.
+/// Limits of the printed changes.
 const CHANGES: ChangeLimits = ChangeLimits { changes: 20, bytes: 1 << 20 };
 
 /// Prints the event that a search found.
@@ -62,12 +62,12 @@ fn step(state: &RunState) -> Value {
     step.map_or(Value::Null, |step| json!({"number": big(step.number), "name": step.name}))
 }
 
-/// The address of a point of a history.
+/// Returns the address of an offset in a point's lineage.
 pub fn address(point: &Point, offset: Offset) -> String {
     words::address(&point.task, point.lineage, offset)
 }
 
-/// Where the search ended without an event.
+/// Returns the failure of a search that ended without a single event.
 fn undecided(bisect: &Bisect) -> Failure {
     let (good, bad) = (bisect.good(), bisect.bad());
     let last = bad.offset.saturating_sub(1);

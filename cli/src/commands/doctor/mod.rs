@@ -1,9 +1,9 @@
-//! `doctor`: how a store is, and what to do about it.
+//! `doctor`: condition of a store, with remedies.
 //!
 //! ```text
-//! place     where it is: whose, on which disk, who has it open
-//! within    what is in it: counts, what is not applied, what opening found
-//! verified  when all of it was verified last
+//! place     location: owner, disk and free space
+//! within    content: counts, unapplied commits, findings of opening
+//! verified  time of the last full verification
 //! ```
 
 mod place;
@@ -19,24 +19,24 @@ use crate::output::{Look, Out, count, printable};
 use crate::store_locator::{Opened, StoreArgs, now_us};
 pub use verified::note_verified;
 
-/// How something is.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
     Fine,
-    /// Nothing is wrong yet, but somebody should look.
+    /// Nothing is wrong yet, but the user should look.
     Look,
     Wrong,
 }
 
-/// One thing that was looked at.
+/// One check.
 #[derive(Debug, Serialize)]
 struct Check {
     name: &'static str,
     state: State,
-    /// What is so.
+    /// Condition that was found.
     said: String,
-    /// What to do about it.
+    /// Remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
 }

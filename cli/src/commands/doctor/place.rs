@@ -1,4 +1,4 @@
-//! Where a store is: whose, on which disk.
+//! Location of a store: owner, disk and free space.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -8,10 +8,10 @@ use rustix::fs::{statfs, statvfs};
 use super::Check;
 use crate::output::size;
 
-/// Less free than this is said.
+/// Free bytes below which the check warns.
 const FREE_LEAST: u64 = 1 << 30;
 
-/// File systems by the numbers that Linux has for them (linux/magic.h).
+/// Magic numbers of file systems in Linux (linux/magic.h).
 const TMPFS: i64 = 0x0102_1994;
 const ELSEWHERE: [(i64, &str); 4] =
     [(0x6969, "NFS"), (0xff53_4d42, "CIFS"), (0xfe53_4d42, "SMB"), (0x6573_5546, "FUSE")];

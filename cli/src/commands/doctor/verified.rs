@@ -1,4 +1,4 @@
-//! When all of a store was verified last. `verify` leaves a note in it.
+//! Time of the last full verification. `verify` keeps it in a note in the store.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::Check;
 use crate::output::{count, span};
 
-/// The note's name in the store.
+/// Name of the note in the store.
 const NOTE: &str = "verified.json";
-/// Microseconds after which it should be done again: 30 days.
+/// Microseconds after which a verification is stale: 30 days.
 const STALE: u64 = 30 * 86_400 * 1_000_000;
 
 #[derive(Serialize, Deserialize)]
@@ -21,7 +21,7 @@ struct Note {
     faults: usize,
 }
 
-/// Notes that all of it was verified. Where that cannot be written nothing depends on it.
+/// Notes a full verification. Nothing depends on the note, so errors are ignored.
 pub fn note_verified(folder: &Path, report: &VerifyForm, now_us: u64) {
     let note = Note {
         time: micros(now_us),

@@ -1,4 +1,4 @@
-//! What is in a store.
+//! Content of a store.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::error::{Failure, Result};
 use crate::output::{count, size};
 use crate::store_locator::Opened;
 
-/// So many commits that are not applied are said. Opening reads them again.
+/// Number of unapplied commits above which the check warns. Opening reads them again.
 const LAG: u64 = 100_000;
 
 pub fn checks(found: &Opened, folder: &Path) -> Result<Vec<Check>> {
@@ -35,7 +35,7 @@ pub fn checks(found: &Opened, folder: &Path) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// Checks of a store that another process holds: what reading it tells.
+/// Checks a store that another process has open, as far as reading allows.
 pub fn contents(engine: &Engine) -> Result<Vec<Check>> {
     let stats = Local(engine).stats()?;
     Ok(vec![sizes(&stats), applied(&stats), pending(engine)?])
@@ -124,7 +124,7 @@ fn compaction(engine: &Engine, folder: &Path) -> Result<Check> {
     })
 }
 
-/// What stands in the way of opening it.
+/// Returns the check for a store that cannot be opened.
 pub fn closed(failure: Failure) -> Check {
     let said = format!("it cannot be opened: {failure}");
     match failure.kind() {

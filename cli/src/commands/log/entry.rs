@@ -1,4 +1,4 @@
-//! How an event is printed: on one line, whole, or as JSON.
+//! Output of an event: on one line, in full, or as JSON.
 
 use milepost_forms::{EventForm, PointForm};
 
@@ -6,13 +6,13 @@ use crate::commands::{show, words};
 use crate::error::Result;
 use crate::output::{Look, Out, time_short};
 
-/// As wide as the longest name of a kind.
+/// Width of the longest name of a kind.
 const KIND_WIDTH: usize = 19;
 
 pub struct Entry<'a> {
     point: &'a PointForm,
     full: bool,
-    /// As wide as the largest offset.
+    /// Width of the largest offset.
     width: usize,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Entry<'a> {
         Ok(out.line(line)?)
     }
 
-    /// An event on one line.
+    /// Formats an event on one line.
     pub fn line(&self, event: &EventForm, out: &Out) -> String {
         let kind = out.look(Look::Name, &format!("{:KIND_WIDTH$}", event.kind));
         let offset = format!("@{}", event.offset);

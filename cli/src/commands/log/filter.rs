@@ -1,15 +1,15 @@
-//! Which events are printed.
+//! Filter of the printed events.
 
 use milepost::Body;
 use milepost_forms::EventForm;
 
 use crate::args;
 
-/// What was asked for, and where it is with it.
+/// A filter, with its position in the steps.
 pub struct Filter<'a> {
     asked: &'a args::Filter,
     grep: Option<String>,
-    /// Whether the step that was asked for is under way, where events are looked at oldest first.
+    /// `true` inside the requested step, if the events come oldest first.
     in_step: bool,
 }
 
@@ -18,7 +18,8 @@ impl<'a> Filter<'a> {
         Self { asked, grep: asked.grep.as_ref().map(|text| text.to_lowercase()), in_step: false }
     }
 
-    /// Whether this event is printed. For a step all events have to be looked at, oldest first.
+    /// Returns `true` if this event is printed. To filter by step, call it for all events, oldest
+    /// first.
     pub fn takes(&mut self, event: &EventForm) -> bool {
         let is_of_step = self.is_of_step(event);
         let asked = self.asked;
@@ -52,14 +53,15 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Whether the event that ends a step is of the one that was asked for.
+    /// Returns `true` if an event that ends a step belongs to the requested step.
     fn ends(&mut self, is_asked: bool) -> bool {
         let was = std::mem::take(&mut self.in_step);
         was || is_asked
     }
 }
 
-/// Whether an event has this text, which is in lower case: in what it says, or in who made it.
+/// Returns `true` if an event has this lower-case text in its body, actor, user, correlation or
+/// key.
 fn has(event: &EventForm, text: &str) -> bool {
     let said = event.body.as_ref().and_then(|body| body.to_json().ok());
     let said = said.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Events as they come, behind those that are there.
+//! Events as they come, after the existing ones.
 
 use milepost_forms::MovedForm;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::commands::words;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Look, Out};
 
-/// How many of those that are there are printed where it does not say.
+/// Number of existing events that are printed by default.
 pub const LAST: u64 = 10;
 
 pub fn run(log: &Log<'_>, entry: &Entry<'_>, out: &mut Out) -> Result<()> {
@@ -31,7 +31,7 @@ pub fn run(log: &Log<'_>, entry: &Entry<'_>, out: &mut Out) -> Result<()> {
             Followed::Event(_) => {}
             Followed::LineageChanged(moved) => print_moved(&moved, out)?,
         }
-        // A reader may wait for it.
+        // A reader may be waiting for it.
         Ok(out.flush()?)
     })
 }
@@ -40,7 +40,7 @@ fn source_task(log: &Log<'_>) -> Result<milepost_forms::TaskForm> {
     log.source.task(&words::encode(&log.point.task))
 }
 
-/// The task went elsewhere: what was printed from there on is not its history.
+/// Prints that another lineage is active now: the events after the fork belong to another history.
 fn print_moved(moved: &MovedForm, out: &mut Out) -> Result<()> {
     if out.json {
         return Ok(out.json(&json!({ "moved": moved }))?);

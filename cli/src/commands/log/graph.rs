@@ -1,8 +1,8 @@
 //! All lineages of a task in columns, newest event first.
 //!
-//! A lineage has a column from its last event down to where it parts from another, and there leads
-//! over to the column of that one. An event is printed below each event that follows from it;
-//! of two others the later one is printed first.
+//! A lineage has a column from its last event down to its fork, where it joins the column of its
+//! parent. An event is printed below each event that follows from it; of two others the later one
+//! is printed first.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ pub fn run(source: &dyn Backend, point: &PointForm, args: &args::Log, out: &mut 
     Ok(())
 }
 
-/// The head of a lineage.
+/// Returns the head of a lineage.
 fn end(point: &PointForm, lineage: &LineageForm) -> PointForm {
     let address = words::address(&point.task, lineage.id, lineage.head.0);
     PointForm {
@@ -81,16 +81,17 @@ fn end(point: &PointForm, lineage: &LineageForm) -> PointForm {
     }
 }
 
-/// The events of one lineage that are its own.
+/// The own events of one lineage.
 struct Track<'a> {
     walk: Walk<'a>,
     parent: Option<LineageId>,
     active: bool,
-    /// Whether one of its events was printed.
+    /// `true` once one of its events was printed.
     begun: bool,
-    /// Lineages that part from it and are not done, and where: what is before comes after them.
+    /// Lineages that fork from it and are not done, with the offsets. Events before a fork wait for
+    /// them.
     held: Vec<(LineageId, u64)>,
-    /// Those that are done, and whose columns have to lead here.
+    /// Lineages that are done, and whose columns have to join this one.
     ended: Vec<(LineageId, u64)>,
 }
 
@@ -108,13 +109,13 @@ impl<'a> Track<'a> {
         }
     }
 
-    /// All events of a lineage that parts from it were printed.
+    /// Marks a child as done: all of its events were printed.
     fn end(&mut self, child: LineageId) {
         let ended = self.held.extract_if(.., |(held, _)| *held == child);
         self.ended.extend(ended);
     }
 
-    /// When its next event was, where that may be printed.
+    /// Returns the time of its next event, if that may be printed.
     fn time(&mut self) -> Result<Option<u64>> {
         let held = self.held.iter().map(|(_, offset)| *offset).max();
         let next = self.walk.peek()?;
@@ -125,12 +126,12 @@ impl<'a> Track<'a> {
 
 struct Graph<'a> {
     tracks: BTreeMap<LineageId, Track<'a>>,
-    /// Which lineage has which column.
+    /// The lineage in each column.
     columns: Vec<Option<LineageId>>,
 }
 
 impl Graph<'_> {
-    /// The latest event that may be printed.
+    /// Returns the latest event that may be printed.
     fn next(&mut self) -> Result<Option<(LineageId, EventForm)>> {
         let mut latest: Option<(u64, LineageId)> = None;
         for (id, track) in &mut self.tracks {
@@ -147,7 +148,7 @@ impl Graph<'_> {
         Ok(track.walk.next(0)?.map(|event| (id, event)))
     }
 
-    /// The column of a lineage. It gets one where it has none.
+    /// Returns the column of a lineage. Assigns one if it has none.
     fn column(&mut self, id: LineageId) -> usize {
         let has = |column: &Option<LineageId>| *column == Some(id);
         if let Some(column) = self.columns.iter().position(has) {
@@ -165,7 +166,7 @@ impl Graph<'_> {
         }
     }
 
-    /// The columns of an event's line.
+    /// Returns the columns in front of an event's line.
     fn row(&mut self, id: LineageId, out: &Out) -> String {
         let own = self.column(id);
         let mut row = String::new();
@@ -180,7 +181,7 @@ impl Graph<'_> {
         row
     }
 
-    /// The lineage's name, printed after its first event.
+    /// Returns the lineage's name, for its first printed event.
     fn tail(&mut self, id: LineageId, out: &Out) -> String {
         let Some(track) = self.tracks.get_mut(&id) else {
             return String::new();
@@ -192,12 +193,12 @@ impl Graph<'_> {
         format!("  {}", out.look(Look::Good, &format!("(lineage {id}{active})")))
     }
 
-    /// An event went by that is not printed: its lineage has a column all the same.
+    /// Assigns a column to the lineage of an event that is not printed.
     fn seen(&mut self, id: LineageId) {
         self.column(id);
     }
 
-    /// Where that was a lineage's first event, the one that it parts from may go on.
+    /// Removes a lineage after its oldest event. Its parent may continue then.
     fn leave(&mut self, id: LineageId) -> Result<()> {
         let Some(track) = self.tracks.get_mut(&id) else {
             return Ok(());
@@ -214,8 +215,8 @@ impl Graph<'_> {
         Ok(())
     }
 
-    /// The rows that lead over to a lineage from those that part from it behind the event that is
-    /// printed next.
+    /// Returns the rows that join columns of forks to a lineage, if the forks are after the event
+    /// that is printed next.
     fn join(&mut self, id: LineageId, offset: u64) -> Vec<String> {
         let Some(track) = self.tracks.get_mut(&id) else {
             return Vec::new();
@@ -233,7 +234,7 @@ impl Graph<'_> {
                     self.free(child);
                     self.take(one.min(other), id);
                 }
-                // No later event of it is printed: the line continues in its column.
+                // No later event of the parent is printed: it continues in the child's column.
                 (Some(column), None) => self.take(column, id),
                 (None, _) => {}
             }
@@ -241,7 +242,7 @@ impl Graph<'_> {
         rows
     }
 
-    /// A lineage has this column from here on.
+    /// Assigns this column to a lineage.
     fn take(&mut self, column: usize, id: LineageId) {
         if self.columns.len() <= column {
             self.columns.resize(column + 1, None);
@@ -249,7 +250,7 @@ impl Graph<'_> {
         self.columns.splice(column..=column, [Some(id)]);
     }
 
-    /// The column of a lineage is free again.
+    /// Frees the column of a lineage.
     fn free(&mut self, id: LineageId) {
         for column in &mut self.columns {
             if *column == Some(id) {
@@ -261,7 +262,7 @@ impl Graph<'_> {
         }
     }
 
-    /// A row that leads from one column over to another on its left.
+    /// Returns a row that leads from one column to another on its left.
     fn over(&self, from: usize, to: usize) -> String {
         let mut row = String::new();
         for (column, lineage) in self.columns.iter().enumerate() {

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! walk     a lineage read backwards, some events at a time
-//! filter   which of them are printed
-//! entry    how one is printed
-//! graph    all lineages of a task beside each other
+//! filter   selection of events
+//! entry    output of one event
+//! graph    all lineages of a task, side by side
 //! follow   events as they come
 //! ```
 
@@ -52,20 +52,20 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
     match (args.reverse, args.last, args.filter.step) {
         (true, None, _) => log.oldest_first(each),
         (true, Some(_), _) => log.last(each, false),
-        // Which step an event is of is said before it.
+        // The step of an event is only known oldest first.
         (false, _, Some(_)) => log.last(each, true),
         (false, _, None) => log.newest_first(each),
     }
 }
 
-/// The events that are asked for.
+/// The requested events.
 struct Log<'a> {
     source: &'a dyn Backend,
     point: &'a PointForm,
-    /// The first offset that is there.
+    /// The first existing offset.
     begin: u64,
     filter: &'a args::Filter,
-    /// How many of them, at most.
+    /// Largest number of events.
     most: u64,
 }
 
@@ -94,7 +94,7 @@ impl Log<'_> {
         })
     }
 
-    /// The last of those that the filter takes. Which step an event is of is known from the
+    /// Passes on the last events that the filter takes. The step of an event is only known from the
     /// beginning on.
     fn last(&self, each: Each<'_>, newest_first: bool) -> Result<()> {
         let mut kept = VecDeque::new();

@@ -1,4 +1,4 @@
-//! A lineage's history read backwards.
+//! Reader of a lineage's history, backwards.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use milepost_forms::{EventForm, PointForm};
 use crate::backend::Backend;
 use crate::error::Result;
 
-/// How many events are read at once, at least and at most.
+/// Smallest and largest number of events in one read.
 const WINDOW: Range<u64> = 32..4096;
 
-/// Events of a lineage, newest first. Some are read at a time, and more the further it goes.
+/// Events of a lineage, newest first. Reads get larger with the distance.
 pub struct Walk<'a> {
     source: &'a dyn Backend,
     point: &'a PointForm,
-    /// Those that have not been read.
+    /// Offsets that have not been read.
     range: Range<u64>,
     window: u64,
     read: Vec<EventForm>,
@@ -25,7 +25,7 @@ impl<'a> Walk<'a> {
         Self { source, point, range, window: 0, read: Vec::new() }
     }
 
-    /// The next event before the last one. `wanted`: how many more it may be asked for.
+    /// Returns the next event, before the last one. `wanted` is the number of events still needed.
     pub fn next(&mut self, wanted: u64) -> Result<Option<EventForm>> {
         if self.read.is_empty() && self.range.start < self.range.end {
             self.window = match self.window {
@@ -45,7 +45,7 @@ impl<'a> Walk<'a> {
         Ok(self.read.pop())
     }
 
-    /// The event that [`Walk::next`] gives next.
+    /// Returns the event that [`Walk::next`] returns next.
     pub fn peek(&mut self) -> Result<Option<&EventForm>> {
         if let Some(event) = self.next(0)? {
             self.read.push(event);

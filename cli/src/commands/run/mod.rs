@@ -1,13 +1,13 @@
-//! `run`: a command, with what it printed, how it ended and what it did to the folder.
+//! `run`: a command, recorded with its output, its exit status and its changes to the folder.
 //!
 //! ```text
-//! run.rs      before and after it               signals.rs  what reaches it, and not us
-//! process.rs  running it                        pump.rs     its output goes through
-//! output.rs   what it printed, within bounds    outcome.rs  what came of it, as it is recorded
-//! report.rs   what is said of it
+//! mod.rs       checkpoints before and after       signals.rs  signals for the command
+//! process.rs   the process and its time limit     tee.rs      passing output through
+//! recorder.rs  its output, within bounds          outcome.rs  its result, as recorded
+//! report.rs    messages about it
 //! ```
 //!
-//! The store is not open while it runs: what runs may use it.
+//! The store is closed while the command runs: the command may open it.
 
 mod outcome;
 mod process;
@@ -38,42 +38,42 @@ use crate::output::{Out, note};
 use crate::secrets::Secrets;
 use crate::store_locator::{StoreArgs, open_at};
 
-/// The exit code where something of a command that ran is not recorded.
+/// Exit code if a command ran and a part of it is not recorded.
 const NOT_RECORDED: u8 = 125;
 
-/// How often a store is asked for that another process has.
+/// Interval of attempts to open a store that another process has open.
 const STEP: Duration = Duration::from_millis(100);
 
-/// Where it runs.
+/// Working directory of the command.
 enum Folder {
     Captured(Workspace),
     Left(PathBuf),
 }
 
-/// What is known once the call is recorded.
+/// Record of a call, made before the command runs.
 struct Begun {
     /// The task's id as the store has it.
     task: String,
     lineage: LineageId,
     call: String,
     before: Checkpoint,
-    /// The capture before.
+    /// Root of the capture before the command.
     root: Option<Hash>,
 }
 
-/// What was recorded of the outcome.
+/// Record of an outcome.
 #[derive(Default)]
 struct Done {
     after: Option<Checkpoint>,
     root: Option<Hash>,
     changes: Option<Changes>,
-    /// Where the outcome is, if it is not in the store.
+    /// The file with the outcome, if it is not in the store.
     saved_to: Option<PathBuf>,
-    /// What is not recorded, and why.
+    /// The part that is not recorded, and the reason.
     failure: Option<Failure>,
 }
 
-/// The store, to be opened again.
+/// The store, to open again.
 struct Store {
     dir: PathBuf,
     options: Options,
@@ -83,7 +83,7 @@ pub fn run(store: &StoreArgs, args: &args::Run, out: &mut Out) -> Result<()> {
     let (dir, options) = store.there_with_hooks()?;
     let store = Store { dir, options };
     let (begun, folder) = begin(&store, args, out)?;
-    // Nothing fails from here on: what came of it is recorded, or told.
+    // No early return from here on: the outcome is recorded or reported.
     let signals = Taken::new();
     let mut recorder = Recorder::new(args.output_max, Secrets::of_environment());
     let dir = std::fs::canonicalize(&store.dir).unwrap_or_else(|_| store.dir.clone());
@@ -109,17 +109,17 @@ pub fn run(store: &StoreArgs, args: &args::Run, out: &mut Out) -> Result<()> {
     let told = report::tell(&begun, &outcome, &done, out);
     match (done.failure, outcome.code()) {
         (Some(failure), _) => Err(failure.code_of(NOT_RECORDED)),
-        // Where nobody reads the report, the exit code still says it.
+        // Even if the report cannot be written, the exit code tells the outcome.
         (None, 0) => told,
         (None, code) => Err(Failure::said(code)),
     }
 }
 
-/// Records the call, with a checkpoint before it. The store is closed then.
+/// Records the call, with a checkpoint before it, and closes the store.
 fn begin(store: &Store, args: &args::Run, out: &Out) -> Result<(Begun, Folder)> {
     let engine = store.open()?;
     let begun = call(&engine, args, out);
-    // What was recorded is durable; a failed close costs the next open time.
+    // The record is durable. A failed close only slows the next open.
     let _ = engine.close();
     begun
 }
@@ -132,7 +132,7 @@ fn call(engine: &Engine, args: &args::Run, out: &Out) -> Result<(Begun, Folder)>
     let mark = mark(args, "before", json!({"tool": TOOL}))?.cause(MarkCause::BeforeTool);
     let marked = folder.mark(engine, &task, mark, out);
     let (before, root) = marked.map_err(|e| capture::failed(e, args.label.is_some()))?;
-    // No other event of the lineage, or of those it comes from, is at this offset.
+    // The offset makes the name unique in the lineage and its ancestors.
     let call = format!("{TOOL}-{}", task.head()?.next);
     task.append(outcome::called(&call, &args.command, folder.path(), &Secrets::of_environment())?)?;
     let begun =
@@ -140,7 +140,7 @@ fn call(engine: &Engine, args: &args::Run, out: &Out) -> Result<(Begun, Folder)>
     Ok((begun, folder))
 }
 
-/// A mark of one of the two checkpoints.
+/// Returns the mark for one of the two checkpoints.
 fn mark(args: &args::Run, when: &str, metadata: Value) -> Result<Mark> {
     let mark = Mark::new().metadata(Json::from_value(&metadata)?);
     Ok(match &args.label {
@@ -149,7 +149,7 @@ fn mark(args: &args::Run, when: &str, metadata: Value) -> Result<Mark> {
     })
 }
 
-/// Records what came of the call, or saves it elsewhere.
+/// Records the outcome of the call, or saves it elsewhere.
 fn end(
     store: &Store,
     args: &args::Run,
@@ -196,7 +196,7 @@ fn not_recorded(outcome: &Outcome) -> String {
     format!("the command ran ({}), and that is not recorded", outcome.said())
 }
 
-/// The return stands behind its call, whatever the task goes on with.
+/// Appends the return to the lineage of its call, even if another one is active now.
 fn append(engine: &Engine, begun: &Begun, returned: &ToolReturned) -> Result<Task> {
     let task = engine.task(&begun.task)?;
     let lineage = task.lineage_named(begun.lineage)?;
@@ -204,7 +204,7 @@ fn append(engine: &Engine, begun: &Begun, returned: &ToolReturned) -> Result<Tas
     Ok(task)
 }
 
-/// The checkpoint after it.
+/// Marks the checkpoint after the command, and compares both captures.
 fn after(
     engine: &Engine,
     task: &Task,
@@ -264,7 +264,7 @@ impl Store {
         open_at(&self.dir, self.options.clone())
     }
 
-    /// Opens it again, and waits where another process has it.
+    /// Opens the store again, and waits while another process has it open.
     fn reopen(&self, wait: Duration, given_up: &dyn Fn() -> bool) -> Result<Engine> {
         let (mut left, mut told) = (wait, false);
         loop {
@@ -315,7 +315,7 @@ impl Folder {
         }
     }
 
-    /// Marks a checkpoint, with the folder where it is captured.
+    /// Marks a checkpoint, with a capture of the folder unless files are left out.
     fn mark(
         &self,
         engine: &Engine,

@@ -1,5 +1,5 @@
-//! What came of a command, as it is recorded: the call, its return, and a file where there is no
-//! store.
+//! Outcome of a command, as recorded: the call, its return, and a file if the store cannot be
+//! opened.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -17,16 +17,16 @@ use super::recorder::Output;
 use crate::error::{Failure, Result};
 use crate::secrets::Secrets;
 
-/// The name of the tool.
+/// Name of the tool.
 pub const TOOL: &str = "command";
 
-/// The folder in the store for what could not be recorded.
+/// Folder in the store for outcomes that could not be recorded.
 const UNRECORDED: &str = "unrecorded";
 
-/// The exit code where the time was over.
+/// Exit code of a command that exceeded its time limit.
 const TIMED_OUT: u8 = 124;
 
-/// The call of a command.
+/// Returns the event for the call of a command.
 pub fn called(
     call: &str,
     argv: &[std::ffi::OsString],
@@ -53,7 +53,7 @@ pub fn called(
     })
 }
 
-/// What came of it.
+/// Outcome of a command.
 #[derive(Debug, Clone, Serialize)]
 pub struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ impl Outcome {
         }
     }
 
-    /// The exit code that says the same.
+    /// Returns the exit code for this outcome.
     pub fn code(&self) -> u8 {
         let code = match (self.exit, self.signal) {
             _ if self.timed_out => return TIMED_OUT,
@@ -100,7 +100,7 @@ impl Outcome {
         u8::try_from(code).unwrap_or(u8::MAX)
     }
 
-    /// The same for people.
+    /// Describes the outcome for people.
     pub fn said(&self) -> String {
         let how = match (&self.error, self.exit, self.signal) {
             (Some(error), ..) => return error.clone(),
@@ -113,7 +113,7 @@ impl Outcome {
         }
     }
 
-    /// The return of the call.
+    /// Returns the event for the return of the call.
     pub fn returned(&self, call: &str) -> Result<ToolReturned> {
         Ok(ToolReturned {
             call: call.to_owned(),
@@ -132,7 +132,7 @@ pub fn save(store: &Path, before: CheckpointId, returned: ToolReturned) -> Resul
         let file = file.display();
         Failure::new(format!("cannot write {file}: {error}"))
     };
-    // A store that is gone is not made again.
+    // A removed store is not created again: its folder must exist.
     match fs::DirBuilder::new().mode(0o700).create(&folder) {
         Err(error) if !fs::symlink_metadata(&folder).is_ok_and(|is| is.is_dir()) => {
             return Err(failed(error));

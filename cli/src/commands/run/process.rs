@@ -1,8 +1,8 @@
-//! Running the command: its output goes through as it comes and is recorded, its time is limited.
+//! Process of the command: its output is passed through and recorded, and its time is limited.
 //!
-//! The caller pumps. The waiter knows when the process ended, and leaves it to the caller to take
-//! it away: so a number that is signalled is never somebody else's. The timer is there where time
-//! is limited.
+//! The caller passes the output through. The waiter thread notices the end of the process, and
+//! leaves it to the caller to reap it: no signal reaches a reused process id. A timer thread runs
+//! if the time is limited.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeWriter};
@@ -21,45 +21,45 @@ use super::signals::{Taken, Target};
 use super::tee::Tee;
 use crate::secrets;
 
-/// How long a group has to end by itself, once it was asked to.
+/// Time that a process group has to end after SIGTERM.
 pub const GRACE: Duration = Duration::from_secs(5);
 
-/// What is run.
+/// Command to run, with its environment.
 #[derive(Debug)]
 pub struct Asked<'a> {
     pub argv: &'a [OsString],
-    /// Where it runs.
+    /// Working directory.
     pub folder: &'a Path,
-    /// The store that it finds in its environment.
+    /// The store, in the variable MILEPOST_STORE.
     pub store: &'a Path,
     pub timeout: Option<Duration>,
     pub grace: Duration,
-    /// `true` if it is given the key of the store.
+    /// `true` passes the key of the store to it.
     pub pass_key: bool,
-    /// Whether all of its output goes to standard error.
+    /// `true` sends all of its output to standard error.
     pub to_stderr: bool,
 }
 
-/// How it ended.
+/// Exit status of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum How {
     Exit(i32),
     Signal(i32),
-    /// It was not started: the exit code that a shell has for it, and why.
+    /// The command was not started: the exit code that a shell uses for this, and the reason.
     NotStarted(i32, String),
 }
 
-/// How it went.
+/// Result of running a command.
 #[derive(Debug)]
 pub struct Ended {
     pub how: How,
     pub timed_out: bool,
     pub ms: u64,
-    /// Why its output did not go through to the end, where somebody should know.
+    /// Reason why its output was not passed through completely, if the user should know.
     pub not_passed: Option<String>,
 }
 
-/// Runs it to its end.
+/// Runs a command to its end.
 pub fn run(asked: &Asked<'_>, signals: &Taken, recorder: &mut Recorder) -> Ended {
     #[expect(clippy::disallowed_methods, reason = "how long something takes decides nothing")]
     let begun = Instant::now();
@@ -95,7 +95,7 @@ fn start(asked: &Asked<'_>) -> io::Result<Child> {
 }
 
 impl Ended {
-    /// It was not started.
+    /// Returns the result for a command that was not started.
     pub fn not_started(error: &io::Error, argv: &[OsString]) -> Self {
         let code = match error.kind() {
             io::ErrorKind::NotFound => 127,
@@ -108,7 +108,7 @@ impl Ended {
     }
 }
 
-/// Sees a process to its end.
+/// Follows a process to its end.
 fn follow(mut child: Child, asked: &Asked<'_>, signals: &Taken, recorder: &mut Recorder) -> Ended {
     let pid = Pid::from_child(&child);
     signals.go_to(Some(match asked.timeout {
@@ -118,7 +118,7 @@ fn follow(mut child: Child, asked: &Asked<'_>, signals: &Taken, recorder: &mut R
     let pumped = std::thread::scope(|scope| {
         let pumped = pump(&mut child, asked, recorder, scope);
         if pumped.is_err() {
-            // It runs, nobody can listen to it, and the waiter waits.
+            // Its output has no reader, and the waiter thread waits for its end.
             let _ = child.kill();
         }
         pumped
@@ -142,8 +142,8 @@ fn follow(mut child: Child, asked: &Asked<'_>, signals: &Taken, recorder: &mut R
     Ended { how, timed_out, ms: 0, not_passed }
 }
 
-/// Passes its output through until it has ended. Gives why that did not go to the end, and whether
-/// the time was over.
+/// Passes output through until the process has ended. Returns the reason if that stopped early, and
+/// `true` if the time limit was exceeded.
 fn pump<'scope>(
     child: &mut Child,
     asked: &Asked<'_>,
@@ -166,7 +166,7 @@ fn pump<'scope>(
     Ok((pump.not_passed, matches!(timed_out, Some(Ok(true)))))
 }
 
-/// The waiter: both ends that it holds go when the process has ended.
+/// Starts the waiter thread. It drops `ended` and `tell` when the process has ended.
 fn wait_in<'scope>(
     scope: &'scope Scope<'scope, '_>,
     pid: Pid,
@@ -182,13 +182,13 @@ fn wait_in<'scope>(
     Ok(())
 }
 
-/// The timer. Says whether the time was over before the end.
+/// Runs the timer. Returns `true` if the time limit was reached before the end.
 fn time(pid: Pid, limit: Duration, grace: Duration, told: &Receiver<()>) -> bool {
     let goes_on = |at_most| matches!(told.recv_timeout(at_most), Err(RecvTimeoutError::Timeout));
     if !goes_on(limit) {
         return false;
     }
-    // One that is stopped hears nothing else before it goes on.
+    // A stopped process handles SIGTERM only after SIGCONT.
     for signal in [Signal::TERM, Signal::CONT] {
         let _ = kill_process_group(pid, signal);
     }
@@ -209,7 +209,7 @@ mod tests {
             argv: &argv,
             folder: Path::new("/"),
             store: Path::new("/"),
-            // Long enough for it to say that it does not want to.
+            // Long enough for the script to set its trap.
             timeout: Some(Duration::from_secs(1)),
             grace: Duration::from_millis(100),
             pass_key: false,

@@ -1,4 +1,4 @@
-//! What a command prints, recorded in bounded memory: the first half and the last half.
+//! Record of a command's output in bounded memory: the first half and the last half.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::secrets::{Blotter, Secrets};
 
-/// How often the stream may change in each half: a program that prints one byte here and one there
-/// takes no more memory than another.
+/// Largest number of stretches in each half. It bounds the memory for a program that alternates
+/// between the streams with every byte.
 const TURNS: usize = 4096;
 
-/// How many pieces are made of text and what is none, at most.
+/// Largest number of pieces that come from separating text and other bytes.
 const PIECES: usize = 4096;
 
-/// Where something was printed.
+/// Output stream of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     Out,
@@ -23,7 +23,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Its name in a piece.
+    /// Returns the name of the stream in a piece.
     fn name(self) -> &'static str {
         match self {
             Self::Out => "stdout",
@@ -39,17 +39,17 @@ struct Stretch {
     len: usize,
 }
 
-/// What was printed, in the order in which it arrived.
+/// Bounded record of the output, in the order of arrival.
 #[derive(Debug)]
 pub struct Recorder {
-    /// Secrets do not get into the log, of standard output and of standard error.
+    /// Blotters of standard output and of standard error. They keep secrets out of the log.
     blotters: [Blotter; 2],
-    /// How many bytes each half may have.
+    /// Most bytes of the first half.
     head_max: usize,
     tail_max: usize,
     head: Half,
     tail: Half,
-    /// Whether the first half takes no more.
+    /// `true` once the first half takes no more.
     full: bool,
     bytes: u64,
     left_out: u64,
@@ -73,8 +73,8 @@ impl Half {
         }
     }
 
-    /// Lets go of what is at the beginning until there are at most so many bytes, and not too many
-    /// stretches. Gives how many bytes went.
+    /// Drops bytes from the beginning until at most `max` bytes and [`TURNS`] stretches are left.
+    /// Returns the number of dropped bytes.
     fn shorten(&mut self, max: usize) -> u64 {
         let mut gone = 0;
         while self.stretches.len() > TURNS {
@@ -112,7 +112,7 @@ impl Half {
 }
 
 impl Recorder {
-    /// Keeps at most so many bytes.
+    /// Creates a recorder that keeps at most `max` bytes.
     pub fn new(max: u64, secrets: Secrets) -> Self {
         let max = usize::try_from(max).unwrap_or(usize::MAX);
         Self {
@@ -127,7 +127,7 @@ impl Recorder {
         }
     }
 
-    /// Takes in what was printed.
+    /// Adds output.
     pub fn push(&mut self, stream: Stream, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         let [out, err] = &mut self.blotters;
@@ -151,7 +151,7 @@ impl Recorder {
         self.left_out += self.tail.shorten(self.tail_max);
     }
 
-    /// What is kept, for the log.
+    /// Returns the kept output, for the log.
     pub fn finish(mut self) -> Output {
         let [out, err] = &mut self.blotters;
         let (out, err) = (out.end(), err.end());
@@ -159,7 +159,7 @@ impl Recorder {
         self.keep(Stream::Err, &err);
         let mut pieces = Pieces { list: Vec::new(), room: PIECES };
         if self.left_out == 0 {
-            // Nothing is between the halves.
+            // No bytes are missing between the halves.
             for (stream, bytes) in self.tail.stretches() {
                 self.head.push(stream, bytes);
             }
@@ -174,7 +174,7 @@ impl Recorder {
     }
 }
 
-/// What a command printed, as it is recorded.
+/// Recorded output of a command.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Output {
     pub bytes: u64,
@@ -188,10 +188,10 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What is made of stretches of bytes.
+/// Pieces of the record, made of stretches of bytes.
 struct Pieces {
     list: Vec<Value>,
-    /// How many more may be made by taking text apart from what is none.
+    /// Number of pieces that separating text and other bytes may still make.
     room: usize,
 }
 
@@ -245,7 +245,7 @@ mod tests {
         recorder
     }
 
-    /// The bytes that pieces stand for.
+    /// Returns the bytes of pieces.
     fn bytes(pieces: &[Value]) -> Vec<u8> {
         let of = |piece: &Value| -> Vec<u8> {
             let values = piece.as_object().unwrap().values();
@@ -303,7 +303,7 @@ mod tests {
                 {"stderr": "two é\n"}, {"stderr": {"base64": "ww=="}},
             ])
         );
-        // Too much of it is kept as a whole.
+        // Bytes that would make too many pieces become one.
         let noise: Vec<u8> =
             (0..100_000_u32).map(|n| (n.wrapping_mul(40_503) >> 7) as u8).collect();
         let output = of(1 << 20, &[(Stream::Out, &noise)]).finish();

@@ -1,4 +1,4 @@
-//! What is said of a command that ran.
+//! Messages about a command that ran.
 
 use milepost::{Checkpoint, Engine, Hash};
 use milepost_workspace::{FileChanges, Item, Snapshot};
@@ -10,19 +10,19 @@ use crate::commands::words;
 use crate::error::Result;
 use crate::output::{Out, big, count, duration, grouped, note};
 
-/// How many files are different.
+/// Numbers of changed files and folders.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changes {
     created: u64,
     changed: u64,
     deleted: u64,
     renamed: u64,
-    /// Folders that came, went, or have other permission bits.
+    /// Folders that were created or deleted, or have other permission bits.
     folders: u64,
 }
 
 impl Changes {
-    /// Between two captures.
+    /// Compares two captures.
     pub fn between(engine: &Engine, before: Hash, after: Hash) -> Result<Self> {
         if before == after {
             return Ok(Self::default());
@@ -84,7 +84,8 @@ fn place(checkpoint: &Checkpoint) -> String {
     words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at)
 }
 
-/// Says it: as JSON on standard output, or on standard error, where the command's own output ends.
+/// Prints the result: as JSON on standard output, or in words on standard error, after the
+/// command's own output.
 pub fn tell(begun: &Begun, outcome: &Outcome, done: &Done, out: &mut Out) -> Result<()> {
     if out.json {
         return Ok(out.json(&form(begun, outcome, done))?);

@@ -1,4 +1,4 @@
-//! Signals while a command runs: milepost lives on, to record how it ended.
+//! Signals while a command runs: milepost survives them, to record the end of the command.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,12 +8,12 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
-/// Who is told of a signal.
+/// Receiver of signals.
 #[derive(Debug, Clone, Copy)]
 pub enum Target {
-    /// A process that is in the group of this one. What the terminal sends it gets itself.
+    /// A process in the group of this one. It gets signals of the terminal by itself.
     Process(Pid),
-    /// A group of its own.
+    /// A process group of its own.
     Group(Pid),
 }
 
@@ -25,11 +25,11 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     target: Option<Target>,
-    /// Signals that came while nobody was to be told, each once.
+    /// Signals that came while there was no target, each once.
     unheard: Vec<i32>,
 }
 
-/// Signals are taken from when this is made until it is dropped.
+/// Handler of signals, from its creation until it is dropped.
 #[derive(Debug)]
 pub struct Taken {
     shared: Arc<Shared>,
@@ -40,7 +40,7 @@ pub struct Taken {
 impl Taken {
     pub fn new() -> io::Result<Self> {
         let ignored = ignored();
-        // What was ignored stays so, for the command too: `nohup` is meant.
+        // Ignored signals stay ignored, for the command too: that is the purpose of `nohup`.
         let wanted = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
         let wanted = wanted.into_iter().filter(|signal| !ignored(*signal));
         let mut signals = Signals::new(wanted)?;
@@ -55,8 +55,8 @@ impl Taken {
         Ok(Self { shared, handle, thread: Some(thread) })
     }
 
-    /// Who is told from now on, and of what came before. It has to be somebody who is not waited
-    /// for yet.
+    /// Sets the target of signals, and sends it the earlier ones. The target must not be reaped
+    /// yet.
     pub fn go_to(&self, target: Option<Target>) {
         let mut state = self.shared.state();
         state.target = target;
@@ -68,7 +68,7 @@ impl Taken {
         }
     }
 
-    /// Whether one came since nobody is to be told.
+    /// Returns `true` if a signal came since there is no target.
     pub fn came(&self) -> bool {
         !self.shared.state().unheard.is_empty()
     }
@@ -84,7 +84,7 @@ impl Drop for Taken {
 }
 
 impl Shared {
-    /// Held while a signal is sent: nobody waits for the process meanwhile.
+    /// Locks the state. The lock is held while a signal is sent: the process is not reaped then.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -109,7 +109,7 @@ impl State {
     }
 }
 
-/// Which signals are ignored.
+/// Returns a test for ignored signals.
 fn ignored() -> impl Fn(i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,5 +1,4 @@
-//! What a command prints goes through as it comes, and is recorded. Neither stream is waited for
-//! alone.
+//! Output of a command, passed through as it comes and recorded. Both streams are read at once.
 
 use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,22 +9,22 @@ use rustix::io::Errno;
 
 use super::recorder::{Recorder, Stream};
 
-/// So much is read at once.
+/// Size of one read, in bytes.
 const PIPE: usize = 64 << 10;
 
-/// What is read at most, of each stream, once the command has ended: more is of what it left
-/// running.
+/// Most bytes that are read of each stream after the end of the command. More comes from processes
+/// that it left running.
 const LEFT: usize = 1 << 20;
 
-/// What passes output through.
+/// Reader that passes output through.
 #[derive(Debug)]
 pub struct Tee {
     sources: [Option<Source>; 2],
-    /// Why it did not go to the end, where somebody should know.
+    /// Reason why output was not passed through completely, if the user should know.
     pub not_passed: Option<String>,
 }
 
-/// A stream of the command, and where it goes.
+/// A stream of the command, and its destination.
 #[derive(Debug)]
 struct Source {
     stream: Stream,
@@ -34,7 +33,7 @@ struct Source {
     passes: bool,
 }
 
-/// What came of a read.
+/// Result of a read.
 enum Got {
     Some(usize),
     Later,
@@ -60,7 +59,8 @@ impl Tee {
         Ok(Self { sources: [source(out)?, source(err)?], not_passed: None })
     }
 
-    /// Until the other end of `over` is dropped, and what is in the pipes then is read.
+    /// Passes output through until the other end of `over` is dropped, and then the rest of the
+    /// pipes.
     pub fn run(&mut self, over: &PipeReader, recorder: &mut Recorder) {
         let mut buffer = vec![0; PIPE];
         loop {
@@ -69,7 +69,7 @@ impl Tee {
             fds.extend(open.map(|source| PollFd::new(&source.from, PollFlags::IN)));
             match poll(&mut fds, None) {
                 Ok(_) | Err(Errno::INTR) => {}
-                // The command is told that nobody reads.
+                // Closed pipes tell the command that it has no reader.
                 Err(error) => {
                     self.sources = [None, None];
                     self.not_passed = Some(format!("cannot wait for output: {error}"));
@@ -91,7 +91,7 @@ impl Tee {
         }
     }
 
-    /// Reads of one source what is there, so many times at most.
+    /// Reads available output of one source, at most `times` times.
     fn read(&mut self, at: usize, times: usize, buffer: &mut [u8], recorder: &mut Recorder) {
         let Some(place) = self.sources.get_mut(at) else {
             return;
@@ -108,7 +108,7 @@ impl Tee {
                     recorder.push(source.stream, bytes);
                     match source.pass(bytes) {
                         Ok(()) => {}
-                        // Nobody reads it: the command is told, as it would be without us.
+                        // The reader is gone. The command is told, as it would be without milepost.
                         Err(Errno::PIPE) => *place = None,
                         Err(error) => {
                             source.passes = false;
@@ -149,7 +149,7 @@ impl Source {
     }
 }
 
-/// Writes all of it, also where whoever started us made it so that writing does not wait.
+/// Writes all bytes, even to a descriptor that does not block.
 fn write_all(to: impl AsFd, bytes: &[u8]) -> Result<(), Errno> {
     let mut left = bytes;
     while !left.is_empty() {

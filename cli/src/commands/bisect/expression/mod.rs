@@ -1,4 +1,4 @@
-//! What `bisect --when` asks of a state: docs/COMMANDS.md has the grammar.
+//! Conditions of `bisect --when`. docs/COMMANDS.md has the grammar.
 
 mod parse;
 #[cfg(test)]
@@ -14,22 +14,22 @@ use crate::error::Result;
 
 pub use parse::parse;
 
-/// Something that is so of a state, or not.
+/// A condition on a state.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expression {
-    /// One of them is so.
+    /// At least one of them holds.
     Or(Vec<Expression>),
-    /// Each of them is so.
+    /// All of them hold.
     And(Vec<Expression>),
-    /// It is not so.
+    /// The condition does not hold.
     Not(Box<Expression>),
-    /// The pointer names something.
+    /// The pointer names a value.
     Exists(String),
-    /// What the pointer names stands so to a value.
+    /// The value at the pointer compares to a literal in this way.
     Compare(String, Operator, Value),
 }
 
-/// How two values stand to each other.
+/// Comparison of two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
     Equal,
@@ -40,7 +40,7 @@ pub enum Operator {
     GreaterOrEqual,
 }
 
-/// The operators as they are written. One that another begins with stands behind it.
+/// The operators as text. An operator comes after those that begin with it.
 pub const OPERATORS: [(&str, Operator); 6] = [
     ("==", Operator::Equal),
     ("!=", Operator::Unequal),
@@ -51,7 +51,7 @@ pub const OPERATORS: [(&str, Operator); 6] = [
 ];
 
 impl Expression {
-    /// Whether it is so of a state.
+    /// Returns `true` if the condition holds for a state.
     pub fn holds(&self, state: &RunState, chunks: &dyn Chunks) -> Result<bool> {
         match self {
             Self::Or(parts) => {
@@ -101,7 +101,7 @@ impl Operator {
     }
 }
 
-/// The order of two numbers, exact where both are whole.
+/// Compares two numbers, exactly if both are whole.
 fn order(a: &Number, b: &Number) -> Option<Ordering> {
     match (a.as_i128(), b.as_i128()) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
@@ -116,7 +116,7 @@ impl fmt::Display for Operator {
     }
 }
 
-/// As it is parsed again to the same.
+/// Text that parses to the same expression.
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -151,7 +151,7 @@ fn operand(f: &mut fmt::Formatter<'_>, part: &Expression) -> fmt::Result {
     }
 }
 
-/// A pointer, in quotes where it would not be read as one without.
+/// A pointer, in quotes if it cannot be parsed without them.
 struct Pointer<'a>(&'a str);
 
 impl fmt::Display for Pointer<'_> {

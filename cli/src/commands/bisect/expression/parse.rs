@@ -1,4 +1,4 @@
-//! Text to an expression.
+//! Parser of expressions.
 
 use milepost::RunReducer;
 use serde_json::Value;
@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::{Expression, OPERATORS, Operator};
 use crate::error::{Failure, Result, USAGE};
 
-/// How deep parentheses and `not` nest at most.
+/// Largest depth of nested parentheses and `not`.
 const DEPTH_MAX: u32 = 64;
 
-/// Reads an expression.
+/// Parses an expression.
 ///
-/// A failure says at which character, and what was expected there.
+/// A failure names the character, and the input that was expected there.
 pub fn parse(text: &str) -> Result<Expression> {
     let mut parser = Parser { text, at: 0 };
     let expression = parser.either(0)?;
@@ -21,19 +21,19 @@ pub fn parse(text: &str) -> Result<Expression> {
     }
 }
 
-/// Whether a pointer without quotes ends before this character.
+/// Returns `true` if a pointer without quotes ends before this character.
 pub(super) fn ends_pointer(c: char) -> bool {
     c.is_whitespace() || c.is_control() || "()=!<>\"".contains(c)
 }
 
 struct Parser<'a> {
     text: &'a str,
-    /// In bytes.
+    /// Position in bytes.
     at: usize,
 }
 
 impl<'a> Parser<'a> {
-    /// What is left, without blanks in front.
+    /// Returns the rest of the text, without leading blanks.
     fn rest(&mut self) -> &'a str {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let trimmed = rest.trim_start();
@@ -60,7 +60,7 @@ impl<'a> Parser<'a> {
             .hint("as in --when '/variables/score < 0.5 and not exists /last_error/message'")
     }
 
-    /// Takes a word that is due, where it stands there.
+    /// Consumes a word, if it comes next.
     fn word(&mut self, word: &str) -> bool {
         let behind = self.rest().strip_prefix(word);
         let whole = behind.is_some_and(|behind| {
@@ -136,7 +136,7 @@ impl<'a> Parser<'a> {
             }
             _ => return Err(self.expected(expected)),
         };
-        // A pointer that names no field is a slip: it would never be there.
+        // A pointer to an unknown field is a mistake: it would never name a value.
         match pointer.is_empty() {
             true => {}
             false => {
@@ -177,7 +177,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A JSON value that says itself where it ends.
+    /// Parses a JSON value, which determines its own end.
     fn json(&mut self) -> Result<Value> {
         let mut values = serde_json::Deserializer::from_str(self.rest()).into_iter();
         match values.next() {
