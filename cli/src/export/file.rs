@@ -1,4 +1,4 @@
-//! An export as it is written and read: line by line, with a digest over all of them.
+//! Writer and reader of an export: lines, their counts and their digest.
 
 use std::io::{self, BufRead};
 
@@ -8,10 +8,10 @@ use super::line::{self, Big, Counts, End, ExportHeader, Line};
 use super::text::{self, Redact};
 use crate::bounded_lines::BoundedLines;
 
-/// The longest line: an event of 64 MiB, however its text is written.
+/// Maximum length of a line: an event of 64 MiB, however its text is escaped.
 pub const LINE_MAX: usize = 512 << 20;
 
-/// Where lines go.
+/// The destination of the lines.
 pub type Sink<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 
 /// Writes an export.
@@ -19,19 +19,19 @@ pub struct Writer<'a> {
     sink: &'a mut Sink<'a>,
     redact: Option<&'a dyn Redact>,
     digest: blake3::Hasher,
-    /// The task whose lines come.
+    /// The task of the following lines.
     task: String,
     pub counts: Counts,
 }
 
 const NONE: Counts = Counts { tasks: Big(0), events: Big(0), chunks: Big(0) };
 
-/// Why an export is not what it should be: the line, from 1, and the reason.
+/// An error in an export: the line, from 1, and the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wrong(pub u64, pub String);
 
 impl<'a> Writer<'a> {
-    /// Begins with the header. What is redacted is said there.
+    /// Begins an export with its header.
     pub fn begin(
         sink: &'a mut Sink<'a>,
         header: &ExportHeader,
@@ -43,7 +43,7 @@ impl<'a> Writer<'a> {
         Ok(writer)
     }
 
-    /// Writes what an engine gives.
+    /// Writes an item of an engine's export.
     pub fn take(&mut self, carried: &ExportItem<'_>) -> io::Result<()> {
         match carried {
             ExportItem::Task(task) => {
@@ -71,7 +71,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Ends it.
+    /// Writes the last line.
     pub fn end(mut self) -> io::Result<Counts> {
         let end = End { end: self.counts, digest: Hash(*self.digest.finalize().as_bytes()) };
         self.put(text::text(&end))?;
@@ -86,7 +86,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Reads an export, a line at a time.
+/// Reads an export line by line.
 pub struct Reader<R> {
     input: BoundedLines<R>,
     digest: blake3::Hasher,
@@ -104,17 +104,17 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// The number of the line read last, from 1.
+    /// Returns the number of the last line read, from 1.
     pub fn number(&self) -> u64 {
         self.input.number()
     }
 
-    /// The bytes read so far.
+    /// Returns the number of bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.input.bytes_read()
     }
 
-    /// The first line.
+    /// Reads the first line.
     pub fn header(&mut self) -> Result<ExportHeader, Wrong> {
         match self.line()? {
             Some(Line::Header(header)) => Ok(header),
@@ -122,8 +122,8 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// The next line; nothing behind the last. That one has to say how many there were and their
-    /// digest, and nothing may come behind it.
+    /// Reads the next line, or `None` after the last one. The last line must have the right counts
+    /// and digest, and be the end of the file.
     pub fn next(&mut self) -> Result<Option<Line>, Wrong> {
         let before = self.digest.finalize();
         let line = self.line()?;
@@ -151,7 +151,7 @@ impl<R: BufRead> Reader<R> {
         Ok(line)
     }
 
-    /// That something is wrong with the line read last.
+    /// Returns an error at the last line read.
     pub fn wrong(&self, why: &str) -> Wrong {
         Wrong(self.number().max(1), why.to_owned())
     }

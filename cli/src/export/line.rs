@@ -1,5 +1,5 @@
-//! The lines of an export, and how they are read: `docs/EXPORT.md`. What a line is, its first field
-//! says.
+//! The lines of an export, and how they are read: `docs/EXPORT.md`. A line's first field names its
+//! kind.
 
 use data_encoding::{BASE64, HEXLOWER};
 use milepost::{
@@ -9,13 +9,13 @@ use milepost::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// The version of the format.
+/// Version of the format.
 pub const VERSION: u32 = 1;
 
-/// What every export begins with.
+/// The first bytes of every export.
 pub const BEGINNING: &str = r#"{"milepost_export":"#;
 
-/// One line.
+/// A line of an export.
 #[derive(Debug)]
 pub enum Line {
     Header(ExportHeader),
@@ -25,7 +25,7 @@ pub enum Line {
     End(End),
 }
 
-/// A number that may pass 2^53, which is a string.
+/// A number that may exceed 2^53, as a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Big(pub u64);
 
@@ -38,7 +38,7 @@ impl Serialize for Big {
 impl<'de> Deserialize<'de> for Big {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let text = String::deserialize(d)?;
-        // `parse` takes a sign, too.
+        // `parse` accepts a sign, too.
         let plain = text.bytes().all(|byte| byte.is_ascii_digit());
         let number = text.parse().ok().filter(|_| plain);
         let wrong = || serde::de::Error::custom(format!("`{text}` is no number of 64 bits"));
@@ -46,7 +46,7 @@ impl<'de> Deserialize<'de> for Big {
     }
 }
 
-/// The first line: what is in the file.
+/// The first line: the contents of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExportHeader {
@@ -54,12 +54,12 @@ pub struct ExportHeader {
     pub tasks: Big,
     pub files: bool,
     pub redacted: bool,
-    /// Of a keyed store: what tells its key from others.
+    /// Id of the store's key, if the store has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
 
-/// The last line: how much there was, and the digest of it.
+/// The last line: the counts, and the digest of the lines before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
@@ -67,7 +67,7 @@ pub struct End {
     pub digest: Hash,
 }
 
-/// Lines of each kind.
+/// Number of lines of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counts {
@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for Log {
         }
         let plain = text.bytes().all(|byte| byte.is_ascii_digit());
         let number = text.parse().ok();
-        // The highest one stands for the control log where it is stored.
+        // The highest number is the control log in stored data.
         let number = number.filter(|number| plain && *number != u32::MAX);
         let wrong = || serde::de::Error::custom(format!("`{text}` is no log of a task"));
         let lineage = number.map(|number| Self(LogKind::Lineage(LineageId(number))));
@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for Log {
     }
 }
 
-/// A point of a log.
+/// A point in a log.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PointForm {
@@ -114,7 +114,7 @@ pub struct PointForm {
     pub hash: Hash,
 }
 
-/// A task.
+/// The line of a task.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskForm {
@@ -128,7 +128,7 @@ pub struct TaskForm {
     pub begins: Vec<PointForm>,
 }
 
-/// A chunk.
+/// The line of a chunk.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChunkForm {
@@ -142,7 +142,7 @@ fn is_false(is: &bool) -> bool {
     !is
 }
 
-/// An event.
+/// The line of an event.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventForm<'a> {
@@ -162,7 +162,7 @@ pub struct EventForm<'a> {
     pub key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<u32>,
-    /// A header that is more than its fields.
+    /// The header as base64, if it has more than the fields above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,7 +171,7 @@ pub struct EventForm<'a> {
     pub hash: Option<Hash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<CheckpointId>,
-    /// The kind, where the body does not say it.
+    /// Number of the kind, unless the body has its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u16>,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -186,7 +186,7 @@ pub struct EventForm<'a> {
     pub erased: Option<Hash>,
 }
 
-/// Reads a line, without its end.
+/// Parses a line without its line end.
 pub fn parse(text: &str) -> Result<Line, String> {
     let first = text.strip_prefix("{\"").and_then(|rest| rest.split('"').next());
     match first {
@@ -286,7 +286,7 @@ fn event(form: EventForm<'_>) -> Result<ExportEvent, String> {
     })
 }
 
-/// The kind of an event, and what it says.
+/// Returns the kind and the body of an event.
 fn said(form: &EventForm<'_>, log: LogKind) -> Result<(u16, ExportBody), String> {
     let number = || form.number.ok_or("`number` is missing");
     let carried = |payload| match form.chunked {
@@ -302,7 +302,7 @@ fn said(form: &EventForm<'_>, log: LogKind) -> Result<(u16, ExportBody), String>
             let (kind, payload) = encoded.map_err(|error| error.to_string())?;
             Ok((kind, carried(payload)))
         }
-        // Beside it the body may stand for people.
+        // `body` may be present too, for people.
         (_, Some(raw), None, None) => Ok((number()?, carried(base64("raw", raw)?))),
         (None, None, Some(list), None) => {
             Ok((number()?, ExportBody::Listed(base64("list", list)?)))

@@ -1,10 +1,10 @@
-//! `export`: a task, or all of them, as one file of JSON Lines that another store takes in.
+//! `export`: writes one task or all tasks as a file of JSON Lines for `import`.
 //!
 //! ```text
 //! line    the lines, and how they are read
-//! text    how they are written
-//! file    all of them, with counts and a digest
-//! redact  secrets out of texts
+//! text    how the lines are written
+//! file    whole files, with counts and a digest
+//! redact  redaction of secrets
 //! ```
 
 pub mod file;
@@ -28,7 +28,7 @@ use line::{Big, Counts, ExportHeader};
 use redact::Patterns;
 use text::Redact;
 
-/// A bar is shown from so many events on.
+/// Minimum number of events for a progress bar.
 const LONG: u64 = 10_000;
 
 pub fn run(engine: &Engine, args: &args::Export, out: &mut Out) -> Result<()> {
@@ -57,7 +57,7 @@ pub fn run(engine: &Engine, args: &args::Export, out: &mut Out) -> Result<()> {
     Ok(out.line(format!("exported {tasks}: {events}, {chunks}"))?)
 }
 
-/// Refuses what cannot be exported, before anything is written.
+/// Checks that all tasks can be exported, before anything is written.
 fn check(engine: &Engine, args: &args::Export, tasks: &[String]) -> Result<()> {
     let export = engine.export(args.files)?;
     for task in tasks {
@@ -73,7 +73,7 @@ fn check(engine: &Engine, args: &args::Export, tasks: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a task whose texts cannot all be redacted.
+/// Refuses a task with texts that cannot be redacted.
 fn check_redact(engine: &Engine, task: &str) -> Result<()> {
     let lineages = engine.task(task)?.lineages()?;
     let Some(trimmed) = lineages.iter().find(|lineage| lineage.begin > 0) else {
@@ -87,7 +87,7 @@ fn check_redact(engine: &Engine, task: &str) -> Result<()> {
     .hint("export it without --redact, or export the other tasks one by one"))
 }
 
-/// Into a file, which is there when all of it is.
+/// Exports into a file, which appears when it is complete.
 fn to_file(
     engine: &Engine,
     args: &args::Export,
@@ -101,7 +101,7 @@ fn to_file(
     };
     let mut file = WholeFile::begin(path).map_err(failed)?;
     match write(engine, args, tasks, shown, &mut |bytes| {
-        // Other than of standard output it matters that a pipe's reader is gone.
+        // The broken pipe of an output file is an error, unlike that of standard output.
         let named = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
         file.write(bytes).map_err(named)
     }) {

@@ -1,4 +1,4 @@
-//! The lines of an export as they are written.
+//! The lines of an export, as they are written.
 
 use data_encoding::{BASE64, HEXLOWER};
 use milepost::{
@@ -10,12 +10,12 @@ use serde_json::value::RawValue;
 
 use super::line::{Big, ChunkForm, EventForm, Log, PointForm, TaskForm};
 
-/// A line of a form.
+/// Returns the line of a form.
 pub fn text(form: &impl Serialize) -> Result<String, String> {
     serde_json::to_string(form).map_err(|error| error.to_string())
 }
 
-/// The line of a task.
+/// Returns the line of a task.
 pub fn task_text(task: &ExportTask) -> Result<String, String> {
     let point =
         |log, head: Head| PointForm { log: Log(log), next: Big(head.next), hash: head.hash };
@@ -31,7 +31,7 @@ pub fn task_text(task: &ExportTask) -> Result<String, String> {
     })
 }
 
-/// The line of a chunk.
+/// Returns the line of a chunk.
 pub fn chunk_text(chunk: &ExportChunk) -> Result<String, String> {
     text(&ChunkForm {
         chunk: chunk.id,
@@ -40,8 +40,8 @@ pub fn chunk_text(chunk: &ExportChunk) -> Result<String, String> {
     })
 }
 
-/// The line of an event. The body is JSON where that gives its bytes back, else as its
-/// bytes.
+/// Returns the line of an event. The body is JSON if that encodes to the same bytes, otherwise
+/// base64.
 pub fn event_text(event: &ExportEvent) -> Result<String, String> {
     let (mut form, header) = begun(event)?;
     form.salt = event.salt.map(|salt| HEXLOWER.encode(&salt));
@@ -65,15 +65,15 @@ pub fn event_text(event: &ExportEvent) -> Result<String, String> {
         form.raw = Some(BASE64.encode(payload));
         form.number = Some(header.kind);
     }
-    // With the bytes, it is for people only.
+    // A line with the bytes has the JSON only for people.
     let json = json.map(|json| json.replace(['\n', '\r'], " "));
     let body = json.map(RawValue::from_string).transpose().ok().flatten();
     form.body = body.as_deref();
     text(&form)
 }
 
-/// The line of an event whose texts are others now: without what would tell something of what they
-/// were.
+/// Returns the line of an event with redacted texts, without the salt and hashes that would help to
+/// guess the original.
 pub fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<String, String> {
     let (mut form, header) = begun(event)?;
     if form.header.is_some() {
@@ -108,7 +108,7 @@ pub fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<String,
         json = redact.json(&before, true);
     }
     for root in folders(event.log, header.kind, payload) {
-        // It is a hash of files, whose names and contents could be guessed.
+        // The names and contents of the captured files could be guessed from the hash.
         json = json.replace(&root.to_string(), &redact.hash(root).to_string());
     }
     if let Some(id) = event.checkpoint.filter(|_| json != before) {
@@ -119,23 +119,22 @@ pub fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<String,
     text(&form)
 }
 
-/// Takes secrets out of texts. With `brief` a replacement is never longer than what
-/// it replaces.
+/// Redaction of secrets. With `brief`, a replacement is never longer than the secret.
 pub trait Redact {
-    /// A text without them.
+    /// Redacts a text.
     fn text(&self, text: &str, brief: bool) -> String;
-    /// A key without them, of at most so many bytes: another one for each that it was.
+    /// Redacts an idempotency key, to at most `max` bytes. Distinct keys stay distinct.
     fn key(&self, key: &str, max: usize) -> String;
-    /// JSON whose texts are without them.
+    /// Redacts the strings of a JSON text.
     fn json(&self, json: &str, brief: bool) -> String;
-    /// Another hash for one of what could be guessed, the same each time.
+    /// Returns the replacement of a hash whose content could be guessed, always the same.
     fn hash(&self, hash: Hash) -> Hash;
-    /// Another id for a checkpoint whose texts are others now, here and wherever it is named from
-    /// now on: from the id it had a short secret could be guessed.
+    /// Returns the new id of a checkpoint with redacted texts, and uses it in every later text: a
+    /// short secret could be guessed from the old id.
     fn checkpoint(&self, id: CheckpointId) -> CheckpointId;
 }
 
-/// What the line of an event begins with, and its header.
+/// Returns the header of an event, and its line without the body.
 fn begun<'a>(event: &ExportEvent) -> Result<(EventForm<'a>, Header), String> {
     let header = Header::decode(&event.header).map_err(|error| error.to_string())?;
     let mut form = EventForm {
@@ -158,7 +157,7 @@ fn begun<'a>(event: &ExportEvent) -> Result<(EventForm<'a>, Header), String> {
     Ok((form, header))
 }
 
-/// The JSON form of a body of a known kind.
+/// Returns the JSON form of a body, if its kind is known.
 fn body_json(log: LogKind, kind: u16, payload: &[u8]) -> Option<String> {
     match log {
         LogKind::Control => match Control::decode(kind, payload).ok()? {
@@ -172,7 +171,7 @@ fn body_json(log: LogKind, kind: u16, payload: &[u8]) -> Option<String> {
     }
 }
 
-/// Whether an import takes this body: a text may have become too long for its place.
+/// Returns `true` if an import accepts the body: a replacement may exceed a limit.
 fn is_taken(log: LogKind, json: &str) -> bool {
     let taken = match log {
         LogKind::Control => Control::from_json(json).and_then(|body| body.check()),
@@ -181,7 +180,7 @@ fn is_taken(log: LogKind, json: &str) -> bool {
     taken.is_ok()
 }
 
-/// What an event names of captured folders by their hashes.
+/// Returns the hashes of captured folders and chunks in an event.
 fn folders(log: LogKind, kind: u16, payload: &[u8]) -> Vec<Hash> {
     match (log, kind) {
         (LogKind::Lineage(_), WorkspaceCaptured::KIND) => match Body::decode(kind, payload) {
@@ -200,7 +199,7 @@ fn folders(log: LogKind, kind: u16, payload: &[u8]) -> Vec<Hash> {
     }
 }
 
-/// Whether a JSON form is read back as the same bytes, from one line.
+/// Returns `true` if the JSON is on one line and encodes to the same bytes.
 fn gives(log: LogKind, json: &str, kind: u16, payload: &[u8]) -> bool {
     if json.contains(['\n', '\r']) {
         return false;

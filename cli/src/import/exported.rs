@@ -1,4 +1,4 @@
-//! An export into the store: all of it, or nothing.
+//! Imports an export: all of it, or nothing.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -15,23 +15,23 @@ use crate::export::line::{BEGINNING, ExportHeader, Line};
 use crate::output::{Out, bar, big, printable};
 use crate::store_locator::{StoreArgs, attach};
 
-/// A bar is shown from so many bytes on.
+/// Minimum number of bytes for a progress bar.
 const LONG: u64 = 16 << 20;
 
-/// The largest event: whatever another store had.
+/// Maximum size of an event, large enough for every store.
 const EVENT_MAX: usize = 256 << 20;
 
-/// How much is read at once.
+/// Size of the read buffer, in bytes.
 const BUFFER: usize = 1 << 20;
 
-/// A file, or what comes on standard input, with its length where it has one.
+/// A file or standard input. The length is 0 if it is unknown.
 pub struct Input {
     name: String,
     length: u64,
     reader: Box<dyn BufRead>,
 }
 
-/// What is to be read: a file, or standard input.
+/// Opens a file, or standard input.
 pub fn input(path: &Path) -> Result<Input> {
     if path.as_os_str() == "-" {
         return Ok(Input {
@@ -82,7 +82,7 @@ pub fn run(store: &StoreArgs, args: &args::Import, mut input: Input, out: &mut O
     Ok(closed?)
 }
 
-/// Why nothing was imported.
+/// Reason why nothing was imported.
 enum Refused {
     File(Wrong),
     Store(u64, milepost::Error),
@@ -95,7 +95,7 @@ impl From<Wrong> for Refused {
     }
 }
 
-/// Takes all lines. Where one is refused, nothing of them is there.
+/// Imports all lines, or nothing if one is refused.
 fn take(
     engine: &Engine,
     args: &args::Import,
@@ -141,7 +141,7 @@ fn take(
     Import::finish(import).map_err(|error| Refused::Store(number, error))
 }
 
-/// Whether it is an export at all.
+/// Checks that the input begins as an export does.
 fn check_beginning(input: &mut Input) -> Result<()> {
     let mut begun = Vec::new();
     let failed = |error: io::Error| Failure::new(format!("{}: {error}", input.name));

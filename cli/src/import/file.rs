@@ -1,4 +1,4 @@
-//! One checkpoint file: read, and checked for all that importing it needs.
+//! A checkpoint file: reading and checks.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -14,14 +14,14 @@ use serde_json::error::Category;
 use super::goal::Goal;
 use crate::record::json_object::{Object, as_text, compact, fields_of};
 
-/// The largest file, in bytes.
+/// Maximum size of a file, in bytes.
 pub const FILE_MAX: u64 = 64 << 20;
-/// The most bytes of metadata that a mark takes.
+/// Maximum size of a mark's metadata, in bytes.
 const METADATA_MAX: usize = 64 << 10;
-/// The most bytes of an id.
+/// Maximum size of an id, in bytes.
 const ID_MAX: usize = 200;
 
-/// A checkpoint as it was saved.
+/// A checkpoint, as it was saved.
 #[derive(Debug, PartialEq)]
 pub struct Saved {
     pub id: String,
@@ -31,19 +31,19 @@ pub struct Saved {
     pub time_us: u64,
     pub goal: Goal,
     pub success: bool,
-    /// The word for how it went.
+    /// The status word of the file.
     pub status: String,
     pub error: Option<String>,
-    /// A JSON object, where the file has one.
+    /// A JSON object, if the file has one.
     pub metadata: Option<Json>,
-    /// What has no place of its own: other fields, metadata that is no object, and the word for how
-    /// it went where an error says that, too.
+    /// Values without a field of their own: other fields, metadata that is not an object, and the
+    /// status of a failed step that has an error.
     pub rest: Object,
-    /// What the file is told by: its hash.
+    /// Hash of the file.
     pub digest: String,
 }
 
-/// The file as it is written.
+/// The JSON form of the file.
 #[derive(Deserialize)]
 struct Form {
     id: String,
@@ -73,7 +73,7 @@ const FIELDS: [&str; 11] = [
     "metadata",
 ];
 
-/// Reads a checkpoint, or says what is wrong with the file.
+/// Reads a checkpoint, or returns the reason why the file is invalid.
 pub fn read(path: &Path) -> Result<Saved, String> {
     parse(&text(path)?)
 }
@@ -81,7 +81,7 @@ pub fn read(path: &Path) -> Result<Saved, String> {
 fn text(path: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| error.to_string();
     let irregular = || "not a regular file".to_owned();
-    // Before it is opened: a pipe would keep whoever opens it waiting.
+    // Checked before it is opened, since opening a pipe would block.
     if !fs::symlink_metadata(path).map_err(failed)?.is_file() {
         return Err(irregular());
     }
@@ -95,7 +95,7 @@ fn text(path: &Path) -> Result<String, String> {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
-    // It may grow while it is read.
+    // The file may grow while it is read.
     let mut limited = file.take(FILE_MAX + 1);
     limited.read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > FILE_MAX {
@@ -112,7 +112,7 @@ fn parse(file: &str) -> Result<Saved, String> {
     if text.is_empty() {
         return Err("empty".into());
     }
-    // An array of eleven values would be read as the form, too.
+    // serde would accept an array of eleven values as the form, too.
     if !text.starts_with('{') {
         return Err("not a JSON object".into());
     }
@@ -159,7 +159,7 @@ fn parse(file: &str) -> Result<Saved, String> {
     })
 }
 
-/// The fields that have no name here.
+/// Returns the fields that are not in [`FIELDS`].
 fn rest(text: &str) -> Result<Object, String> {
     let fields = fields_of(text).unwrap_or_default().into_iter();
     let mut rest = Object::default();
@@ -169,12 +169,12 @@ fn rest(text: &str) -> Result<Object, String> {
     Ok(rest)
 }
 
-/// The JSON without its white space; numbers and strings stay word for word.
+/// Removes the white space between tokens. Numbers and strings stay unchanged.
 fn plain(json: &Json) -> Result<Json, String> {
     Json::new(compact(json.text())).map_err(|error| error.to_string())
 }
 
-/// Ids of tasks and of checkpoints have the same limits.
+/// Checks an id. Ids of tasks and of checkpoints have the same limits.
 fn check_id(name: &str, id: &str) -> Result<(), String> {
     if id.is_empty() || id.len() > ID_MAX {
         let len = id.len();
@@ -186,7 +186,7 @@ fn check_id(name: &str, id: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Microseconds since the Unix epoch of an ISO 8601 time. Without a zone it is UTC.
+/// Returns an ISO 8601 time in microseconds since the Unix epoch. A time without a zone is UTC.
 fn time(text: &str) -> Option<u64> {
     let stamp = match text.parse::<Timestamp>() {
         Ok(stamp) => stamp,
@@ -199,14 +199,14 @@ fn time(text: &str) -> Option<u64> {
 }
 
 impl Saved {
-    /// The step's name as a label, where a label may be that.
+    /// Returns the step's name, if it is valid as a label.
     pub fn label(&self) -> Option<&str> {
         let mark =
             CheckpointMarked { label: Some(self.step_name.clone()), ..CheckpointMarked::default() };
         mark.check().is_ok().then_some(self.step_name.as_str())
     }
 
-    /// What went wrong, for a step that did.
+    /// Returns the error of a failed step.
     pub fn failure(&self) -> String {
         self.error.clone().unwrap_or_else(|| self.status.clone())
     }

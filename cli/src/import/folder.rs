@@ -1,4 +1,4 @@
-//! Which files of a folder are checkpoints.
+//! The checkpoint files of a folder.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Failure, Result};
 
-/// Where a project keeps its checkpoints.
+/// Folders of a project that contain its checkpoints.
 const PERSISTENCE: &str = "persistence";
 const CHECKPOINT: &str = "checkpoint";
 
-/// The checkpoint folder of a project, of its `persistence` folder, or the folder itself.
+/// Returns the checkpoint folder of a project or of its `persistence` folder, or the folder itself.
 pub fn find(folder: &Path) -> Result<PathBuf> {
     let failed = |why: String| {
         Failure::new(format!("{}: {why}", folder.display()))
@@ -26,8 +26,7 @@ pub fn find(folder: &Path) -> Result<PathBuf> {
     Ok(inner.unwrap_or_else(|| folder.to_owned()))
 }
 
-/// The `ckpt-*.json` files of a folder, by name. What else is there, as their locks, is not looked
-/// at.
+/// Returns the `ckpt-*.json` files of a folder by name. Other files, such as locks, are ignored.
 pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let failed = |error: std::io::Error| {
         Failure::new(format!("{}: {error}", folder.display()))

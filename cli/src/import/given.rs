@@ -1,4 +1,4 @@
-//! What a path is that is to be imported.
+//! Detection of the input of an import.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,20 +11,20 @@ use crate::export::line::BEGINNING;
 use crate::output::{count, note};
 use crate::record::{Format, START, told};
 
-/// How deep sessions are looked for: projects, sessions, and what works for them.
+/// Maximum depth of the search for sessions: projects, sessions, and their agents.
 const DEPTH_MAX: usize = 4;
 
-/// What is to be imported.
+/// The input of an import.
 pub enum Given {
-    /// What `export` made, or what says that it is not.
+    /// An export, or an input that fails as one.
     Export(Input),
     /// A folder of JSON checkpoint files.
     Checkpoints,
-    /// Files that `record` takes.
+    /// Files for `record`.
     Runs(Vec<PathBuf>),
 }
 
-/// Looks at what a path is. A format that is named is believed.
+/// Returns the kind of input at a path. A format other than `auto` is not checked.
 pub fn look(path: &Path, format: Format) -> Result<Given> {
     if path.as_os_str() == "-" {
         return Ok(match format {
@@ -41,7 +41,7 @@ pub fn look(path: &Path, format: Format) -> Result<Given> {
     if format != Format::Auto {
         return Ok(Given::Runs(vec![path.to_owned()]));
     }
-    // What is read of a pipe is gone.
+    // Bytes read from a pipe would be lost.
     let start = match metadata.is_file() {
         true => start(path)?,
         false => Vec::new(),
@@ -92,16 +92,16 @@ fn in_folder(path: &Path, format: Format) -> Result<Given> {
     }
 }
 
-/// What is in a folder.
+/// Contents of a folder.
 #[derive(Default)]
 struct Found {
     sessions: Vec<PathBuf>,
-    /// Files of lines that are none.
+    /// Number of `*.jsonl` files that are not sessions.
     others: u64,
 }
 
-/// Looks for sessions in a folder and the folders in it; links are not followed. What cannot be
-/// read counts as one: it is named when its turn comes, and the others are taken.
+/// Searches a folder and its subfolders for sessions, without following links. An entry that cannot
+/// be read counts as a session, so that its error is reported when it is imported.
 fn find_sessions(folder: &Path, depth: usize, found: &mut Found) {
     let Ok(entries) = fs::read_dir(folder) else {
         found.sessions.push(folder.to_owned());
@@ -126,7 +126,7 @@ fn find_sessions(folder: &Path, depth: usize, found: &mut Found) {
     }
 }
 
-/// The beginning of a file.
+/// Reads the beginning of a file.
 fn start(path: &Path) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
     let mut start = Vec::new();

@@ -1,7 +1,7 @@
-//! The state that a checkpoint file has, and the events that lead to it.
+//! The state in a checkpoint file, and the events that lead to it.
 //!
-//! A checkpoint file holds whole documents. A merge patch could not set the nulls in them, so a
-//! document that differs is replaced by a JSON patch as a whole.
+//! A checkpoint file contains whole documents. A merge patch could not set nulls in them, so a
+//! document that differs is replaced as a whole by a JSON patch.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use milepost::{
     VariablesPatched,
 };
 
-/// The artifact that a file's `state` becomes. A state of `null` is no artifact.
+/// The artifact of a file's `state`. If the state is `null`, there is no artifact.
 const STATE: &str = "state";
-/// How deep a document may nest: a patch puts two levels around it.
+/// Maximum nesting of a document; a patch adds two levels.
 const DEPTH_MAX: u32 = 98;
 
-/// What variables, context and state are to be.
+/// The wanted variables, context and state.
 #[derive(Debug, PartialEq)]
 pub struct Goal {
     variables: Json,
     context: Json,
-    /// The same as a run's state, which tells equal documents from others.
+    /// The same values as a run state, for comparison.
     state: RunState,
 }
 
@@ -31,7 +31,8 @@ enum Document {
 }
 
 impl Goal {
-    /// The goal of three JSON values, or which of them no state can hold.
+    /// Returns the goal of three JSON values, or an error that names the one that no state can
+    /// hold.
     pub fn new(variables: Json, context: Json, state: Json) -> Result<Self, String> {
         let mut goal = RunState::default();
         let set = |goal: &mut RunState, document, name: &str, value: &Json| {
@@ -45,15 +46,15 @@ impl Goal {
         Ok(Self { variables, context, state: goal })
     }
 
-    /// Whether a run's state is there.
+    /// Returns `true` if a run state has these values.
     pub fn is_met_by(&self, now: &RunState) -> bool {
         now.variables == self.state.variables
             && now.context == self.state.context
             && now.artifacts.get(STATE) == self.state.artifacts.get(STATE)
     }
 
-    /// The events that lead from a run's state to the goal, which `now` is then at. Where this
-    /// fails `now` may be anywhere between.
+    /// Returns the events that lead from a run state to the goal, and applies them to `now`. After
+    /// an error, `now` may be in between.
     pub fn reach(&self, now: &mut RunState) -> Result<Vec<Body>> {
         let form = PatchForm::Patch;
         let mut bodies = Vec::new();
@@ -79,7 +80,7 @@ impl Goal {
     }
 }
 
-/// Makes a document `value` by a patch, and gives the patch.
+/// Replaces a document by `value`, and returns the patch.
 fn replace(state: &mut RunState, document: Document, value: &Json) -> Result<Json> {
     let mut apply = |patch: &Json| match document {
         Document::Variables => state.variables.patch(patch),
@@ -91,7 +92,8 @@ fn replace(state: &mut RunState, document: Document, value: &Json) -> Result<Jso
     if apply(&patch).is_ok() {
         return Ok(patch);
     }
-    // While a document is replaced the old one counts, too: two that are heavy do not go together.
+    // During a replacement the old document counts towards the size limit, too. Two heavy documents
+    // exceed it, so the old one is set to null first.
     let empty = r#"{"op":"replace","path":"","value":null}"#;
     let patch = Json::new(format!("[{empty},{whole}]")).map_err(too_deep)?;
     apply(&patch).map(|()| patch)
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_heavy_document_takes_the_place_of_another() {
-        // An object weighs hundreds of bytes: 200 MiB of the 256 that a document may have.
+        // An object weighs hundreds of bytes: 200 MiB of the 256 MiB that a document may have.
         let heavy = |last: u8| {
             let objects = "{},".repeat(320_000);
             goal(&format!("[{objects}{last}]"), "{}", "null")

@@ -1,28 +1,28 @@
-//! `import`: what `export` made is as it was; folders of JSON checkpoint files, and runs of other
-//! programs, become tasks.
+//! `import`: restores exports, and turns folders of JSON checkpoint files and runs of other
+//! programs into tasks.
 //!
 //! ```text
-//! given     what a path is
-//! exported  what `export` made
+//! given     the kind of a path: export, checkpoint folder or runs
+//! exported  exports
 //! (record)  runs of other programs
 //!
-//! folder  which files are checkpoints
-//! file    one file, read and checked
-//! goal    the state that a file has, and the events that lead to it
-//! plan    which checkpoints go into which task, and in which order
-//! write   plans into the store
+//! folder    the checkpoint files of a folder
+//! file      one checkpoint file: reading and checks
+//! goal      the state in a file, and the events that lead to it
+//! plan      the checkpoints of each task, in order
+//! write     plans written to the store
 //! ```
 //!
-//! A file becomes events, durable as one, and a mark:
+//! A file becomes one batch of events, durable together, and a mark:
 //!
 //! ```text
 //! execution_id           the task
-//! step_index, step_name  StepStarted; the name is the mark's label where it can be one
-//! variables, context     VariablesPatched, ContextChanged, where they differ from before
+//! step_index, step_name  StepStarted; the name is the mark's label if it is valid as one
+//! variables, context     VariablesPatched, ContextChanged, if they differ from the state before
 //! state                  ArtifactsEdited: the artifact `state`
 //! status, error          StepFinished or StepFailed; the mark's status
 //! id, metadata           the mark's alias and metadata
-//! timestamp              the time of all of them
+//! timestamp              the time of the events and the mark
 //! everything else        Application `checkpoint_file`
 //! ```
 
@@ -49,9 +49,9 @@ use given::Given;
 use plan::TaskPlan;
 use write::Written;
 
-/// A bar is shown from so many files on.
+/// Minimum number of files for a progress bar.
 const LONG: u64 = 200;
-/// The largest event: a file's largest field, and what a patch adds to it.
+/// Maximum size of an event: a file's largest field, and the patch around it.
 const EVENT_MAX: usize = file::FILE_MAX as usize + 4096;
 
 /// A file that was not imported.
@@ -87,7 +87,7 @@ pub fn run(store: &StoreArgs, args: &args::Import, out: &mut Out) -> Result<()> 
     let plans = plan::plans(&files, &mut skip, &|done| reading.inc(done));
     reading.finish_and_clear();
     let mut written = Vec::new();
-    // Nothing is made where nothing can be imported.
+    // Without anything to import, no store is created.
     let planned: u64 = plans.iter().map(TaskPlan::files).sum();
     let ends = args.strict && planned < count;
     let done = if plans.is_empty() || ends {
@@ -109,7 +109,7 @@ pub fn run(store: &StoreArgs, args: &args::Import, out: &mut Out) -> Result<()> 
     Err(some_skipped(skipped.len()))
 }
 
-/// Runs of other programs, as `record` takes them.
+/// Imports runs of other programs, with the code of `record`.
 fn runs(store: &StoreArgs, args: &args::Import, files: Vec<PathBuf>, out: &mut Out) -> Result<()> {
     if args.name.is_some() && files.len() > 1 {
         let sessions = count(files.len() as u64, "session");
@@ -165,10 +165,10 @@ fn write_all(
     Ok(closed?)
 }
 
-/// Says on standard error that a file is not imported.
+/// Reports a file that is not imported on standard error.
 fn say(file: &Skipped) {
     let text = format!("{}: {}", file.path, file.reason);
-    // Where standard error is closed there is nobody to tell.
+    // If standard error is closed, the report is lost.
     let _ = writeln!(io::stderr().lock(), "{}", printable(&text));
 }
 

@@ -1,4 +1,4 @@
-//! Which checkpoints go into which task, and in which order.
+//! The checkpoints of each task, in order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::Skipped;
 use super::file::{self, Saved};
 
-/// A checkpoint that is to be imported. The file is read again when its turn comes: all of them
-/// together may be larger than memory.
+/// A checkpoint to import. The file is read again when it is written: all files together may be
+/// larger than memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub path: PathBuf,
@@ -16,11 +16,11 @@ pub struct Entry {
     pub step: u64,
     pub time_us: u64,
     pub id: String,
-    /// What the file is told by.
+    /// Hash of the file.
     pub digest: String,
 }
 
-/// The checkpoints of one execution, in their order.
+/// The checkpoints of one execution, in order.
 #[derive(Debug)]
 pub struct TaskPlan {
     pub task: String,
@@ -46,7 +46,7 @@ impl Entry {
     }
 }
 
-/// The plans of files, the execution that began first in front; `skip` hears of each file that
+/// Returns the plans of the files, the earliest execution first. Calls `skip` with each file that
 /// cannot be imported.
 pub fn plans(
     files: &[PathBuf],
@@ -73,9 +73,9 @@ pub fn plans(
     plans
 }
 
-/// Names do not tell the order: by name, step 10 stands before step 9.
+/// Returns the entries by step, time and id. Names are no order: step 10 sorts before step 9.
 fn ordered(mut entries: Vec<Entry>, skip: &mut dyn FnMut(Skipped)) -> Vec<Entry> {
-    // The file that bears its checkpoint's name is the checkpoint; others are copies of it.
+    // A file named by its checkpoint's id is preferred; others are copies of it.
     entries.sort_by_key(|entry| (Reverse(is_named_by_id(entry)), entry.path.clone()));
     let mut known: HashMap<String, PathBuf> = HashMap::new();
     entries.retain(|entry| match known.get(&entry.id) {

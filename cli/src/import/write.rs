@@ -1,9 +1,9 @@
-//! A plan into the store.
+//! Writes a plan to the store.
 //!
-//! A checkpoint is one commit: its events under a key, and the mark behind them. It is known by its
-//! mark's alias, on whatever lineage: going back does not bring it in again. Where only its events
-//! are there, the mark that is missing is made. One that a cleanup let go of is known by its key,
-//! and does not come in again.
+//! A checkpoint is one commit: its events under a key, and the mark after them. A known checkpoint
+//! is not imported again. It is known by the alias of its mark, on any lineage, so also after a
+//! restore to an earlier point, or by its key if a cleanup removed the mark. If only its events
+//! exist, the missing mark is added.
 
 use std::collections::HashSet;
 
@@ -18,30 +18,30 @@ use super::file::{self, Saved};
 use super::plan::{Entry, TaskPlan};
 use crate::error::Result;
 
-/// Who the events and marks are by.
+/// Actor of the events and marks.
 const ACTOR: &str = "import";
-/// What the keys of imported checkpoints begin with.
+/// Prefix of the keys of imported checkpoints.
 const KEY: &str = "import:";
-/// What the events are called that hold what has no event of its own.
+/// Name of the application event with the fields that fit no other event.
 const REST: &str = "checkpoint_file";
-/// Why a file is not imported whose checkpoint is there.
+/// Reason to skip a file that changed after its checkpoint was imported.
 const CHANGED: &str = "it was changed since it was imported: what is in stays as it was";
-/// How many checkpoints are asked for at once.
+/// Number of checkpoints per query.
 const PAGE: usize = 1000;
 
-/// What became of one task.
+/// Result of one task.
 #[derive(Debug)]
 pub struct Written {
     pub task: String,
     pub events: u64,
     pub checkpoints: u64,
-    /// Checkpoints that were there already.
+    /// Checkpoints that existed before.
     pub repeated: u64,
     pub head: Offset,
 }
 
-/// Writes the checkpoints that are not there yet. `skip` hears of each file that could not be
-/// imported, `progress` how many files are done. Nothing where the task may not be written to.
+/// Writes the checkpoints that are not in the store yet. Calls `skip` with each file that cannot be
+/// imported, and `progress` after each file. Returns `None` if the task is not from an import.
 pub fn write(
     engine: &Engine,
     user: &str,
@@ -51,7 +51,7 @@ pub fn write(
 ) -> Result<Option<Written>> {
     let known = match engine.task(&plan.task) {
         Ok(_) => known(engine, &plan.task)?,
-        // It is started below.
+        // The task is started below.
         Err(_) => HashSet::new(),
     };
     let Some(task) = task(engine, user, plan, &known)? else {
@@ -89,8 +89,8 @@ pub fn write(
     }))
 }
 
-/// The task of an execution, started where there is none. Nothing where there is one that
-/// something else than an import began.
+/// Returns the task of an execution, and starts it if missing. Returns `None` if the task was not
+/// begun by an import.
 fn task(
     engine: &Engine,
     user: &str,
@@ -105,13 +105,13 @@ fn task(
         Err(error) => return Err(error.into()),
     };
     let root = task.lineage_named(LineageId(0));
-    // Behind the event that opened it.
+    // Offset 0 is the event that opened the lineage.
     let ours = match root.and_then(|root| root.read(1..2)) {
         Ok(mut events) => {
             let first = events.next().transpose()?;
             first.is_none_or(|event| event.header.key.is_some_and(|key| key.starts_with(KEY)))
         }
-        // A cleanup let go of its beginning.
+        // A cleanup removed its beginning.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let mut ours = !known.is_empty();
             for entry in &plan.entries {
@@ -124,12 +124,12 @@ fn task(
     Ok(ours.then_some(task))
 }
 
-/// The key that a checkpoint's events have.
+/// Returns the key of a checkpoint's events.
 fn key(id: &str) -> String {
     format!("{KEY}{id}")
 }
 
-/// The ids of the checkpoints that were imported into a task.
+/// Returns the ids of the checkpoints that were imported into a task.
 fn known(engine: &Engine, task: &str) -> Result<HashSet<String>> {
     let mut known = HashSet::new();
     let mut query = CheckpointQuery {
@@ -149,13 +149,13 @@ fn known(engine: &Engine, task: &str) -> Result<HashSet<String>> {
     }
 }
 
-/// Why a file is not imported, where it is not.
+/// Success, or the reason why a file is not imported.
 type Put = std::result::Result<(), String>;
 
 struct Writer<'a> {
     engine: &'a Engine,
     lineage: Lineage,
-    /// The state at the head, where it is known.
+    /// State at the head, if known.
     now: Option<RunState>,
     events: u64,
 }
@@ -197,8 +197,8 @@ impl Writer<'_> {
                 Ok(Ok(()))
             }
             Err(error) if error.kind() == ErrorKind::Invalid => Ok(Err(error.to_string())),
-            // The events are there without the mark, since the task was restored to between the
-            // two, or others than these would be: they led from another state.
+            // The events exist without the mark if the task was restored to a point between the
+            // two. Otherwise they differ from these, since they follow another state.
             Err(error) if error.kind() == ErrorKind::Conflict => {
                 match self.lineage.appended_under(&key)? {
                     Some(events) => self.adopt(saved, events.end),
@@ -209,12 +209,13 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a checkpoint was imported before, and a cleanup let go of its mark or of its events.
+    /// Returns `true` if a checkpoint was imported before and a cleanup removed its mark or its
+    /// events.
     fn is_let_go(&self, id: &str) -> Result<bool> {
         let Some(events) = self.lineage.appended_under(&key(id))? else {
             return Ok(false);
         };
-        // The mark's event stays where only the mark was removed.
+        // The event of the mark remains if only the mark was removed.
         match self.lineage.read(events.end..=events.end) {
             Ok(mut behind) => {
                 let behind = behind.next().transpose()?.and_then(|event| event.body);
@@ -226,8 +227,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a checkpoint that is there is of this file. Of what a cleanup let go of nobody
-    /// knows.
+    /// Returns `true` if the imported checkpoint has the digest of this file. Without the events,
+    /// which a cleanup may have removed, it counts as the same.
     fn is_same(&self, task: &Task, entry: &Entry) -> Result<bool> {
         for lineage in task.lineages()? {
             let lineage = task.lineage_named(lineage.id)?;
@@ -245,7 +246,7 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// Marks events that an earlier import appended, if they lead to what the file says now.
+    /// Marks events of an earlier import, if they lead to the state in the file.
     fn adopt(&mut self, saved: &Saved, end: Offset) -> Result<Put> {
         if !saved.goal.is_met_by(&self.state_at(end)?) {
             return Ok(Err(format!(
@@ -265,7 +266,8 @@ impl Writer<'_> {
     }
 }
 
-/// The events of a checkpoint, from the state before it; `now` is the state after them.
+/// Returns the events that lead from the state before a checkpoint to the checkpoint. `now` becomes
+/// the state after them.
 fn bodies(saved: &Saved, now: &mut RunState) -> milepost::Result<Vec<Body>> {
     let step = saved.step;
     let started =
@@ -278,7 +280,7 @@ fn bodies(saved: &Saved, now: &mut RunState) -> milepost::Result<Vec<Body>> {
         bodies.push(Application { name, data }.into());
     }
     bodies.push(if saved.success {
-        // An error of a step that went well all the same has its place in the result.
+        // An error of a successful step goes into its result.
         let error = saved.error.as_ref().map(|error| json!({"error": error}));
         let result = error.as_ref().map(milepost::Json::from_value).transpose()?;
         let metrics = Default::default();

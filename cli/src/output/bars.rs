@@ -1,10 +1,10 @@
-//! How far something is, on standard error.
+//! Progress bars on standard error.
 
 use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on standard error, where that is a terminal and the work is long.
+/// Returns a progress bar on standard error, hidden if that is no terminal or the work is short.
 pub fn bar(length: u64, what: &str, long: bool, bytes: bool) -> ProgressBar {
     if !long || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -18,7 +18,7 @@ pub fn bar(length: u64, what: &str, long: bool, bytes: bool) -> ProgressBar {
     }
 }
 
-/// How far it is, as the bar's message, on standard error: of work whose end nobody knows.
+/// Returns a spinner on standard error for work of unknown length. Its message is the progress.
 pub fn counter(what: &str) -> ProgressBar {
     let bar = ProgressBar::new_spinner().with_prefix(what.to_owned());
     match ProgressStyle::with_template("{prefix} {spinner} {msg}") {

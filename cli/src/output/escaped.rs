@@ -1,12 +1,13 @@
-//! JSON and the bytes of files on a terminal: control characters, and those that turn the direction
-//! of writing, as `\\u001b`; bytes that are no UTF-8 as `\\xff`.
+//! Escapes for JSON and file contents on a terminal: control characters and bidirectional controls
+//! as `\\u001b`, bytes that are not UTF-8 as `\\xff`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::text::turns;
 
-/// JSON text, with every character escaped that a terminal obeys. It says the same.
+/// Returns the JSON text with every character escaped that a terminal interprets. Its value is
+/// unchanged.
 pub fn escaped(json: &str) -> Cow<'_, str> {
     if !json.contains(is_bad) {
         return Cow::Borrowed(json);
@@ -23,21 +24,21 @@ fn is_bad(c: char) -> bool {
 fn add(text: &str, out: &mut String) {
     for c in text.chars() {
         match is_bad(c) {
-            // None of them is beyond 16 bits.
+            // All of them fit in 16 bits.
             true => drop(write!(out, "\\u{:04x}", u32::from(c))),
             false => out.push(c),
         }
     }
 }
 
-/// Bytes that come in pieces: a character may be cut between two.
+/// Escapes a stream of bytes. A character may be split between two pieces.
 #[derive(Debug, Default)]
 pub struct Escaped {
     cut: Vec<u8>,
 }
 
 impl Escaped {
-    /// Takes a piece and gives what can be printed now.
+    /// Adds a piece and returns the text that can be printed now.
     pub fn push(&mut self, piece: &[u8]) -> String {
         let mut bytes = std::mem::take(&mut self.cut);
         bytes.extend_from_slice(piece);
@@ -55,7 +56,7 @@ impl Escaped {
         out
     }
 
-    /// Gives what is left: the beginning of a character that did not come.
+    /// Returns the rest: the first bytes of an incomplete character.
     pub fn end(&mut self) -> String {
         let mut out = String::new();
         add_bytes(&std::mem::take(&mut self.cut), &mut out);
@@ -63,7 +64,7 @@ impl Escaped {
     }
 }
 
-/// Returns `true` if more bytes may make a character of these.
+/// Returns `true` if more bytes may complete these to a character.
 fn is_begun(bytes: &[u8]) -> bool {
     let error = std::str::from_utf8(bytes).err();
     !bytes.is_empty() && error.is_some_and(|error| error.error_len().is_none())

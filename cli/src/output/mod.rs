@@ -1,11 +1,11 @@
-//! What is printed: tables and sentences for people, JSON for programs.
+//! Output: tables and sentences for people, JSON for programs.
 //!
 //! ```text
-//! text   text without what could harm a terminal, and how wide it is
-//! units  times, sizes, numbers
+//! text     text without characters that could harm a terminal, and its width
+//! units    times, sizes, numbers
 //! escaped  bytes and JSON on a terminal
-//! bars   how far something is
-//! pager  what is read a page at a time
+//! bars     progress bars
+//! pager    the pager
 //! ```
 
 mod bars;
@@ -31,23 +31,23 @@ pub use units::{
     big, count, duration, grouped, plural, show_local_times, size, span, time, time_short,
 };
 
-/// What is said when the pager was left: until then the screen is its own.
+/// Notes and hints held back while the pager owns the screen.
 static LATER: Mutex<Option<Vec<String>>> = Mutex::new(None);
 
-/// Standard output, and how to write to it.
+/// Standard output, with its format and colours.
 pub struct Out {
     stdout: BufWriter<Box<dyn Write + Send>>,
-    /// What reads it a page at a time, where something does.
+    /// The pager that reads the output, if one was started.
     pager: Option<Pager>,
     pub json: bool,
     terminal: bool,
-    /// Bytes of a file on their way to a terminal.
+    /// Escapes the bytes of files for a terminal.
     escaped: Escaped,
     color: bool,
     color_stderr: bool,
 }
 
-/// How a piece of text looks on a terminal.
+/// The style of a piece of text on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     Bold,
@@ -77,12 +77,12 @@ impl Out {
         }
     }
 
-    /// Whether people read it.
+    /// Returns `true` if standard output is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// Whether colours are wanted.
+    /// Returns `true` if standard output is coloured.
     pub fn colors(&self) -> bool {
         self.color
     }
@@ -91,7 +91,7 @@ impl Out {
         self.color_stderr
     }
 
-    /// Has what comes from here on read a page at a time, where people read it.
+    /// Sends the following output through a pager if it is text for a terminal.
     pub fn page(&mut self) -> io::Result<()> {
         if !self.terminal || self.json || self.pager.is_some() {
             return Ok(());
@@ -105,13 +105,13 @@ impl Out {
         Ok(())
     }
 
-    /// Ends: all is written, and whoever reads it a page at a time has read it.
+    /// Writes out the buffer and waits until the pager ends, then prints the notes held back.
     pub fn end(&mut self) -> io::Result<()> {
         let left = self.escaped.end();
         self.stdout.write_all(left.as_bytes())?;
         let flushed = self.stdout.flush();
         if let Some(pager) = self.pager.take() {
-            // It ends with its input.
+            // The end of its input ends the pager.
             self.stdout = buffered(Box::new(io::stdout()));
             pager.wait()?;
             let later = LATER.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -125,7 +125,7 @@ impl Out {
         self.stdout.write_all(b"\n")
     }
 
-    /// Prints bytes as they are; on a terminal without control characters.
+    /// Prints bytes unchanged; on a terminal, escapes control characters.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self.terminal {
             true => self.stdout.write_all(self.escaped.push(bytes).as_bytes()),
@@ -133,8 +133,8 @@ impl Out {
         }
     }
 
-    /// A line of a file as it may be printed: as it is, but on a terminal without control
-    /// characters.
+    /// Returns a line of a file for printing: unchanged, but with control characters escaped on a
+    /// terminal.
     pub fn line_of_file<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.terminal {
             true => clean(text, |c| c.is_control() && c != '\t'),
@@ -142,7 +142,7 @@ impl Out {
         }
     }
 
-    /// Prints a JSON document or a line of JSON.
+    /// Prints a value as one line of JSON.
     pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         match self.terminal {
             true => self.raw(&serde_json::to_string(value)?)?,
@@ -152,7 +152,7 @@ impl Out {
     }
 
     /// Prints a piece of JSON text, without an end of line. On a terminal its control characters
-    /// are escaped, which is the same JSON.
+    /// are escaped, which leaves its value unchanged.
     pub fn raw(&mut self, json: &str) -> io::Result<()> {
         match self.terminal {
             true => self.stdout.write_all(escaped(json).as_bytes()),
@@ -160,13 +160,14 @@ impl Out {
         }
     }
 
-    /// Prints JSON text for people: indented, nothing in it but itself.
+    /// Prints a JSON value for people: indented, with control characters escaped.
     pub fn pretty(&mut self, value: &Value) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value)?;
         self.line(printable_lines(&text))
     }
 
-    /// The same from JSON text. What has no value, as `1e400`, is printed as it is.
+    /// Prints JSON text as [`Self::pretty`] does. Text that cannot be parsed, such as `1e400`, is
+    /// not indented.
     pub fn pretty_text(&mut self, text: &str) -> io::Result<()> {
         match serde_json::from_str(text) {
             Ok(value) => self.pretty(&value),
@@ -178,7 +179,7 @@ impl Out {
         self.stdout.flush()
     }
 
-    /// The text with a look, where colours are wanted.
+    /// Returns the text in a style, if standard output is coloured.
     pub fn look(&self, look: Look, text: &str) -> String {
         if !self.color {
             return text.to_owned();
@@ -193,7 +194,7 @@ impl Out {
         format!("\x1b[{code}m{text}\x1b[0m")
     }
 
-    /// Prints rows in columns as wide as they need; the last one is not padded.
+    /// Prints rows in columns as wide as their widest cell. The last one is not padded.
     pub fn table(&mut self, titles: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
         let mut widths: Vec<usize> = titles.iter().map(|title| width(title)).collect();
         for row in rows {
@@ -211,8 +212,8 @@ impl Out {
     }
 }
 
-/// Standard output, whose errors say that they are of it. That nobody reads on is known by its
-/// kind.
+/// Standard output whose errors name it. A broken pipe keeps its error, which callers recognize by
+/// its kind.
 struct Named(io::Stdout);
 
 impl Write for Named {
@@ -246,17 +247,17 @@ fn columns(cells: &[String], widths: &[usize]) -> String {
     line
 }
 
-/// Says what may be done next, on standard error.
+/// Prints a hint about the next step to standard error.
 pub fn hint(text: &str) {
     say_in_time(format!("hint: {text}"));
 }
 
-/// Says something beside the output, on standard error.
+/// Prints a note to standard error.
 pub fn note(text: &str) {
     say_in_time(format!("milepost: {}", printable(text)));
 }
 
-/// Now, or when the pager was left.
+/// Prints the text, or holds it back while the pager runs.
 fn say_in_time(text: String) {
     match LATER.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         Some(later) => later.push(text),
@@ -265,6 +266,6 @@ fn say_in_time(text: String) {
 }
 
 fn say(text: &str) {
-    // Where standard error is closed there is nobody to tell.
+    // If standard error is closed, the text is lost.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

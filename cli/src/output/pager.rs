@@ -1,4 +1,4 @@
-//! Reading a page at a time.
+//! The pager: a program that shows output a page at a time.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,15 +10,15 @@ use signal_hook::consts::SIGINT;
 
 use crate::secrets;
 
-/// The pager that runs where no other is named.
+/// The default pager.
 const LESS: &str = "less";
 
-/// A program that shows what it reads a page at a time.
+/// A running pager.
 pub struct Pager(Child);
 
 impl Pager {
-    /// Starts the pager of MILEPOST_PAGER or PAGER, or `less`; gives it with its input. Nothing
-    /// where it is `cat` or empty, or cannot be started: then all is printed at once.
+    /// Starts the pager of `MILEPOST_PAGER` or `PAGER`, or `less`, and returns it with its input.
+    /// Returns `None` if it is `cat` or empty, or cannot be started.
     pub fn start() -> Option<(Self, ChildStdin)> {
         let named = ["MILEPOST_PAGER", "PAGER"].into_iter();
         let wanted = named.filter_map(std::env::var_os).next();
@@ -27,28 +27,28 @@ impl Pager {
             return None;
         }
         let mut command = Command::new("sh");
-        // As a shell would read it: it may have arguments.
+        // The shell splits off its arguments.
         command.arg("-c").arg(&wanted).stdin(Stdio::piped());
         command.env_remove(secrets::TOKEN).env_remove(secrets::KEY);
         if std::env::var_os("LESS").is_none() {
-            // It ends at once where all fits on the screen, shows colours, and leaves what was read
-            // there.
+            // F: quits at once if the text fits on one screen. R: shows colours. X: leaves the text
+            // on the screen at the end.
             command.env("LESS", "FRX");
         }
         let mut child = command.spawn().ok()?;
         let input = child.stdin.take()?;
-        // Ctrl-C is for the pager, which goes back to its prompt.
+        // Ctrl-C is for the pager, which then returns to its prompt.
         let _ = signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)));
         Some((Self(child), input))
     }
 
-    /// Waits until it is left.
+    /// Waits until the user leaves the pager.
     pub fn wait(mut self) -> io::Result<()> {
         self.0.wait().map(|_| ())
     }
 }
 
-/// `less`, where it is installed.
+/// Returns `less` if it is installed.
 fn less() -> Option<OsString> {
     let path = std::env::var_os("PATH")?;
     let mut folders = std::env::split_paths(&path);

@@ -1,33 +1,33 @@
-//! Text as it may be printed. What comes out of a store or a file may hold anything; nothing of it
-//! reaches a terminal as a control character.
+//! Text made safe for a terminal. A store or a file may contain any characters; control characters
+//! are escaped before they reach a terminal.
 
 use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// How many columns of a terminal a text takes: a wide character takes two.
+/// Returns the number of terminal columns that a text takes. A wide character takes two.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text, and spaces until it takes so many columns.
+/// Returns the text, padded with spaces to a number of columns.
 pub fn padded(text: &str, columns: usize) -> String {
     let spaces = columns.saturating_sub(width(text));
     format!("{text}{:spaces$}", "")
 }
 
-/// The text on one line, without control characters.
+/// Returns the text on one line, control characters escaped.
 pub fn printable(text: &str) -> Cow<'_, str> {
     clean(text, |c| c.is_control())
 }
 
-/// The text with its line ends, and without other control characters.
+/// Returns the text with its line ends, other control characters escaped.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     clean(text, |c| c.is_control() && c != '\n')
 }
 
-/// Returns `true` if a character turns the direction of writing: it can make a line read as another
-/// one.
+/// Returns `true` if a character changes the direction of writing, so that a line may read as a
+/// different one.
 pub(super) fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -44,7 +44,7 @@ pub(super) fn clean(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// As much of the text as takes at most `max` columns, on one line.
+/// Returns the text on one line, cut to `max` columns and `…` if it is longer.
 pub fn excerpt(text: &str, max: usize) -> String {
     let mut line = String::new();
     let mut columns = 0;
@@ -86,7 +86,7 @@ mod tests {
     fn a_wide_character_takes_two_columns() {
         assert_eq!(padded("日本", 6), "日本  ");
         assert_eq!(padded("abc", 2), "abc");
-        // An accent that stands on the letter before it takes none.
+        // A combining accent takes no column.
         assert_eq!(padded("e\u{301}", 3), "e\u{301}  ");
     }
 }

@@ -7,26 +7,26 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-/// Where people are: times are shown in UTC unless it is set.
+/// The time zone of times shown to people; UTC until it is set.
 static ZONE: OnceLock<TimeZone> = OnceLock::new();
 
-/// Shows people the times of their clocks from here on: of TZ, or of the system.
+/// Shows times to people in the zone of `TZ`, or of the system, from now on.
 pub fn show_local_times() {
     let _ = ZONE.set(TimeZone::system());
 }
 
-/// A number for JSON that may pass 2^53: a string.
+/// Returns a number that may exceed 2^53 as a JSON string.
 pub fn big(number: u64) -> Value {
     Value::String(number.to_string())
 }
 
-/// A time in microseconds since the Unix epoch, by RFC 3339 in UTC.
+/// Returns a time in microseconds since the Unix epoch, as RFC 3339 in UTC.
 pub fn time(us: u64) -> String {
     let stamp = i64::try_from(us).ok().and_then(|us| Timestamp::from_microsecond(us).ok());
     stamp.map_or_else(|| format!("{us} us"), |stamp| stamp.to_string())
 }
 
-/// The same to the second, for people; with the distance from UTC where local times are shown.
+/// Returns the time to the second, for people; with its offset from UTC if local times are shown.
 pub fn time_short(us: u64) -> String {
     let seconds = us - us % 1_000_000;
     match ZONE.get() {
@@ -35,7 +35,7 @@ pub fn time_short(us: u64) -> String {
     }
 }
 
-/// A time where people are: `2026-11-23 09:15:00+01:00`.
+/// Returns a time in a zone: `2026-11-23 09:15:00+01:00`.
 fn local(us: u64, zone: &TimeZone) -> String {
     let stamp = i64::try_from(us).ok().and_then(|us| Timestamp::from_microsecond(us).ok());
     let Some(stamp) = stamp else {
@@ -45,7 +45,7 @@ fn local(us: u64, zone: &TimeZone) -> String {
     there.strftime("%Y-%m-%d %H:%M:%S%:z").to_string()
 }
 
-/// A duration in microseconds, for people.
+/// Returns a duration in microseconds, for people.
 pub fn duration(us: u64) -> String {
     match us {
         0..10_000 => format!("{:.2} ms", us as f64 / 1e3),
@@ -54,7 +54,7 @@ pub fn duration(us: u64) -> String {
     }
 }
 
-/// A time span in microseconds, for people: its largest unit alone.
+/// Returns a time span in microseconds, for people, in its largest unit alone.
 pub fn span(us: u64) -> String {
     let seconds = us / 1_000_000;
     let units = [(86_400, "day"), (3600, "hour"), (60, "minute")];
@@ -64,7 +64,7 @@ pub fn span(us: u64) -> String {
     }
 }
 
-/// A size in bytes, for people.
+/// Returns a size in bytes, for people.
 pub fn size(bytes: u64) -> String {
     let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match units.iter().find(|(unit, _)| bytes >= *unit) {
@@ -73,7 +73,7 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// A number of something, for people: `what` is one of it.
+/// Returns a number of things, for people. `what` is the singular.
 pub fn count(number: u64, what: &str) -> String {
     match number {
         1 => format!("1 {what}"),
@@ -81,7 +81,7 @@ pub fn count(number: u64, what: &str) -> String {
     }
 }
 
-/// The word for several of what this is one of.
+/// Returns the plural of a word.
 pub fn plural(what: &str) -> String {
     match what.strip_suffix('y') {
         Some(stem) => format!("{stem}ies"),
@@ -89,7 +89,7 @@ pub fn plural(what: &str) -> String {
     }
 }
 
-/// A number for people, with a comma before each three digits.
+/// Returns a number for people, with a comma before every three digits.
 pub fn grouped(number: u64) -> String {
     HumanCount(number).to_string()
 }

@@ -1,9 +1,9 @@
-//! What was looked up, as much of it as may be kept.
+//! A bounded cache of details and previews.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-/// The last of what was looked up, at most so many.
+/// A cache of at most `most` values. The oldest key leaves first.
 #[derive(Debug)]
 pub struct Cache<K, V> {
     most: usize,

@@ -1,4 +1,4 @@
-//! What is looked up for what is on the screen: of a task, and of a checkpoint.
+//! Details of the tasks and checkpoints on the screen.
 
 use std::ops::Range;
 
@@ -13,28 +13,28 @@ use crate::commands::words;
 use crate::error::Result;
 use crate::output::printable;
 
-/// How many events before a checkpoint are read for its step, first and at most.
+/// Number of events before a checkpoint that are searched for its step: first, then in addition.
 const EVENTS: [u64; 2] = [64, 1024];
 
-/// What is said of a task.
+/// Details of a task.
 #[derive(Debug, Default)]
 pub struct About {
     pub user: String,
     pub head: u64,
-    /// When its last event was appended, where that is known.
+    /// Time of its last event, if known.
     pub last_us: Option<u64>,
 }
 
-/// What is said of a checkpoint, beyond what the list knows. What cannot be read is not said.
+/// Details of a checkpoint that the list does not have. A detail that cannot be read is missing.
 #[derive(Debug, Default)]
 pub struct Details {
     /// The last step before it.
     pub step: Option<String>,
-    /// How many events it has beyond the checkpoint before it.
+    /// Number of events since its parent checkpoint.
     pub events: Option<u64>,
 }
 
-/// The point of a checkpoint. Nothing is asked for it.
+/// Returns the point of a checkpoint, without reading the store.
 pub fn point(checkpoint: &CheckpointForm) -> PointForm {
     let CheckpointForm { task, lineage, at, .. } = checkpoint;
     PointForm {
@@ -50,7 +50,7 @@ pub fn point(checkpoint: &CheckpointForm) -> PointForm {
 pub fn about(source: &dyn Backend, id: &str) -> Result<About> {
     let task = source.task(id)?;
     let last = task.head.0.checked_sub(1);
-    // It may have been erased or trimmed.
+    // The event may have been erased or trimmed.
     let last_us = last.and_then(|last| {
         let point = source.point(&words::address(id, task.active, last)).ok()?;
         Some(source.event(&point).ok()?.event.time_us.0)
@@ -69,12 +69,12 @@ pub fn details(source: &dyn Backend, list: &List, checkpoint: &CheckpointForm) -
     };
     Details {
         step: step(source, checkpoint),
-        // A mark at an older point has none beyond it.
+        // A mark at an older point has no events since its parent.
         events: before.and_then(|before| at.checked_sub(before)),
     }
 }
 
-/// The step that the checkpoint names, or that of the last event before it that names one.
+/// Returns the step that the checkpoint names, or the last step that an event before it names.
 fn step(source: &dyn Backend, checkpoint: &CheckpointForm) -> Option<String> {
     if let Some(step) = filter::step(checkpoint) {
         return Some(step.to_string());

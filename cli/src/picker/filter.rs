@@ -1,14 +1,14 @@
-//! Which checkpoints are meant by what was typed.
+//! The filter: checkpoints that match the typed words.
 
 use milepost::MarkStatus;
 use milepost_forms::CheckpointForm;
 
 use crate::commands::words;
 
-/// How many characters of the metadata are looked at.
+/// Number of characters of the metadata that are searched.
 const METADATA: usize = 400;
 
-/// What was typed, to be compared with.
+/// The typed words, in lower case.
 #[derive(Debug, Default)]
 pub struct Filter {
     words: Vec<String>,
@@ -20,14 +20,15 @@ impl Filter {
         Self { words: words.collect() }
     }
 
-    /// Whether each word is somewhere in the text, which [`text`] made.
+    /// Returns `true` if the text, made by [`text`], contains each word.
     pub fn takes(&self, text: &str) -> bool {
         let mut lines = text.splitn(3, '\n');
         let mut line = || lines.next().unwrap_or_default();
         let (id, place, rest) = (line(), line(), line());
         self.words.iter().all(|word| {
             let word = word.as_str();
-            // Ids and offsets have every digit: they are meant by who says so.
+            // Ids and offsets contain every digit, so that only a word with `@` or `/` searches
+            // them.
             let is_place = word.contains(['@', '/']);
             let there = is_place && (id.starts_with(word) || place.contains(word));
             there || rest.contains(word)
@@ -35,16 +36,16 @@ impl Filter {
     }
 }
 
-/// What the filter looks at: all that the list knows without asking for more.
+/// Returns the text that the filter searches: everything that the list has of a checkpoint.
 pub fn text(checkpoint: &CheckpointForm) -> String {
     let place = words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0);
-    // What a task or a label has of line ends is in no word.
+    // A task name may contain line ends; no word does.
     let place = place.replace('\n', " ");
     let mut text = format!("@{}\n{place}\n{}", checkpoint.id, checkpoint.task);
     let words = [
         checkpoint.label.as_deref().unwrap_or_default(),
         words::cause(checkpoint.cause),
-        // Nearly all of them are a success.
+        // Most checkpoints are a success, so that the word would not select.
         match checkpoint.status {
             MarkStatus::Failure => words::status(MarkStatus::Failure),
             MarkStatus::Success => "",
@@ -68,7 +69,7 @@ fn aliases(checkpoint: &CheckpointForm) -> impl Iterator<Item = &str> {
     checkpoint.aliases.iter().map(String::as_str)
 }
 
-/// The step that the metadata names, as a run's own checkpoints do.
+/// Returns the step in the metadata, as a run's own checkpoints have it.
 pub fn step(checkpoint: &CheckpointForm) -> Option<u64> {
     let metadata = checkpoint.metadata.as_ref()?.value().ok()?;
     metadata.get("step")?.as_u64()
@@ -98,7 +99,7 @@ mod tests {
         for typed in ["a/b-7", "a%2Fb/0@7", &format!("@{id}"), "{\"step\":7}"] {
             assert!(Filter::new(typed).takes(&text), "{typed}");
         }
-        // Digits alone are no part of an id or an offset, and of an id only its beginning is.
+        // Digits alone match no id and no offset. An id is matched from its beginning only.
         for typed in ["00", "0@8", "@00", &id] {
             assert!(!Filter::new(typed).takes(&text), "{typed}");
         }

@@ -1,10 +1,10 @@
-//! Keys of a terminal, as the model's.
+//! Keys of the terminal, translated to keys of the model.
 
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::model::Key;
 
-/// The key of an event, where it means something here.
+/// Returns the key of an event, if the picker uses it.
 pub fn of(event: Event) -> Option<Key> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => key_of(key),

@@ -1,17 +1,17 @@
-//! Where what stands on the screen.
+//! The layout of the screen.
 
 use ratatui::layout::Rect;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// How wide a screen is that has the preview at the right, and one that has it below.
+/// Minimum width for a preview at the right, and for one below the list.
 const RIGHT: u16 = 100;
 const BELOW: u16 = 60;
-/// How high a screen is that has one at all.
+/// Minimum height of a screen with a preview.
 const HIGH: u16 = 12;
-/// How high a list is that has titles.
+/// Minimum height of a list with titles.
 const TITLES: u16 = 5;
 
-/// The parts of the screen. What there is no room for is empty.
+/// The parts of the screen. A part without room is empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Layout {
     pub prompt: Rect,
@@ -19,15 +19,15 @@ pub struct Layout {
     pub list: Rect,
     /// The line between the list and the preview.
     pub rule: Rect,
-    /// What the checkpoint says, and which files it has.
+    /// The checkpoint's fields and files.
     pub facts: Rect,
-    /// What a restore would do.
+    /// The changes that a restore makes.
     pub changes: Rect,
     pub bottom: Rect,
 }
 
 impl Layout {
-    /// The parts of an area, where the bottom has so many lines.
+    /// Returns the parts of an area. `bottom` is the number of lines wanted at the bottom.
     pub fn of(area: Rect, bottom: u16) -> Self {
         let bottom = bottom.clamp(1, (area.height / 2).max(1));
         let (above, bottom) = split_below(area, area.height.saturating_sub(bottom));
@@ -47,7 +47,7 @@ impl Layout {
         !self.facts.is_empty()
     }
 
-    /// Puts the preview below, in two columns; gives what is left for the list.
+    /// Places the preview below, in two columns. Returns the remaining area for the list.
     fn below(&mut self, body: Rect) -> Rect {
         let (list, rest) = split_below(body, body.height.div_ceil(2));
         let (rule, preview) = split_below(rest, 1);
@@ -58,7 +58,7 @@ impl Layout {
         list
     }
 
-    /// Puts the preview at the right; gives what is left for the list.
+    /// Places the preview at the right. Returns the remaining area for the list.
     fn right(&mut self, body: Rect) -> Rect {
         let (list, rest) = split_right(body, body.width * 3 / 5);
         let (rule, preview) = split_right(rest, 2);
@@ -82,7 +82,7 @@ fn split_right(area: Rect, width: u16) -> (Rect, Rect) {
     (Rect { width, ..area }, right)
 }
 
-/// How wide the columns of a checkpoint's row are; 0 for one that there is no room for.
+/// Widths of the columns of a checkpoint's row. A column without room has width 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns {
     pub name: u16,
@@ -93,7 +93,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The columns of a row this wide, behind its marks.
+    /// Returns the columns of a row of a width, without the two columns of its marks.
     pub fn of(width: u16) -> Self {
         let mut columns = Self { name: 0, step: 10, time: 14, cause: 14, events: 7 };
         while columns.name_in(width) < 13 && columns.drop_one() {}
@@ -101,7 +101,7 @@ impl Columns {
         columns
     }
 
-    /// What is left for the name, with two blanks before each other column.
+    /// Returns the remaining width for the name, with two blanks before each other column.
     fn name_in(&self, width: u16) -> u16 {
         let others = [self.step, self.time, self.cause, self.events];
         let taken = others.into_iter().filter(|column| *column > 0);
@@ -115,7 +115,7 @@ impl Columns {
     }
 }
 
-/// The text in lines that are no wider, between words where that can be.
+/// Wraps the text to lines of at most `width` columns, between words if possible.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -141,7 +141,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// How many bytes of the text fit, at least a character.
+/// Returns the number of bytes of the text that fit in `width` columns, at least one character.
 pub fn fitting(text: &str, width: usize) -> usize {
     let mut taken = 0;
     for (at, c) in text.char_indices() {

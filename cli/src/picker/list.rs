@@ -1,9 +1,9 @@
-//! Checkpoints by task, as far as they are loaded.
+//! The loaded checkpoints, by task.
 //!
-//! The store's list says which tasks there are, the one with the newest checkpoint first; the list
-//! of a task says what else it has. Both are in the order of commits, so what is loaded of a task
-//! is the beginning of its list, whichever list it came from. Groups and their checkpoints are only
-//! added to, behind what is there: a place stays what it is.
+//! The store's list yields the tasks, the one with the newest checkpoint first; a task's own list
+//! yields its other checkpoints. Both are in commit order, newest first, so the loaded checkpoints
+//! of a task are always the beginning of its own list. Groups and their items are only appended, so
+//! an index stays valid.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use milepost_forms::{CheckpointForm, Listed};
 
 use super::filter;
 
-/// How far a list is loaded.
+/// Loading progress of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pages {
-    /// The next page begins here; the first one where there is no cursor.
+    /// The next page begins at this cursor; `None` is the first page.
     From(Option<String>),
     All,
 }
@@ -29,7 +29,7 @@ impl Pages {
     }
 }
 
-/// A checkpoint, and what the filter looks at.
+/// A checkpoint, and the text that the filter searches.
 #[derive(Debug)]
 pub struct Item {
     pub checkpoint: CheckpointForm,
@@ -42,23 +42,23 @@ pub struct Group {
     pub task: String,
     pub items: Vec<Item>,
     pages: Pages,
-    /// Whether the task's pages are behind what the store's list had of it.
+    /// True once the task's own pages are past the items that came from the store's list.
     is_behind: bool,
 }
 
-/// All that is loaded.
+/// All loaded checkpoints.
 #[derive(Debug)]
 pub struct List {
     groups: Vec<Group>,
-    /// Which group a task has.
+    /// Index of each task's group.
     places: HashMap<String, usize>,
-    /// Where each checkpoint is that is loaded.
+    /// Offset of each loaded checkpoint.
     offsets: HashMap<CheckpointId, u64>,
     store: Pages,
 }
 
 impl List {
-    /// The checkpoints of a store.
+    /// Returns an empty list of a store's checkpoints.
     pub fn of_store() -> Self {
         Self {
             groups: Vec::new(),
@@ -68,7 +68,7 @@ impl List {
         }
     }
 
-    /// The checkpoints of one task.
+    /// Returns an empty list of one task's checkpoints.
     pub fn of_task(task: &str) -> Self {
         let mut list = Self::of_store();
         list.store = Pages::All;
@@ -91,7 +91,7 @@ impl List {
         self.groups.get(group)?.items.get(item)
     }
 
-    /// How many checkpoints are loaded.
+    /// Returns the number of loaded checkpoints.
     pub fn len(&self) -> usize {
         self.offsets.len()
     }
@@ -100,22 +100,22 @@ impl List {
         self.offsets.is_empty()
     }
 
-    /// Where a checkpoint is, if it is loaded.
+    /// Returns the offset of a checkpoint, if it is loaded.
     pub fn offset(&self, id: &CheckpointId) -> Option<u64> {
         self.offsets.get(id).copied()
     }
 
-    /// Where the next page of the store's list begins, if there is one.
+    /// Returns the cursor of the next page of the store's list, if there is one.
     pub fn store_next(&self) -> Option<&Option<String>> {
         next(&self.store)
     }
 
-    /// Where the next page of a task begins, if there is one.
+    /// Returns the cursor of the next page of a task, if there is one.
     pub fn task_next(&self, group: usize) -> Option<&Option<String>> {
         next(&self.groups.get(group)?.pages)
     }
 
-    /// Whether there is nothing more to load.
+    /// Returns `true` if everything is loaded.
     pub fn is_whole(&self) -> bool {
         self.store == Pages::All && self.groups.iter().all(|group| group.pages == Pages::All)
     }
@@ -131,8 +131,8 @@ impl List {
         }
     }
 
-    /// A page of a task's list. What it has before the checkpoints that are loaded was marked
-    /// meanwhile, and is left out.
+    /// Appends a page of a task's list. Items before the last loaded one are skipped: they are
+    /// loaded already, or newer than the list.
     pub fn add_task_page(&mut self, group: usize, page: Listed<CheckpointForm>) {
         let Some(known) = self.groups.get_mut(group) else {
             return;
@@ -150,7 +150,7 @@ impl List {
         }
     }
 
-    /// The group of a task, which is made where there is none.
+    /// Returns the index of a task's group, which is created if missing.
     fn place(&mut self, task: &str) -> usize {
         if let Some(place) = self.places.get(task) {
             return *place;
@@ -217,7 +217,7 @@ mod tests {
         list.add_store_page(page(store.map(|(task, at)| checkpoint(task, at)), None));
         assert_eq!(labels(&list, 0), ["a-9", "a-8", "a-7", "a-6", "a-5"]);
         assert_eq!(labels(&list, 1), ["b-3"]);
-        // The store's list is over, so each task's is.
+        // The end of the store's list is the end of each task's list.
         assert!(list.is_whole() && list.task_next(0).is_none());
     }
 

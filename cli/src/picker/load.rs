@@ -1,4 +1,4 @@
-//! What is asked of the store, while no key waits.
+//! Requests to the store, made while no key waits.
 
 use milepost_forms::{CheckpointForm, Listed};
 
@@ -8,12 +8,12 @@ use super::preview;
 use crate::backend::{Backend, CheckpointsAsked};
 use crate::error::Result;
 
-/// How many checkpoints are loaded at first, and at once later.
+/// Number of checkpoints on the first page, and on each later one.
 const FIRST: usize = 200;
 const LATER: usize = 1000;
 
-/// Does what the model asks for. A list that cannot be read is a failure; the rest is shown as not
-/// known.
+/// Runs a job of the model. A list that cannot be read is an error; details that cannot be read are
+/// shown as unknown.
 pub fn run(source: &dyn Backend, job: Job, model: &mut Model) -> Result<()> {
     match job {
         Job::StorePage => {

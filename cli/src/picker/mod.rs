@@ -1,23 +1,23 @@
-//! The picker: checkpoints on the whole screen, one of which is gone back to. docs/COMMANDS.md says
-//! what it shows and what its keys do.
+//! The picker: a full-screen list of checkpoints to restore. docs/COMMANDS.md describes its screen
+//! and keys.
 //!
 //! ```text
-//! list      checkpoints by task, as far as they are loaded
-//! filter    which of them are meant by what was typed
-//! rows      which rows that makes, which is chosen, which are on the screen
-//! model     what a key does, and what should be asked of the store next
-//! look      what is said of a task and of a checkpoint
-//! preview   what a restore would do
-//! kept      what was looked up, as much as may be kept
-//! load      asks the store, while no key waits
-//! layout    where what stands on the screen
+//! list      the loaded checkpoints, by task
+//! filter    matching of the typed text
+//! rows      the rows of the list: selection and scrolling
+//! model     the effect of a key, and the next request to the store
+//! details   details of a task and of a checkpoint
+//! preview   the effect of a restore
+//! cache     a bounded cache of the details and previews
+//! load      requests to the store, while no key waits
+//! layout    the parts of the screen
 //! draw      the model as a screen
-//! keys      keys of a terminal, as the model's
-//! screen    the terminal, taken and given back
+//! keys      keys of the terminal to keys of the model
+//! screen    the terminal: setup and reset
 //! ```
 //!
-//! Only `keys` and `screen` know that there is a terminal, and only `load`, `look` and `preview`
-//! ask the store.
+//! Only `keys` and `screen` use the terminal, and only `load`, `details` and `preview` read the
+//! store.
 
 mod cache;
 mod details;
@@ -43,18 +43,19 @@ use list::List;
 pub use model::End;
 use model::Model;
 
-/// Whether there is somebody who can choose: a terminal on both sides that can be drawn on.
+/// Returns `true` if the user can choose: standard input and output are terminals that can be drawn
+/// on, and the output is not JSON.
 pub fn is_possible(out: &Out) -> bool {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     !out.json && !dumb && out.is_terminal() && io::stdin().is_terminal()
 }
 
-/// Has somebody choose among the checkpoints of a task, or of the store. Nothing where there are
-/// none.
+/// Lets the user choose among the checkpoints of a task, or of the store. Returns `None` if there
+/// are none.
 pub fn pick(source: &dyn Backend, task: Option<&str>, yes: bool, out: &Out) -> Result<Option<End>> {
     let list = task.map_or_else(List::of_store, List::of_task);
     let mut model = Model::new(list, yes, source.engine().is_some());
-    // What cannot be read is said before the screen is taken.
+    // A list that cannot be read fails before the terminal is set up.
     if let Some(job) = model.next_job() {
         load::run(source, job, &mut model)?;
     }

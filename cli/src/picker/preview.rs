@@ -1,4 +1,4 @@
-//! What a restore of a checkpoint would do to the state, and which files were captured there.
+//! The preview of a checkpoint: changes of a restore to the state, and the captured files.
 
 use milepost::{ChangeKind, ErrorKind, MessageRange};
 use milepost_forms::{ChangeForm, CheckpointForm};
@@ -10,14 +10,14 @@ use crate::commands::words;
 use crate::error::{Failure, Result};
 use crate::output::{count, excerpt, grouped, printable, size, span, time};
 
-/// How many changes are shown, and how many characters of a value.
+/// Maximum number of changes, and of characters of a value.
 const CHANGES: usize = 200;
 const EXCERPT: usize = 80;
-/// How many files are counted, and how many are named.
+/// Maximum number of files that are counted, and that are named.
 const COUNTED: u64 = 10_000;
 const NAMED: usize = 5;
 
-/// How a line looks.
+/// The style of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     Plain,
@@ -28,7 +28,7 @@ pub enum Tone {
     Changed,
 }
 
-/// A line on the side.
+/// A line of the preview.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     pub tone: Tone,
@@ -42,18 +42,18 @@ impl Line {
     }
 }
 
-/// What had to be read for it.
+/// The part of a preview that is read from the store.
 #[derive(Debug, Default)]
 pub struct Preview {
-    /// How much led to it, and how much it is.
+    /// Number of events, and size of the state.
     pub size: Option<Line>,
     pub files: Vec<Line>,
     pub changes: Vec<Line>,
-    /// Whether files were captured there.
+    /// True if files were captured at the checkpoint.
     pub has_files: bool,
 }
 
-/// What the checkpoint itself says.
+/// Returns the fields of the checkpoint itself.
 pub fn facts(checkpoint: &CheckpointForm) -> Vec<Line> {
     let id: String = checkpoint.id.to_string();
     let name = checkpoint.label.as_deref().map(|label| excerpt(label, EXCERPT));
@@ -71,23 +71,23 @@ pub fn facts(checkpoint: &CheckpointForm) -> Vec<Line> {
     lines
 }
 
-/// So much of an id as people are shown.
+/// Returns the abbreviated id of a checkpoint.
 pub fn short(checkpoint: &CheckpointForm) -> String {
     let id: String = checkpoint.id.to_string().chars().take(12).collect();
     format!("@{id}")
 }
 
-/// How long ago something was, in its largest unit.
+/// Returns the time since `then_us`, in its largest unit.
 pub fn ago(now_us: u64, then_us: u64) -> String {
     match now_us.checked_sub(then_us) {
         Some(past) if past >= 1_000_000 => format!("{} ago", span(past)),
-        // A clock may have been set back.
+        // The clock may have been set back.
         None if then_us - now_us >= 60_000_000 => "in the future".into(),
         _ => "just now".into(),
     }
 }
 
-/// Reads what a restore would do.
+/// Reads the effect of a restore.
 pub fn read(source: &dyn Backend, checkpoint: &CheckpointForm) -> Preview {
     let (files, has_files) = match files(source, checkpoint) {
         Ok(Some(files)) => (files, true),
@@ -103,7 +103,8 @@ pub fn read(source: &dyn Backend, checkpoint: &CheckpointForm) -> Preview {
     }
 }
 
-/// The events up to the checkpoint, and the bytes of its state as JSON, without messages.
+/// Returns the number of events up to the checkpoint, and the bytes of its state as JSON without
+/// messages.
 fn size_of(source: &dyn Backend, checkpoint: &CheckpointForm) -> Result<Line> {
     let state = source.state(&details::point(checkpoint), MessageRange::None)?;
     let bytes = state.to_string().len() as u64;
@@ -120,7 +121,7 @@ fn unknown(what: &str, failure: &Failure) -> Line {
     Line::new(Tone::Removed, format!("{what}: {failure}"))
 }
 
-/// How many files were captured last before the checkpoint, and the first of them.
+/// Returns the number of files in the last capture before the checkpoint, and the first names.
 fn files(source: &dyn Backend, checkpoint: &CheckpointForm) -> Result<Option<Vec<Line>>> {
     let (mut number, mut bytes, mut lines) = (0, 0, Vec::new());
     let read = source.files(&details::point(checkpoint), &mut |file| {
@@ -133,7 +134,7 @@ fn files(source: &dyn Backend, checkpoint: &CheckpointForm) -> Result<Option<Vec
             let path = excerpt(&file.path.to_string(), 2 * EXCERPT);
             lines.push(Line::new(Tone::Plain, format!("  {path}")));
         }
-        // Nobody reads on where there are as many.
+        // Stops reading at the limit.
         match number < COUNTED {
             true => Ok(()),
             false => Err(Failure::said(0)),
@@ -155,7 +156,7 @@ fn files(source: &dyn Backend, checkpoint: &CheckpointForm) -> Result<Option<Vec
     Ok(Some(lines))
 }
 
-/// What is different between the task's head and the checkpoint.
+/// Returns the changes from the task's head to the checkpoint.
 fn changes(source: &dyn Backend, checkpoint: &CheckpointForm) -> Result<Vec<Line>> {
     let head = source.point(&words::encode(&checkpoint.task))?;
     let changes = source.changes(&head, &details::point(checkpoint))?;

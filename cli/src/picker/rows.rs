@@ -1,12 +1,12 @@
-//! The rows of the list: which there are, which is chosen, and which are on the screen.
+//! The rows of the list: the chosen one and the visible ones.
 
 use super::filter::Filter;
 use super::list::List;
 
-/// A row, by its place in the list.
+/// A row, by its index in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Row {
-    /// Everything stays as it is.
+    /// Keeps the current state.
     Current,
     /// The task of a group.
     Heading(usize),
@@ -19,7 +19,7 @@ impl Row {
         !matches!(self, Self::Heading(_))
     }
 
-    /// The order of the screen.
+    /// Returns the sort key of the row on the screen.
     fn order(self) -> (usize, usize, usize) {
         match self {
             Self::Current => (0, 0, 0),
@@ -29,15 +29,15 @@ impl Row {
     }
 }
 
-/// The rows that the filter leaves.
+/// The rows that match the filter.
 #[derive(Debug)]
 pub struct Rows {
     rows: Vec<Row>,
     chosen: usize,
-    /// The first row on the screen, and how many are.
+    /// Index of the first visible row, and number of visible ones.
     top: usize,
     height: usize,
-    /// Whether the last row is chosen whatever is loaded.
+    /// True if the last row stays chosen while more is loaded.
     at_end: bool,
 }
 
@@ -50,19 +50,19 @@ impl Rows {
         self.rows.get(self.chosen).copied().unwrap_or(Row::Current)
     }
 
-    /// How many are checkpoints.
+    /// Returns the number of rows that are checkpoints.
     pub fn items(&self) -> usize {
         let is_item = |row: &&Row| matches!(row, Row::Item(..));
         self.rows.iter().filter(is_item).count()
     }
 
-    /// The rows on the screen, and so many behind them.
+    /// Returns the visible rows, and `more` rows after them.
     pub fn shown(&self, more: usize) -> &[Row] {
         let end = (self.top + self.height + more).min(self.rows.len());
         self.rows.get(self.top..end).unwrap_or_default()
     }
 
-    /// Whether the screen is near the end of the rows.
+    /// Returns `true` if the visible rows are near the end.
     pub fn is_near_end(&self) -> bool {
         self.at_end || self.top + 2 * self.height >= self.rows.len()
     }
@@ -72,8 +72,8 @@ impl Rows {
         self.show_chosen();
     }
 
-    /// The rows anew, after more was loaded or the filter is another one. What was chosen stays
-    /// where it is on the screen.
+    /// Rebuilds the rows after a load or a change of the filter. The chosen row keeps its line on
+    /// the screen.
     pub fn renew(&mut self, list: &List, filter: &Filter) {
         let (chosen, line) = (self.chosen(), self.chosen.saturating_sub(self.top));
         self.rows = rows(list, filter);
@@ -89,7 +89,7 @@ impl Rows {
         self.show_chosen();
     }
 
-    /// The first checkpoint there is, or nothing.
+    /// Chooses the first checkpoint, or the current state if there is none.
     pub fn choose_first_item(&mut self) {
         self.at_end = false;
         self.chosen = self.first_item().unwrap_or(0);
@@ -101,13 +101,14 @@ impl Rows {
         self.rows.iter().position(|row| matches!(row, Row::Item(..)))
     }
 
-    /// So many rows further, or back.
+    /// Moves the choice by a number of rows.
     pub fn go(&mut self, by: isize) {
         self.at_end = false;
         let last = self.rows.len().saturating_sub(1);
         let to = self.chosen.saturating_add_signed(by).min(last);
         let can = |place: &usize| self.rows.get(*place).is_some_and(|row| row.can_be_chosen());
-        // A heading is passed in the direction of the way; the first and the last row are none.
+        // Skips headings in the direction of the move. The first and the last row are never
+        // headings.
         let further = if by < 0 { (0..=to).rev().find(can) } else { (to..=last).find(can) };
         self.chosen = further.unwrap_or(self.chosen);
         self.show_chosen();
@@ -122,13 +123,13 @@ impl Rows {
         self.go(isize::MIN);
     }
 
-    /// The last row, also of what is loaded from now on.
+    /// Chooses the last row, and follows it while more is loaded.
     pub fn go_last(&mut self) {
         self.go(isize::MAX);
         self.at_end = true;
     }
 
-    /// The first checkpoint of the task behind the chosen one, or of the one before it.
+    /// Chooses the first checkpoint of the next task, or of the previous one.
     pub fn go_task(&mut self, forth: bool) {
         self.at_end = false;
         let group = match self.chosen() {
@@ -151,7 +152,7 @@ impl Rows {
     fn show_chosen(&mut self) {
         let above = self.chosen.saturating_sub(1);
         let heading = matches!(self.rows.get(above), Some(Row::Heading(_)));
-        // The heading of a task is shown with its first checkpoint, where there is room for both.
+        // Shows a task's heading with its first checkpoint, if both fit.
         let first = if heading && self.height > 1 { above } else { self.chosen };
         self.top = self.top.min(first);
         self.top = self.top.max((self.chosen + 1).saturating_sub(self.height));
@@ -169,7 +170,7 @@ fn rows(list: &List, filter: &Filter) -> Vec<Row> {
         let items = group.items.iter().enumerate();
         let taken = items.filter(|(_, item)| filter.takes(&item.text));
         let mut taken = taken.map(|(item, _)| Row::Item(at, item)).peekable();
-        // A task with nothing to choose is not shown.
+        // A task without a match is hidden.
         if taken.peek().is_some() {
             rows.push(Row::Heading(at));
             rows.extend(taken);
@@ -183,7 +184,7 @@ mod tests {
     use super::super::samples::{checkpoint, page};
     use super::*;
 
-    /// Three checkpoints of each of these tasks.
+    /// Returns rows with three checkpoints for each of the tasks.
     fn of(tasks: &[&str]) -> (Rows, List) {
         let mut list = List::of_store();
         for task in tasks {
@@ -286,7 +287,7 @@ mod tests {
         assert_eq!(rows.shown(9), [Row::Current, Row::Heading(1), Row::Item(1, 1)]);
         rows.choose_first_item();
         assert_eq!(rows.chosen(), Row::Item(1, 1));
-        // It is still what was chosen when the filter is gone.
+        // The choice survives the end of the filter.
         rows.renew(&list, &Filter::default());
         assert_eq!(rows.chosen(), Row::Item(1, 1));
         rows.renew(&list, &Filter::new("nothing"));

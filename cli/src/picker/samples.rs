@@ -3,11 +3,11 @@
 use milepost::{CheckpointId, Hash, Json, LineageId, MarkCause, MarkStatus};
 use milepost_forms::{Big, CheckpointForm, Listed};
 
-/// A minute past the time of what is sampled at offset 0.
+/// One minute after the time of the sample at offset 0.
 pub const NOW_US: u64 = 1_800_000_060_000_000;
 
-/// A checkpoint that is called TASK-AT, with `at` as its step. Each is a microsecond later than the
-/// one before it.
+/// Returns a checkpoint with the label `TASK-AT` and the step `at`. Each is one microsecond later
+/// than the one before it.
 pub fn checkpoint(task: &str, at: u64) -> CheckpointForm {
     let digest = blake(task, at);
     let time_us = NOW_US - 60_000_000 + at;
@@ -36,7 +36,7 @@ pub fn page<const N: usize>(
     Listed { items: items.into(), next: next.map(str::to_owned) }
 }
 
-/// Another 32 bytes for each.
+/// Returns a distinct hash for each sample.
 fn blake(task: &str, at: u64) -> [u8; 32] {
     let mut bytes = [0; 32];
     for (byte, from) in bytes.iter_mut().zip(at.to_le_bytes().into_iter().chain(task.bytes())) {

@@ -1,4 +1,4 @@
-//! The terminal: taken for the picker, and given back however it ends.
+//! The terminal: set up for the picker, and reset on every exit.
 
 use std::io::{self, Stdout, Write as _};
 use std::thread::JoinHandle;
@@ -22,12 +22,12 @@ use crate::backend::Backend;
 use crate::error::Result;
 use crate::store_locator::now_us;
 
-/// How long the store is asked before what came of it is drawn, in microseconds.
+/// Maximum time of requests to the store between two draws, in microseconds.
 const WORK_US: u64 = 50_000;
-/// How long a key is waited for before times are drawn anew.
+/// Maximum wait for a key before the ages are redrawn.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Shows the model until somebody chose.
+/// Runs the picker until the user chooses.
 pub fn show(source: &dyn Backend, mut model: Model, color: bool) -> Result<End> {
     let mut screen = Screen::take()?;
     loop {
@@ -40,7 +40,7 @@ pub fn show(source: &dyn Backend, mut model: Model, color: bool) -> Result<End> 
     }
 }
 
-/// Does what the keys that wait say. What they lead to is drawn before anything is read for it.
+/// Handles the waiting keys. The screen is redrawn before their effect is read from the store.
 fn press_waiting(model: &mut Model) -> Result<Option<End>> {
     let wait = match model.next_job() {
         Some(_) => Duration::ZERO,
@@ -57,7 +57,7 @@ fn press_waiting(model: &mut Model) -> Result<Option<End>> {
     Ok(None)
 }
 
-/// Asks the store for what is missing, until a key waits.
+/// Runs jobs of the model until a key waits or the time is over.
 fn work(source: &dyn Backend, model: &mut Model) -> Result<()> {
     let begun = now_us();
     while now_us().saturating_sub(begun) < WORK_US && !event::poll(Duration::ZERO)? {
@@ -69,8 +69,8 @@ fn work(source: &dyn Backend, model: &mut Model) -> Result<()> {
     Ok(())
 }
 
-/// The terminal, taken. It is given back when this is dropped, after a panic too, and by a signal
-/// that ends the process.
+/// The terminal in raw mode. It is reset on drop, after a panic, and by a signal that ends the
+/// process.
 struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     _guard: Guard,
@@ -86,7 +86,7 @@ impl Screen {
     }
 }
 
-/// Gives the terminal back.
+/// Resets the terminal on drop and on a signal.
 struct Guard {
     signals: Handle,
     thread: Option<JoinHandle<()>>,
@@ -98,8 +98,8 @@ impl Guard {
         let handle = signals.handle();
         let thread = std::thread::Builder::new().name("milepost-signals".into());
         let thread = thread.spawn(move || {
-            // Not in the loop of the keys: that one may be reading the store, or a terminal that is
-            // gone.
+            // The key loop cannot handle the signal: it may be reading the store, or a closed
+            // terminal.
             if let Some(signal) = signals.forever().next() {
                 give_back();
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
@@ -120,7 +120,7 @@ impl Drop for Guard {
 }
 
 fn give_back() {
-    // Where the terminal is gone there is nothing to be given back to.
+    // A closed terminal cannot be reset; the errors do not matter.
     let mut stdout = io::stdout();
     let _ = execute!(stdout, DisableBracketedPaste, LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();

@@ -1,8 +1,7 @@
-//! The lineages that a recorded history becomes: its branches, found again where it is recorded
-//! again.
+//! The branches of a recorded history, each one a lineage. A repeated recording finds them again.
 //!
-//! A branch is known by what its lineage is called, which has an id of the history in it, and by
-//! the keys of the events on it.
+//! A branch is identified by the description of its lineage, which contains an id of the history,
+//! and by the keys of its events.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,11 +10,11 @@ use milepost::{Engine, ErrorKind, Event, Lineage, LineageId, LineageInfo, Offset
 
 use crate::error::{CONFLICT, Failure, Result};
 
-/// Who the events and marks are by.
+/// Actor of the events and marks.
 pub const ACTOR: &str = "import";
-/// What a lineage is called that goes on where the history did.
+/// Description of a lineage on which the task continues where the history does.
 const WENT_ON: &str = "where the history went on";
-/// The first offset behind the event that opens a lineage.
+/// The first offset after the event that opens a lineage.
 pub const START: Offset = 1;
 
 /// The branches of a history, in the order they begin.
@@ -23,20 +22,20 @@ pub struct Branches<'a> {
     engine: &'a Engine,
     id: String,
     user: &'a str,
-    /// What the keys of its events begin with.
+    /// Prefix of the keys of its events.
     key: &'static str,
     /// The lineage of each branch, with its task's hooks.
     tasks: Vec<Task>,
-    /// The lineages that part from others, by what they are called, and where they do.
+    /// Id and branch point of each lineage that branches from another, by its description.
     opened: HashMap<String, (LineageId, Offset)>,
-    /// The lineages that there were; none of a task that was started just now.
+    /// The lineages from before this recording; empty if the task is new.
     there: Vec<Lineage>,
-    /// The lineages that go on where others end: they are the same branches.
+    /// The lineage that continues at the end of another, by that other. Both are the same branch.
     goes_on: HashMap<LineageId, LineageId>,
 }
 
 impl<'a> Branches<'a> {
-    /// The task of an id, which is started where there is none. Its root is the first branch.
+    /// Opens the task of an id, and starts it if missing. Its root is the first branch.
     pub fn new(engine: &'a Engine, id: &str, user: &'a str, key: &'static str) -> Result<Self> {
         let (root, is_new) = root(engine, id, user, key)?;
         let task = engine.task(id)?;
@@ -68,10 +67,10 @@ impl<'a> Branches<'a> {
         Ok(branches)
     }
 
-    /// The lineage that a branch goes on with.
+    /// Returns the last lineage of the branch that begins with `lineage`.
     fn end_of(&self, lineage: Task) -> Result<Task> {
         let mut id = lineage.lineage().id();
-        // Each has a higher id than the one before, so this ends.
+        // Ids ascend along the chain, so the loop ends.
         while let Some(next) = self.goes_on.get(&id) {
             id = *next;
         }
@@ -81,15 +80,15 @@ impl<'a> Branches<'a> {
         }
     }
 
-    /// Whether the task was started just now.
+    /// Returns `true` if this recording started the task.
     pub fn is_new(&self) -> bool {
         self.there.is_empty()
     }
 
-    /// The branch of the lineage that events were appended to under a key by an earlier run, and
-    /// their offsets.
+    /// Returns the branch and the offsets of events that an earlier run appended under a key.
     pub fn appended_under(&mut self, key: &str) -> Result<Option<(usize, Range<Offset>)>> {
-        // Of lineages that share it the first is the one that it was appended to: ids ascend.
+        // Ids ascend, so the first lineage that contains the events is the one they were appended
+        // to.
         for lineage in &self.there {
             if let Some(events) = lineage.appended_under(key)? {
                 let task = self.end_of(lineage.with_hooks()?)?;
@@ -109,14 +108,14 @@ impl<'a> Branches<'a> {
         self.tasks.len() as u64
     }
 
-    /// The lineage of a branch, with its task's hooks.
+    /// Returns the lineage of a branch, with its task's hooks.
     pub fn on(&self, branch: usize) -> Result<&Task> {
         let task = self.tasks.get(branch);
         task.ok_or_else(|| Failure::bug("an event on a branch that is not there".into()))
     }
 
-    /// Opens a branch that parts from another, and says its number. With `goes_on` the task is
-    /// taken back there, as whoever made the history did.
+    /// Opens a branch at a point of another, and returns its index. If the history continues on the
+    /// new branch, the task is restored to that point.
     pub fn fork(&mut self, from: usize, at: Offset, called: &str, goes_on: bool) -> Result<usize> {
         let from = self.on(from)?.lineage().clone();
         let id = match self.opened.get(called) {
@@ -136,7 +135,7 @@ impl<'a> Branches<'a> {
         Ok(self.tasks.len() - 1)
     }
 
-    /// Opens a branch that is the root of a task beside this one.
+    /// Opens a branch that is the root of another task, named with a suffix.
     pub fn beside(&mut self, suffix: &str) -> Result<()> {
         let id = format!("{}-{suffix}", self.id);
         let (root, _) = root(self.engine, &id, self.user, self.key)?;
@@ -144,8 +143,8 @@ impl<'a> Branches<'a> {
         Ok(())
     }
 
-    /// Sees that the task goes on where the history does, and says where that is. A lineage that
-    /// somebody opened since is left alone.
+    /// Continues the task at the end of a branch if the recording changed it, unless it is on a
+    /// lineage that does not come from the history. Returns the task's head.
     pub fn go_on_with(&self, branch: usize, changed: bool) -> Result<Offset> {
         let active = self.engine.task(&self.id)?.lineage().id();
         let on = self.on(branch)?.lineage();
@@ -158,7 +157,7 @@ impl<'a> Branches<'a> {
     }
 }
 
-/// The lineages that were opened for a history to go on at the end of others, by those.
+/// Returns the lineages opened to continue at the end of others, by those others.
 fn goes_on(lineages: &[LineageInfo]) -> HashMap<LineageId, LineageId> {
     let end = |id: LineageId| {
         let info = lineages.iter().find(|info| info.id == id)?;
@@ -173,7 +172,7 @@ fn goes_on(lineages: &[LineageInfo]) -> HashMap<LineageId, LineageId> {
         .collect()
 }
 
-/// The first lineage of a task, with its hooks, and whether the task was started for it.
+/// Returns the root lineage of a task with its hooks, and `true` if the task was started for it.
 fn root(engine: &Engine, id: &str, user: &str, key: &str) -> Result<(Task, bool)> {
     let (task, is_new) = match engine.task(id) {
         Ok(task) => (task, false),
@@ -185,16 +184,16 @@ fn root(engine: &Engine, id: &str, user: &str, key: &str) -> Result<(Task, bool)
     Ok((root.with_hooks()?, is_new))
 }
 
-/// Refuses a task that something else began: a history goes into one of its own.
+/// Refuses a task that was not begun by a recording.
 fn check_is_ours(id: &str, root: &Lineage, key: &str) -> Result<()> {
     let first = match root.read(START..START + 2) {
         Ok(events) => events,
-        // A cleanup let go of its beginning.
+        // A cleanup removed its beginning.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error.into()),
     };
     let events: Vec<Event> = first.collect::<Result<_, _>>()?;
-    // A mark may stand before what has a key, and a run that was cut short may have left it alone.
+    // The first mark may precede the events with a key, and is alone if the run was interrupted.
     let keyed = |event: &Event| event.header.key.as_ref().map(|found| found.starts_with(key));
     let by_us = |event: &Event| event.header.actor.as_deref() == Some(ACTOR);
     let ours = events.iter().any(|event| keyed(event) == Some(true))

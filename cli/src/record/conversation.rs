@@ -1,7 +1,7 @@
-//! Chat messages to events: what is said, which tools are called, what they return.
+//! Chat messages to events: messages, tool calls and tool returns.
 //!
-//! Each thing is recorded once. The conversation of a state is messages, tool calls and tool
-//! returns in their order:
+//! Each is recorded once. The conversation of a state is its messages, tool calls and tool returns
+//! in order:
 //!
 //! ```text
 //! {"role": "assistant", "content": "..", "tool_calls": [a, b]}    Message, ToolCalled, ToolCalled
@@ -14,8 +14,7 @@ use milepost::{Body, Extra, Json, Message, ToolCalled, ToolReturned};
 
 use super::json_object::{Object, as_text};
 
-/// Fields that tool calls and returns came with and that their events have no place for, by the
-/// id of the call.
+/// Fields of tool calls and returns that do not fit their events, by the id of the call.
 #[derive(Debug, Default)]
 pub struct Leftover {
     called: Object,
@@ -23,7 +22,7 @@ pub struct Leftover {
 }
 
 impl Leftover {
-    /// What is left over so far, as one object, and begins anew.
+    /// Removes the fields so far, and returns them as one object.
     pub fn take(&mut self) -> Object {
         let mut all = Object::default();
         let parts = [("called", &mut self.called), ("returned", &mut self.returned)];
@@ -36,7 +35,7 @@ impl Leftover {
     }
 }
 
-/// The events of one message, in order. `place` names it in an error.
+/// Returns the events of one message, in order. `place` names it in an error.
 pub fn events(
     mut message: Object,
     place: &str,
@@ -73,7 +72,8 @@ fn keep(part: &mut Object, call: &str, rest: Object) {
     }
 }
 
-/// The ids of the calls a tool message answers: `tool_call_id`, or SWE-agent's `tool_call_ids`.
+/// Returns the ids of the calls that a tool message answers: `tool_call_id`, or SWE-agent's
+/// `tool_call_ids`.
 fn take_call_ids(message: &mut Object) -> Option<Vec<String>> {
     if let Some(id) = message.take_text("tool_call_id") {
         return Some(vec![id]);
@@ -97,8 +97,8 @@ fn tool_returns(mut message: Object, calls: Vec<String>, leftover: &mut Leftover
     calls.into_iter().map(answer).collect()
 }
 
-/// The tool calls of a message, each with the fields nothing here has a place for. Calls of
-/// another form than the usual one stay in the message.
+/// Removes the tool calls of a message, and returns each with the fields that do not fit its event.
+/// Calls in an unknown form stay in the message.
 fn take_calls(message: &mut Object) -> Vec<(ToolCalled, Object)> {
     let Some(calls) = message.get("tool_calls") else {
         return Vec::new();
@@ -128,8 +128,8 @@ fn tool_call(mut call: Object) -> Option<(ToolCalled, Object)> {
     Some((ToolCalled { call: id, tool, arguments }, call))
 }
 
-/// What a tool was called with. Arguments often come as a string that holds JSON: then that
-/// JSON is kept. A string that holds a JSON string, or no JSON, is kept as the string it is.
+/// Returns the arguments of a call. They are often a string that contains JSON; that JSON is then
+/// returned. A string that contains a JSON string, or no JSON, is returned unchanged.
 fn arguments(json: Json) -> Json {
     let inner = as_text(&json).filter(|text| !text.trim_start().starts_with('"'));
     inner.and_then(|text| Json::new(text).ok()).unwrap_or(json)

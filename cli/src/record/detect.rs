@@ -1,11 +1,11 @@
-//! Tells the format of an input by its beginning.
+//! Detects the format of an input by its beginning.
 
 use clap::ValueEnum;
 
-/// What a database of SQLite begins with.
+/// The first bytes of a SQLite database.
 pub const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// How recorded runs are written down.
+/// The format of recorded runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Told by the content.
@@ -40,8 +40,8 @@ impl Format {
     }
 }
 
-/// The format of an input that begins with `start`. What looks like none of them is told by the
-/// file's extension, and is JSON Lines if that does not tell either.
+/// Returns the format of an input that begins with `start`. If its content does not tell, the
+/// file's extension decides between SWE-agent and JSON Lines.
 pub fn detect(start: &[u8], extension: Option<&str>) -> Format {
     told(start).unwrap_or(match extension {
         Some("traj") => Format::SweAgent,
@@ -49,7 +49,7 @@ pub fn detect(start: &[u8], extension: Option<&str>) -> Format {
     })
 }
 
-/// The format of an input that begins with `start`, where its content tells.
+/// Returns the format of an input that begins with `start`, if its content tells.
 pub fn told(start: &[u8]) -> Option<Format> {
     if start.starts_with(SQLITE) {
         return Some(Format::LangGraph);
@@ -77,7 +77,7 @@ pub fn told(start: &[u8]) -> Option<Format> {
     })
 }
 
-/// The keys of the object that the input begins with, as far as it reaches.
+/// Returns the keys of the object that the input begins with, as far as `start` reaches.
 fn top_keys(start: &[u8]) -> Vec<Vec<u8>> {
     let (mut keys, mut string) = (Vec::new(), Vec::new());
     let (mut depth, mut in_string, mut escaped) = (0_u32, false, false);

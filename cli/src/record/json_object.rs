@@ -1,4 +1,4 @@
-//! JSON objects as recorded runs have them: fields in their order, values as compact text.
+//! JSON objects of recorded runs: fields in order, values as compact text.
 
 use std::fmt;
 
@@ -6,8 +6,7 @@ use milepost::Json;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// The fields of a JSON object. TaskImport a field out leaves the rest, so that what nobody asked
-/// for can be kept.
+/// The fields of a JSON object. Fields that are not taken stay, so that they can be kept.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Object(Vec<(String, Json)>);
 
@@ -24,7 +23,7 @@ impl Object {
         self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value)
     }
 
-    /// The field as text, if it is a JSON string.
+    /// Returns the field as text, if it is a JSON string.
     pub fn text(&self, name: &str) -> Option<String> {
         self.get(name).and_then(as_text)
     }
@@ -38,14 +37,14 @@ impl Object {
         Some(self.0.remove(at).1)
     }
 
-    /// Takes the field out if it is a JSON string.
+    /// Removes and returns the field, if it is a JSON string.
     pub fn take_text(&mut self, name: &str) -> Option<String> {
         let text = self.text(name)?;
         self.take(name);
         Some(text)
     }
 
-    /// Takes the field out if it is a list of objects.
+    /// Removes and returns the field, if it is a list of objects.
     pub fn take_list(&mut self, name: &str) -> Option<Vec<Object>> {
         let list = serde_json::from_str(self.get(name)?.text()).ok()?;
         self.take(name);
@@ -60,7 +59,7 @@ impl Object {
         self.0
     }
 
-    /// The object as JSON; nothing where it has no field.
+    /// Returns the object as JSON, or `None` if it has no field.
     pub fn into_json(self) -> Option<Json> {
         if self.0.is_empty() { None } else { Json::from_value(&self).ok() }
     }
@@ -97,22 +96,22 @@ impl Serialize for Object {
     }
 }
 
-/// The fields of a JSON object; nothing for any other JSON.
+/// Returns the fields of a JSON object, or `None` for any other JSON.
 pub fn fields_of(text: &str) -> Option<Vec<(String, Json)>> {
     let object: Object = serde_json::from_str(text).ok()?;
     Some(object.into_fields())
 }
 
-/// The text of a JSON string; nothing for any other JSON.
+/// Returns the text of a JSON string, or `None` for any other JSON.
 pub fn as_text(json: &Json) -> Option<String> {
     serde_json::from_str(json.text()).ok()
 }
 
-/// How deep what is read may nest. An event nests what it holds in fields of its own, and the log
-/// takes 100 levels.
+/// Maximum nesting of an input. The log accepts 100 levels, and an event adds some around the
+/// input's values.
 const DEPTH_MAX: usize = 96;
 
-/// Refuses JSON that nests so deep that no event could hold all of it.
+/// Refuses JSON that nests too deep for an event.
 pub fn check_depth(text: &str) -> Result<(), String> {
     let opens = |byte: &&u8| matches!(**byte, b'[' | b'{');
     if text.as_bytes().iter().filter(opens).count() <= DEPTH_MAX {
@@ -135,8 +134,7 @@ pub fn check_depth(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The same JSON without the white space between its parts; numbers and strings stay word for
-/// word.
+/// Returns the JSON without white space between its tokens. Numbers and strings stay unchanged.
 pub fn compact(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
@@ -150,7 +148,7 @@ pub fn compact(text: &str) -> String {
         }
         out.push(byte);
     }
-    // Only ASCII bytes were left out, so this stays UTF-8.
+    // Only ASCII bytes are removed, so the text stays UTF-8.
     String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
 }
 

@@ -1,4 +1,4 @@
-//! JSON Lines: one event body an object a line, read a line at a time in bounded memory.
+//! JSON Lines: one event body per line, read line by line in bounded memory.
 
 use std::io::{self, BufRead};
 
@@ -6,27 +6,27 @@ use milepost::Body;
 
 use crate::bounded_lines::BoundedLines;
 
-/// One line of input.
+/// A parsed line of input.
 #[derive(Debug, PartialEq)]
 pub enum Line {
     /// An event.
     Event(Body),
-    /// Nothing but white space.
+    /// Only white space.
     Blank,
-    /// A line that cannot be read, and why.
+    /// A line that cannot be parsed, and the reason.
     Bad(String),
     /// The end of the input.
     End,
 }
 
-/// One line of input, before it is read.
+/// A line of input before it is parsed.
 #[derive(Debug, PartialEq)]
 pub enum Text<'a> {
-    /// Something, without the white space around it.
+    /// Text without the white space around it.
     Line(&'a str),
-    /// Nothing but white space.
+    /// Only white space.
     Blank,
-    /// A line that is too long or no text, and why.
+    /// A line that is too long or not UTF-8, and the reason.
     Bad(String),
     /// The end of the input.
     End,
@@ -34,7 +34,7 @@ pub enum Text<'a> {
 
 /// Reads lines of events. A line over the limit is skipped without being held.
 pub struct Lines<R> {
-    /// They may be somewhat longer than the largest event.
+    /// Its limit is somewhat larger than that of an event.
     input: BoundedLines<R>,
     event_max: usize,
 }
@@ -44,22 +44,22 @@ impl<R: BufRead> Lines<R> {
         Self { input: BoundedLines::new(input, limit), event_max }
     }
 
-    /// The number of the line read last, from 1.
+    /// Returns the number of the last line read, from 1.
     pub fn number(&self) -> u64 {
         self.input.number()
     }
 
-    /// The bytes of the line read last, as far as they are held.
+    /// Returns the number of bytes held of the last line read.
     pub fn length(&self) -> usize {
         self.input.held().len()
     }
 
-    /// The bytes read so far.
+    /// Returns the number of bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.input.bytes_read()
     }
 
-    /// The next line. An error is one of the input itself.
+    /// Reads and parses the next line. Errors are those of the input.
     pub fn next_line(&mut self) -> io::Result<Line> {
         Ok(match self.next_text()? {
             Text::End => Line::End,
@@ -72,7 +72,7 @@ impl<R: BufRead> Lines<R> {
         })
     }
 
-    /// The next line as it is. An error is one of the input itself.
+    /// Reads the next line without parsing it. Errors are those of the input.
     pub fn next_text(&mut self) -> io::Result<Text<'_>> {
         let length = self.input.advance()?;
         if length == 0 {

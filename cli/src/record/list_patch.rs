@@ -1,4 +1,4 @@
-//! JSON patches of values that have names: what changed from one list of them to the next.
+//! JSON patches between lists of named values.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 
 use super::json_object::Object;
 
-/// About how many bytes an operation has beside its value.
+/// Approximate size of an operation without its value, in bytes.
 const OPERATION: usize = 40;
 
-/// The operations that make one list of values another; nothing where they are the same. Of a list
-/// that only grew what is new is added, where that is shorter than the list.
+/// Returns a JSON patch that turns the values `from` into `to`, or `None` if they are equal. If a
+/// value is an array that only grew, its new items are appended, unless the whole array is shorter.
 pub fn patch(from: &[(String, Json)], to: &[(String, Json)]) -> Option<Result<Json, String>> {
     let before: BTreeMap<&str, &Json> = named(from);
     let after: BTreeMap<&str, &Json> = named(to);
@@ -42,7 +42,7 @@ fn named(values: &[(String, Json)]) -> BTreeMap<&str, &Json> {
     values.iter().map(|(name, value)| (name.as_str(), value)).collect()
 }
 
-/// The operation that sets a field of the document to a value.
+/// Returns the operation that sets a field of the document to a value.
 pub fn set(name: &str, value: Json) -> Object {
     add(&pointer(name), value)
 }
@@ -64,7 +64,8 @@ fn pointer(name: &str) -> String {
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// What a list has behind all that another one has; nothing where it is shorter to say the list.
+/// Returns the items of `new` after those of `old`. Returns `None` if `new` does not begin with
+/// `old`, or if the whole array is shorter than the operations.
 fn added(old: &Json, new: &Json) -> Option<Vec<Json>> {
     let whole = new.text().len();
     let (old, new) = (items(old)?, items(new)?);

@@ -1,4 +1,4 @@
-//! JSON Lines into a task as they come.
+//! Records JSON Lines into a task as they arrive.
 
 use std::io::BufRead;
 
@@ -11,19 +11,19 @@ use super::{Format, Input, Outcome, Reader, Recorded, acknowledge, say_bad_line}
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar};
 
-/// What a line may have beside its event: the names and quotes of its JSON, and escapes.
+/// Maximum size of a line beyond its event: names and quotes of JSON, and escapes.
 const LINE_SLACK: usize = 1 << 20;
-/// A bar is shown from so many bytes on.
+/// Minimum number of bytes for a progress bar.
 const LONG: u64 = 8 << 20;
 
-/// Records lines. Into a task that exists they go on its active lineage.
+/// Records lines. An existing task is appended to on its active lineage.
 pub fn record(input: &Input<'_>, reader: Reader, out: &mut Out) -> Result<Outcome> {
     let limit = input.args.event_max.saturating_add(LINE_SLACK);
     let size = input.size.unwrap_or_default();
     let lines = Lines::new(reader, limit, input.args.event_max);
     let mut recorder = Recorder {
         input,
-        // A running program waits for its acknowledgement, and a pipe may stay quiet for hours.
+        // A running program waits for its acknowledgement, and a pipe may be idle for hours.
         alone: input.args.ack || input.stem.is_none(),
         id: input.task_id(),
         writer: None,
@@ -39,7 +39,7 @@ struct Recorder<'a> {
     input: &'a Input<'a>,
     alone: bool,
     id: String,
-    /// Made at the first event, so that an input without one leaves no task.
+    /// Created at the first event, so that an input without one leaves no task.
     writer: Option<Writer>,
     bad_lines: u64,
     bar: ProgressBar,
@@ -108,7 +108,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// Why an event is not even tried.
+    /// Returns the reason to refuse an event before the engine sees it.
     fn why_not(&self, body: &Body, length: usize) -> Option<String> {
         let max = self.input.args.event_max;
         let by_engine = match body {
@@ -120,7 +120,7 @@ impl Recorder<'_> {
             let kind = body.kind_name();
             return Some(format!("{kind} belongs to its own store and cannot be recorded anew"));
         }
-        // A digit can become eight bytes; what is far from the limit need not be measured.
+        // A digit may be encoded as eight bytes, so a shorter line cannot exceed the limit.
         if length.saturating_mul(9) > max {
             let bytes = body.encode().1.len();
             if bytes > max {
@@ -179,7 +179,7 @@ impl Recorder<'_> {
     }
 }
 
-/// The lineage the lines go to: the active one of the task, which is started if need be.
+/// Returns the active lineage of the task, which is started if missing.
 fn lineage(engine: &Engine, id: &str, user: &str) -> Result<Lineage> {
     let task = match engine.task(id) {
         Err(error) if error.kind() == ErrorKind::NotFound => engine.start_task(id, user)?,

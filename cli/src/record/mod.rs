@@ -1,23 +1,23 @@
-//! `record`: runs of other programs become tasks.
+//! `record`: turns runs of other programs into tasks.
 //!
 //! ```text
 //! opened        an input, and its beginning
-//! detect        which format an input is in
-//! claude_code   sessions of Claude Code, a line at a time
+//! detect        the format of an input
+//! claude_code   sessions of Claude Code, line by line
 //! langgraph     checkpoint databases of LangGraph
-//! branches      the lineages that a history becomes
-//! jsonl         JSON Lines, a line at a time
+//! branches      the lineages of a history
+//! jsonl         JSON Lines, line by line
 //! swe_agent     a trajectory of SWE-agent -> a plan
 //! tau_bench     results of tau-bench -> a plan for each task
 //! openai        message arrays -> a plan for each
 //! turns         a conversation -> steps, one for each answer
 //! conversation  chat messages -> events
-//! object        JSON objects, field by field
-//! patch         JSON patches of values that have names
+//! json_object   JSON objects, field by field
+//! list_patch    JSON patches between lists of named values
 //! plan          events and marks, before anything is written
-//! write         plans and lines into the store
+//! write         plans and lines written to the store
 //! document      whole files: read, planned, written
-//! stream        lines: read and written as they come
+//! live          JSON Lines: read and written as they arrive
 //! ```
 
 mod branches;
@@ -55,7 +55,7 @@ pub use opened::START;
 use opened::{Reader, beginning, check_any_opens, empty, open};
 use write::Durable;
 
-/// What became of one task.
+/// Result of one task.
 #[derive(Debug)]
 struct Recorded {
     task: String,
@@ -67,15 +67,15 @@ struct Recorded {
     head: Offset,
 }
 
-/// What recording an input gave: what was recorded, and how many lines and checkpoints could not
-/// be.
+/// Result of one input: the recorded tasks, and the numbers of lines and checkpoints that could not
+/// be recorded.
 #[derive(Debug, Default)]
 struct Outcome {
     recorded: Vec<Recorded>,
     bad_lines: u64,
-    /// Of a database: checkpoints, or writes of them.
+    /// Checkpoints of a database that could not be recorded, and their writes.
     bad_checkpoints: u64,
-    /// Of several in one input, the first that was refused as a whole; it was said.
+    /// The first failure of a whole task of the input. It is already printed.
     failed: Option<Failure>,
 }
 
@@ -85,16 +85,16 @@ impl Outcome {
     }
 }
 
-/// One input, and how it is to be recorded.
+/// An input, and the settings of its recording.
 struct Input<'a> {
     engine: &'a Engine,
     args: &'a args::Record,
     user: &'a str,
-    /// What it is called in messages.
+    /// Name of the input in messages.
     name: String,
-    /// The file's name without its ending; nothing for standard input.
+    /// Name of the file without its extension; `None` for standard input.
     stem: Option<String>,
-    /// The size in bytes, if that is known.
+    /// Size in bytes, if known.
     size: Option<u64>,
 }
 
@@ -103,14 +103,14 @@ pub fn run(store: &StoreArgs, args: &args::Record, out: &mut Out) -> Result<()> 
         return Err(Failure::new("--task names one task, and there are several files")
             .hint("record the files one by one, or leave --task out"));
     }
-    // What comes from a pipe may come for days.
+    // A pipe may stay open for days, so other processes can attach.
     let long = args.files.iter().any(|path| path.as_os_str() == "-");
     let (all, worst) = record_all(store, args, long, out)?;
     report(&all.recorded, args, out)?;
     end(&all, worst, args)
 }
 
-/// The same for `import`, which tells of it in a document of its own form.
+/// Records for `import`, which prints JSON of another form.
 pub fn import(store: &StoreArgs, args: &args::Record, out: &mut Out) -> Result<()> {
     let (all, worst) = record_all(store, args, true, out)?;
     if out.json {
@@ -126,14 +126,15 @@ pub fn import(store: &StoreArgs, args: &args::Record, out: &mut Out) -> Result<(
     end(&all, worst, args)
 }
 
-/// Records all files, and says what went wrong first. With `attached` others may ask meanwhile.
+/// Records all files. Returns the result and the first failure. With `attached`, other processes
+/// can query the store during the recording.
 fn record_all(
     store: &StoreArgs,
     args: &args::Record,
     attached: bool,
     out: &mut Out,
 ) -> Result<(Outcome, Option<Failure>)> {
-    // Nothing is made where nothing can be read.
+    // Without a readable file, no store is created.
     let mut only = match args.files.as_slice() {
         [path] => Some(open(path)?),
         paths => {
@@ -157,7 +158,7 @@ fn record_all(
                 worst = worst.or(outcome.failed);
             }
             Err(failure) => {
-                // With several files the rest goes on; each failure is said where it happens.
+                // With several files, a failure is printed here and the other files are recorded.
                 if args.files.len() > 1 {
                     failure.print(out.colors_stderr());
                 }
@@ -226,7 +227,7 @@ fn one(
 }
 
 impl Input<'_> {
-    /// The task an input without tasks of its own is recorded into.
+    /// Returns the id of the task for an input that names no tasks.
     fn task_id(&self) -> String {
         let named = self.args.task.clone().or_else(|| self.stem.clone());
         named.unwrap_or_else(|| {
@@ -236,13 +237,13 @@ impl Input<'_> {
     }
 }
 
-/// Who runs the command, as far as the environment tells.
+/// Returns the current user by the environment, or `local`.
 pub fn current_user() -> String {
     let named = ["USER", "USERNAME"].iter().filter_map(|name| std::env::var(name).ok());
     named.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "local".into())
 }
 
-/// Says on standard output that an event is durable.
+/// Prints on standard output that an event is durable.
 fn acknowledge(durable: Durable, out: &mut Out) -> Result<()> {
     let Durable { offset, hash } = durable;
     let said = out.json(&json!({"offset": big(offset), "hash": hash}));
@@ -252,10 +253,10 @@ fn acknowledge(durable: Durable, out: &mut Out) -> Result<()> {
     })
 }
 
-/// Says on standard error that a line of an input cannot be recorded.
+/// Reports a line that cannot be recorded on standard error.
 fn say_bad_line(input: &str, line: u64, why: &str) {
     let text = format!("{input}:{line}: {why}");
-    // Where standard error is closed there is nobody to tell.
+    // If standard error is closed, the report is lost.
     let _ = writeln!(io::stderr().lock(), "{}", printable(&text));
 }
 

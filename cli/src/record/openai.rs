@@ -1,11 +1,11 @@
-//! Messages as OpenAI's API takes them, and as files for fine-tuning have them.
+//! Messages in the form of OpenAI's API and of its fine-tuning files.
 //!
 //! ```text
 //! [{"role": .., "content": ..}, ..]          one conversation
 //! {"messages": [..], "model": .., ..}        one conversation, and variables
 //! several such values, one after another,
 //! or a list of such objects                  a conversation each: a task each
-//! {"role": .., "content": ..} a line         one conversation
+//! {"role": .., "content": ..} per line       one conversation
 //! ```
 
 use milepost::{Body, MarkStatus};
@@ -14,7 +14,7 @@ use super::json_object::Object;
 use super::plan::{Plan, Run};
 use super::turns::Turns;
 
-/// Maps the JSON values of a file: a plan for each conversation.
+/// Returns a plan for each conversation in the JSON values of a file.
 pub fn plans(values: &[String]) -> Result<Vec<Plan>, String> {
     let conversations = conversations(values)?;
     let several = conversations.len() > 1;
@@ -32,7 +32,7 @@ pub fn plans(values: &[String]) -> Result<Vec<Plan>, String> {
     conversations.into_iter().enumerate().map(plan).collect()
 }
 
-/// The messages of each conversation, and what else is known of it.
+/// Returns the messages of each conversation, and its other fields.
 fn conversations(values: &[String]) -> Result<Vec<(Object, Vec<Object>)>, String> {
     let mut all = Vec::new();
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! An input, and its beginning, which tells what it is.
+//! An input, and its beginning for the detection of its format.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use crate::error::{Failure, Result, UNMET};
 use crate::output::Out;
 
-/// How much of an input is looked at to tell its format.
+/// Number of bytes read to detect the format.
 pub const START: usize = 64 << 10;
 
-/// An input that is read once, in its order.
+/// An input that is read once, in order.
 pub type Reader = BufReader<Box<dyn io::Read>>;
 
-/// Refuses files of which none can be read.
+/// Checks that at least one of the files can be read.
 pub fn check_any_opens(paths: &[PathBuf], out: &Out) -> Result<()> {
     let mut failures = Vec::new();
     for path in paths {
@@ -51,8 +51,8 @@ pub fn empty(name: &str) -> Failure {
         .hint("give a file with one event an object a line, or a .traj file")
 }
 
-/// A pipe, with as much read of it as tells what it is: to its end, as much as is looked at, or one
-/// whole JSON value in its first line. What comes behind that may take days.
+/// Returns a pipe with enough of its beginning in the buffer to detect the format: all of it,
+/// [`START`] bytes, or a whole JSON value on the first line. Reading more might block for days.
 pub fn beginning(mut reader: Reader) -> io::Result<Reader> {
     let mut start: Vec<u8> = Vec::new();
     loop {
@@ -75,7 +75,7 @@ pub fn beginning(mut reader: Reader) -> io::Result<Reader> {
 mod tests {
     use super::*;
 
-    /// A pipe that gives a byte at a time, and never ends.
+    /// A pipe that returns one byte at a time and panics if it is read past its end.
     struct Slow(Vec<u8>);
 
     impl Read for Slow {

@@ -1,11 +1,11 @@
-//! What a recorded run becomes: a plan of events and marks, made before anything is written.
+//! The plan of a recorded run: events and marks, made before anything is written.
 
 use milepost::{Body, Json, MarkStatus, PatchForm, StepStarted, VariablesPatched};
 
 use super::json_object::Object;
 use super::list_patch;
 
-/// One thing to record.
+/// An item of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     /// An event.
@@ -14,10 +14,10 @@ pub enum Item {
     Mark { status: MarkStatus, step: u64 },
 }
 
-/// One run, as it goes into one lineage.
+/// A run, recorded as one lineage.
 #[derive(Debug, Default)]
 pub struct Run {
-    /// What the lineage is called where the run is not the only one of its task.
+    /// Description of the lineage, if the task has several runs.
     pub description: Option<String>,
     pub items: Vec<Item>,
 }
@@ -35,7 +35,7 @@ impl Run {
         self.items.push(Item::Mark { status, step });
     }
 
-    /// Sets variables to the fields, each as it is. A merge patch would drop the nulls in them.
+    /// Sets variables to the fields by a JSON patch. A merge patch would drop nulls in them.
     pub fn set_variables(&mut self, fields: Object) -> Result<(), String> {
         if fields.is_empty() {
             return Ok(());
@@ -49,7 +49,7 @@ impl Run {
         Ok(())
     }
 
-    /// The size of the largest event's stored body, in bytes.
+    /// Returns the size of the largest encoded body, in bytes.
     pub fn event_max(&self) -> usize {
         let size = |item: &Item| match item {
             Item::Event(body) => body.encode().1.len(),
@@ -59,15 +59,16 @@ impl Run {
     }
 }
 
-/// All runs of one task. The first is the root lineage; the others part from those before.
+/// All runs of one task. The first is the root lineage; each other one branches from an earlier
+/// run.
 #[derive(Debug)]
 pub struct Plan {
-    /// What goes behind the task's name, where a file holds several tasks.
+    /// Suffix of the task's name, if the file has several tasks.
     pub suffix: Option<String>,
     pub runs: Vec<Run>,
 }
 
-/// How many items two runs share at their beginning.
+/// Returns the number of leading items that two runs share.
 pub fn common_prefix(a: &[Item], b: &[Item]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }

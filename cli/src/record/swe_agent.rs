@@ -1,22 +1,22 @@
-//! SWE-agent's `.traj` files: `trajectory[]` holds the steps, `history[]` the conversation.
+//! SWE-agent's `.traj` files: `trajectory[]` is the list of steps, `history[]` the conversation.
 //!
 //! ```text
 //! environment, replay_config, ..         VariablesPatched
 //! history before the first step          Message ..
 //! one step                               StepStarted
 //!   its assistant message in the history   Message, ToolCalled ..
-//!   what follows it                        Message or ToolReturned ..
-//!   what only the trajectory knows         StepFinished.result, .metrics
+//!   the messages after it                  Message or ToolReturned ..
+//!   fields only in the trajectory          StepFinished.result, .metrics
 //! info, with the last step               VariablesPatched
 //! checkpoint at the end of each step     mark
 //! ```
 //!
-//! What a step says again of its messages is not recorded again: `response`, `thought` and
-//! `action` that its message has, an `observation` that is part of the message that follows
-//! (`observation_bytes` says which part), and the `messages` or the `query` sent to the model
-//! (`[a, b]` in it stands for the messages a to b of the history). A step that the history does
-//! not have gets its messages from the trajectory, and its result says `"history": false`.
-//! Where a file has only a history, each message of the assistant is a step.
+//! Fields of a step that repeat its messages are not recorded again: `response`, `thought` and
+//! `action` equal to those of its message, and an `observation` contained in the message after it
+//! (`observation_bytes` is its byte range there). In the `messages` or the `query` sent to the
+//! model, `[a, b]` replaces the messages `a..b` of the history. A step without a message in the
+//! history gets its messages from the trajectory, and its result has `"history": false`. If a file
+//! has only a history, each message of the assistant is a step.
 
 use std::collections::BTreeMap;
 
@@ -29,13 +29,13 @@ use super::conversation::{self, Leftover};
 use super::json_object::{Object, as_text};
 use super::plan::{Plan, Run};
 
-/// How far behind the next assistant message a step's own is looked for.
+/// Number of assistant messages searched for that of a step.
 const LOOK_AHEAD: usize = 4;
 
-/// The tool that ran the action of a step the history does not have.
+/// Tool of the actions of steps without a message in the history.
 const ENVIRONMENT: &str = "environment";
 
-/// Maps a trajectory.
+/// Returns the plan of a trajectory.
 pub fn plan(mut file: Object) -> Result<Plan, String> {
     let steps = list(&mut file, "trajectory")?;
     let history = list(&mut file, "history")?;
@@ -78,7 +78,7 @@ fn exit_status(info: &Json) -> Option<String> {
     serde_json::from_str::<Object>(info.text()).ok()?.text("exit_status")
 }
 
-/// A step and the place of its assistant message in the history.
+/// A step, and the index of its assistant message in the history.
 struct Step {
     fields: Option<Object>,
     at: Option<usize>,
@@ -88,7 +88,7 @@ fn is_answer(message: &Object) -> bool {
     message.text("role").as_deref() == Some("assistant") && !message.is_true("is_demo")
 }
 
-/// Finds each step's assistant message, in order. Histories are cut and edited, so a step may
+/// Finds the assistant message of each step, in order. Histories are cut and edited, so a step may
 /// have none.
 fn align(steps: Vec<Object>, history: &[Object]) -> Vec<Step> {
     let mut answers = history.iter().enumerate().filter(|(_, m)| is_answer(m)).peekable();
@@ -111,7 +111,7 @@ fn align(steps: Vec<Object>, history: &[Object]) -> Vec<Step> {
     aligned
 }
 
-/// Where there is only a history, each message of the assistant is a step.
+/// Returns a step for each message of the assistant in the history.
 fn every_answer(history: &[Object]) -> Vec<Step> {
     let answers = history.iter().enumerate().filter(|(_, m)| is_answer(m));
     answers.map(|(at, _)| Step { fields: None, at: Some(at) }).collect()
@@ -170,7 +170,8 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// Fields of tool calls outside of a step, for which no result has a place.
+    /// Records the leftover fields of tool calls before the first step, which no result can
+    /// contain.
     fn spare_leftover(&mut self) {
         if let Some(json) = self.leftover.take().into_json() {
             self.run.event(Application { name: "message_fields".into(), data: Data::Json(json) });
@@ -190,7 +191,7 @@ impl Recorder<'_> {
         self.run.event(StepFinished { step, result: fields.into_json(), metrics });
     }
 
-    /// What is left of a step's fields beside its messages, which begin at `at`.
+    /// Removes the fields of a step that repeat its messages, which begin at `at`.
     fn beside_history(&self, mut fields: Object, at: usize) -> Object {
         let Some(message) = self.history.get(at) else {
             return fields;
@@ -213,7 +214,7 @@ impl Recorder<'_> {
         fields
     }
 
-    /// Puts ranges of the history for what was sent to the model of it.
+    /// Replaces messages sent to the model by ranges of the history.
     fn shorten_sent(&self, fields: &mut Object) {
         for name in ["messages", "query"] {
             if let Some(sent) = fields.take_list(name)
@@ -224,7 +225,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// A list of messages, those of the history as ranges of it.
+    /// Returns a list of messages in which those of the history are ranges.
     fn sent(&self, messages: Vec<Object>) -> Option<Json> {
         let mut out: Vec<Json> = Vec::new();
         let mut range: Option<(usize, usize)> = None;
@@ -243,7 +244,8 @@ impl Recorder<'_> {
         Json::from_value(&out).ok()
     }
 
-    /// The messages of a step that the history does not have, and what is left of its fields.
+    /// Records the messages of a step without a message in the history, and returns its other
+    /// fields.
     fn without_history(&mut self, mut fields: Object, step: u64) -> Object {
         let mut extra = Object::default();
         let response = fields.take("response").filter(|json| !json.is_null());

@@ -1,7 +1,7 @@
 //! tau-bench results: an array of `{task_id, trial, reward, info, traj[]}`.
 //!
-//! The trials of one task become lineages of one task, each as `turns` has it: what an entry says
-//! beside its messages (reward, info, trial) becomes variables.
+//! The trials of one task become lineages of one task, with steps as in `turns`. The other fields
+//! of an entry (reward, info, trial) become variables.
 
 use milepost::{Body, MarkStatus, ToolReturned};
 use std::collections::BTreeMap;
@@ -10,10 +10,10 @@ use super::json_object::{Object, as_text};
 use super::plan::{Plan, Run};
 use super::turns::Turns;
 
-/// tau-bench itself counts a trial as passed within this of a reward of 1.
+/// Tolerance of tau-bench: a trial passes with a reward of at least 1 minus this.
 const REWARD_SLACK: f64 = 1e-6;
 
-/// Maps the entries of the array: a plan for each task, in the order the tasks come in.
+/// Returns a plan for each task, in the order of their first entries.
 pub fn plans(entries: Vec<Object>) -> Result<Vec<Plan>, String> {
     let mut plans: Vec<Plan> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
@@ -55,7 +55,8 @@ fn status(entry: &Object) -> MarkStatus {
     }
 }
 
-/// The tools of tau-bench answer what they could not do with a text that begins with `Error`.
+/// Sets the outcome of a tool call. The tools of tau-bench report a failure by a text that begins
+/// with `Error`.
 fn with_outcome(body: Body) -> Body {
     match body {
         Body::ToolReturned(returned) => {

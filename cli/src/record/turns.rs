@@ -1,11 +1,11 @@
-//! A conversation as steps: each message of the assistant begins one, and what follows it belongs
-//! to it.
+//! A conversation as steps. Each message of the assistant begins a step; the messages after it
+//! belong to it.
 //!
 //! ```text
 //! messages before the assistant's first    Message ..
 //! one step                                 StepStarted, Message, ToolCalled .., ToolReturned ..,
 //!                                          StepFinished, mark
-//! what else is known                       VariablesPatched before the last mark
+//! other fields                             VariablesPatched before the last mark
 //! ```
 
 use std::collections::BTreeMap;
@@ -16,11 +16,11 @@ use super::conversation::{self, Leftover};
 use super::json_object::Object;
 use super::plan::Run;
 
-/// Puts messages into a run.
+/// Adds messages to a run.
 pub struct Turns<'a> {
     run: &'a mut Run,
     leftover: Leftover,
-    /// The number of the step that is open; 0 before the first.
+    /// Number of the open step; 0 before the first.
     step: u64,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Turns<'a> {
         Self { run, leftover: Leftover::default(), step: 0 }
     }
 
-    /// Takes the next message. `change` may make others of its events; `place` names it in an
+    /// Adds the next message. `change` may replace its events; `place` names the message in an
     /// error.
     pub fn message(
         &mut self,
@@ -60,7 +60,7 @@ impl<'a> Turns<'a> {
         self.run.event(StepFinished { step: self.step, result: fields.into_json(), metrics });
     }
 
-    /// Ends the conversation: the fields become variables.
+    /// Ends the conversation. The fields become variables.
     pub fn end(mut self, fields: Object, status: MarkStatus) -> Result<(), String> {
         if self.step > 0 {
             self.finish_step();

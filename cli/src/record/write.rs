@@ -1,4 +1,4 @@
-//! Plans and lines into the store: in batches, or one by one where each must be acknowledged.
+//! Writes plans and lines to the store: in batches, or one by one if each is acknowledged.
 
 use milepost::{
     Append, Appended, Body, Engine, ErrorKind, Hash, Json, Lineage, Mark, MarkCause, MarkStatus,
@@ -8,12 +8,12 @@ use milepost::{
 use super::plan::{Item, Plan, Run, common_prefix};
 use crate::error::Result;
 
-/// A batch ends at so many events,
+/// Maximum number of events in a batch.
 const BATCH_EVENTS: usize = 256;
-/// or at so many bytes.
+/// Maximum size of a batch, in bytes.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// An event that was refused, by the number it was given.
+/// An event that the engine refused, with the number given to it.
 #[derive(Debug)]
 pub struct Refused {
     pub number: u64,
@@ -27,7 +27,7 @@ pub struct Durable {
     pub hash: Hash,
 }
 
-/// Events with the numbers they are named by.
+/// Events with their numbers.
 type Batch = Vec<(u64, Body)>;
 
 /// Writes to one lineage.
@@ -35,12 +35,12 @@ pub struct Writer {
     lineage: Lineage,
     batch: Batch,
     batch_bytes: usize,
-    /// The batch before, and what came of handing it over.
+    /// The previous batch, and the result of its submission.
     under_way: Option<(Batch, milepost::Result<Ticket>)>,
     refused: Vec<Refused>,
     pub events: u64,
     pub checkpoints: u64,
-    /// Whether there are events behind the last mark.
+    /// True if there are events after the last mark.
     pub unmarked: bool,
 }
 
@@ -62,7 +62,7 @@ impl Writer {
         &self.lineage
     }
 
-    /// Takes an event into the batch. `number` names it if it is refused; `bytes` is about its
+    /// Adds an event to the batch. `number` names it if it is refused; `bytes` is its approximate
     /// size.
     pub fn push(&mut self, number: u64, body: Body, bytes: usize) -> Result<()> {
         self.batch.push((number, body));
@@ -73,7 +73,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Hands the batch over. It is on its way to the disk while the next one is filled.
+    /// Submits the batch. The next one is filled while it is written to the disk.
     fn submit(&mut self) -> Result<()> {
         self.settle()?;
         let batch = std::mem::take(&mut self.batch);
@@ -82,7 +82,7 @@ impl Writer {
             return Ok(());
         }
         let append = Append::batch(batch.iter().map(|(_, body)| body.clone()));
-        // Changes of control are not queued.
+        // `submit` does not accept changes of control.
         let control = |(_, body): &(u64, Body)| matches!(body, Body::ControlChanged(_));
         if batch.iter().any(control) {
             let done = self.lineage.append(append);
@@ -93,7 +93,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Waits for the batch that is under way.
+    /// Waits for the submitted batch.
     fn settle(&mut self) -> Result<()> {
         match self.under_way.take() {
             Some((batch, ticket)) => self.settled(batch, ticket.and_then(Ticket::wait)),
@@ -101,8 +101,8 @@ impl Writer {
         }
     }
 
-    /// Takes what came of a batch. An event that the engine refuses does not keep the others out:
-    /// nothing of a refused batch is written, so each is tried alone, in order.
+    /// Handles the result of a batch. A refused batch writes nothing, so its events are then
+    /// appended one by one, in order; only those that the engine refuses are lost.
     fn settled(&mut self, batch: Vec<(u64, Body)>, done: milepost::Result<Appended>) -> Result<()> {
         match done {
             Ok(appended) => {
@@ -118,13 +118,13 @@ impl Writer {
         Ok(())
     }
 
-    /// Everything taken so far is durable, or was refused, when this returns.
+    /// Waits until every event so far is durable or refused.
     pub fn flush(&mut self) -> Result<()> {
         self.submit()?;
         self.settle()
     }
 
-    /// Writes one event; it is durable when this returns. Nothing where it was refused.
+    /// Writes one event durably. Returns `None` if it was refused.
     pub fn push_alone(&mut self, number: u64, body: Body) -> Result<Option<Durable>> {
         self.flush()?;
         self.append(number, body)
@@ -149,12 +149,12 @@ impl Writer {
         self.unmarked = true;
     }
 
-    /// The events that were refused since this was asked last.
+    /// Returns the events that were refused since the last call.
     pub fn take_refused(&mut self) -> Vec<Refused> {
         std::mem::take(&mut self.refused)
     }
 
-    /// Marks a checkpoint behind everything taken so far.
+    /// Marks a checkpoint after all events so far.
     pub fn mark(&mut self, mark: Mark) -> Result<Durable> {
         self.flush()?;
         let checkpoint = self.lineage.with_hooks()?.checkpoint(mark)?;
@@ -165,7 +165,7 @@ impl Writer {
     }
 }
 
-/// The mark at the end of a step.
+/// Returns the mark at the end of a step.
 pub fn step_mark(step: u64, status: MarkStatus) -> Mark {
     let mark = Mark::new().cause(MarkCause::Step).status(status);
     match Json::new(format!("{{\"step\":{step}}}")) {
@@ -174,10 +174,10 @@ pub fn step_mark(step: u64, status: MarkStatus) -> Mark {
     }
 }
 
-/// Who is told of each event that is durable, where somebody wants to know.
+/// Callback for each durable event.
 pub type Heard<'a> = Option<&'a mut dyn FnMut(Durable) -> Result<()>>;
 
-/// What a plan became.
+/// Result of a plan.
 #[derive(Debug, Default)]
 pub struct Written {
     pub lineages: u64,
@@ -186,16 +186,16 @@ pub struct Written {
     pub head: Offset,
 }
 
-/// A run that is written, and where it lies.
+/// A written run.
 struct Laid<'a> {
     lineage: Lineage,
     items: &'a [Item],
-    /// The point before each item, and the one behind the last.
+    /// The offset before each item, and the one after the last.
     points: Vec<Offset>,
 }
 
-/// Writes a plan as a new task. The runs after the first become lineages that part from an
-/// earlier one where they stop being the same. `progress` hears how many items are done.
+/// Writes a plan as a new task. Each run after the first becomes a lineage that branches from an
+/// earlier run where the two differ. Calls `progress` with the number of items of each run.
 pub fn write_plan(
     engine: &Engine,
     id: &str,
@@ -228,7 +228,7 @@ pub fn write_plan(
     Ok(written)
 }
 
-/// The earliest of the runs that share most with this one, and how many items they share.
+/// Returns the earliest of the runs that share the most items with this one, and their number.
 fn closest<'a, 'b>(laid: &'b [Laid<'a>], run: &Run) -> Option<(&'b Laid<'a>, usize)> {
     let shared = laid.iter().map(|laid| (laid, common_prefix(laid.items, &run.items)));
     shared.reduce(|best, next| if next.1 > best.1 { next } else { best })
@@ -239,7 +239,7 @@ struct Next<'a> {
     writer: Writer,
 }
 
-/// Writes the items of a run that it does not share, and notes the point before each.
+/// Writes the items of a run that it does not share, and notes the offset before each.
 fn lay<'a>(
     lineage: Lineage,
     run: &'a Run,
@@ -259,7 +259,7 @@ fn lay<'a>(
                 }
             }
             (Item::Event(body), None) => {
-                // Sizes are known to be in order; this only bounds the batch.
+                // Event sizes were checked before; this value only bounds the batch.
                 let bytes = BATCH_BYTES / BATCH_EVENTS;
                 writer.push(0, body.clone(), bytes)?;
             }

@@ -1,8 +1,8 @@
-//! Secrets out of texts, by the patterns of `docs/EXPORT.md`.
+//! Redaction of secrets in texts, by the patterns of `docs/EXPORT.md`.
 //!
 //! ```text
-//! patterns  what looks like a secret
-//! walk      JSON, string by string
+//! patterns  patterns of secrets, and names of fields with one
+//! walk      the strings of a JSON text
 //! ```
 
 mod patterns;
@@ -21,23 +21,23 @@ use super::text::Redact;
 use patterns::{PATTERNS, is_secret};
 use walk::{Strings, Walk, text_of};
 
-/// How often JSON may stand as text in the text of JSON.
+/// Maximum depth of JSON texts nested in strings of JSON.
 const NESTED_MAX: u32 = 8;
 
-/// The patterns, ready.
+/// The compiled patterns.
 pub struct Patterns {
     patterns: Vec<Ready>,
-    /// What other ids of checkpoints follow from.
+    /// Key of the hashes that replace ids, hashes and idempotency keys.
     secret: [u8; 32],
-    /// Checkpoints that have other ids.
+    /// New ids of the checkpoints that have one.
     renamed: RefCell<HashMap<String, CheckpointId>>,
 }
 
 struct Ready {
     pattern: Regex,
-    /// What stands instead of it,
+    /// The replacement.
     instead: &'static str,
-    /// and where a limit holds: nothing is longer than before.
+    /// The replacement under a size limit. It is never longer than the secret.
     brief: &'static str,
 }
 
@@ -87,11 +87,11 @@ impl Patterns {
     }
 }
 
-/// How strings are looked at.
+/// Redacts the strings of one JSON text.
 struct Look<'a> {
     patterns: &'a Patterns,
     brief: bool,
-    /// How many texts are around this one.
+    /// Number of JSON texts around this one.
     nested: u32,
 }
 
@@ -101,7 +101,7 @@ impl Look<'_> {
         Some(format!("\"{said}\""))
     }
 
-    /// A text that is JSON, with other strings.
+    /// Redacts a text that is JSON itself. Returns `None` for any other text.
     fn inner(&self, text: &str) -> Option<String> {
         let begins = text.trim_start().starts_with(['{', '[']);
         if !begins || self.nested >= NESTED_MAX || serde_json::from_str::<IgnoredAny>(text).is_err()

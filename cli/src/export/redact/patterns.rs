@@ -1,7 +1,6 @@
-//! What looks like a secret in a text, and the names of fields that have one.
+//! Patterns of secrets in a text, and names of fields with a secret.
 
-/// What is looked for, and the name that stands instead of it. Groups stay: they say what the
-/// secret was for.
+/// A pattern and its replacement. Groups are kept: they name the purpose of the secret.
 pub type Pattern = (&'static str, &'static str);
 
 pub const PATTERNS: [Pattern; 13] = [
@@ -21,7 +20,7 @@ pub const PATTERNS: [Pattern; 13] = [
         r#"(?i)(\bauthorization\\*["']?\s*[:=]\s*\\*["']?basic\s+)[A-Za-z0-9+/=]+"#,
         "${1}[redacted:basic]",
     ),
-    // A password may have an `@` in it: the last one is that before the host.
+    // A password may contain an `@`; the last one is before the host.
     (r#"([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:)[^\s/"'`<>]+@"#, "${1}[redacted:url]@"),
     // `name: value`, `"name" => "value"`, `x['name'] = b'value'`, `\"name\": \"value\"`
     (
@@ -42,8 +41,7 @@ pub const PATTERNS: [Pattern; 13] = [
     ),
 ];
 
-/// What a field of an object ends with whose text is a secret; `-`, `_` and white space do not
-/// count.
+/// Endings of the names of fields with a secret. `-`, `_` and spaces are ignored.
 const NAMES: [&str; 9] = [
     "password",
     "passwd",
@@ -56,7 +54,7 @@ const NAMES: [&str; 9] = [
     "authorization",
 ];
 
-/// Whether the text of a field of this name is a secret.
+/// Returns `true` if a field of this name has a secret.
 pub fn is_secret(name: &str) -> bool {
     let counts = |c: &char| !matches!(c, '-' | '_' | ' ');
     let plain: String = name.chars().filter(counts).collect();

@@ -1,48 +1,48 @@
-//! JSON whose strings are looked at one by one, each with the name that says what it is. All else
-//! stays word for word.
+//! Replaces strings of a JSON text, each by its value and its name. Everything else is copied
+//! unchanged. The name of a string:
 //!
 //! ```text
 //! {"name": "text"}                                  the name of the field
-//! {"op": "add", "path": "/a/name", "value": ".."}   the last part of the path, also in the patches of a log
-//! {"name": "name", "value": ".."}, {"key": ..}      as environments and headers are written down
+//! {"op": "add", "path": "/a/name", "value": ".."}   the last part of the path, as in a JSON patch
+//! {"name": "name", "value": ".."}, {"key": ..}      that name, as in environments and headers
 //! ```
 
 use std::collections::HashSet;
 
-/// What becomes of a string.
+/// Replacement of strings.
 pub trait Strings {
-    /// A string with its quotes; `name` says what it is. Nothing where it stays.
+    /// Returns the replacement of a string literal, or `None` if it stays. `name` is its name.
     fn string(&self, literal: &str, name: Option<&str>) -> Option<String>;
 }
 
-/// What is left of a JSON text, and what has become of it so far.
+/// A position in a JSON text, and the output so far.
 pub struct Walk<'a> {
     strings: &'a dyn Strings,
     json: &'a str,
     at: usize,
     out: String,
-    /// The names of an object have numbers where two have become one.
+    /// True if duplicate names of an object get numbers.
     numbers: bool,
 }
 
-/// Where a value stands, before and after.
+/// A position in the input and in the output.
 #[derive(Clone, Copy)]
 struct Spot {
     at: usize,
     out: usize,
 }
 
-/// What an object says of its field `value`.
+/// A field `value` of an object, and its name.
 #[derive(Default)]
 struct Member {
-    /// What it is the value of.
+    /// The name of the value.
     of: Option<String>,
-    /// Where it stands: from, to.
+    /// Begin and end of the value.
     value: Option<(Spot, Spot)>,
 }
 
 impl<'a> Walk<'a> {
-    /// JSON with other strings.
+    /// Returns the JSON text with its strings replaced.
     pub fn json(strings: &'a dyn Strings, json: &'a str) -> String {
         let mut walk =
             Self { strings, json, at: 0, out: String::with_capacity(json.len()), numbers: false };
@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
         }
         self.name_value(member);
         if changed && !self.numbers {
-            // Two of its names may be one now.
+            // Two of its names may be equal after the replacement.
             self.back_to(begin);
             self.numbers = true;
             self.object();
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A field of an object. Says whether its name is another now.
+    /// Copies a field of an object. Returns `true` if its name was replaced.
     fn member(&mut self, names: &mut HashSet<String>, member: &mut Member) -> bool {
         let literal = self.literal();
         let other = self.strings.string(literal, None);
@@ -141,7 +141,7 @@ impl<'a> Walk<'a> {
         changed
     }
 
-    /// Looks at a value again, with the name that its object gives it.
+    /// Replaces a value again, by the name that its object gives it.
     fn name_value(&mut self, member: Member) {
         let (Some(of), Some((from, to))) = (member.of, member.value) else {
             return;
@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
         self.out.truncate(spot.out);
     }
 
-    /// Takes the string that begins here.
+    /// Reads the string that begins here.
     fn literal(&mut self) -> &'a str {
         let rest = self.rest();
         let (literal, _) = rest.split_at(end_of_string(rest));
@@ -197,7 +197,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The bytes of a character that begins with one.
+/// Returns the length of a UTF-8 character by its first byte.
 fn char_len(first: u8) -> usize {
     match first {
         0xf0.. => 4,
@@ -207,7 +207,7 @@ fn char_len(first: u8) -> usize {
     }
 }
 
-/// A name that is not yet there, with a number where it is.
+/// Returns a name that is not in `names`, with a number added if necessary.
 fn distinct(names: &mut HashSet<String>, written: String) -> String {
     if names.insert(written.clone()) {
         return written;
@@ -223,7 +223,7 @@ fn distinct(names: &mut HashSet<String>, written: String) -> String {
     }
 }
 
-/// What a pointer of JSON names; any other text is a name itself.
+/// Returns the last part of a JSON pointer. Any other text is a name itself.
 fn last_part(text: &str) -> String {
     match text.strip_prefix('/') {
         Some(pointer) => {
@@ -234,7 +234,7 @@ fn last_part(text: &str) -> String {
     }
 }
 
-/// Where a string of JSON ends that begins here.
+/// Returns the end of the JSON string that begins the text.
 fn end_of_string(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -248,8 +248,8 @@ fn end_of_string(text: &str) -> usize {
     text.len()
 }
 
-/// The text of a string of JSON. Half a surrogate pair, which has none, is a mark that no secret
-/// has.
+/// Returns the text of a JSON string literal. An unpaired surrogate becomes U+FFFD, which no secret
+/// contains.
 pub fn text_of(literal: &str) -> String {
     let inner = literal.strip_prefix('"').unwrap_or(literal);
     let inner = inner.strip_suffix('"').unwrap_or(inner);
@@ -259,7 +259,7 @@ pub fn text_of(literal: &str) -> String {
     if let Ok(text) = serde_json::from_str(literal) {
         return text;
     }
-    // So that all halves are whole: one alone is replaced, and what is read then is JSON.
+    // Replaces unpaired surrogates, so that the literal is valid JSON.
     let mut whole = String::with_capacity(literal.len());
     let mut rest = literal;
     while let Some(at) = rest.find('\\') {
@@ -281,7 +281,7 @@ pub fn text_of(literal: &str) -> String {
     serde_json::from_str(&whole).unwrap_or_else(|_| inner.to_owned())
 }
 
-/// The number of an escape `\uXXXX` that begins here.
+/// Returns the code unit of a `\uXXXX` escape that begins the text.
 fn unit(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u16::from_str_radix(digits, 16).ok()

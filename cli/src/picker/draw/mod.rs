@@ -1,4 +1,4 @@
-//! The model as a screen.
+//! Draws the model.
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -19,23 +19,23 @@ const HELP: &str = "Up, Down, Ctrl-P, Ctrl-N: a row. PgUp, PgDn: a page. Home, E
                     Tab, Shift-Tab: the next task, the one before. Letters: only what has all these words. \
                     Backspace, Ctrl-U: without them. Enter: restore. Esc, Ctrl-C, q: leave, and nothing is \
                     changed. Any key: back to the list.";
-/// How many characters of a name or an address are taken, which are cut by the screen's width.
+/// Maximum number of characters of a name or an address, before the screen's width cuts it.
 const TEXT: usize = 200;
 
-/// How it looks, and when it is.
+/// Colours, and the current time.
 #[derive(Debug, Clone, Copy)]
 pub struct Looks {
     pub color: bool,
     pub now_us: u64,
 }
 
-/// Draws all of it. The model is told how much room there is.
+/// Draws the screen, and tells the model its size.
 pub fn draw(frame: &mut Frame<'_>, model: &mut Model, looks: Looks) {
     let area = frame.area();
     let mut bottom = bottom(model, area.width);
     let layout = Layout::of(area, u16::try_from(bottom.len()).unwrap_or(u16::MAX));
     model.set_room(layout.list.height.into(), layout.has_preview());
-    // How to answer stands at the end, and is said in any case.
+    // The last line has the answers to a question, so it is always shown.
     let room = usize::from(layout.bottom.height).max(1);
     if bottom.len() > room {
         let last = bottom.pop();
@@ -56,7 +56,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &mut Model, looks: Looks) {
     }
 }
 
-/// What stands at the bottom, in lines.
+/// Returns the lines at the bottom.
 fn bottom(model: &Model, width: u16) -> Vec<String> {
     let text = match (model.mode, model.chosen()) {
         (Mode::Helping, _) => HELP.to_owned(),
@@ -85,7 +85,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// What was typed, and how much there is. Gives where the next letter goes.
+    /// Draws the typed text and the number of checkpoints. Returns the position of the cursor.
     fn prompt(&self, buffer: &mut Buffer) -> Option<(u16, u16)> {
         let area = self.layout.prompt;
         if area.is_empty() {
@@ -94,7 +94,7 @@ impl Drawing<'_> {
         let counted = self.counted();
         let right = u16::try_from(counted.width()).unwrap_or(u16::MAX);
         let left = area.width.saturating_sub(right + 2);
-        // Where both have no room what was typed is more.
+        // Without room for both, only the typed text is shown.
         let left = if left < 12 { area.width } else { left };
         let typed = printable(&self.model.typed);
         let shown = end_of(&typed, usize::from(left).saturating_sub(3));
@@ -198,8 +198,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// The columns of a row, behind its marks. Each begins where it begins in every row, however
-    /// wide the others are.
+    /// Draws the columns of a row after its marks. A column begins at the same place in each row.
     fn cells(&self, buffer: &mut Buffer, area: Rect, cells: [String; 5], style: Style) {
         let columns = Columns::of(self.layout.list.width.saturating_sub(2));
         let widths = [columns.name, columns.step, columns.time, columns.cause, columns.events];
@@ -272,7 +271,7 @@ impl Drawing<'_> {
     }
 }
 
-/// A line of an area; empty behind its last one.
+/// Returns a line of an area, empty if it is past the end.
 fn line_of(area: Rect, line: usize) -> Rect {
     let line = u16::try_from(line).unwrap_or(u16::MAX);
     match line < area.height {
@@ -281,13 +280,13 @@ fn line_of(area: Rect, line: usize) -> Rect {
     }
 }
 
-/// An area without its first columns.
+/// Returns an area without its first columns.
 fn behind(area: Rect, columns: u16) -> Rect {
     let columns = columns.min(area.width);
     Rect { x: area.x + columns, width: area.width - columns, ..area }
 }
 
-/// Writes text into a line, with `…` where it is cut.
+/// Writes text into a line, with `…` at the cut.
 fn put(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
     let area = area.intersection(buffer.area);
     if area.is_empty() {
@@ -302,7 +301,7 @@ fn put(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
     buffer.set_stringn(x, y, "…", 1, style);
 }
 
-/// The end of a text that fits.
+/// Returns the longest end of a text that fits.
 fn end_of(text: &str, width: usize) -> &str {
     let mut rest = text;
     while rest.width() > width && !rest.is_empty() {

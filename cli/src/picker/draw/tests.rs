@@ -1,4 +1,4 @@
-//! Whole screens, of the sizes that there are.
+//! Tests: whole screens of several sizes.
 
 use milepost::{CheckpointId, MarkCause, MarkStatus};
 use milepost_forms::Listed;
@@ -11,7 +11,7 @@ use super::super::samples::{NOW_US, checkpoint};
 use super::*;
 use crate::picker::details::{About, Details, Preview};
 
-/// Two tasks, one of which has wide characters everywhere.
+/// Returns a model with two tasks, one of them with wide characters.
 fn model() -> Model {
     let mut items = Vec::new();
     for at in [31, 25, 6] {
@@ -73,7 +73,7 @@ fn drawn(model: &mut Model, width: u16, height: u16, color: bool) -> Buffer {
     terminal.backend().buffer().clone()
 }
 
-/// The screen as text, a wide character as one.
+/// Returns the screen as text. A wide character is one character.
 fn lines(buffer: &Buffer) -> Vec<String> {
     let area = buffer.area;
     let line = |y| {
@@ -88,7 +88,7 @@ fn lines(buffer: &Buffer) -> Vec<String> {
     (0..area.height).map(line).collect()
 }
 
-/// The screen with a checkpoint chosen, below.
+/// Returns a model with the first checkpoint chosen.
 fn chosen() -> Model {
     let mut model = model();
     model.press(Key::Down);

@@ -1,5 +1,5 @@
-//! What is on the screen, and what a key does. Remote is no terminal in it, and it asks no store:
-//! [`Model::next_job`] says what should be asked.
+//! The state of the picker, and the effect of each key. The model uses no terminal and no store:
+//! [`Model::next_job`] returns the next request to the store.
 
 use milepost::CheckpointId;
 use milepost_forms::CheckpointForm;
@@ -10,11 +10,11 @@ use super::filter::Filter;
 use super::list::List;
 use super::rows::{Row, Rows};
 
-/// How much of what was looked up is kept.
+/// Maximum number of cached details, and of cached previews.
 const ROWS: usize = 4096;
 const PREVIEWS: usize = 64;
 
-/// A key, by what it is for.
+/// A key, by its function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Key {
     Up,
@@ -31,43 +31,43 @@ pub enum Key {
     /// Ctrl-C.
     Leave,
     Char(char),
-    /// What was pasted.
+    /// Pasted text.
     Text(String),
     Erase,
     Clear,
 }
 
-/// What is asked of whoever looks.
+/// The expected input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Choosing,
-    /// The keys are said.
+    /// The help is shown; any key closes it.
     Helping,
-    /// Whether the chosen checkpoint is restored.
+    /// The question whether to restore the chosen checkpoint.
     Asking,
 }
 
-/// How it ends.
+/// The result of the picker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     Unchanged,
     Restore { id: CheckpointId, with_files: bool },
 }
 
-/// What should be asked of the store next.
+/// A request to the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Job {
     StorePage,
     TaskPage(usize),
-    /// What is said of a task.
+    /// Reads the details of a task.
     About(usize),
-    /// What is said of a checkpoint, beyond what the list knows.
+    /// Reads the details of a checkpoint.
     Details(usize, usize),
-    /// What a restore of it would do.
+    /// Reads the preview of a checkpoint.
     Preview(usize, usize),
 }
 
-/// All of it.
+/// The state of the picker.
 #[derive(Debug)]
 pub struct Model {
     pub list: List,
@@ -75,13 +75,14 @@ pub struct Model {
     pub typed: String,
     pub mode: Mode,
     filter: Filter,
-    /// Nobody chose a row since something was typed: the first match is chosen when it comes.
+    /// True if no row was chosen since the last edit. The first match is then chosen when it is
+    /// loaded.
     follows: bool,
     /// Enter restores without a question.
     yes: bool,
-    /// Whether the folder can go back too: only where the store is opened here.
+    /// True if files can be restored too: only if this process has opened the store.
     can_files: bool,
-    /// Whether there is room for a preview.
+    /// True if the screen has room for a preview.
     previews_shown: bool,
     pub abouts: Cache<usize, About>,
     pub details: Cache<CheckpointId, Details>,
@@ -108,7 +109,7 @@ impl Model {
         model
     }
 
-    /// The checkpoint that is chosen, if it is one.
+    /// Returns the chosen checkpoint, unless the current state is chosen.
     pub fn chosen(&self) -> Option<&CheckpointForm> {
         match self.rows.chosen() {
             Row::Item(group, item) => Some(&self.list.item(group, item)?.checkpoint),
@@ -116,19 +117,19 @@ impl Model {
         }
     }
 
-    /// Whether the folder can go back with the chosen checkpoint.
+    /// Returns `true` if files can be restored with the chosen checkpoint.
     pub fn offers_files(&self) -> bool {
         let preview = self.chosen().and_then(|it| self.previews.get(&it.id));
         self.can_files && preview.is_some_and(|preview| preview.has_files)
     }
 
-    /// How much room there is.
+    /// Sets the number of visible rows, and the room for a preview.
     pub fn set_room(&mut self, rows: usize, previews_shown: bool) {
         self.rows.set_height(rows);
         self.previews_shown = previews_shown;
     }
 
-    /// After something was loaded.
+    /// Rebuilds the rows after a load.
     pub fn renew(&mut self) {
         self.rows.renew(&self.list, &self.filter);
         if self.follows && self.rows.chosen() == Row::Current {
@@ -136,7 +137,7 @@ impl Model {
         }
     }
 
-    /// What a key does. `Some` where it is the last one.
+    /// Handles a key. Returns `Some` if it ends the picker.
     pub fn press(&mut self, key: Key) -> Option<End> {
         match (self.mode, key) {
             (_, Key::Leave) => return Some(End::Unchanged),
@@ -218,14 +219,15 @@ impl Model {
         }
     }
 
-    /// What should be asked of the store while no key waits: what is missing on the screen first.
+    /// Returns the next request to the store: pages first, then details of visible rows, then the
+    /// preview.
     pub fn next_job(&self) -> Option<Job> {
         let page = self.next_page();
         let page = page.or_else(|| self.rows.shown(0).iter().find_map(|row| self.missing(*row)));
         page.or_else(|| self.preview_job())
     }
 
-    /// The page that the screen comes near to.
+    /// Returns the next page, if the screen is near it.
     fn next_page(&self) -> Option<Job> {
         let more = || {
             let store = self.list.store_next().map(|_| Job::StorePage);
@@ -237,7 +239,7 @@ impl Model {
             })
         };
         if !self.typed.is_empty() {
-            // Matches may be anywhere in what is not loaded.
+            // Pages that are not loaded may have more matches.
             return more().filter(|_| self.rows.is_near_end());
         }
         let shown = self.rows.shown(self.rows.shown(0).len());
@@ -279,7 +281,7 @@ impl Model {
     }
 }
 
-/// What was pasted may have lines.
+/// Joins the lines of pasted text.
 fn line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")

@@ -1,9 +1,9 @@
-//! Keys, one after another, and what they make of the model.
+//! Tests: sequences of keys, and their effect on the model.
 
 use super::super::samples::{checkpoint, page};
 use super::*;
 
-/// The tasks `a` and `b` with three checkpoints each, and more in the store.
+/// Returns a model of the tasks `a` and `b` with three checkpoints each, and more in the store.
 fn model() -> Model {
     let mut list = List::of_store();
     for task in ["a", "b"] {
@@ -82,7 +82,7 @@ fn files_are_offered_where_some_were_captured_and_the_store_is_here() {
         model.can_files = can_files;
         model.press(Key::Down);
         model.press(Key::Enter);
-        // What is not known yet is not offered.
+        // Files are not offered before the preview is read.
         assert_eq!(model.press(Key::Char('f')), None);
         let preview = Preview { has_files, ..Preview::default() };
         model.previews.put(model.chosen().unwrap().id, preview);
@@ -139,7 +139,7 @@ fn the_end_of_a_task_on_the_screen_is_loaded_before_what_it_says() {
     model.list.add_task_page(0, page([checkpoint("a", 7)], None));
     model.renew();
     assert_eq!(model.next_job(), Some(Job::About(0)));
-    // Far from the end nothing else is loaded.
+    // Far from the end, no page is loaded.
     let older: Vec<_> = (10..99).map(|at| checkpoint("a", at)).collect();
     let mut list = List::of_store();
     list.add_store_page(milepost_forms::Listed { items: older, next: Some("more".into()) });
@@ -163,7 +163,7 @@ fn the_rows_on_the_screen_are_looked_up_and_then_the_preview() {
     let id = model.chosen().unwrap().id;
     model.details.put(id, Details::default());
     assert_eq!(model.next_job(), Some(Job::Preview(0, 0)));
-    // Where there is no room for it, it is made where its answer is offered.
+    // Without room for a preview, it is read for the question that offers the files.
     model.set_room(3, false);
     assert_eq!(model.next_job(), None);
     model.press(Key::Enter);

@@ -1,7 +1,7 @@
-//! One line of a session, and the events it becomes.
+//! One line of a session, and its events.
 //!
 //! ```text
-//! user, assistant    text, thinking, images   Message; blocks next to each other are one
+//! user, assistant    text, thinking, images   Message; adjacent blocks are one
 //!                    tool_use                 ToolCalled
 //!                    tool_result              ToolReturned
 //!                    all other fields         `claude_code` of the first Message's extra fields,
@@ -15,17 +15,17 @@ use serde::Deserialize;
 
 use crate::record::json_object::{Object, as_text, check_depth};
 
-/// What extra fields and events of an application are called.
+/// Name of the extra field and of the application events.
 pub const NAME: &str = "claude_code";
 /// The tools that begin another conversation.
 const AGENTS: [&str; 2] = ["Task", "Agent"];
-/// How much of a prompt is told where it is told, in characters.
+/// Maximum number of characters of a prompt in a label.
 const PROMPT_MAX: usize = 60;
 
-/// An id, as far as ids are compared: sessions have many, and they are long.
+/// Hash of an id for comparison, since ids are many and long.
 pub type Key = [u8; 16];
 
-/// The key of an id.
+/// Returns the key of an id.
 pub fn key(id: &str) -> Key {
     let mut key = Key::default();
     let hash = blake3::hash(id.as_bytes());
@@ -35,45 +35,45 @@ pub fn key(id: &str) -> Key {
     key
 }
 
-/// A line as it goes into the log.
+/// A line, converted for the log.
 #[derive(Debug, Default)]
 pub struct Line {
-    /// Its own id. A line without one is told by its text.
+    /// Id of the line. A line without one is identified by its text.
     pub uuid: Option<String>,
-    /// The line that it answers, or goes on from.
+    /// Id of the line that it answers or continues.
     pub parent: Option<String>,
-    /// Whether it is of a conversation beside the session's own.
+    /// True if it belongs to a side conversation.
     pub side: bool,
     pub time_us: Option<u64>,
     pub said: Said,
     pub events: Vec<Body>,
 }
 
-/// What a line says, as far as it matters where it goes.
+/// The part of a line that decides its branch.
 #[derive(Debug, Default, PartialEq)]
 pub enum Said {
-    /// Nothing of the conversation.
+    /// No part of the conversation.
     #[default]
     Nothing,
-    /// Something of the conversation.
+    /// A part of the conversation.
     Message(Talk),
 }
 
 /// A part of the conversation.
 #[derive(Debug, Default, PartialEq)]
 pub struct Talk {
-    /// The beginning of the text, where somebody asks for something.
+    /// Beginning of the text, if it is a prompt of the user.
     pub prompt: Option<String>,
-    /// The key of the whole text, of a line that begins a conversation beside the session's own.
+    /// Key of the full text, if the line begins a side conversation.
     pub text: Option<Key>,
-    /// The calls that it makes: the key of the id, and for a call that begins another conversation
-    /// the key of what that is asked for.
+    /// Its tool calls: the key of the id, and the key of the prompt if the call begins another
+    /// conversation.
     pub called: Vec<(Key, Option<Key>)>,
-    /// The keys of the calls that it answers.
+    /// Keys of the calls that it answers.
     pub returned: Vec<Key>,
 }
 
-/// Reads a line, or says what is wrong with it.
+/// Reads a line, or returns the reason why it is invalid.
 pub fn read(text: &str) -> Result<Line, String> {
     if !text.starts_with('{') {
         return Err("not a JSON object".into());
@@ -104,7 +104,7 @@ pub fn read(text: &str) -> Result<Line, String> {
 }
 
 impl Line {
-    /// What its key in the log is made of: its id, or its text.
+    /// Returns the line's name in its key in the log: its id, or the hash of its text.
     pub fn name(&self, text: &str) -> String {
         match &self.uuid {
             Some(uuid) if is_name(uuid) => uuid.clone(),
@@ -112,7 +112,7 @@ impl Line {
         }
     }
 
-    /// The line as it is, as one event.
+    /// Returns the whole line as one event.
     pub fn as_it_is(text: &str) -> Result<Vec<Body>, String> {
         let fields = serde_json::from_str(text).map_err(|error| error.to_string())?;
         Ok(vec![application(fields)])
@@ -126,7 +126,7 @@ impl Line {
     }
 }
 
-/// Whether an id can be the alias of a mark and part of a key.
+/// Returns `true` if an id is valid as the alias of a mark and as part of a key.
 fn is_name(id: &str) -> bool {
     (1..=200).contains(&id.len()) && !id.chars().any(char::is_control)
 }
@@ -143,7 +143,8 @@ fn application(fields: Object) -> Body {
     Application { name, data }.into()
 }
 
-/// The events of a line of the conversation; nothing, and nothing taken, where it is none.
+/// Returns the events of a line of the conversation. For any other line, returns `None` and leaves
+/// the fields unchanged.
 fn message(fields: &mut Object, begins: bool) -> Option<(Talk, Vec<Body>)> {
     let kind = fields.text("type")?;
     if kind != "user" && kind != "assistant" {
@@ -171,7 +172,7 @@ fn message(fields: &mut Object, begins: bool) -> Option<(Talk, Vec<Body>)> {
     Some((talk, events))
 }
 
-/// Keeps the fields that no event has a place for.
+/// Keeps the fields that do not fit an event.
 fn keep(fields: Object, events: &mut Vec<Body>) {
     let said = events.iter_mut().find_map(|event| match event {
         Body::Message(message) => Some(message),
@@ -189,16 +190,16 @@ fn keep(fields: Object, events: &mut Vec<Body>) {
     }
 }
 
-/// The content of a message, taken apart.
+/// The content of a message, split into events.
 struct Parts {
     role: String,
-    /// Whether a conversation begins here that a call may have asked for.
+    /// True if the message begins a side conversation, which a call may have asked for.
     begins: bool,
-    /// Blocks that are no tool's, up to the next one that is.
+    /// Content blocks since the last tool block.
     blocks: Vec<Object>,
     events: Vec<Body>,
     talk: Talk,
-    /// Fields of blocks of tools that their events have no place for, by the id of the call.
+    /// Fields of tool blocks that do not fit their events, by the id of the call.
     rest: Object,
 }
 
@@ -252,7 +253,7 @@ impl Parts {
         self.events.push(message.into());
     }
 
-    /// The event of a block that is a tool's. What the event has no place for is kept.
+    /// Returns the event of a tool block, and keeps the fields that do not fit it.
     fn tool(&mut self, block: &mut Object) -> Option<Body> {
         let kind = block.text("type")?;
         let (call, event) = match kind.as_str() {
@@ -286,7 +287,8 @@ impl Parts {
         Some(event)
     }
 
-    /// What was said up to here is one message: text alone as text, otherwise the blocks.
+    /// Turns the blocks so far into one message: text if it is one plain text, otherwise the
+    /// blocks.
     fn talk_ends(&mut self) {
         let mut blocks = std::mem::take(&mut self.blocks);
         if blocks.is_empty() {
@@ -314,7 +316,7 @@ fn is_plain_text(block: &Object) -> bool {
     kind.as_deref() == Some("text") && block.text("text").is_some() && block.len() == 2
 }
 
-/// What a call that begins another conversation asks for there.
+/// Returns the key of the prompt of a call that begins another conversation.
 fn asked(tool: &str, arguments: &Json) -> Option<Key> {
     #[derive(Deserialize)]
     struct Asked {
@@ -327,7 +329,7 @@ fn asked(tool: &str, arguments: &Json) -> Option<Key> {
     Some(key(&asked.prompt))
 }
 
-/// The first words of a text, on one line.
+/// Returns the first words of a text, on one line.
 fn beginning(text: &str) -> String {
     let mut words = String::new();
     for word in text.split_whitespace() {
@@ -346,7 +348,7 @@ fn beginning(text: &str) -> String {
     format!("{}…", cut.trim_end())
 }
 
-// A path, so that the fuzz targets find it too.
+// The explicit path lets the fuzz targets find the file, too.
 #[cfg(test)]
 #[path = "line_tests.rs"]
 mod tests;

@@ -1,9 +1,9 @@
-//! Sessions of Claude Code: JSON Lines, one file a session, in `~/.claude/projects/`.
+//! Sessions of Claude Code: JSON Lines, one file per session, in `~/.claude/projects/`.
 //!
 //! ```text
-//! line     one line, and the events it becomes
-//! tree     which branch a line goes on
-//! session  events, marks and lineages into the store
+//! line     one line, and its events
+//! tree     the branch of each line
+//! session  events, marks and lineages written to the store
 //! ```
 
 pub mod line;
@@ -23,12 +23,12 @@ use crate::output::{Out, bar, count, note};
 use line::{Line, Said};
 use session::{Session, Written};
 
-/// What a line may have beside its event: escapes that one needs and the other does not.
+/// Maximum size of a line beyond its event, for escapes that only the line needs.
 const LINE_SLACK: usize = 1 << 20;
-/// A bar is shown from so many bytes on.
+/// Minimum number of bytes for a progress bar.
 const LONG: u64 = 8 << 20;
 
-/// Records a session. What was recorded of it before is not recorded again.
+/// Records a session. Lines recorded before are not recorded again.
 pub fn record(input: &Input<'_>, mut reader: Reader, out: &mut Out) -> Result<Outcome> {
     let start = reader.fill_buf().map_err(|error| Failure::from(error).at(&input.name))?;
     let id = task_id(input, start);
@@ -48,7 +48,7 @@ pub fn record(input: &Input<'_>, mut reader: Reader, out: &mut Out) -> Result<Ou
     recorder.finish(read)
 }
 
-/// The session's task: as it is asked for, or the id that its lines have.
+/// Returns the task of the session: the one asked for, or the id in its lines.
 fn task_id(input: &Input<'_>, start: &[u8]) -> String {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -58,7 +58,7 @@ fn task_id(input: &Input<'_>, start: &[u8]) -> String {
     }
     let named = |line: &[u8]| {
         let ids: Ids = serde_json::from_slice(line).ok()?;
-        // Of an agent the lines have the id of the session that it works for, too.
+        // Lines of an agent also have the id of the session that it works for.
         match (ids.agent_id, &input.stem) {
             (Some(agent), Some(stem)) if stem.starts_with("agent-") => {
                 Some(format!("{}-agent-{agent}", ids.session_id))
@@ -70,7 +70,7 @@ fn task_id(input: &Input<'_>, start: &[u8]) -> String {
         return input.task_id();
     }
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
-    // A session that goes on from another begins with lines of that one.
+    // A continued session begins with lines of the previous one.
     let mut found = start.split(|byte| *byte == b'\n').filter_map(named);
     let first = found.next();
     let own = |id: &String| input.stem.as_ref() == Some(id);
@@ -83,10 +83,10 @@ fn task_id(input: &Input<'_>, start: &[u8]) -> String {
 struct Recorder<'a> {
     input: &'a Input<'a>,
     id: String,
-    /// Made at the first line, so that an input without one leaves no task.
+    /// Created at the first line, so that an input without one leaves no task.
     session: Option<Session<'a>>,
     bad_lines: u64,
-    /// Lines whose id came before.
+    /// Number of lines with the id of an earlier line.
     repeated: u64,
     bar: ProgressBar,
 }
@@ -122,13 +122,13 @@ impl<'a> Recorder<'a> {
 
     fn line(&mut self, number: u64, text: &str, mut line: Line, out: &mut Out) -> Result<()> {
         let ack = self.input.args.ack;
-        // A pipe may stay quiet for hours.
+        // A pipe may be idle for hours.
         let alone = ack || self.input.stem.is_none();
         let name = self.input.name.clone();
         let session = self.session()?;
         let again = line.uuid.as_deref().is_some_and(|uuid| session.has(uuid));
         if again {
-            // Kept, but nothing goes on from it: that would be from two places.
+            // The line is kept, but no line continues from it: its id would then have two places.
             line = Line {
                 time_us: line.time_us,
                 said: Said::Nothing,

@@ -1,8 +1,8 @@
-//! The events of a session into the store.
+//! Writes the events of a session to the store.
 //!
-//! Each line is one append under a key made of its id, and asks for its place in the log only where
-//! something goes on from it. So a file that was recorded before is known line by line, wherever
-//! that ended: what is there is not written again, what has come since goes on from it.
+//! Each line is one append under a key made of its id. The session waits for its offset only if a
+//! branch begins after it. A file recorded before is thus recognized line by line, up to any point:
+//! recorded lines are not written again, and new ones continue after them.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -17,54 +17,54 @@ use crate::error::{CONFLICT, Failure, Result};
 use crate::record::branches::{ACTOR, Branches, START};
 use crate::record::write::{Durable, Refused};
 
-/// What the keys of lines begin with.
+/// Prefix of the keys of lines.
 const KEY: &str = "claude-code:";
-/// What the keys end with of what stands before a prompt.
+/// Suffix of the keys of the events before a prompt.
 const BEFORE: &str = ":before";
-/// What to do with another file than the one that was recorded.
+/// Hint if the file differs from the recorded one.
 const CHANGED: &str = "the file was changed, not only added to: import it as another task";
-/// So many appends are on their way to the disk at most.
+/// Maximum number of unfinished appends.
 const UNDER_WAY_MAX: usize = 1024;
 
-/// An append that is on its way to the disk.
+/// A submitted append.
 struct UnderWay {
     ticket: Ticket,
     branch: BranchNo,
-    /// The place of the line, where something may go on from it.
+    /// Place of the line, if another line may continue from it.
     place: Option<Place>,
-    /// The number of the line.
+    /// Number of the line.
     line: u64,
 }
 
-/// What is written of a line.
+/// A line to write.
 pub struct Written<'a> {
     pub line: Line,
-    /// What its key is made of.
+    /// Name of the line in its key.
     pub name: String,
     pub number: u64,
-    /// Who is told when it is durable, where somebody waits for that.
+    /// Callback once the line is durable.
     pub heard: Option<&'a mut dyn FnMut(Durable) -> Result<()>>,
 }
 
-/// A session that is written.
+/// A session being written.
 pub struct Session<'a> {
     tree: Tree,
     branches: Branches<'a>,
-    /// Where each branch ends, as far as that is known.
+    /// Last known end of each branch.
     ends: Vec<Offset>,
-    /// The branches that have new lines: what is known of them is all that there was.
+    /// Branches with new lines. Every recorded line on them is known.
     growing: HashSet<BranchNo>,
     under_way: VecDeque<UnderWay>,
     refused: Vec<Refused>,
     time_us: Option<u64>,
-    /// How many conversations there are which nothing is known to have begun.
+    /// Number of side conversations whose call is unknown.
     alone: u64,
     pub events: u64,
     pub checkpoints: u64,
 }
 
 impl<'a> Session<'a> {
-    /// A session as the task of an id, which is started where there is none.
+    /// Opens the task of a session, and starts it if missing.
     pub fn new(engine: &'a Engine, id: &str, user: &'a str) -> Result<Self> {
         Ok(Self {
             tree: Tree::new(START),
@@ -84,7 +84,7 @@ impl<'a> Session<'a> {
         self.branches.count()
     }
 
-    /// The lines that name one before them which is not there.
+    /// Returns the number of lines whose parent is missing.
     pub fn orphans(&self) -> u64 {
         self.tree.orphans
     }
@@ -93,7 +93,7 @@ impl<'a> Session<'a> {
         self.tree.has(uuid)
     }
 
-    /// Writes a line, on its way at least. Nothing where it was refused.
+    /// Submits a line. A refused line is not written.
     pub fn write(&mut self, written: Written<'_>) -> Result<()> {
         let Written { mut line, name, number, heard } = written;
         self.time_us = line.time_us.or(self.time_us);
@@ -121,7 +121,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Sees at the first new line of a branch that what is there of the session is before it.
+    /// Checks, at the first new line of a branch, that no recorded line of the session is after it.
     fn check_is_last(&mut self, branch: BranchNo, name: &str) -> Result<()> {
         if self.growing.contains(&branch) {
             return Ok(());
@@ -132,7 +132,7 @@ impl<'a> Session<'a> {
         }
         self.settle_all()?;
         let known = self.ends.get(branch as usize).copied().unwrap_or(START);
-        // A cleanup may have let go of what was before.
+        // A cleanup may have removed the events before.
         let known = known.max(lineage.info()?.begin);
         let head = lineage.head()?.next;
         for event in lineage.read(known.min(head)..head)? {
@@ -177,7 +177,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Of a line that is not written, what goes on from it goes on from what is.
+    /// Notes a line that is not written. Lines that continue from it continue from the branch's
+    /// end.
     fn refuse(&mut self, branch: BranchNo, place: Option<Place>, line: u64, why: &milepost::Error) {
         let end = self.ends.get(branch as usize).copied();
         if let (Some(place), Some(end)) = (place, end) {
@@ -187,7 +188,7 @@ impl<'a> Session<'a> {
         self.refused.push(Refused { number: line, why });
     }
 
-    /// Waits for the append that was submitted first.
+    /// Waits for the oldest submitted append.
     fn settle(&mut self) -> Result<Option<Durable>> {
         let Some(done) = self.under_way.pop_front() else {
             return Ok(None);
@@ -223,7 +224,7 @@ impl<'a> Session<'a> {
         Ok(Some(Durable { offset, hash }))
     }
 
-    /// Waits for all that was submitted, and tells of the last.
+    /// Waits for all submitted appends, and returns the last.
     fn settle_all(&mut self) -> Result<Option<Durable>> {
         let mut last = None;
         while !self.under_way.is_empty() {
@@ -232,12 +233,12 @@ impl<'a> Session<'a> {
         Ok(last)
     }
 
-    /// The lines that were refused since this was asked last.
+    /// Returns the lines that were refused since the last call.
     pub fn take_refused(&mut self) -> Vec<Refused> {
         std::mem::take(&mut self.refused)
     }
 
-    /// All of it is durable when this returns, and the task goes on where the session does.
+    /// Waits until all lines are durable, and continues the task where the session does.
     pub fn finish(&mut self) -> Result<Offset> {
         self.settle_all()?;
         let current = self.tree.current() as usize;
@@ -248,7 +249,7 @@ impl<'a> Session<'a> {
         self.branches.on(branch as usize)
     }
 
-    /// The branch of a place, which is opened where it is a new one.
+    /// Returns the branch of a line, and opens it if it is new.
     fn branch(&mut self, spot: Spot, line: &Line, name: &str) -> Result<BranchNo> {
         let (branch, end) = match spot {
             Spot::End(branch) => return Ok(branch),
@@ -263,9 +264,9 @@ impl<'a> Session<'a> {
         Ok(branch)
     }
 
-    /// Opens the lineage of a branch that begins behind a place, and says where it begins.
+    /// Opens the lineage of a branch that begins after a place, and returns its first offset.
     fn fork(&mut self, behind: Place, side: bool, line: &Line, name: &str) -> Result<Offset> {
-        // Where the line before lies has to be known, and the activation is a commit of its own.
+        // The offset of that line must be known, and the activation is a separate commit.
         self.settle_all()?;
         let (branch, offset) = self.tree.at(behind);
         let at = offset.ok_or_else(|| Failure::bug("a line without a place".into()))?;
@@ -277,7 +278,7 @@ impl<'a> Session<'a> {
         Ok(at)
     }
 
-    /// The mark to go back to before a prompt.
+    /// Returns the mark before a prompt, as a point to restore.
     fn mark(&self, step: u64, prompt: &str, name: &str) -> Mark {
         let mut mark = Mark::new()
             .cause(MarkCause::Step)
@@ -293,7 +294,7 @@ impl<'a> Session<'a> {
         mark
     }
 
-    /// What stands before a prompt: the end of the step before, and a mark.
+    /// Submits the events before a prompt: the end of the previous step, and a mark.
     fn before(
         &mut self,
         branch: BranchNo,
@@ -302,7 +303,7 @@ impl<'a> Session<'a> {
         (name, line): (&str, u64),
     ) -> Result<()> {
         let key = format!("{}{BEFORE}", key(name));
-        // A cleanup may have let go of the mark: then it would not be the same.
+        // If a cleanup removed the mark, a repeated append would differ from the first.
         let growing = self.growing.contains(&branch);
         if !growing && self.on(branch)?.lineage().appended_under(&key)?.is_some() {
             return Ok(());
@@ -315,7 +316,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// A mark before the first prompt of a branch, which has no step before it to go with.
+    /// Marks the point before the first prompt of a branch, which follows no step.
     fn mark_beginning(&mut self, branch: BranchNo, mark: Mark, name: &str) -> Result<()> {
         self.settle_all()?;
         let task = self.on(branch)?;
@@ -328,7 +329,7 @@ impl<'a> Session<'a> {
             Some(Body::CheckpointMarked(mark)) => mark.aliases.iter().any(|alias| alias == name),
             _ => false,
         };
-        // A run that was cut short got as far as the mark.
+        // An interrupted run may have written only the mark.
         if let Some(event) = last.next()
             && is_it(event?.body)
         {

@@ -1,13 +1,14 @@
-//! Where the lines of a session go: which branch a line goes on, and where one parts from another.
+//! The branches of a session: the branch of each line, and the points where branches part.
 //!
-//! A line names the one before it. Where that is the end of a branch the branch goes on; elsewhere
-//! another one begins behind it. These are no branches, though lines part there:
+//! A line names its parent. If the parent is the end of a branch, the line continues the branch;
+//! otherwise it begins a new one after the parent. Exceptions, which begin no branch:
 //!
 //! ```text
-//! results of tools called together    name the call, not the result before: they go on where the call is open
-//! lines that say nothing              stand at the end of the branch of the line before them, which what
-//!                                     comes behind them goes on from
-//! a line before which is not there    goes on where the line before it in the file went
+//! results of parallel tool calls    Each names its call, not the result before it. It continues
+//!                                   the branch on which the call is open.
+//! lines outside the conversation    They go to the end of their parent's branch. Their children
+//!                                   continue from the parent.
+//! lines with a missing parent       They continue the current branch of the session.
 //! ```
 
 use std::collections::HashMap;
@@ -16,20 +17,20 @@ use milepost::Offset;
 
 use super::line::{Key, Line, Said, Talk, key};
 
-/// The number of a branch, in the order they begin.
+/// Index of a branch, in the order they begin.
 pub type BranchNo = u32;
-/// The number of a line that something may go on from. The first stands for the beginning.
+/// Index of a line that another line may continue from. Place 0 is the beginning.
 pub type Place = u32;
 
-/// Where a line goes.
+/// The destination of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spot {
-    /// To the end of a branch.
+    /// The end of a branch.
     End(BranchNo),
-    /// Into a new branch that begins behind a line. `side` where the session does not go on with
+    /// A new branch that begins after a line. `side` is true if the session does not continue on
     /// it.
     Fork { branch: BranchNo, behind: Place, side: bool },
-    /// Into a conversation of its own, which nothing is known to have begun.
+    /// A side conversation whose call is unknown.
     Alone(BranchNo),
 }
 
@@ -37,9 +38,9 @@ pub enum Spot {
 #[derive(Debug, Clone, Copy)]
 struct Placed {
     branch: BranchNo,
-    /// The step that it is of.
+    /// Step of the line.
     step: u32,
-    /// The offset behind it, once it is known.
+    /// Offset after the line, once it is known.
     offset: Option<Offset>,
 }
 
@@ -51,26 +52,26 @@ struct Tip {
     side: bool,
 }
 
-/// The lines so far, as far as others may go on from them.
+/// The placed lines that others may continue from.
 #[derive(Debug)]
 pub struct Tree {
     lines: HashMap<Key, Place>,
     placed: Vec<Placed>,
     tips: Vec<Tip>,
-    /// The branch that each call is open on.
+    /// Branch of each open tool call.
     calls: HashMap<Key, BranchNo>,
-    /// The lines with calls that begin other conversations, by what those are asked for.
+    /// Lines with calls that begin other conversations, by the key of the prompt.
     agents: HashMap<Key, Place>,
-    /// The branch of the last line of the session's own conversation.
+    /// Branch of the last line of the main conversation.
     current: BranchNo,
-    /// Whether all of it is beside another session: then it is the conversation itself.
+    /// True if the first line belongs to a side conversation, which is then the main one.
     all_side: Option<bool>,
-    /// Lines that name one which is not there.
+    /// Number of lines whose parent is missing.
     pub orphans: u64,
 }
 
 impl Tree {
-    /// An empty session, whose events begin at `start`.
+    /// Returns an empty session, whose events begin at `start`.
     pub fn new(start: Offset) -> Self {
         let placed = Placed { branch: 0, step: 0, offset: Some(start) };
         let tip = Tip { place: 0, step: 0, side: false };
@@ -86,35 +87,35 @@ impl Tree {
         }
     }
 
-    /// The branch that the session goes on with.
+    /// Returns the branch on which the session continues.
     pub fn current(&self) -> BranchNo {
         self.current
     }
 
-    /// Whether a line of this id was placed.
+    /// Returns `true` if a line with this id was placed.
     pub fn has(&self, uuid: &str) -> bool {
         self.lines.contains_key(&key(uuid))
     }
 
-    /// The step at the end of a branch; 0 before the first.
+    /// Returns the step at the end of a branch; 0 before the first.
     pub fn step(&self, branch: BranchNo) -> u64 {
         self.tip(branch).step.into()
     }
 
-    /// The branch of a line, and the offset behind it once it is known.
+    /// Returns the branch of a line, and the offset after it once it is known.
     pub fn at(&self, place: Place) -> (BranchNo, Option<Offset>) {
         let placed = self.placed(place);
         (placed.branch, placed.offset)
     }
 
-    /// Notes the offset behind a line.
+    /// Sets the offset after a line.
     pub fn settle(&mut self, place: Place, offset: Offset) {
         if let Some(placed) = self.placed.get_mut(place as usize) {
             placed.offset = Some(offset);
         }
     }
 
-    /// Decides where a line goes, and the number by which what goes on from it will name it.
+    /// Returns the destination of a line, and its place for lines that continue from it.
     pub fn place(&mut self, line: &Line) -> (Spot, Option<Place>) {
         let talk = match &line.said {
             Said::Message(talk) => talk,
@@ -149,7 +150,7 @@ impl Tree {
         self.tips.get(branch as usize).copied().unwrap_or(none)
     }
 
-    /// A line that says nothing: what goes on from it goes on from the line before it.
+    /// Places a line outside the conversation. Its children continue from its parent.
     fn beside(&mut self, line: &Line) -> Spot {
         let before = line.parent.as_deref().and_then(|uuid| self.find(uuid));
         let before = before.unwrap_or_else(|| self.tip(self.current).place);
@@ -162,7 +163,8 @@ impl Tree {
         }
     }
 
-    /// Where a line behind another goes, and whether the branch's end moves with it.
+    /// Returns the destination of a line after its parent, and `true` if it becomes the branch's
+    /// end.
     fn behind(&self, before: Place, talk: &Talk, side: bool) -> (Spot, bool) {
         let branch = self.placed(before).branch;
         if before >= self.tip(branch).place {
@@ -184,7 +186,7 @@ impl Tree {
         BranchNo::try_from(self.tips.len()).unwrap_or(BranchNo::MAX)
     }
 
-    /// Where a line goes that names none before it.
+    /// Returns the destination of a line without a parent.
     fn root(&self, talk: &Talk, side: bool) -> Spot {
         let began = talk.text.and_then(|text| self.agents.get(&text));
         match began {
@@ -233,7 +235,7 @@ impl Tree {
     }
 }
 
-// A path, so that the fuzz targets find it too.
+// The explicit path lets the fuzz targets find the file, too.
 #[cfg(test)]
 #[path = "tree_tests.rs"]
 mod tests;

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A line of a session: its id, the one before it, and what it calls or answers.
+/// Returns a line of a session with its id, its parent, and its calls or answers.
 fn line(uuid: &str, parent: &str, talk: Talk) -> Line {
     Line {
         uuid: Some(uuid.into()),
@@ -54,7 +54,7 @@ fn results_of_calls_made_together_stay_on_the_branch_of_the_calls() {
         line("ra", "a", result("1")),
         line("rb", "b", result("2")),
         said("c", "rb"),
-        // Answered already: somebody went back.
+        // The call was answered before: the user went back.
         line("again", "a", result("1")),
     ];
     let expected = [Spot::End(0); 5].into_iter().chain([fork(1, 1, false)]);

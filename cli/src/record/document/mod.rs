@@ -12,12 +12,12 @@ use super::{acknowledge, openai, swe_agent, tau_bench, write};
 use crate::error::{CONFLICT, Failure, Result};
 use crate::output::{Out, bar};
 
-/// The largest document. It is held in memory with what it becomes.
+/// Maximum size of a document. Its text and its plans are in memory at the same time.
 const DOCUMENT_MAX: u64 = 512 << 20;
-/// A bar is shown from so many items on.
+/// Minimum number of items for a progress bar.
 const LONG: u64 = 20_000;
 
-/// Records a document. Nothing is written unless all of it can be: that is tried in memory first.
+/// Records a document: all of it, or nothing. It is written to a store in memory first.
 pub fn record(input: &Input<'_>, format: Format, reader: Reader, out: &mut Out) -> Result<Outcome> {
     let text = read(input, reader)?;
     let plans = plans(format, &text).map_err(|why| {
@@ -86,7 +86,7 @@ fn read(input: &Input<'_>, reader: Reader) -> Result<String> {
     })
 }
 
-/// The plans of a document, or `:LINE: what is wrong` with it.
+/// Returns the plans of a document, or an error as `:LINE: reason`.
 fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let json = |error: serde_json::Error| {
@@ -125,7 +125,7 @@ fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
     }
 }
 
-/// The JSON values of a text, one after another.
+/// Returns the JSON values of a text, one after another.
 fn values(text: &str) -> serde_json::Result<Vec<String>> {
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     let (mut values, mut begin) = (Vec::new(), 0);
@@ -138,7 +138,7 @@ fn values(text: &str) -> serde_json::Result<Vec<String>> {
     Ok(values)
 }
 
-/// Refuses what could not be written to its end.
+/// Checks that the task does not exist, and that no event exceeds the limit.
 fn check(input: &Input<'_>, id: &str, plan: &Plan) -> Result<()> {
     match input.engine.task(id) {
         Ok(_) => {
@@ -161,7 +161,7 @@ fn check(input: &Input<'_>, id: &str, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Writes the plans to a store that is gone at once.
+/// Writes the plans to a temporary store in memory.
 fn try_out(input: &Input<'_>, plans: &[(String, Plan)]) -> Result<()> {
     let options = Options::default().event_max(input.args.event_max);
     let engine = Engine::in_memory(options)?;

@@ -1,4 +1,4 @@
-//! Nothing of a document is lost: it can be built again from its plan.
+//! Tests: a document can be rebuilt from its plan, so nothing is lost.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ fn fixture(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// The files of the folder of real runs with an ending; none where the folder is missing.
+/// Returns the files with an extension in a folder of real runs; none if the folder is missing.
 fn real_runs(folder: &str, ending: &str) -> Vec<PathBuf> {
     let data = std::env::var_os("MILEPOST_DATA").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"),
@@ -31,13 +31,13 @@ fn value(json: &Json) -> Value {
     json.value().unwrap()
 }
 
-/// Puts the events of a run together again.
+/// Rebuilds a run from its events.
 #[derive(Default)]
 struct Rebuilt {
     file: Map<String, Value>,
     history: Vec<Value>,
     steps: Vec<Value>,
-    /// Messages of the step that is open.
+    /// Messages of the open step.
     open: Vec<Value>,
     marks: usize,
     in_step: bool,
@@ -156,7 +156,7 @@ fn without_kind(body: &Body) -> Value {
     form
 }
 
-/// Gives tool messages and calls the fields back that their events have no place for.
+/// Puts leftover fields back into tool messages and calls.
 fn put_back(messages: &mut [Value], fields: Value) {
     for message in messages {
         let Some(id) = message.get("id").and_then(Value::as_str).map(str::to_owned) else {
@@ -168,7 +168,7 @@ fn put_back(messages: &mut [Value], fields: Value) {
     }
 }
 
-/// The forms a message can have that mean the same.
+/// Returns a normal form of a message.
 fn plain(mut message: Value) -> Value {
     let fields = message.as_object_mut().unwrap();
     if let Some(id) = fields.remove("tool_call_id") {
@@ -191,7 +191,7 @@ fn plain_all(messages: &Value) -> Vec<Value> {
     messages.as_array().cloned().unwrap_or_default().into_iter().map(plain).collect()
 }
 
-/// The messages that a list of ranges of the history stands for.
+/// Returns the messages that a list of ranges of the history refers to.
 fn sent(list: &Value, history: &Value) -> Value {
     let range = |range: &Value| {
         let at = |index: usize| range[index].as_u64().unwrap() as usize;

@@ -1,4 +1,4 @@
-//! What a stored checkpoint holds.
+//! A stored checkpoint, decoded.
 
 use jiff::Timestamp;
 use milepost::Json;
@@ -7,24 +7,24 @@ use serde_json::Value;
 use super::msgpack;
 use crate::record::json_object::{Object, compact};
 
-/// The largest checkpoint, write or metadata, in bytes.
+/// Maximum size of a checkpoint, write or metadata, in bytes.
 pub const STORED_MAX: usize = 64 << 20;
-/// The most bytes of metadata that a mark takes.
+/// Maximum size of a mark's metadata, in bytes.
 const METADATA_MAX: usize = 64 << 10;
-/// The fields of an object that is stored as JSON and how it is made.
+/// Type of a Python object in JSON, which consists of its class and arguments.
 const CONSTRUCTOR: &str = "constructor";
 
-/// A value as it is stored: how it is written down, and its bytes.
+/// A stored value: its encoding and its bytes.
 #[derive(Debug, Default)]
 pub struct Stored {
     pub kind: Option<String>,
     pub bytes: Vec<u8>,
 }
 
-/// A checkpoint, taken apart.
+/// The content of a checkpoint.
 #[derive(Debug)]
 pub struct Content {
-    /// The values of the channels, in their order.
+    /// The values of the channels, in order.
     pub values: Vec<(String, Json)>,
     /// All other fields.
     pub rest: Object,
@@ -32,7 +32,7 @@ pub struct Content {
 }
 
 impl Stored {
-    /// The value as JSON, or why there is none.
+    /// Returns the value as JSON, or the reason why it cannot be decoded.
     pub fn json(&self) -> Result<Json, String> {
         if self.bytes.len() > STORED_MAX {
             return Err(format!("over {} MiB", STORED_MAX >> 20));
@@ -44,7 +44,7 @@ impl Stored {
                 let bytes = data_encoding::BASE64.encode(&self.bytes);
                 format!("{{\"base64\":\"{bytes}\"}}")
             }
-            // Databases of before there were types have JSON.
+            // Old databases have JSON without a type.
             Some("json") | None => without_constructors(self.text()?)?,
             Some(other) => return Err(format!("it is written as `{other}`, which is not read")),
         };
@@ -57,7 +57,7 @@ impl Stored {
     }
 }
 
-/// The content of a stored checkpoint, or why it cannot be read.
+/// Returns the content of a stored checkpoint, or the reason why it cannot be read.
 pub fn content(stored: &Stored) -> Result<Content, String> {
     let json = stored.json()?;
     let mut rest: Object =
@@ -74,9 +74,9 @@ pub fn content(stored: &Stored) -> Result<Content, String> {
     })
 }
 
-/// The metadata of a checkpoint. What cannot be read is kept as its bytes.
+/// Returns the metadata of a checkpoint. Metadata that cannot be decoded is kept as bytes.
 pub fn metadata(bytes: Vec<u8>) -> Result<Json, String> {
-    // Of old databases it is written as the checkpoint is.
+    // In old databases, metadata is encoded as the checkpoint is.
     let kind = match bytes.first() {
         Some(b'{') => "json",
         None => "null",
@@ -89,12 +89,12 @@ pub fn metadata(bytes: Vec<u8>) -> Result<Json, String> {
     })
 }
 
-/// Whether a mark takes it as its metadata.
+/// Returns `true` if a mark accepts the metadata.
 pub fn is_of_a_mark(metadata: &Json) -> bool {
     metadata.text().starts_with('{') && metadata.text().len() <= METADATA_MAX
 }
 
-/// JSON in which an object of Python is what it holds.
+/// Returns the JSON with each Python object replaced by its arguments.
 fn without_constructors(text: String) -> Result<String, String> {
     if !text.contains(CONSTRUCTOR) {
         return Ok(text);

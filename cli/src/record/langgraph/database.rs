@@ -1,4 +1,4 @@
-//! A checkpoint database, read and never written to.
+//! A checkpoint database, opened read-only.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -10,21 +10,21 @@ use rusqlite::{Connection, OpenFlags, Row};
 use super::checkpoint::Stored;
 use crate::error::{CORRUPT, Failure, Result};
 
-/// A thread: its id, and the namespace of the graph in it.
+/// A thread: its id, and the namespace of its graph.
 pub type ThreadId = (String, String);
 
-/// A checkpoint, as far as its order is concerned.
+/// A checkpoint, as needed to order it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub row: i64,
     pub id: String,
-    /// The one before it, as an index of the list.
+    /// Index of its parent in the list.
     pub parent: Option<usize>,
-    /// The id of the one before it, where that is not in the database any more.
+    /// Id of its parent, if that is not in the database.
     pub gone: Option<String>,
 }
 
-/// What a task of a graph wrote behind a checkpoint.
+/// A value that a task of a graph wrote after a checkpoint.
 #[derive(Debug)]
 pub struct Write {
     pub task: String,
@@ -33,13 +33,13 @@ pub struct Write {
     pub value: Stored,
 }
 
-/// The most bytes of a value: no event is longer.
+/// Maximum size of a value, in bytes: that of an event.
 const LENGTH_MAX: i32 = 64 << 20;
 
-/// The most steps of a prepared statement; those here have a few dozen.
+/// Maximum length of a prepared statement. The statements here have a few dozen operations.
 const OPERATIONS_MAX: i32 = 25_000;
 
-/// The most bytes that SQLite takes from the heap.
+/// Maximum heap size of SQLite, in bytes.
 const HEAP_MAX: u32 = 256 << 20;
 
 pub struct Database {
@@ -66,7 +66,7 @@ impl Database {
         Ok(database)
     }
 
-    /// All that is read is of one moment, whatever a graph that runs writes meanwhile.
+    /// Begins a transaction, so that all reads see one snapshot while a graph may be writing.
     fn begin(&self) -> Result<()> {
         let settings = format!(
             "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; \
@@ -76,8 +76,8 @@ impl Database {
         begun.map_err(|error| self.failed(&error))
     }
 
-    /// Returns `true` if it has the tables, as tables of columns that are stored: what is computed
-    /// could be of any size, and take for ever.
+    /// Checks that the tables exist and that their columns are stored. A computed column could be
+    /// of any size, or take forever.
     fn check(&self) -> Result<()> {
         for table in ["checkpoints", "writes"] {
             let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1 \
@@ -112,7 +112,7 @@ impl Database {
         failed(&self.name, error)
     }
 
-    /// The checkpoints of each thread, each behind the one before it, otherwise by their ids.
+    /// Returns the checkpoints of each thread, each after its parent, otherwise by id.
     pub fn threads(&self) -> Result<BTreeMap<ThreadId, Vec<Entry>>> {
         let sql = "SELECT rowid, thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id \
                    FROM checkpoints";
@@ -136,7 +136,7 @@ impl Database {
         Ok(threads.into_iter().map(ordered).collect())
     }
 
-    /// The checkpoints that are not there and have writes, and how many those are.
+    /// Returns the ids of missing checkpoints that have writes, and the number of those writes.
     pub fn lost_writes(&self, thread: &ThreadId) -> Result<Vec<(String, u64)>> {
         let sql = "SELECT checkpoint_id, count(*) FROM writes w WHERE thread_id = ?1 \
                    AND checkpoint_ns = ?2 AND NOT EXISTS (SELECT 1 FROM checkpoints c \
@@ -153,7 +153,7 @@ impl Database {
         read().map_err(|error| self.failed(&error))
     }
 
-    /// The checkpoint in a row, and its metadata.
+    /// Returns the checkpoint in a row, and its metadata.
     pub fn checkpoint(&self, row: i64) -> Result<(Stored, Vec<u8>), String> {
         let sql = "SELECT type, checkpoint, metadata FROM checkpoints WHERE rowid = ?1";
         let read = || -> rusqlite::Result<_> {
@@ -163,7 +163,7 @@ impl Database {
         read().map_err(|error| error.to_string())
     }
 
-    /// What was written behind a checkpoint, in the order it was.
+    /// Returns the writes after a checkpoint, in order.
     pub fn writes(&self, thread: &ThreadId, id: &str) -> Result<Vec<Write>, String> {
         let sql = "SELECT task_id, idx, channel, type, value FROM writes WHERE thread_id = ?1 \
                    AND checkpoint_ns = ?2 AND checkpoint_id = ?3 ORDER BY rowid";
@@ -220,8 +220,8 @@ struct Link {
     parent: Option<String>,
 }
 
-/// Each checkpoint behind its parent. Ids ascend with time within one process only, and a database
-/// may be changed by hand: where parents go in a circle, it is cut where it closes.
+/// Returns the checkpoints, each after its parent. Ids ascend with time only within one process,
+/// and a database may be edited by hand: a cycle of parents is cut where it closes.
 fn ordered(mut links: Vec<Link>) -> Vec<Entry> {
     links.sort_by(|a, b| (&a.id, a.row).cmp(&(&b.id, b.row)));
     links.dedup_by(|later, first| later.id == first.id);
@@ -229,7 +229,7 @@ fn ordered(mut links: Vec<Link>) -> Vec<Entry> {
         links.iter().enumerate().map(|(at, link)| (link.id.as_str(), at)).collect();
     let parent_of = |link: &Link| known.get(link.parent.as_deref()?).copied();
     let parents: Vec<Option<usize>> = links.iter().map(parent_of).collect();
-    // Where each goes in the list; nothing where it has no place yet.
+    // Index of each checkpoint in the list; `None` until it is placed.
     let mut places: Vec<Option<usize>> = vec![None; links.len()];
     let mut entries: Vec<Entry> = Vec::with_capacity(links.len());
     let mut on_the_way = vec![false; links.len()];

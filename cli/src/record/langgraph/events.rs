@@ -1,11 +1,11 @@
-//! What becomes of a checkpoint and of its writes, and the keys of both.
+//! The events of a checkpoint and of its writes, and their keys.
 //!
 //! ```text
-//! what changed of the channels' values    VariablesPatched
+//! changes of the channels' values         VariablesPatched
 //! metadata's step, source                 StepStarted and StepFinished around it, from step 0 on
-//! all else of a checkpoint                Application `langgraph`
+//! all other fields of a checkpoint        Application `langgraph`
 //! checkpoint_id, metadata, ts             the mark's alias and metadata, the time
-//! a row of `writes`                       Application `langgraph_write`, behind the mark
+//! a row of `writes`                       Application `langgraph_write`, after the mark
 //! ```
 
 use milepost::{
@@ -18,40 +18,40 @@ use super::database::{Entry, Write};
 use crate::record::json_object::Object;
 use crate::record::list_patch::patch;
 
-/// What the keys of checkpoints and writes begin with.
+/// Prefix of the keys of checkpoints and writes.
 pub const KEY: &str = "langgraph:";
-/// What the events are called that hold what has no event of its own.
+/// Names of the application events for other fields and for writes.
 const REST: &str = "langgraph";
 const WRITE: &str = "langgraph_write";
-/// The most bytes of an id that is part of a key, or an alias.
+/// Maximum size of an id that is part of a key or an alias, in bytes.
 const ID_MAX: usize = 200;
 
-/// Why a checkpoint or a write is not written, where it is not.
+/// A value, or the reason why a checkpoint or a write is not written.
 pub type Put<T> = std::result::Result<T, String>;
 
-/// The key of a checkpoint.
+/// Returns the key of a checkpoint.
 pub fn checkpoint_key(id: &str) -> String {
     format!("{KEY}checkpoint:{id}")
 }
 
-/// The key of a write. No other one has it, whatever the ids have in them.
+/// Returns the key of a write. It is unique for any characters in the ids.
 pub fn write_key(entry: &Entry, write: &Write) -> String {
     let part = |id: &str| id.replace('%', "%25").replace(':', "%3A");
     let (id, task) = (part(&entry.id), part(&write.task));
     format!("{KEY}write:{id}:{task}:{}", write.index)
 }
 
-/// Whether an id can be part of a key, and an alias.
+/// Returns `true` if an id is valid as part of a key and as an alias.
 pub fn is_name(id: &str) -> bool {
     (1..=ID_MAX).contains(&id.len()) && !id.chars().any(char::is_control)
 }
 
-/// Why an id cannot be part of a key.
+/// Returns the reason why an id is invalid as part of a key.
 pub fn not_a_name() -> String {
     format!("an id has 1 to {ID_MAX} bytes, and no control character")
 }
 
-/// What metadata says of a step.
+/// The step in the metadata.
 #[derive(Deserialize)]
 struct Step {
     step: i64,
@@ -63,13 +63,13 @@ impl Step {
         serde_json::from_str(metadata.text()).ok()
     }
 
-    /// Its number; the input before the first step has none.
+    /// Returns its number. The input before the first step has none.
     fn number(&self) -> Option<u64> {
         u64::try_from(self.step).ok()
     }
 }
 
-/// The events of a checkpoint, where these values are before it.
+/// Returns the events of a checkpoint that follows the values `before`.
 pub fn bodies(content: &Content, before: &[(String, Json)], metadata: &Json) -> Put<Vec<Body>> {
     let step = Step::of(metadata);
     let number = step.as_ref().and_then(Step::number);
@@ -101,7 +101,7 @@ pub fn bodies(content: &Content, before: &[(String, Json)], metadata: &Json) -> 
     Ok(bodies)
 }
 
-/// The event of a write.
+/// Returns the event of a write.
 pub fn written(checkpoint: &str, write: &Write) -> Put<Body> {
     let mut fields = Object::default();
     fields.put("checkpoint_id", Json::string(checkpoint));

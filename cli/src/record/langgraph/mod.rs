@@ -1,12 +1,11 @@
-//! Checkpoint databases of LangGraph: what was the whole state of each step becomes events and
-//! marks.
+//! Checkpoint databases of LangGraph. Each stored state becomes events and a mark.
 //!
 //! ```text
 //! database    the tables, and the order of checkpoints
-//! checkpoint  what a stored checkpoint holds
-//! msgpack     how it is written down -> JSON
-//! events      what becomes of a checkpoint and of its writes
-//! thread      a thread into the store
+//! checkpoint  a stored checkpoint
+//! msgpack     MessagePack -> JSON
+//! events      the events of a checkpoint and of its writes
+//! thread      a thread written to the store
 //! ```
 
 mod checkpoint;
@@ -30,13 +29,13 @@ use database::{Database, Entry, ThreadId};
 use events::KEY;
 use thread::Thread;
 
-/// Characters of an id in a message, at most.
+/// Maximum number of characters of an id or a reason in a message.
 const SHOWN: usize = 200;
 
-/// A bar is shown from so many checkpoints on.
+/// Minimum number of checkpoints for a progress bar.
 const LONG: u64 = 500;
 
-/// Records the threads of a database. What was recorded of them before is not recorded again.
+/// Records the threads of a database. Checkpoints recorded before are not recorded again.
 pub fn record(input: &Input<'_>, path: &Path, out: &mut Out) -> Result<Outcome> {
     if input.stem.is_none() {
         return Err(Failure::new("a database is read from a file, not from standard input")
@@ -65,7 +64,7 @@ pub fn record(input: &Input<'_>, path: &Path, out: &mut Out) -> Result<Outcome> 
             Ok(recorded) => outcome.recorded.push(recorded),
             Err(failure) if threads.len() == 1 => return Err(failure),
             Err(failure) => {
-                // The other threads go in; each failure is said where it happens.
+                // The failure is printed here, and the other threads are recorded.
                 bar.suspend(|| failure.print(out.colors_stderr()));
                 let said = Failure::said(failure.code());
                 outcome.failed.get_or_insert(said);
@@ -91,7 +90,7 @@ fn thread(
         outcome.bad_checkpoints += 1;
         let (name, task, id) = (&input.name, cut(task), cut(checkpoint));
         let text = format!("{name}: {task}: checkpoint {id}: {}", cut(why));
-        // Where standard error is closed there is nobody to tell.
+        // If standard error is closed, the report is lost.
         bar.suspend(|| writeln!(io::stderr().lock(), "{}", printable(&text)).ok());
     };
     let branches = Branches::new(input.engine, task, input.user, KEY)?;
@@ -109,7 +108,7 @@ fn thread(
     })
 }
 
-/// As much of an id or a reason as a message needs: a database may hold one of any length.
+/// Shortens an id or a reason for a message. In a database they may be of any length.
 fn cut(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
@@ -117,7 +116,7 @@ fn cut(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The task of a thread: its id, and the namespace where it has one.
+/// Returns the task of a thread: its id, and its namespace if it has one.
 fn task_id(input: &Input<'_>, id: &ThreadId, threads: &BTreeMap<ThreadId, Vec<Entry>>) -> String {
     let (thread, namespace) = id;
     let own = match namespace.as_str() {

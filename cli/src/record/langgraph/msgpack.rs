@@ -1,31 +1,31 @@
-//! MessagePack as LangGraph's serializer writes it, to JSON.
+//! MessagePack of LangGraph's serializer, converted to JSON.
 //!
 //! ```text
 //! bytes                       {"base64": ".."}
-//! a key that is no text       its JSON as text
-//! no number, infinity         "NaN", "Infinity", "-Infinity"
-//! an object of Python         what it holds: the fields of a message, the text of a time or of an id,
-//!                             the items of a set; which class it was of is left out
-//! an array of numpy           [type, shape, order, {"base64": ".."}]
-//! an extension not known      {"extension": 9, "base64": ".."}
+//! a key that is not a string  its JSON as a string
+//! NaN, infinity               "NaN", "Infinity", "-Infinity"
+//! a Python object             its arguments without its class: the fields of a message,
+//!                             the text of a time or of an id, the items of a set
+//! a numpy array               [type, shape, order, {"base64": ".."}]
+//! an unknown extension        {"extension": 9, "base64": ".."}
 //! ```
 
 use data_encoding::BASE64;
 use rmp::Marker;
 use rmp::decode::{RmpRead, read_marker};
 
-/// How deep values may nest. An object of Python is two levels, of which one is left.
+/// Maximum nesting of values. A Python object takes two levels, of which the JSON has one.
 const DEPTH_MAX: u32 = 150;
-/// How deep keys may nest. Each level is text in the text of the next, and twice as long.
+/// Maximum nesting of keys. Each level is a string in the next one, which doubles its length.
 const KEY_DEPTH_MAX: u32 = 3;
 
-/// Extensions that hold `(module, class, what it holds, ..)`.
+/// Extensions with the content `(module, class, arguments, ..)`.
 const OBJECTS: std::ops::RangeInclusive<i8> = 0..=5;
 const NUMPY: i8 = 6;
 /// A value that later checkpoints add to.
 const SNAPSHOT: i8 = 7;
 
-/// The JSON text of one value, or why there is none.
+/// Returns the JSON text of one value, or the reason why it cannot be decoded.
 pub fn to_json(bytes: &[u8]) -> Result<String, String> {
     let mut json = String::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -62,7 +62,7 @@ fn value(from: &mut &[u8], json: &mut String, depth: u32) -> Result<(), String> 
     Ok(())
 }
 
-/// Values whose length, or whose number, is in the bytes behind the marker.
+/// Converts a value whose length or number follows the marker.
 fn sized(marker: Marker, from: &mut &[u8], json: &mut String, depth: u32) -> Result<(), String> {
     match marker {
         Marker::U8 | Marker::U16 | Marker::U32 | Marker::U64 => {
@@ -212,7 +212,7 @@ fn extension(kind: i8, bytes: &[u8], json: &mut String, depth: u32) -> Result<()
     Ok(())
 }
 
-/// What an object of Python holds: the third of its parts.
+/// Converts a Python object to its arguments, the third of its parts.
 fn object(from: &mut &[u8], json: &mut String, depth: u32) -> Result<(), String> {
     let parts = match read_marker(from).map_err(cut_off)? {
         Marker::FixArray(parts) if parts >= 3 => parts,
@@ -231,7 +231,7 @@ fn object(from: &mut &[u8], json: &mut String, depth: u32) -> Result<(), String>
     if module == "\"uuid\"" && class == "\"UUID\"" {
         dashes(json, start);
     }
-    // How it is made of what it holds.
+    // The other parts describe how the object is constructed.
     let mut more = String::new();
     for _ in 3..parts {
         value(from, &mut more, depth)?;
@@ -240,7 +240,7 @@ fn object(from: &mut &[u8], json: &mut String, depth: u32) -> Result<(), String>
     Ok(())
 }
 
-/// An id is stored without its dashes.
+/// Inserts the dashes of a UUID, which is stored without them.
 fn dashes(json: &mut String, start: usize) {
     let parts = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)];
     let Some(digits) = json.get(start + 1..start + 33) else {
@@ -272,7 +272,7 @@ mod tests {
             (&[0x82, 1, 0xa1, b'a', 0xa1, b'"', 0x90], r#"{"1":"a","\"":[]}"#),
             (&[0xa1, 0xff], "\"\u{fffd}\""),
             (&[0xd4, 9, 1], r#"{"extension":9,"base64":"AQ=="}"#),
-            // (module, class, what it holds, how), of which the third is left.
+            // (module, class, arguments, method): only the third is kept.
             (&[0xd6, 5, 0x93, 0xa0, 0xa0, 7], "7"),
         ] {
             assert_eq!(to_json(bytes).as_deref(), Ok(json), "{bytes:x?}");
@@ -297,7 +297,7 @@ mod tests {
         }
         let key_of_keys = to_json(&[0x81; 40]).unwrap_err();
         assert!(key_of_keys.contains("3 in a key"), "{key_of_keys}");
-        // Extensions in extensions, each in the bytes of the one before.
+        // Nested extensions, each in the bytes of the previous one.
         let mut bytes = vec![0x93, 0xa0, 0xa0, 1];
         for _ in 0..400 {
             let len = u32::try_from(bytes.len()).unwrap().to_be_bytes();

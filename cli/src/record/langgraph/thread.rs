@@ -1,7 +1,7 @@
-//! A thread into the store: where each checkpoint goes on from, and on which lineage.
+//! Writes a thread to the store: the parent and the lineage of each checkpoint.
 //!
-//! What is there from an earlier run is found by its key. Whatever was done in the task since, a
-//! checkpoint's patch leads from the values that are there to its own.
+//! Checkpoints of an earlier run are found by their keys. A checkpoint's patch starts from the
+//! values at the head of its branch, so it is right even if another writer changed them.
 
 use milepost::{Append, Engine, ErrorKind, Json, Mark, MarkCause, Offset, Task, Ticket};
 
@@ -12,11 +12,11 @@ use crate::error::{Failure, Result};
 use crate::record::branches::{ACTOR, Branches, START};
 use crate::record::json_object::fields_of;
 
-/// Where a checkpoint lies.
+/// The position of a checkpoint.
 #[derive(Debug, Clone, Copy)]
 struct Placed {
     branch: usize,
-    /// The offset behind its events: of one that could not be read, behind those before it.
+    /// Offset after its events. For a checkpoint that could not be read, that of its parent.
     offset: Offset,
 }
 
@@ -27,7 +27,7 @@ struct Known {
     values: Vec<(String, Json)>,
 }
 
-/// A thread that is written.
+/// A thread being written.
 pub struct Thread<'a> {
     engine: &'a Engine,
     database: &'a Database,
@@ -35,17 +35,17 @@ pub struct Thread<'a> {
     entries: &'a [Entry],
     branches: Branches<'a>,
     placed: Vec<Option<Placed>>,
-    /// Whether each is the newest, or before it: the task goes on where that is.
+    /// True for the newest checkpoint and its ancestors. The task continues after the newest.
     leads: Vec<bool>,
-    /// The offset behind the last checkpoint of each branch.
+    /// Offset after the last checkpoint of each branch.
     tips: Vec<Offset>,
-    /// What was written last: mostly what the next goes on from.
+    /// The values written last, from which the next checkpoint usually continues.
     known: Option<Known>,
     pub events: u64,
     pub checkpoints: u64,
 }
 
-/// Who hears of what is not written: the id of its checkpoint, and why.
+/// Callback with the id of a checkpoint that is not written, and the reason.
 pub type Skip<'a> = &'a mut dyn FnMut(&str, &str);
 
 impl<'a> Thread<'a> {
@@ -75,7 +75,7 @@ impl<'a> Thread<'a> {
         self.branches.count()
     }
 
-    /// Writes the checkpoints that are not there yet; `skip` hears of each that cannot be.
+    /// Writes the missing checkpoints. Calls `skip` for each that cannot be written.
     pub fn write(&mut self, skip: Skip<'_>) -> Result<()> {
         self.find()?;
         for (at, entry) in self.entries.iter().enumerate() {
@@ -94,14 +94,14 @@ impl<'a> Thread<'a> {
         Ok(())
     }
 
-    /// The task goes on where the newest checkpoint is.
+    /// Continues the task at the newest checkpoint, and returns the task's head.
     pub fn finish(&self) -> Result<Offset> {
         let newest = newest(self.entries).and_then(|at| self.placed.get(at).copied().flatten());
         let branch = newest.map_or(0, |placed| placed.branch);
         self.branches.go_on_with(branch, self.events > 0)
     }
 
-    /// Finds the checkpoints that are there already.
+    /// Finds the checkpoints that are already recorded.
     fn find(&mut self) -> Result<()> {
         if self.branches.is_new() {
             return Ok(());
@@ -126,7 +126,7 @@ impl<'a> Thread<'a> {
             .hint("import it under another name with --as"))
     }
 
-    /// Where a checkpoint is that an earlier run wrote.
+    /// Returns the position of a checkpoint that an earlier run wrote.
     fn found(&mut self, key: &str) -> Result<Option<Placed>> {
         let Some((branch, events)) = self.branches.appended_under(key)? else {
             return Ok(None);
@@ -141,7 +141,7 @@ impl<'a> Thread<'a> {
         Ok(Some(Placed { branch, offset }))
     }
 
-    /// Whether a write is there of a checkpoint that could not be read.
+    /// Returns `true` if the task has a write of one of the checkpoints, which may be unreadable.
     fn has_a_write(&mut self) -> Result<bool> {
         for entry in self.entries {
             for write in self.database.writes(self.id, &entry.id).unwrap_or_default() {
@@ -154,7 +154,7 @@ impl<'a> Thread<'a> {
         Ok(false)
     }
 
-    /// Writes a checkpoint that is not there, or says why it cannot be.
+    /// Writes a missing checkpoint, or calls `skip` with the reason.
     fn add(&mut self, at: usize, entry: &Entry, skip: Skip<'_>) -> Result<Placed> {
         let from = self.from(at, entry)?;
         let offset = match self.checkpoint(entry, from.branch)? {
@@ -174,7 +174,8 @@ impl<'a> Thread<'a> {
         Ok(placed)
     }
 
-    /// Where a checkpoint goes on from, on a branch of its own where another one did before.
+    /// Returns the position a checkpoint continues from. If another one continued there before,
+    /// opens a branch.
     fn from(&mut self, at: usize, entry: &Entry) -> Result<Placed> {
         let beginning = Placed { branch: 0, offset: START };
         let parent = match (entry.parent, &entry.gone) {
@@ -197,7 +198,7 @@ impl<'a> Thread<'a> {
         Ok(Placed { branch, ..from })
     }
 
-    /// Writes a checkpoint and says the offset behind its events.
+    /// Writes a checkpoint and returns the offset after its events.
     fn checkpoint(&mut self, entry: &Entry, branch: usize) -> Result<Put<Offset>> {
         if !is_name(&entry.id) {
             return Ok(Err(not_a_name()));
@@ -227,7 +228,7 @@ impl<'a> Thread<'a> {
             Ok(appended) => {
                 self.events += u64::from(appended.count);
                 self.checkpoints += 1;
-                // What somebody else wrote between may have changed values.
+                // Events of another writer in between may have changed values.
                 self.known = (appended.first == end).then_some(Known {
                     branch,
                     end: appended.head.next,
@@ -245,7 +246,7 @@ impl<'a> Thread<'a> {
         Ok((content(&stored)?, checkpoint::metadata(metadata)?))
     }
 
-    /// The values at the end of a branch: those that were written last, or what its events give.
+    /// Returns the values at the end of a branch: the cached ones, or those of its state.
     fn at_the_end(&mut self, branch: usize) -> Result<Known> {
         let lineage = self.branches.on(branch)?.lineage();
         let end = lineage.head()?.next;
@@ -261,7 +262,7 @@ impl<'a> Thread<'a> {
         Ok(Known { branch, end, values })
     }
 
-    /// Writes what was written behind a checkpoint, as far as it is not there.
+    /// Writes the writes of a checkpoint that are not recorded yet.
     fn writes(
         &mut self,
         branch: usize,
@@ -276,7 +277,7 @@ impl<'a> Thread<'a> {
             if !self.branches.is_new() && self.branches.appended_under(&key)?.is_some() {
                 continue;
             }
-            // Its checkpoint is the last that is known to be of this time.
+            // A write has no time of its own; it gets that of its checkpoint.
             let time_us = *time_us.get_or_insert_with(|| self.read(entry).ok()?.0.time_us);
             let task = self.branches.on(branch)?;
             match submit(task, entry, &write, key, time_us)? {
@@ -305,7 +306,7 @@ fn newest(entries: &[Entry]) -> Option<usize> {
 fn leads(entries: &[Entry]) -> Vec<bool> {
     let mut leads = vec![false; entries.len()];
     let mut next = newest(entries);
-    // Each stands behind the one before it, so this ends.
+    // A parent precedes its children, so the loop ends.
     while let Some(at) = next {
         if let Some(lead) = leads.get_mut(at) {
             *lead = true;
