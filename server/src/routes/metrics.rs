@@ -78,7 +78,7 @@ impl Text {
         self.line(format_args!("{name} {value}"));
     }
 
-    /// Writes a histogram of the engine as a summary. Values are divided by `context`.
+    /// Writes a histogram of the engine as a summary. Values are divided by `divisor`.
     fn summary(&mut self, name: &str, what: &str, of: &Histogram, divisor: f64) {
         self.head(name, "summary", what);
         for share in SHARES {
