@@ -101,7 +101,8 @@ pub trait Maintenance: Send + Sync {
     /// Waits until all commits made so far are applied.
     fn drain(&self) -> Result<()>;
 
-    /// Waits while many commits wait to be applied, so that less urgent work does not delay them.
+    /// Waits until few commits wait to be applied, so that less urgent work does not delay them, at
+    /// most until the commits made so far are applied.
     fn settle(&self);
 
     /// Returns the disk usage.

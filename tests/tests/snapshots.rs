@@ -188,11 +188,14 @@ fn what_did_not_change_in_a_large_state_is_stored_once() {
     let json = |n: u64, len| milepost::Json::string(&bodies::text(n, len));
     let artifacts = (0..60).map(|n| (format!("file {n}"), json(n, 4000))).collect();
     task.append(milepost::ArtifactsEdited { artifacts }).unwrap();
-    let mut made = 0;
+    let (mut made, mut batches) = (0, 0);
     while made < 10 {
         let prompt = |n| PromptChanged { prompt: bodies::text(n, 1000) };
         task.append(Append::batch((0..100).map(prompt))).unwrap();
         made = engine.stats().unwrap().snapshots;
+        batches += 1;
+        // 300 MB. One is due every 300 KB, and a writer that never pauses does not keep it off.
+        assert!(batches < 3000, "{made} snapshots of about {}", batches / 3);
     }
     let point = engine.point("t").unwrap();
     let state = engine.run_state(&point).unwrap();

@@ -50,8 +50,11 @@ impl Maintenance for LocalStore {
 
     fn settle(&self) {
         let shared = &self.shared;
+        let until = self.seq();
+        // Writers that never pause keep the tail long. Later commits are not waited for.
+        let is_busy = || shared.tail.read().bytes() > SETTLED && shared.applied() < until;
         let mut guard = shared.waiting.lock();
-        while shared.tail.read().bytes() > SETTLED && shared.poisoned().is_none() {
+        while is_busy() && shared.poisoned().is_none() {
             shared.progress.wait(&mut guard);
         }
     }
