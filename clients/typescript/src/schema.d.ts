@@ -13,7 +13,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The newest checkpoints of each thread stay, the others go. */
+        /** Keeps the newest checkpoints of each thread, and removes the others. */
         post: operations["direct_cleanup"];
         delete?: never;
         options?: never;
@@ -28,7 +28,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How many checkpoints each thread has. */
+        /** Returns the number of checkpoints of each thread. */
         get: operations["direct_stats"];
         put?: never;
         post?: never;
@@ -45,7 +45,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A checkpoint, as the seed has it. */
+        /** Returns a checkpoint. */
         get: operations["seed_checkpoint"];
         put?: never;
         post?: never;
@@ -62,7 +62,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** States of checkpoints that are kept in memory, and checkpoints that were saved. */
+        /** Returns numbers of cached states and of saved checkpoints. */
         get: operations["seed_metrics"];
         put?: never;
         post?: never;
@@ -79,7 +79,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Checkpoints of a task, newest first, as the seed has them. */
+        /** Lists the checkpoints of a task, newest first. */
         get: operations["seed_checkpoints"];
         put?: never;
         post?: never;
@@ -96,7 +96,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The process answers. */
+        /** Answers if the process runs. */
         get: operations["healthz"];
         put?: never;
         post?: never;
@@ -113,7 +113,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Numbers of the engine and the service, in the text format of Prometheus. */
+        /** Returns the metrics of the engine and the service, in the text format of Prometheus. */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -130,7 +130,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The store takes appends. */
+        /** Answers whether the store accepts appends. */
         get: operations["readyz"];
         put?: never;
         post?: never;
@@ -147,7 +147,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The heads of the store, to be kept somewhere else and verified against later. */
+        /** Returns the heads of the store, to keep elsewhere and verify against later. */
         get: operations["anchor"];
         put?: never;
         post?: never;
@@ -164,7 +164,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Checkpoints of all tasks that one may see, newest first. */
+        /** Lists the checkpoints of all visible tasks, newest first. */
         get: operations["all_checkpoints"];
         put?: never;
         post?: never;
@@ -181,11 +181,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A checkpoint, by its id or a unique beginning of 8 or more digits. */
+        /** Returns a checkpoint by its id, or by a unique prefix of 8 or more digits. */
         get: operations["checkpoint"];
         put?: never;
         post?: never;
-        /** Takes a checkpoint's mark away. Its events stay until a cleanup finds that nothing needs them. */
+        /** Removes a checkpoint's mark. Its events stay until a cleanup finds them unneeded. */
         delete: operations["unmark"];
         options?: never;
         head?: never;
@@ -200,10 +200,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Keeps a checkpoint, and what it needs, whatever a cleanup is asked for. */
+        /** Pins a checkpoint: no cleanup removes it or the events it needs. */
         put: operations["pin"];
         post?: never;
-        /** No longer keeps a checkpoint whatever a cleanup is asked for. So, too, where it was not pinned. */
+        /** Removes the pin of a checkpoint, if there is one. */
         delete: operations["unpin"];
         options?: never;
         head?: never;
@@ -217,7 +217,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where an address leads. */
+        /** Resolves an address. */
         get: operations["point"];
         put?: never;
         post?: never;
@@ -234,7 +234,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Which event last set a part of the state at a point, or every one that changed it. */
+        /** Returns the last event that set a part of the state at a point, or all events that changed it. */
         get: operations["blame"];
         put?: never;
         post?: never;
@@ -251,7 +251,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is different between the states of two points, from the first to the other. */
+        /** Returns the differences from the state at one point to the state at another. */
         get: operations["diff"];
         put?: never;
         post?: never;
@@ -270,7 +270,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Erases what the event at a point says, for good. Its kind, time, actor and key stay, and its hash. */
+        /** Erases the body of the event at a point permanently. Kind, time, actor, key and hash are kept. */
         post: operations["erase"];
         delete?: never;
         options?: never;
@@ -285,7 +285,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The event at a point. */
+        /** Returns the event at a point. */
         get: operations["event"];
         put?: never;
         post?: never;
@@ -302,7 +302,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the captured folder that a point sees holds, a folder before what is in it. */
+        /** Lists the entries of the folder captured at a point, each folder before its contents. */
         get: operations["files"];
         put?: never;
         post?: never;
@@ -319,7 +319,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The bytes of a captured file. */
+        /** Returns the bytes of a captured file. */
         get: operations["file"];
         put?: never;
         post?: never;
@@ -336,7 +336,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The state of a run before the event at a point, or a part of it. */
+        /** Returns the state of a run before the event at a point, or a part of it. */
         get: operations["state"];
         put?: never;
         post?: never;
@@ -355,7 +355,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A task goes back to a point: it goes on with a new lineage there. */
+        /** Restores a task to a point: opens a new lineage there and activates it. */
         post: operations["restore"];
         delete?: never;
         options?: never;
@@ -372,7 +372,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What a restore would do. Nothing is changed. */
+        /** Returns the effects of a restore without changing anything. */
         post: operations["plan_restore"];
         delete?: never;
         options?: never;
@@ -389,7 +389,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lets go of old checkpoints, and of events that nothing needs. */
+        /** Removes old checkpoints, and the events that become unneeded. */
         post: operations["retain"];
         delete?: never;
         options?: never;
@@ -406,7 +406,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What a cleanup would let go of. Nothing is changed. */
+        /** Returns the effects of a cleanup without changing anything. */
         post: operations["plan_retention"];
         delete?: never;
         options?: never;
@@ -421,7 +421,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Numbers of one's own tasks, or of the store. */
+        /** Returns the numbers of the caller's tasks, or of the store. */
         get: operations["stats"];
         put?: never;
         post?: never;
@@ -438,7 +438,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tasks, newest first. */
+        /** Lists tasks, newest first. */
         get: operations["tasks"];
         put?: never;
         /** Starts a task. */
@@ -456,11 +456,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is known of a task. */
+        /** Returns a task. */
         get: operations["task"];
         put?: never;
         post?: never;
-        /** Deletes a task, for good. */
+        /** Deletes a task permanently. */
         delete: operations["delete_task"];
         options?: never;
         head?: never;
@@ -480,7 +480,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Sets artifacts, and removes those whose value is `null`. A value is taken whole. */
+        /** Sets artifacts, and removes those whose value is `null`. A value replaces the old one. */
         patch: operations["edit_artifacts"];
         trace?: never;
     };
@@ -491,7 +491,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Checkpoints of a task, newest first. */
+        /** Lists the checkpoints of a task, newest first. */
         get: operations["checkpoints"];
         put?: never;
         /** Marks a checkpoint. */
@@ -526,10 +526,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Events of a lineage, those before its fork included. */
+        /** Returns events of a lineage, including those before its fork. */
         get: operations["events"];
         put?: never;
-        /** Appends an event, or many in one commit. They are durable when this answers. */
+        /** Appends one or more events in one commit. They are durable when this answers. */
         post: operations["append"];
         delete?: never;
         options?: never;
@@ -561,7 +561,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The lineages of a task, in the order in which they were opened. */
+        /** Lists the lineages of a task, in the order of their creation. */
         get: operations["lineages"];
         put?: never;
         post?: never;
@@ -578,7 +578,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The pinned checkpoints of a task: all of them. */
+        /** Lists all pinned checkpoints of a task. */
         get: operations["pins"];
         put?: never;
         post?: never;
@@ -597,7 +597,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Takes the last restore of a task back: it goes on with the lineage before. */
+        /** Undoes the last restore of a task: activates the previous lineage. */
         post: operations["undo"];
         delete?: never;
         options?: never;
@@ -614,7 +614,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Verifies the store, or a task: every hash, and both copies of every event. */
+        /** Verifies the store or one task: every hash, and both copies of every event. */
         post: operations["verify"];
         delete?: never;
         options?: never;
@@ -626,188 +626,188 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description What came of an append. */
+        /** @description The result of an append. */
         AppendedForm: {
-            /** @description The checkpoint behind them. */
+            /** @description The checkpoint marked after the events. */
             checkpoint?: string | null;
             /** @description The offset of the first event. */
             first: components["schemas"]["Big"];
-            /** @description The chain hash there, 64 hexadecimal digits; zeros where it was trimmed since. */
+            /** @description The chain hash at `next`, 64 hexadecimal digits; zeros if it was trimmed since. */
             hash: string;
-            /** @description The head behind the last of them, and behind the checkpoint where there is one. */
+            /** @description The head after the last event, or after the checkpoint if one was marked. */
             next: components["schemas"]["Big"];
-            /** @description Whether they had been appended before, under the same key. */
+            /** @description True if the same events were appended before, under the same key. */
             repeated: boolean;
         };
         /** @description A whole number up to 2^64 - 1. */
         Big: string;
-        /** @description A change of a part of a state. */
+        /** @description One change of a part of a state. */
         BlameForm: {
-            /** @description The actor that it names. */
+            /** @description The actor that the event names. */
             actor?: string | null;
-            /** @description The value after it; absent where it was removed. */
+            /** @description The value after the change; absent if it was removed. */
             after?: unknown;
-            /** @description The value before it; absent where there was none. */
+            /** @description The value before the change; absent if there was none. */
             before?: unknown;
-            /** @description Its kind. */
+            /** @description The kind of the event. */
             kind: string;
             /**
              * Format: int32
-             * @description The lineage that it was recorded in.
+             * @description The lineage that recorded the event.
              */
             lineage: number;
-            /** @description Its offset. */
+            /** @description The offset of the event. */
             offset: components["schemas"]["Big"];
-            /** @description The address of the event that made it. */
+            /** @description The address of the event that made the change. */
             point: string;
             /** @description RFC 3339, UTC. */
             time: string;
             /** @description Microseconds since the Unix epoch. */
             time_us: components["schemas"]["Big"];
-            /** @description The user that it names. */
+            /** @description The user that the event names. */
             user?: string | null;
         };
-        /** @description Who set a part of a state. `milepost blame --json` prints the same. */
+        /** @description The events that set a part of a state. `milepost blame --json` prints the same. */
         BlamedForm: {
             before_oldest?: null | components["schemas"]["Big"];
-            /** @description The changes, newest first; only the last one where no history was asked for. */
+            /** @description The changes, newest first; only the latest one unless the history was requested. */
             changes: components["schemas"]["BlameForm"][];
             /** @description The part, as a JSON pointer (RFC 6901). */
             pointer: string;
             /** @description The task. */
             task: string;
-            /** @description The value at the point; absent where there is none. */
+            /** @description The value at the point; absent if there is none. */
             value?: unknown;
         };
-        /** @description What goes of captured folders. */
+        /** @description Captured folders that a cleanup removes. */
         CapturesForm: {
-            /** @description About how many bytes they are. */
+            /** @description The approximate size of the chunks, in bytes. */
             bytes: components["schemas"]["Big"];
             /** @description Captures. */
             captures: components["schemas"]["Big"];
-            /** @description Chunks that no capture needs then. */
+            /** @description Chunks that no remaining capture needs. */
             chunks: components["schemas"]["Big"];
         };
         /** @description One change of a state. */
         ChangeForm: {
-            /** @description The value after; absent where the place is gone. */
+            /** @description The value after; absent if the path was removed. */
             after?: unknown;
-            /** @description The value before; absent where the place was not there. */
+            /** @description The value before; absent if the path did not exist. */
             before?: unknown;
             /** @description `add`, `remove` or `replace`. */
             kind: string;
             /** @description The place, as a JSON pointer (RFC 6901). */
             path: string;
         };
-        /** @description What is different, from one state to the other. */
+        /** @description The differences from one state to another. */
         ChangesForm: {
-            /** @description At most 10,000; fewer where they have more than 16 MiB. */
+            /** @description At most 10,000 changes; fewer if they take more than 16 MiB. */
             items: components["schemas"]["ChangeForm"][];
-            /** @description Whether there are more. */
+            /** @description True if there are more changes. */
             more: boolean;
         };
         /** @description A checkpoint. */
         CheckpointForm: {
-            /** @description Ids that others know it by. */
+            /** @description Ids of the checkpoint in other systems. */
             aliases: string[];
             /** @description The marked point: before the event at this offset. */
             at: components["schemas"]["Big"];
-            /** @description Why it was marked. */
+            /** @description The reason for the mark. */
             cause: string;
-            /** @description The chain hash there, 64 hexadecimal digits. */
+            /** @description The chain hash at that point, 64 hexadecimal digits. */
             hash: string;
             /** @description 64 hexadecimal digits. */
             id: string;
-            /** @description What it is called. */
+            /** @description The label. */
             label?: string | null;
             /**
              * Format: int32
-             * @description The lineage it was marked on.
+             * @description The lineage of the mark.
              */
             lineage: number;
             /** @description The offset of the mark's own event. */
             mark: components["schemas"]["Big"];
-            /** @description An object, word for word as it was given. */
+            /** @description The caller's object, byte for byte. */
             metadata?: Record<string, unknown> | null;
-            /** @description The checkpoint before it. */
+            /** @description The previous checkpoint. */
             parent?: string | null;
-            /** @description How it went until there. */
+            /** @description The status of the run up to that point. */
             status: string;
-            /** @description The task it is of. */
+            /** @description The task of the checkpoint. */
             task: string;
             /** @description RFC 3339, UTC. */
             time: string;
             /** @description Microseconds since the Unix epoch. */
             time_us: components["schemas"]["Big"];
         };
-        /** @description A checkpoint to be marked. */
+        /** @description A checkpoint to mark. */
         CheckpointGiven: {
-            /** @description Ids that others know it by. */
+            /** @description Ids of the checkpoint in other systems. */
             aliases?: string[];
             /** @description A whole number up to 2^64 - 1, or a string of its digits. */
             at?: string | number | null;
-            /** @description A name for people. Not all of it digits. */
+            /** @description A label for people; not all digits. */
             label?: string | null;
             /**
              * Format: int32
-             * @description The lineage to mark it on; the one that the task goes on with unless given.
+             * @description The lineage to mark. Default: the active one.
              */
             lineage?: number | null;
             /** @description An object of at most 64 KiB. */
             metadata?: Record<string, unknown> | null;
-            /** @description `success` unless given. */
+            /** @description Default: `success`. */
             status?: string | null;
         };
-        /** @description What is decided about paths that stand in the way. A path may be a folder, for all below it. */
+        /** @description Decisions about conflicting paths. A folder's path covers everything below it. */
         ChoicesAsked: {
             /**
-             * @description What is there stays.
+             * @description Keep the present content of these paths.
              * @default []
              */
             keep_mine: string[];
             /**
-             * @description It is the folder that was captured, though that was elsewhere.
+             * @description Accept a folder that was captured at another location.
              * @default false
              */
             moved: boolean;
             /**
-             * @description What the rules of the snapshot ignore goes too, where it was recorded since.
+             * @description Also remove paths that the capture's rules ignore, if they were recorded since.
              * @default false
              */
             take_ignored: boolean;
             /**
-             * @description What was captured is taken.
+             * @description Overwrite these paths with the captured content.
              * @default []
              */
             theirs: string[];
         };
-        /** @description A change of control. */
+        /** @description A change of a run's control. */
         ControlAsked: {
             reason?: string | null;
-            /** @description `running` begins and resumes, `paused` pauses, `stopped` stops, `idle` ends. */
+            /** @description `running` begins or resumes, `paused` pauses, `stopped` stops, `idle` ends. */
             to: string;
         };
-        /** @description What a run's control is. */
+        /** @description The control of a run. */
         ControlForm: {
             /** @description `idle`, `running`, `paused` or `stopped`. */
             control: string;
-            /** @description Whether it had been changed before, under the same key. */
+            /** @description True if the control was changed before, under the same key. */
             repeated: boolean;
         };
-        /** @description What is counted of tasks. */
+        /** @description Counts of one or more tasks. */
         CountsForm: {
-            /** @description Of the events' records. */
+            /** @description Bytes of the events' records. */
             bytes: components["schemas"]["Big"];
             /** @description Checkpoints. */
             checkpoints: components["schemas"]["Big"];
-            /** @description About, of what the store takes on disk. */
+            /** @description The approximate share of the store's disk usage, in bytes. */
             disk_bytes: components["schemas"]["Big"];
-            /** @description Each counted where it was appended. */
+            /** @description Events, each counted in the lineage it was appended to. */
             events: components["schemas"]["Big"];
             /** @description Lineages. */
             lineages: components["schemas"]["Big"];
         };
-        /** @description The envelope of what went well. */
+        /** @description The envelope of a successful answer. */
         DirectAnswer_DirectCleaned: {
             /** Format: int32 */
             code: number;
@@ -827,7 +827,7 @@ export interface components {
             message: string;
             success: boolean;
         };
-        /** @description The envelope of what went well. */
+        /** @description The envelope of a successful answer. */
         DirectAnswer_DirectStats: {
             /** Format: int32 */
             code: number;
@@ -871,13 +871,13 @@ export interface components {
             remaining_count: number;
             status: string;
         };
-        /** @description Which checkpoints go. */
+        /** @description The scope of a cleanup, and the number of checkpoints to keep. */
         DirectCleanup: {
             keep_count?: number | null;
             thread_id?: string | null;
             user_id?: string | null;
         };
-        /** @description The envelope of what went wrong, and in `data` why. */
+        /** @description The envelope of an error; `data` has the cause. */
         DirectError: {
             /** Format: int32 */
             code: number;
@@ -912,34 +912,34 @@ export interface components {
             total_checkpoints: number;
             user_id: string;
         };
-        /** @description What it takes on disk, in bytes. */
+        /** @description Disk usage in bytes. */
         DiskForm: {
-            /** @description Journal segments that are kept. */
+            /** @description Archived journal segments. */
             archive: components["schemas"]["Big"];
             /** @description The journal. */
             journal: components["schemas"]["Big"];
-            /** @description Chunks: bodies, states, files. */
+            /** @description Chunks of bodies, states and files. */
             packs: components["schemas"]["Big"];
-            /** @description The index, and events that were applied. */
+            /** @description The index and applied events. */
             sled: components["schemas"]["Big"];
-            /** @description Everything. */
+            /** @description The sum of all. */
             total: components["schemas"]["Big"];
         };
-        /** @description Why an event is erased. */
+        /** @description The reason for an erasure. */
         EraseAsked: {
-            /** @description In words. */
+            /** @description The reason, for people. */
             reason?: string | null;
         };
-        /** @description An event that does not say any more what it said. `milepost erase --json` prints the same. */
+        /** @description An event whose body was erased. `milepost erase --json` prints the same. */
         ErasedForm: {
-            /** @description Its kind, which stays. */
+            /** @description The kind of the event, which is kept. */
             kind: string;
             /**
              * Format: int32
-             * @description The lineage it was appended to.
+             * @description The lineage that the event was appended to.
              */
             lineage: number;
-            /** @description Its place in the lineage. */
+            /** @description The offset of the event. */
             offset: components["schemas"]["Big"];
             /** @description The task. */
             task: string;
@@ -947,98 +947,101 @@ export interface components {
             time: string;
             /** @description Microseconds since the Unix epoch. */
             time_us: components["schemas"]["Big"];
-            /** @description Whether it had been erased before. */
+            /** @description True if the event was erased before this request. */
             was_erased: boolean;
         };
         /** @description The event at a point. `milepost show --json` prints the same. */
         EventAt: components["schemas"]["EventForm"] & {
-            /** @description The checkpoint that the address names, where it names one. */
+            /** @description The checkpoint that the address names, if any. */
             checkpoint?: string | null;
-            /** @description The chain hash behind it, 64 hexadecimal digits. */
+            /** @description The chain hash after the event, 64 hexadecimal digits. */
             hash: string;
             /** @description The task. */
             task: string;
         };
-        /** @description An event. `milepost log --json` shows the same. */
+        /** @description An event. `milepost log --json` prints the same. */
         EventForm: {
-            /** @description Who or what did it; absent for the program itself. */
+            /** @description The person or program that caused the event; absent for the program itself. */
             actor?: string | null;
-            /** @description What it says, by its kind; `null` where it was erased. */
+            /** @description The fields of the kind; `null` if the body was erased. */
             body?: Record<string, unknown> | null;
-            /** @description What ties it to work elsewhere. */
+            /** @description An id that ties the event to work elsewhere. */
             correlation?: string | null;
             /** @description The idempotency key of the append, on its first event. */
             key?: string | null;
-            /** @description Its kind, as docs/EVENTS.md lists them. */
+            /** @description The kind of the event, as listed in docs/EVENTS.md. */
             kind: string;
             /**
              * Format: int32
-             * @description The lineage it was appended to.
+             * @description The lineage that the event was appended to.
              */
             lineage: number;
-            /** @description Its place in the lineage. */
+            /** @description The offset of the event. */
             offset: components["schemas"]["Big"];
             /** @description RFC 3339, UTC. */
             time: string;
             /** @description Microseconds since the Unix epoch. */
             time_us: components["schemas"]["Big"];
-            /** @description The user it was done for; absent for the task's owner. */
+            /** @description The user on whose behalf it happened; absent for the task's owner. */
             user?: string | null;
         };
-        /** @description An event to be appended. */
+        /** @description An event to append. */
         EventGiven: {
-            /** @description What it says, as it is shown. */
+            /** @description The fields of the kind, in the same form as in answers. */
             body: Record<string, unknown>;
-            /** @description The kind's name. */
+            /** @description The name of the kind. */
             kind: string;
             mark?: null | components["schemas"]["MarkGiven"];
         };
-        /** @description One thing that is not as it was written. */
+        /** @description A difference between stored and expected data. */
         FaultForm: {
-            /** @description What is wrong with it. */
+            /** @description The fault. */
             message: string;
-            /** @description Which log or file. */
+            /** @description The log or file. */
             place: string;
         };
-        /** @description A path of a captured folder. `milepost files --json` prints the same. Names that are no UTF-8 are `{"base64": "…"}`. */
+        /**
+         * @description A path of a captured folder. `milepost files --json` prints the same. Names that are not UTF-8
+         *     are `{"base64": "…"}`.
+         */
         FileForm: {
-            /** @description Of a file: BLAKE3 of its content, 64 hexadecimal digits. */
+            /** @description BLAKE3 of a file's content, 64 hexadecimal digits. */
             hash?: string | null;
             /** @description `file`, `directory` or `link`. */
             kind: string;
             /** @description The permission bits, octal: `0644`. */
             mode: string;
-            /** @description Below the folder. */
+            /** @description The path relative to the folder. */
             path: string;
             size?: null | components["schemas"]["Big"];
-            /** @description Of a link: where it leads. */
+            /** @description The target of a link. */
             target?: string | null;
-            /** @description Of a file: whether it was written to while it was captured. */
+            /** @description True if a file was written to while it was captured. */
             unstable?: boolean | null;
         };
-        /** @description Guidance. */
+        /** @description Guidance for a run. */
         GuidanceAsked: {
-            /** @description What it is for. */
+            /** @description The part of the work that the guidance is about. */
             target?: string | null;
             text: string;
         };
-        /** @description What is known of a lineage. */
+        /** @description A lineage. */
         LineageForm: {
-            /** @description Whether the task goes on with it. */
+            /** @description True if this is the active lineage. */
             active: boolean;
-            /** @description The first offset that is there. */
+            /** @description The first readable offset. */
             begin: components["schemas"]["Big"];
-            /** @description Why it was opened. */
+            /** @description The reason why the lineage was opened. */
             description?: string | null;
-            /** @description Events of its own. */
+            /** @description Events of the lineage itself, without its ancestors. */
             events: components["schemas"]["Big"];
-            /** @description The chain hash there, 64 hexadecimal digits. */
+            /** @description The chain hash at the head, 64 hexadecimal digits. */
             hash: string;
             /** @description The next offset. */
             head: components["schemas"]["Big"];
             /**
              * Format: int32
-             * @description Its id.
+             * @description The id of the lineage.
              */
             id: number;
             /** @description RFC 3339, UTC. */
@@ -1046,88 +1049,88 @@ export interface components {
             /** @description Microseconds since the Unix epoch. */
             opened_us: components["schemas"]["Big"];
             parent?: null | components["schemas"]["ParentForm"];
-            /** @description What it was opened for. */
+            /** @description The purpose of the lineage. */
             type: string;
         };
         /** @description A page of a list. */
         Listed_CheckpointForm: {
-            /** @description What is on it. */
+            /** @description The items of the page. */
             items: {
-                /** @description Ids that others know it by. */
+                /** @description Ids of the checkpoint in other systems. */
                 aliases: string[];
                 /** @description The marked point: before the event at this offset. */
                 at: components["schemas"]["Big"];
-                /** @description Why it was marked. */
+                /** @description The reason for the mark. */
                 cause: string;
-                /** @description The chain hash there, 64 hexadecimal digits. */
+                /** @description The chain hash at that point, 64 hexadecimal digits. */
                 hash: string;
                 /** @description 64 hexadecimal digits. */
                 id: string;
-                /** @description What it is called. */
+                /** @description The label. */
                 label?: string | null;
                 /**
                  * Format: int32
-                 * @description The lineage it was marked on.
+                 * @description The lineage of the mark.
                  */
                 lineage: number;
                 /** @description The offset of the mark's own event. */
                 mark: components["schemas"]["Big"];
-                /** @description An object, word for word as it was given. */
+                /** @description The caller's object, byte for byte. */
                 metadata?: Record<string, unknown> | null;
-                /** @description The checkpoint before it. */
+                /** @description The previous checkpoint. */
                 parent?: string | null;
-                /** @description How it went until there. */
+                /** @description The status of the run up to that point. */
                 status: string;
-                /** @description The task it is of. */
+                /** @description The task of the checkpoint. */
                 task: string;
                 /** @description RFC 3339, UTC. */
                 time: string;
                 /** @description Microseconds since the Unix epoch. */
                 time_us: components["schemas"]["Big"];
             }[];
-            /** @description The cursor of the next page; `null` where this is the last. */
+            /** @description The cursor of the next page; `null` on the last page. */
             next?: string | null;
         };
         /** @description A page of a list. */
         Listed_FileForm: {
-            /** @description What is on it. */
+            /** @description The items of the page. */
             items: {
-                /** @description Of a file: BLAKE3 of its content, 64 hexadecimal digits. */
+                /** @description BLAKE3 of a file's content, 64 hexadecimal digits. */
                 hash?: string | null;
                 /** @description `file`, `directory` or `link`. */
                 kind: string;
                 /** @description The permission bits, octal: `0644`. */
                 mode: string;
-                /** @description Below the folder. */
+                /** @description The path relative to the folder. */
                 path: string;
                 size?: null | components["schemas"]["Big"];
-                /** @description Of a link: where it leads. */
+                /** @description The target of a link. */
                 target?: string | null;
-                /** @description Of a file: whether it was written to while it was captured. */
+                /** @description True if a file was written to while it was captured. */
                 unstable?: boolean | null;
             }[];
-            /** @description The cursor of the next page; `null` where this is the last. */
+            /** @description The cursor of the next page; `null` on the last page. */
             next?: string | null;
         };
         /** @description A page of a list. */
         Listed_LineageForm: {
-            /** @description What is on it. */
+            /** @description The items of the page. */
             items: {
-                /** @description Whether the task goes on with it. */
+                /** @description True if this is the active lineage. */
                 active: boolean;
-                /** @description The first offset that is there. */
+                /** @description The first readable offset. */
                 begin: components["schemas"]["Big"];
-                /** @description Why it was opened. */
+                /** @description The reason why the lineage was opened. */
                 description?: string | null;
-                /** @description Events of its own. */
+                /** @description Events of the lineage itself, without its ancestors. */
                 events: components["schemas"]["Big"];
-                /** @description The chain hash there, 64 hexadecimal digits. */
+                /** @description The chain hash at the head, 64 hexadecimal digits. */
                 hash: string;
                 /** @description The next offset. */
                 head: components["schemas"]["Big"];
                 /**
                  * Format: int32
-                 * @description Its id.
+                 * @description The id of the lineage.
                  */
                 id: number;
                 /** @description RFC 3339, UTC. */
@@ -1135,135 +1138,135 @@ export interface components {
                 /** @description Microseconds since the Unix epoch. */
                 opened_us: components["schemas"]["Big"];
                 parent?: null | components["schemas"]["ParentForm"];
-                /** @description What it was opened for. */
+                /** @description The purpose of the lineage. */
                 type: string;
             }[];
-            /** @description The cursor of the next page; `null` where this is the last. */
+            /** @description The cursor of the next page; `null` on the last page. */
             next?: string | null;
         };
         /** @description A page of a list. */
         Listed_PinForm: {
-            /** @description What is on it. */
+            /** @description The items of the page. */
             items: {
-                /** @description It is before the event at this offset. */
+                /** @description The marked point: before the event at this offset. */
                 at: components["schemas"]["Big"];
                 /** @description The checkpoint's id, 64 hexadecimal digits. */
                 checkpoint: string;
-                /** @description What it is called. */
+                /** @description The label. */
                 label?: string | null;
                 /**
                  * Format: int32
-                 * @description The lineage it was marked on.
+                 * @description The lineage of the checkpoint.
                  */
                 lineage: number;
-                /** @description Why it is kept. */
+                /** @description The reason for the pin. */
                 reason?: string | null;
-                /** @description The task it is of. */
+                /** @description The task of the checkpoint. */
                 task: string;
-                /** @description When it was pinned: RFC 3339, UTC. */
+                /** @description The time of the pin: RFC 3339, UTC. */
                 time: string;
                 /** @description Microseconds since the Unix epoch. */
                 time_us: components["schemas"]["Big"];
             }[];
-            /** @description The cursor of the next page; `null` where this is the last. */
+            /** @description The cursor of the next page; `null` on the last page. */
             next?: string | null;
         };
         /** @description A page of a list. */
         Listed_TaskForm: {
-            /** @description What is on it. */
+            /** @description The items of the page. */
             items: {
                 /**
                  * Format: int32
-                 * @description The lineage it goes on with.
+                 * @description The active lineage.
                  */
                 active: number;
                 /** @description RFC 3339, UTC. */
                 created: string;
                 /** @description Microseconds since the Unix epoch. */
                 created_us: components["schemas"]["Big"];
-                /** @description The number of that activation. */
+                /** @description The number of the last activation. */
                 epoch: components["schemas"]["Big"];
-                /** @description Events of all its lineages, each counted where it was appended. */
+                /** @description Events of all lineages, each counted in the lineage it was appended to. */
                 events: components["schemas"]["Big"];
                 /** @description The next offset of the active lineage. */
                 head: components["schemas"]["Big"];
-                /** @description Its id. */
+                /** @description The id of the task. */
                 id: string;
                 /**
                  * Format: int32
-                 * @description How many it has.
+                 * @description The number of lineages.
                  */
                 lineages: number;
-                /** @description Whose it is. */
+                /** @description The owner. */
                 user: string;
             }[];
-            /** @description The cursor of the next page; `null` where this is the last. */
+            /** @description The cursor of the next page; `null` on the last page. */
             next?: string | null;
         };
-        /** @description A checkpoint to be marked behind events. */
+        /** @description A checkpoint to mark after events. */
         MarkGiven: {
-            /** @description Ids that others know it by. */
+            /** @description Ids of the checkpoint in other systems. */
             aliases?: string[];
-            /** @description A name for people. Not all of it digits. */
+            /** @description A label for people; not all digits. */
             label?: string | null;
             /** @description An object of at most 64 KiB. */
             metadata?: Record<string, unknown> | null;
-            /** @description `success` unless given. */
+            /** @description Default: `success`. */
             status?: string | null;
         };
-        /** @description Where a lineage parts from another. */
+        /** @description The point where a lineage was forked. */
         ParentForm: {
-            /** @description The chain hash there, 64 hexadecimal digits. */
+            /** @description The chain hash at that point, 64 hexadecimal digits. */
             hash: string;
             /**
              * Format: int32
-             * @description The lineage.
+             * @description The parent lineage.
              */
             lineage: number;
-            /** @description The offset. */
+            /** @description The fork offset. */
             offset: components["schemas"]["Big"];
         };
-        /** @description A part of that state. */
+        /** @description A part of the state before the event at a point. */
         PartForm: {
             /** @description The point. */
             point: components["schemas"]["PointForm"];
-            /** @description The place, as a JSON pointer (RFC 6901). */
+            /** @description The part, as a JSON pointer (RFC 6901). */
             pointer: string;
-            /** @description What is there. */
+            /** @description The value of the part. */
             value: unknown;
         };
-        /** @description Why a checkpoint is kept. */
+        /** @description The reason for a pin. */
         PinAsked: {
-            /** @description In words, at most 1,024 bytes. */
+            /** @description The reason, at most 1,024 bytes. */
             reason?: string | null;
         };
-        /** @description A checkpoint that is kept whatever a cleanup is asked for. `milepost pins --json` prints the same. */
+        /** @description A checkpoint that no cleanup removes. `milepost pins --json` prints the same. */
         PinForm: {
-            /** @description It is before the event at this offset. */
+            /** @description The marked point: before the event at this offset. */
             at: components["schemas"]["Big"];
             /** @description The checkpoint's id, 64 hexadecimal digits. */
             checkpoint: string;
-            /** @description What it is called. */
+            /** @description The label. */
             label?: string | null;
             /**
              * Format: int32
-             * @description The lineage it was marked on.
+             * @description The lineage of the checkpoint.
              */
             lineage: number;
-            /** @description Why it is kept. */
+            /** @description The reason for the pin. */
             reason?: string | null;
-            /** @description The task it is of. */
+            /** @description The task of the checkpoint. */
             task: string;
-            /** @description When it was pinned: RFC 3339, UTC. */
+            /** @description The time of the pin: RFC 3339, UTC. */
             time: string;
             /** @description Microseconds since the Unix epoch. */
             time_us: components["schemas"]["Big"];
         };
         /** @description A point. */
         PlaceForm: {
-            /** @description The checkpoint that it was named by. */
+            /** @description The checkpoint that named the point. */
             checkpoint?: string | null;
-            /** @description The chain hash there, 64 hexadecimal digits. */
+            /** @description The chain hash at the point, 64 hexadecimal digits. */
             hash: string;
             /**
              * Format: int32
@@ -1273,27 +1276,27 @@ export interface components {
             /** @description The offset. */
             offset: components["schemas"]["Big"];
         };
-        /** @description Where an address leads. */
+        /** @description The point that an address names. */
         PointForm: {
-            /** @description An address that names it whatever the task goes on with: `TASK/LINEAGE@OFFSET`. */
+            /** @description A stable address, independent of the active lineage: `TASK/LINEAGE@OFFSET`. */
             address: string;
-            /** @description The checkpoint that the address names, where it names one. */
+            /** @description The checkpoint that the address names, if any. */
             checkpoint?: string | null;
-            /** @description The chain hash there, 64 hexadecimal digits. */
+            /** @description The chain hash at the point, 64 hexadecimal digits. */
             hash: string;
             /**
              * Format: int32
              * @description The lineage.
              */
             lineage: number;
-            /** @description It is before the event at this offset. */
+            /** @description The offset; the point is before the event at this offset. */
             offset: components["schemas"]["Big"];
             /** @description The task. */
             task: string;
         };
         /** @description Problem details by RFC 9457. */
         Problem: {
-            /** @description What was wrong, and what to do. */
+            /** @description The cause, and the next step. */
             detail: string;
             head?: null | components["schemas"]["Big"];
             /** @description The id of the request. */
@@ -1303,7 +1306,7 @@ export interface components {
              * @description The status of the answer.
              */
             status: number;
-            /** @description The kind in words. */
+            /** @description The kind, in words. */
             title: string;
             /** @description `https://milepost.dev/problems/KIND`. */
             type: string;
@@ -1312,125 +1315,128 @@ export interface components {
         RangeForm: {
             /** @description The next offset of the lineage. */
             head: components["schemas"]["Big"];
-            /** @description In the order of their offsets. */
+            /** @description The events, in the order of their offsets. */
             items: components["schemas"]["EventForm"][];
             next?: null | components["schemas"]["Big"];
         };
         /** @description A restore. */
         RestoreAsked: {
             choices?: null | components["schemas"]["ChoicesAsked"];
-            /** @description What the new lineage is for, at most 1,024 bytes. */
+            /** @description The purpose of the new lineage, at most 1,024 bytes. */
             description?: string | null;
-            /** @description The folder on the service's machine whose files go back, absolute. */
+            /** @description The absolute path of the folder to restore, on the service's machine. */
             folder?: string | null;
-            /** @description How much goes back: `state`, unless given, `files`, or `all`. Files are for admins. */
+            /** @description The scope: `state` (the default), `files` or `all`. Files are for admins. */
             scope?: string | null;
-            /** @description The address of the point gone back to. */
+            /** @description The address of the point to restore. */
             to: string;
         };
-        /** @description What a restore would do. */
+        /** @description The effects that a restore would have. */
         RestorePlanForm: {
-            /** @description How its state would change, at most 1,000; fewer where they have more than 16 MiB. */
+            /** @description The changes of the state, at most 1,000; fewer if they take more than 16 MiB. */
             changes: components["schemas"]["ChangeForm"][];
-            /** @description What it would do to the files, and what stands in the way; where files would go back. */
+            /** @description The changes to files, and conflicts; present if the scope includes files. */
             files?: Record<string, unknown> | null;
-            /** @description Where the task stands now. */
+            /** @description The current point of the task. */
             from: components["schemas"]["PlaceForm"];
-            /** @description Whether there are more. */
+            /** @description True if there are more changes. */
             more: boolean;
-            /** @description What goes back: `both`, `files` or `state`. */
+            /** @description The scope of the restore: `all`, `files` or `state`. */
             scope: string;
             /** @description The task. */
             task: string;
-            /** @description Where it would go on. */
+            /** @description The point that the task would continue from. */
             to: components["schemas"]["PlaceForm"];
         };
-        /** @description A task that went back, or on again. */
+        /** @description The result of a restore or an undo. */
         RestoredForm: {
-            /** @description What was done to the files, as the plan says it; where files went back. */
+            /** @description The changes to files, as in the plan; present if files were restored. */
             files?: Record<string, unknown> | null;
-            /** @description What was written to meanwhile: it was kept, at these places in the folder. */
+            /** @description Paths in the folder of files that were kept because they changed during the restore. */
             kept?: string[] | null;
-            /** @description The lineage that it goes on with. */
+            /** @description The lineage that is now active. */
             lineage: components["schemas"]["LineageForm"];
-            /** @description The task as it is now. */
+            /** @description The task after the restore. */
             task: components["schemas"]["TaskForm"];
         };
-        /** @description What goes of a task. */
+        /** @description The data of one task that a cleanup removes. */
         RetainedForm: {
             bytes?: null | components["schemas"]["Big"];
-            /** @description How many it has, or had. */
+            /** @description Checkpoints before the cleanup. */
             checkpoints: components["schemas"]["Big"];
-            /** @description Lineages that go whole. */
+            /** @description Lineages that are removed completely. */
             dropped: number[];
-            /** @description Why it is not done, or not wholly. */
+            /** @description The reason why the cleanup of the task failed or is incomplete. */
             error?: string | null;
             events?: null | components["schemas"]["Big"];
-            /** @description Checkpoints that go. */
+            /** @description Checkpoints to remove. */
             go: components["schemas"]["Big"];
-            /** @description Whether that is a restore which was cut short. */
+            /** @description True if the reason is an unfinished restore. */
             held_up?: boolean;
-            /** @description Its id. */
+            /** @description The id of the task. */
             id: string;
-            /** @description Checkpoints that are pinned. */
+            /** @description Pinned checkpoints. */
             pinned: components["schemas"]["Big"];
-            /** @description Which checkpoints go; `null` where not all of them went, or nobody knows. */
+            /** @description Ids of the removed checkpoints; `null` if only some were removed, or if they are unknown. */
             removed?: string[] | null;
-            /** @description Checkpoints that stay. */
+            /** @description Checkpoints to keep. */
             stay: components["schemas"]["Big"];
-            /** @description Lineages that begin later. */
+            /** @description Lineages whose beginning is trimmed. */
             trimmed: components["schemas"]["TrimmedForm"][];
-            /** @description Whose it is. */
+            /** @description The owner. */
             user: string;
         };
         /** @description Sums over tasks. */
         RetainedTotal: {
-            /** @description About how many bytes they are. */
+            /** @description The approximate size of the events, in bytes. */
             bytes: components["schemas"]["Big"];
-            /** @description Tasks of which something goes. */
+            /** @description Tasks that lose data. */
             concerned: components["schemas"]["Big"];
-            /** @description Events that go. */
+            /** @description Events to remove. */
             events: components["schemas"]["Big"];
-            /** @description Checkpoints that go. */
+            /** @description Checkpoints to remove. */
             go: components["schemas"]["Big"];
-            /** @description Checkpoints that are pinned. */
+            /** @description Pinned checkpoints. */
             pinned: components["schemas"]["Big"];
-            /** @description Checkpoints that stay. */
+            /** @description Checkpoints to keep. */
             stay: components["schemas"]["Big"];
             /** @description Tasks. */
             tasks: components["schemas"]["Big"];
         };
-        /** @description Which checkpoints are kept, of which tasks. */
+        /** @description A retention policy, and its scope. */
         RetentionAsked: {
-            /** @description Lineages go that no kept checkpoint and no undo needs. Unless given they stay. */
+            /** @description Also remove lineages that no kept checkpoint and no undo needs. Default: keep them. */
             drop_lineages?: boolean;
-            /** @description The newest so many of each task. One of `keep_count` and `younger_than_seconds` has to be given. */
+            /**
+             * @description Keep this many of the newest checkpoints of each task. `keep_count` or
+             *     `younger_than_seconds` is required.
+             */
             keep_count?: number | null;
-            /** @description Marks go, and all events stay. */
+            /** @description Remove marks only, and keep all events. */
             marks_only?: boolean;
             /** @description Only this task. */
             task?: string | null;
             /**
              * Format: int64
-             * @description What it takes to undo so many of the last restores. 3 unless given.
+             * @description Keep the data to undo this many of the last restores. Default: 3.
              */
             undo?: number | null;
-            /** @description Only the tasks of this user. */
+            /** @description Only tasks of this user. */
             user?: string | null;
             /** @description A whole number up to 2^64 - 1, or a string of its digits. */
             younger_than_seconds?: string | number | null;
         };
-        /** @description What goes and what stays, or went and stayed. `milepost cleanup --json` shows the same. */
+        /** @description The plan or the result of a cleanup. `milepost cleanup --json` prints the same. */
         RetentionForm: {
             captures?: null | components["schemas"]["CapturesForm"];
-            /** @description Whether nothing was changed. */
+            /** @description True if nothing was changed. */
             dry_run: boolean;
-            /** @description Tasks. */
+            /** @description The tasks. */
             tasks: components["schemas"]["RetainedForm"][];
-            /** @description Of all of them. */
+            /** @description The sums over the tasks. */
             total: components["schemas"]["RetainedTotal"];
         };
-        /** @description The envelope of what went well. */
+        /** @description The envelope of a successful answer. */
         SeedAnswer_SeedCache: {
             data: {
                 /** Format: int64 */
@@ -1447,9 +1453,9 @@ export interface components {
                 saved: number;
             };
         };
-        /** @description The envelope of what went well. */
+        /** @description The envelope of a successful answer. */
         SeedAnswer_SeedCheckpoint: {
-            /** @description A checkpoint as the seed shows it. */
+            /** @description A checkpoint in the form of the existing API. */
             data: {
                 branchDescription?: string | null;
                 branchId: string;
@@ -1469,7 +1475,7 @@ export interface components {
                 taskId: string;
             };
         };
-        /** @description The envelope of what went well. */
+        /** @description The envelope of a successful answer. */
         SeedAnswer_SeedCheckpoints: {
             data: {
                 checkpoints: components["schemas"]["SeedCheckpoint"][];
@@ -1491,7 +1497,7 @@ export interface components {
             /** Format: int64 */
             saved: number;
         };
-        /** @description A checkpoint as the seed shows it. */
+        /** @description A checkpoint in the form of the existing API. */
         SeedCheckpoint: {
             branchDescription?: string | null;
             branchId: string;
@@ -1515,7 +1521,7 @@ export interface components {
             /** Format: int64 */
             total: number;
         };
-        /** @description The envelope of what went wrong. */
+        /** @description The envelope of an error. */
         SeedError: {
             error: Record<string, unknown>;
         };
@@ -1523,126 +1529,126 @@ export interface components {
         StateForm: {
             /** @description The point. */
             point: components["schemas"]["PointForm"];
-            /** @description What `milepost state --json` prints. */
+            /** @description The state, as `milepost state --json` prints it. */
             state: unknown;
         };
         /** @description A state, or a part of one. */
         StateOrPart: components["schemas"]["StateForm"] | components["schemas"]["PartForm"];
-        /** @description Of the store, or of a user's tasks. */
+        /** @description Numbers of the store, or of one user's tasks. */
         StatsForm: components["schemas"]["StoreForm"] | components["schemas"]["UserForm"];
-        /** @description What a store holds. `milepost stats --json` prints the same. */
+        /** @description The contents of a store in numbers. `milepost stats --json` prints the same. */
         StoreForm: {
-            /** @description The last commit that is where it stays. */
+            /** @description The last commit that was applied to the index. */
             applied: components["schemas"]["Big"];
             /** @description Checkpoints. */
             checkpoints: components["schemas"]["Big"];
-            /** @description What it takes on disk. */
+            /** @description The disk usage. */
             disk: components["schemas"]["DiskForm"];
             /** @description Bytes of the events' records. */
             event_bytes: components["schemas"]["Big"];
-            /** @description Each counted where it was appended. */
+            /** @description Events, each counted in the lineage it was appended to. */
             events: components["schemas"]["Big"];
             /** @description Lineages. */
             lineages: components["schemas"]["Big"];
-            /** @description Commits that opening took back from the journal. */
+            /** @description Commits that were recovered from the journal when the store was opened. */
             recovered: components["schemas"]["Big"];
             /** @description The last commit. */
             seq: components["schemas"]["Big"];
             /** @description Tasks. */
             tasks: components["schemas"]["Big"];
         };
-        /** @description What is known of a task. */
+        /** @description A task. */
         TaskForm: {
             /**
              * Format: int32
-             * @description The lineage it goes on with.
+             * @description The active lineage.
              */
             active: number;
             /** @description RFC 3339, UTC. */
             created: string;
             /** @description Microseconds since the Unix epoch. */
             created_us: components["schemas"]["Big"];
-            /** @description The number of that activation. */
+            /** @description The number of the last activation. */
             epoch: components["schemas"]["Big"];
-            /** @description Events of all its lineages, each counted where it was appended. */
+            /** @description Events of all lineages, each counted in the lineage it was appended to. */
             events: components["schemas"]["Big"];
             /** @description The next offset of the active lineage. */
             head: components["schemas"]["Big"];
-            /** @description Its id. */
+            /** @description The id of the task. */
             id: string;
             /**
              * Format: int32
-             * @description How many it has.
+             * @description The number of lineages.
              */
             lineages: number;
-            /** @description Whose it is. */
+            /** @description The owner. */
             user: string;
         };
-        /** @description A task to be started. */
+        /** @description A task to start. */
         TaskGiven: {
-            /** @description 1 to 200 bytes, without control characters. */
+            /** @description The id: 1 to 200 bytes without control characters. */
             id: string;
-            /** @description The state that it begins with. */
+            /** @description The initial state. */
             initial?: Record<string, unknown> | null;
-            /** @description Whose it is, 1 to 200 bytes; one's own unless given. For admins where it is another. */
+            /** @description The owner, 1 to 200 bytes. Default: the caller. Other owners are for admins. */
             user?: string | null;
         };
-        /** @description What a task holds. */
+        /** @description Numbers of one task. */
         TaskStatsForm: components["schemas"]["CountsForm"] & {
-            /** @description Its id. */
+            /** @description The id of the task. */
             id: string;
-            /** @description Whose it is. */
+            /** @description The owner. */
             user: string;
         };
-        /** @description A lineage that begins later. */
+        /** @description A lineage whose beginning is trimmed. */
         TrimmedForm: {
             /**
              * Format: int32
              * @description The lineage.
              */
             lineage: number;
-            /** @description The offset. */
+            /** @description The new first offset. */
             offset: components["schemas"]["Big"];
         };
-        /** @description What each task of a user holds, and all of them. `milepost stats --user --json` prints the same. */
+        /** @description Numbers of each task of a user, and their sums. `milepost stats --user --json` prints the same. */
         UserForm: {
-            /** @description The cursor of the next page; `null` where this is the last. */
+            /** @description The cursor of the next page; `null` on the last page. */
             next?: string | null;
-            /** @description Newest first. */
+            /** @description The tasks, newest first. */
             tasks: components["schemas"]["TaskStatsForm"][];
-            /** @description Of all of them, whatever page this is. */
+            /** @description The sums over all tasks of the user, on every page. */
             total: components["schemas"]["CountsForm"];
-            /** @description Whose it is. */
+            /** @description The owner. */
             user: string;
         };
-        /** @description What is verified. */
+        /** @description The scope of a verification. */
         VerifyAsked: {
-            /** @description An anchor that was taken earlier: the whole store is compared with it, too. */
+            /** @description An earlier anchor, to compare the whole store with. */
             anchor?: Record<string, unknown> | null;
-            /** @description Every lineage is folded from its beginning, too, and compared with the snapshots. */
+            /** @description Also fold every lineage from its beginning and compare the result with the snapshots. */
             states?: boolean;
-            /** @description One task; the whole store unless given. */
+            /** @description One task. Default: the whole store. */
             task?: string | null;
         };
-        /** @description What a verification saw. `milepost verify --json` shows the same. */
+        /** @description The result of a verification. `milepost verify --json` prints the same. */
         VerifyForm: {
             /** @description Blocks read. */
             blocks: components["schemas"]["Big"];
-            /** @description Checkpoints whose digest was computed again. */
+            /** @description Checkpoints whose digest was recomputed. */
             checkpoints: components["schemas"]["Big"];
-            /** @description Chunks in packs; none where one task was asked for. */
+            /** @description Chunks in packs; zero if one task was verified. */
             chunks: components["schemas"]["Big"];
-            /** @description Entries of the index, each compared. */
+            /** @description Index entries compared. */
             entries: components["schemas"]["Big"];
             /** @description Events, those of control logs included. */
             events: components["schemas"]["Big"];
-            /** @description What is not as it was written. */
+            /** @description The faults. */
             faults: components["schemas"]["FaultForm"][];
-            /** @description Frames of the journal; none where one task was asked for. */
+            /** @description Journal frames; zero if one task was verified. */
             frames: components["schemas"]["Big"];
             /** @description Lineages. */
             lineages: components["schemas"]["Big"];
-            /** @description Whether there are no faults. */
+            /** @description True if there are no faults. */
             ok: boolean;
             /** @description Snapshots read. */
             snapshots: components["schemas"]["Big"];
@@ -1765,7 +1771,7 @@ export interface operations {
     direct_stats: {
         parameters: {
             query?: {
-                /** @description Whose; all users unless given, which is for admins. */
+                /** @description The user. Without it all users, for admins. */
                 user_id?: string;
             };
             header?: never;
@@ -1972,7 +1978,7 @@ export interface operations {
     seed_checkpoints: {
         parameters: {
             query?: {
-                /** @description At most so many: 1 to 100, 20 unless given. */
+                /** @description The page size: 1 to 100, default 20. */
                 limit?: number;
             };
             header?: never;
@@ -2205,13 +2211,13 @@ export interface operations {
     all_checkpoints: {
         parameters: {
             query?: {
-                /** @description Only those of this status: `success` or `failure`. */
+                /** @description Only checkpoints of this status: `success` or `failure`. */
                 status?: string;
-                /** @description Only those whose metadata has all of this: a JSON object, as text. */
+                /** @description Only checkpoints whose metadata contains all of this: a JSON object, as text. */
                 filter?: string;
-                /** @description At most so many: 1 to 100, 20 unless given. */
+                /** @description The page size: 1 to 100, default 20. */
                 limit?: number;
-                /** @description Go on from here: the `next` of a page. */
+                /** @description The `next` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -2691,7 +2697,7 @@ export interface operations {
             query: {
                 /** @description The part, as a JSON pointer (RFC 6901). */
                 pointer: string;
-                /** @description Every event that changed it, not only the last. */
+                /** @description Return every event that changed the part, not only the last. */
                 history?: boolean;
             };
             header?: {
@@ -3245,9 +3251,12 @@ export interface operations {
     state: {
         parameters: {
             query?: {
-                /** @description Only what is at this place, as a JSON pointer (RFC 6901): `/variables/score`. */
+                /** @description Only this part, as a JSON pointer (RFC 6901): `/variables/score`. */
                 pointer?: string;
-                /** @description Only so many of the last messages, and of the last guidance: 0 to 1,000. All unless given, and where a part is asked for. */
+                /**
+                 * @description Only this many of the last messages and pieces of guidance: 0 to 1,000. Default: all.
+                 *     Ignored with `pointer`.
+                 */
                 messages?: number;
             };
             header?: {
@@ -3759,11 +3768,11 @@ export interface operations {
     stats: {
         parameters: {
             query?: {
-                /** @description Of this user's tasks: for admins, who get the store's numbers without it. */
+                /** @description The user. An admin without one gets the store's numbers. */
                 user?: string;
-                /** @description At most so many tasks: 1 to 1,000, 1,000 unless given. */
+                /** @description The page size in tasks: 1 to 1,000, default 1,000. */
                 limit?: number;
-                /** @description Go on from here: the `next` of a page. */
+                /** @description The `next` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -3827,11 +3836,11 @@ export interface operations {
     tasks: {
         parameters: {
             query?: {
-                /** @description Whose: for admins; else one's own. */
+                /** @description The owner, for admins. Default: the caller. */
                 user?: string;
-                /** @description At most so many: 1 to 100, 20 unless given. */
+                /** @description The page size: 1 to 100, default 20. */
                 limit?: number;
-                /** @description Go on from here: the `next` of a page. */
+                /** @description The `next` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -4244,15 +4253,15 @@ export interface operations {
     checkpoints: {
         parameters: {
             query?: {
-                /** @description Only those that were marked on this lineage itself. */
+                /** @description Only checkpoints marked on this lineage itself. */
                 lineage?: number;
-                /** @description Only those of this status: `success` or `failure`. */
+                /** @description Only checkpoints of this status: `success` or `failure`. */
                 status?: string;
-                /** @description Only those whose metadata has all of this: a JSON object, as text. */
+                /** @description Only checkpoints whose metadata contains all of this: a JSON object, as text. */
                 filter?: string;
-                /** @description At most so many: 1 to 100, 20 unless given. */
+                /** @description The page size: 1 to 100, default 20. */
                 limit?: number;
-                /** @description Go on from here: the `next` of a page. */
+                /** @description The `next` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -4562,15 +4571,15 @@ export interface operations {
     events: {
         parameters: {
             query?: {
-                /** @description From this offset on; else from the first event that is there. */
+                /** @description The first offset. Default: the first readable one. */
                 from?: components["schemas"]["Big"];
-                /** @description Up to this offset, which is no part of it; else to the head. */
+                /** @description The end offset, exclusive. Default: the head. */
                 to?: components["schemas"]["Big"];
-                /** @description At most so many: 1 to 1,000. As JSON 100 unless given, as lines all. */
+                /** @description The maximum number of events: 1 to 1,000. Default: 100 as JSON, all as lines. */
                 limit?: number;
-                /** @description Of this lineage; else of the one that the task goes on with. */
+                /** @description The lineage. Default: the active one. */
                 lineage?: number;
-                /** @description Of a stream: whether it goes on behind the head. It does unless this is `false`. */
+                /** @description For streams: `false` ends the stream at the head. */
                 follow?: boolean;
             };
             header?: {
@@ -4671,7 +4680,7 @@ export interface operations {
     append: {
         parameters: {
             query?: {
-                /** @description The lineage's number; the active one unless given. */
+                /** @description The number of the lineage. Default: the active one. */
                 lineage?: number;
             };
             header?: {
