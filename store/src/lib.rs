@@ -18,7 +18,7 @@
 //! index/             keys and entries, and what a record adds      digest.rs  sums over entries
 //! liveness.rs        the parts of logs that retention kept         tree_walk.rs  captured trees
 //! metrics/           counts, levels and durations                  process.rs  the owning process
-//! files.rs           files that a crash cannot break               clock.rs  entropy.rs
+//! files/             files that a crash cannot break               clock.rs  entropy.rs
 //! sync/              locks and channels, or those of a scheduler that tries interleavings
 //! testing/           tests that every implementation passes
 //! ```

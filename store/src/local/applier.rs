@@ -44,7 +44,7 @@ pub(crate) enum Wake {
 pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
     let mut drain_to = 0;
     loop {
-        let patience = match shared.shelf.has_too_many() {
+        let patience = match shared.segments.has_too_many() {
             true => REST,
             false => Duration::from_secs(3600),
         };
@@ -62,7 +62,7 @@ pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
             Wake::Look => {}
             Wake::Stop => {
                 // The next opening removes a segment that stays.
-                let _ = shared.shelf.rest(&shared.layout.journal());
+                let _ = shared.segments.rest(&shared.layout.journal());
                 return;
             }
         }
@@ -86,7 +86,7 @@ fn work(shared: &Arc<Inner>, drain_to: Seq, rests: bool) -> Result<()> {
     }
     loop {
         if let Some(size) = shared.journal_wants_spare()
-            && let Err(error) = shared.shelf.ensure_spare(&shared.layout.journal(), size)
+            && let Err(error) = shared.segments.ensure_spare(&shared.layout.journal(), size)
         {
             // The appending thread creates one, or its append is refused.
             tracing::warn!("no free segment is made ahead: {error}");
@@ -113,7 +113,7 @@ fn work(shared: &Arc<Inner>, drain_to: Seq, rests: bool) -> Result<()> {
     release_segments(shared)?;
     // A caller that drains expects the files of an idle store.
     match rests || (drain_to > 0 && drain_to == shared.applied()) {
-        true => shared.shelf.rest(&shared.layout.journal()),
+        true => shared.segments.rest(&shared.layout.journal()),
         false => Ok(()),
     }
 }
@@ -157,7 +157,7 @@ pub(crate) fn all(shared: &Inner) -> Result<()> {
 fn release_segments(shared: &Inner) -> Result<()> {
     let mut synced = false;
     loop {
-        let next = shared.shelf.sealed.lock().front().cloned();
+        let next = shared.segments.sealed.lock().front().cloned();
         let Some(sealed) = next.filter(|s| s.last <= shared.applied()) else {
             return Ok(());
         };
@@ -173,8 +173,8 @@ fn release_segments(shared: &Inner) -> Result<()> {
             shared.meters.archive_files.add(1);
             shared.meters.archive_bytes.add(bytes);
         }
-        shared.shelf.sealed.lock().pop_front();
-        match shared.shelf.recycle(&shared.layout.journal(), &sealed) {
+        shared.segments.sealed.lock().pop_front();
+        match shared.segments.recycle(&shared.layout.journal(), &sealed) {
             // The file was removed by another process; it is archived anyway.
             Err(e) if e.kind() == ErrorKind::NotFound => {}
             other => other?,

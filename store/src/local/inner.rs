@@ -1,6 +1,5 @@
 //! State shared by the writer, the readers and the applier of a folder.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -11,9 +10,11 @@ use crate::files;
 use crate::index::IndexPut;
 use crate::index::{LogHead, keys};
 use crate::local::chunks::packs::{ChunkLocation, Packs};
+use crate::local::gc_barrier::GcBarrier;
 use crate::local::index::digest_check::CheckedParts;
 use crate::local::index::kv::Kv;
-use crate::local::journal::writer::{JournalWriter, SegmentPool};
+use crate::local::journal::pool::SegmentPool;
+use crate::local::journal::writer::JournalWriter;
 use crate::local::layout::Layout;
 use crate::local::look::Look;
 use crate::local::markers::applied::AppliedPosition;
@@ -28,7 +29,7 @@ pub(crate) struct Inner {
     pub(crate) config: StoreConfig,
     pub(crate) kv: Kv,
     pub(crate) packs: Arc<Packs>,
-    pub(crate) shelf: SegmentPool,
+    pub(crate) segments: SegmentPool,
     pub(crate) tail: RwLock<Tail>,
     pub(crate) backlog_bytes: usize,
     pub(crate) cache_bytes: usize,
@@ -53,7 +54,7 @@ pub(crate) struct Inner {
     /// Locked for reading while a note is written, for writing while sled's folder is switched.
     pub(crate) switching: RwLock<()>,
     /// Chunks that are stored or used during a compaction.
-    pub(crate) fresh: GcBarrier,
+    pub(crate) fresh: Arc<GcBarrier>,
     /// Locked by a compaction: one at a time.
     pub(crate) compacting: Mutex<()>,
     /// Guards the wait for the tail to shrink.
@@ -83,118 +84,8 @@ pub(crate) struct StoreParts {
     pub(crate) look: Option<Look>,
 }
 
-/// Tracks chunks that are stored or used during a compaction, and appends that have stored chunks
-/// and are not committed.
-#[derive(Debug, Default)]
-pub(crate) struct GcBarrier {
-    inner: Mutex<FreshInner>,
-    /// Notified when an append is done.
-    done: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct FreshInner {
-    /// Locations of chunks stored since the compaction began, in order; `None` without a
-    /// compaction.
-    stored: Option<Vec<(ChunkId, ChunkLocation)>>,
-    /// Existing chunks that were stored again, or read.
-    used: HashSet<ChunkId>,
-    /// The number of running appends, by the turn in which they began. A compaction begins a new
-    /// turn.
-    under_way: [usize; 2],
-    turn: usize,
-}
-
-/// Guard of a running append that stores chunks.
-pub(crate) struct ChunkWrite {
-    shared: Arc<Inner>,
-    turn: usize,
-}
-
-impl ChunkWrite {
-    pub(crate) fn begin(shared: &Arc<Inner>) -> Self {
-        let mut inner = shared.fresh.inner.lock();
-        let turn = inner.turn;
-        if let Some(count) = inner.under_way.get_mut(turn) {
-            *count += 1;
-        }
-        Self { shared: Arc::clone(shared), turn }
-    }
-}
-
-impl Drop for ChunkWrite {
-    fn drop(&mut self) {
-        let mut inner = self.shared.fresh.inner.lock();
-        if let Some(count) = inner.under_way.get_mut(self.turn) {
-            *count -= 1;
-        }
-        self.shared.fresh.done.notify_all();
-    }
-}
-
-impl GcBarrier {
-    /// Begins to record, and waits for appends that began before.
-    pub(crate) fn begin(&self) {
-        let mut inner = self.inner.lock();
-        inner.stored = Some(Vec::new());
-        inner.used.clear();
-        let before = inner.turn;
-        inner.turn = 1 - before;
-        while inner.under_way.get(before).is_some_and(|count| *count > 0) {
-            self.done.wait(&mut inner);
-        }
-    }
-
-    /// Records a stored chunk.
-    pub(crate) fn stored(&self, id: ChunkId, place: ChunkLocation) {
-        if let Some(stored) = &mut self.inner.lock().stored {
-            stored.push((id, place));
-        }
-    }
-
-    /// Records that an existing chunk is needed.
-    pub(crate) fn used(&self, id: ChunkId) {
-        let mut inner = self.inner.lock();
-        if inner.stored.is_some() {
-            inner.used.insert(id);
-        }
-    }
-
-    /// Records that existing chunks are needed.
-    pub(crate) fn all_used(&self, ids: &[ChunkId]) {
-        let mut inner = self.inner.lock();
-        if inner.stored.is_some() {
-            inner.used.extend(ids);
-        }
-    }
-
-    /// Returns `true` while recording.
-    pub(crate) fn takes_note(&self) -> bool {
-        self.inner.lock().stored.is_some()
-    }
-
-    /// Returns the chunks stored since the compaction began, without the first `skip`.
-    pub(crate) fn stored_after(&self, skip: usize) -> Vec<(ChunkId, ChunkLocation)> {
-        let inner = self.inner.lock();
-        let stored = inner.stored.as_deref().unwrap_or_default();
-        stored.get(skip..).unwrap_or_default().to_vec()
-    }
-
-    /// Returns `true` if a chunk was used.
-    pub(crate) fn is_used(&self, id: &ChunkId) -> bool {
-        self.inner.lock().used.contains(id)
-    }
-
-    /// Ends recording.
-    pub(crate) fn end(&self) {
-        let mut inner = self.inner.lock();
-        inner.stored = None;
-        inner.used = HashSet::new();
-    }
-}
-
 impl Inner {
-    pub(crate) fn new(ground: StoreParts) -> Self {
+    pub(crate) fn new(parts: StoreParts) -> Self {
         let StoreParts {
             layout,
             config,
@@ -207,13 +98,13 @@ impl Inner {
             audited,
             meters,
             look,
-        } = ground;
+        } = parts;
         Self {
             layout,
             config,
             kv,
             packs,
-            shelf: SegmentPool::new(Arc::clone(&meters)),
+            segments: SegmentPool::new(Arc::clone(&meters)),
             tail: RwLock::default(),
             backlog_bytes,
             cache_bytes,
@@ -230,7 +121,7 @@ impl Inner {
             suspect: AtomicBool::new(false),
             indexing: RwLock::new(()),
             switching: RwLock::new(()),
-            fresh: GcBarrier::default(),
+            fresh: Arc::default(),
             compacting: Mutex::new(()),
             waiting: Mutex::new(()),
             progress: Condvar::new(),

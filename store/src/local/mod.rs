@@ -28,6 +28,7 @@ mod archive;
 mod check;
 mod chunks;
 mod compaction;
+mod gc_barrier;
 mod index;
 mod inner;
 mod journal;
@@ -203,8 +204,8 @@ impl LocalStore {
         };
         let epoch = self.entropy.u64();
         let begun = Stopwatch::start();
-        let (shelf, key) = (&self.shared.shelf, self.shared.key.as_ref());
-        let appended = journal.append(seq, buf, closed, epoch, shelf, key);
+        let (segments, key) = (&self.shared.segments, self.shared.key.as_ref());
+        let appended = journal.append(seq, buf, closed, epoch, segments, key);
         appended.inspect_err(|error| {
             if journal.is_unknown() {
                 self.shared.poison(error);

@@ -2,7 +2,7 @@
 //! interleavings, for the tests in `engine/src/commit/committer/interleavings.rs`.
 
 #[cfg(shuttle)]
-mod scheduled;
+mod shuttle;
 
 #[cfg(not(shuttle))]
 pub use crossbeam_channel as channel;
@@ -14,6 +14,6 @@ pub use std::sync::atomic;
 pub use std::thread;
 
 #[cfg(shuttle)]
-pub use crate::sync::scheduled::{Condvar, Mutex, RwLock, channel};
+pub use self::shuttle::{Condvar, Mutex, RwLock, channel};
 #[cfg(shuttle)]
-pub use shuttle::{sync::atomic, thread};
+pub use ::shuttle::{sync::atomic, thread};

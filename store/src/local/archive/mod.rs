@@ -16,8 +16,8 @@ use milepost_codec::{
 };
 
 use crate::files;
+use crate::local::journal::pool::SealedSegment;
 use crate::local::journal::scan::Segment;
-use crate::local::journal::writer::SealedSegment;
 use crate::local::markers::applied::UNKNOWN;
 
 /// Bytes of frames compressed together: more compress better, but are held in memory at once.

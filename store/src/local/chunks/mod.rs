@@ -10,7 +10,7 @@ use crate::commit_log::ChunkStore;
 use crate::index::keys;
 use crate::local::LocalStore;
 use crate::local::chunks::packs::ChunkLocation;
-use crate::local::inner::ChunkWrite;
+use crate::local::gc_barrier::ChunkWrite;
 
 /// The maximum number of ids in the set of intact chunks. The set is cleared when it is full.
 const WHOLE_MAX: usize = 1 << 16;
@@ -108,7 +108,7 @@ impl ChunkStore for LocalStore {
     }
 
     fn storing(&self) -> Option<Box<dyn std::any::Any + Send>> {
-        Some(Box::new(ChunkWrite::begin(&self.shared)))
+        Some(Box::new(ChunkWrite::begin(&self.shared.fresh)))
     }
 
     fn sync_chunks(&self) -> Result<()> {

@@ -98,7 +98,7 @@ impl LocalStore {
         if left.is_none() {
             packs::compact(shared, named, first_pack, &forget, tell)?;
         }
-        shared.shelf.discard(&shared.layout.journal())?;
+        shared.segments.discard(&shared.layout.journal())?;
         let untouched = remove_copies(&shared.layout, !live.is_everything())?;
         Ok(Compacted { left, untouched })
     }
@@ -112,24 +112,24 @@ impl LocalStore {
     /// file that holds no old frames.
     fn archive_all(&self) -> Result<()> {
         let shared = &self.shared;
-        shared.shelf.discard(&shared.layout.journal())?;
+        shared.segments.discard(&shared.layout.journal())?;
         {
             let mut journal = shared.journal.lock();
             let Some(journal) = journal.as_mut() else {
                 return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
             };
-            let finished = journal.finish_segment(self.entropy.u64(), &shared.shelf);
+            let finished = journal.finish_segment(self.entropy.u64(), &shared.segments);
             finished.inspect_err(|error| {
                 if journal.is_unknown() {
                     shared.poison(error);
                 }
             })?;
         }
-        let until = shared.shelf.sealed.lock().back().map(|sealed| sealed.last);
+        let until = shared.segments.sealed.lock().back().map(|sealed| sealed.last);
         self.drain()?;
         let _ = self.wakes.send(Wake::Look);
         let waits = || {
-            let sealed = shared.shelf.sealed.lock();
+            let sealed = shared.segments.sealed.lock();
             sealed.front().is_some_and(|first| Some(first.last) <= until)
         };
         let mut guard = shared.waiting.lock();

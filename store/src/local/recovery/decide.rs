@@ -17,8 +17,9 @@ use crate::liveness::Liveness;
 use crate::local::archive::rebuild;
 use crate::local::archive::{ArchiveScan, Gap, Reader};
 use crate::local::inner::Inner;
+use crate::local::journal::pool::SealedSegment;
 use crate::local::journal::scan::{FrameAt, Segment, payload};
-use crate::local::journal::writer::{ActiveSegment, JournalEnd, SealedSegment};
+use crate::local::journal::writer::{ActiveSegment, JournalEnd};
 use crate::local::layout::Layout;
 use crate::local::markers::acked::AckMarker;
 use crate::local::markers::applied::AppliedPosition;
@@ -197,7 +198,7 @@ pub(crate) fn recover(
     if let Some(error) = lost {
         return Err(Refusal::Other(error));
     }
-    shared.shelf.adopt(&shared.layout.journal())?;
+    shared.segments.adopt(&shared.layout.journal())?;
     let torn = (survey.segments.last())
         .filter(|s| s.torn > 0 && !s.closed() && s.last().is_some_and(|last| last >= end.seq));
     shared.set_recovered(taken, torn.is_some());
@@ -355,7 +356,7 @@ fn seal(shared: &Inner, survey: &Survey, segment: &Segment) -> Result<()> {
         return fs::remove_file(&segment.path).map_err(|e| files::io("remove", &segment.path, &e));
     }
     if let (Some(header), Some(last)) = (segment.header, segment.last()) {
-        shared.shelf.sealed.lock().push_back(SealedSegment {
+        shared.segments.sealed.lock().push_back(SealedSegment {
             header,
             path: segment.path.clone(),
             last,

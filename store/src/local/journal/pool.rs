@@ -1,0 +1,196 @@
+//! The pool of segments: finished ones that wait for the archive, and free ones for the writer.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use milepost_codec::{Result, SegmentHeader, Seq};
+use parking_lot::Mutex;
+
+use crate::files;
+use crate::metrics::Meters;
+
+/// The size that segments grow to. A larger frame gets a segment of its own size.
+pub(super) const SEGMENT_MAX: u64 = 8 << 20;
+
+/// The maximum number of free segments under load: a recycled segment need not be filled with
+/// zeros. An idle store keeps one.
+const SPARES_MAX: usize = 8;
+
+/// A finished segment.
+#[derive(Debug, Clone)]
+pub(crate) struct SealedSegment {
+    pub(crate) header: SegmentHeader,
+    pub(crate) path: PathBuf,
+    /// Its last commit.
+    pub(crate) last: Seq,
+    pub(crate) size: u64,
+}
+
+/// Segments on their way from the writer to the archive and back.
+#[derive(Debug)]
+pub(crate) struct SegmentPool {
+    /// Finished segments, oldest first, waiting to be applied and archived.
+    pub(crate) sealed: Mutex<VecDeque<SealedSegment>>,
+    /// Free segments.
+    spare: Mutex<Vec<FreeSegment>>,
+    /// The number of the next new free segment, for a unique name.
+    made: AtomicU64,
+    meters: Arc<Meters>,
+}
+
+/// A free segment.
+#[derive(Debug)]
+pub(super) struct FreeSegment {
+    pub(super) path: PathBuf,
+    pub(super) size: u64,
+    /// Set if it holds old frames.
+    pub(super) used: bool,
+}
+
+impl SegmentPool {
+    pub(crate) fn new(meters: Arc<Meters>) -> Self {
+        Self { sealed: Mutex::default(), spare: Mutex::default(), made: AtomicU64::new(0), meters }
+    }
+
+    /// Counts a segment that the writer begins.
+    pub(super) fn count_begun(&self, spare: &FreeSegment) {
+        self.meters.segments.add(1);
+        self.meters.segments_recycled.add(u64::from(spare.used));
+    }
+
+    /// Takes and opens a free segment of at least `size` bytes, or creates one. A segment that
+    /// cannot be opened stays free.
+    pub(super) fn spare(&self, dir: &Path, size: u64) -> Result<(FreeSegment, File)> {
+        let taken = {
+            let mut spare = self.spare.lock();
+            let at = spare.iter().position(|spare| spare.size >= size);
+            at.map(|at| spare.swap_remove(at))
+        };
+        let Some(spare) = taken else {
+            return self.make_spare(dir, size);
+        };
+        match files::open_rw(&spare.path) {
+            Ok(file) => Ok((spare, file)),
+            Err(error) => {
+                self.spare.lock().push(spare);
+                Err(error)
+            }
+        }
+    }
+
+    /// Ensures that a segment of at least `size` bytes is free.
+    pub(crate) fn ensure_spare(&self, dir: &Path, size: u64) -> Result<()> {
+        if self.spare.lock().iter().any(|spare| spare.size >= size) {
+            return Ok(());
+        }
+        let (spare, _) = self.make_spare(dir, size)?;
+        self.spare.lock().push(spare);
+        Ok(())
+    }
+
+    /// Takes back an archived segment: keeps some of the largest size for reuse, and removes the
+    /// others.
+    pub(crate) fn recycle(&self, dir: &Path, sealed: &SealedSegment) -> Result<()> {
+        let keep = sealed.size == SEGMENT_MAX && self.spare.lock().len() < SPARES_MAX;
+        if keep {
+            let path = dir.join(format!("spare-{:010}.seg", sealed.header.number));
+            fs::rename(&sealed.path, &path).map_err(|e| files::io("recycle", &path, &e))?;
+            // The rename is synced before the file is written to, so that its old name cannot come
+            // back.
+            files::sync_dir(dir)?;
+            let (size, used) = (sealed.size, true);
+            self.spare.lock().push(FreeSegment { path, size, used });
+            return Ok(());
+        }
+        fs::remove_file(&sealed.path).map_err(|e| files::io("remove", &sealed.path, &e))?;
+        files::sync_dir(dir)
+    }
+
+    /// Returns `true` if there are more free segments than an idle store keeps.
+    pub(crate) fn has_too_many(&self) -> bool {
+        self.spare.lock().len() > 1
+    }
+
+    /// Removes all free segments but one.
+    pub(crate) fn rest(&self, dir: &Path) -> Result<()> {
+        let more = {
+            let mut spare = self.spare.lock();
+            let one = 1.min(spare.len());
+            spare.split_off(one)
+        };
+        for spare in &more {
+            let path = &spare.path;
+            fs::remove_file(path).map_err(|e| files::io("remove", path, &e))?;
+        }
+        match more.is_empty() {
+            true => Ok(()),
+            false => files::sync_dir(dir),
+        }
+    }
+
+    /// Removes all free segments: they may hold old frames.
+    pub(crate) fn discard(&self, dir: &Path) -> Result<()> {
+        for spare in std::mem::take(&mut *self.spare.lock()) {
+            let path = &spare.path;
+            fs::remove_file(path).map_err(|e| files::io("remove", path, &e))?;
+        }
+        files::sync_dir(dir)
+    }
+
+    /// Adopts the free segments of an earlier process: keeps one of the largest size, and removes
+    /// the others.
+    pub(crate) fn adopt(&self, dir: &Path) -> Result<()> {
+        for entry in fs::read_dir(dir).map_err(|e| files::io("list", dir, &e))?.flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            if !name.to_string_lossy().starts_with("spare-") {
+                continue;
+            }
+            let size = entry.metadata().map(|m| m.len()).unwrap_or(0);
+            let mut spare = self.spare.lock();
+            if spare.is_empty() && size == SEGMENT_MAX {
+                let used = true;
+                spare.push(FreeSegment { path, size, used });
+            } else {
+                fs::remove_file(&path).map_err(|e| files::io("remove", &path, &e))?;
+            }
+        }
+        files::sync_dir(dir)
+    }
+
+    /// Creates a file of zeros, written and synced, so that later writes change no metadata.
+    fn make_spare(&self, dir: &Path, size: u64) -> Result<(FreeSegment, File)> {
+        let path = loop {
+            let number = self.made.fetch_add(1, Ordering::Relaxed);
+            let path = dir.join(format!("spare-new-{number}.seg"));
+            // The number may belong to a segment of an earlier opening.
+            if !path.exists() {
+                break path;
+            }
+        };
+        let file = files::open_rw(&path)?;
+        if let Err(e) = fill_with_zeros(&file, size) {
+            // The file is no segment yet; removing it frees its space.
+            let _ = fs::remove_file(&path);
+            return Err(files::io("write", &path, &e));
+        }
+        let used = false;
+        Ok((FreeSegment { path, size, used }, file))
+    }
+}
+
+fn fill_with_zeros(file: &File, size: u64) -> std::io::Result<()> {
+    let zeros = vec![0_u8; 256 << 10];
+    let mut at = 0;
+    while at < size {
+        let len = usize::try_from(size - at).unwrap_or(usize::MAX).min(zeros.len());
+        file.write_all_at(zeros.split_at(len).0, at)?;
+        at += len as u64;
+    }
+    file.sync_all()
+}
