@@ -23,6 +23,7 @@ mod key;
 mod lineages;
 mod log;
 mod mark;
+mod needs;
 mod own;
 mod pin;
 mod recover;
@@ -50,18 +51,20 @@ mod workspace_args;
 
 use milepost::{Address, Engine, ErrorKind, MarkStatus, Point, RunControl, Task};
 
+use self::needs::Needs;
 use crate::args::{Args, Command, ConfigCommand, Status};
 use crate::backend::{Backend, Local};
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::store_locator::{Opened, StoreArgs, attach};
 use crate::{demo, export, import, picker, record};
+
 pub use lineages::{describe, tree};
 pub use words::encode;
 
 /// Runs the command.
 pub fn run(args: Args, out: &mut Out) -> Result<()> {
-    if !args.no_pager && is_read(&args.command) {
+    if !args.no_pager && Needs::of(&args.command, false).pager {
         out.page()?;
     }
     let store = StoreArgs {
@@ -93,99 +96,25 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
 
 /// Runs a command on an existing store, opened by this process or by another one.
 fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
-    let with_hooks = writes(&command) || picks(&command, out);
-    let only_reads = only_reads(&command, out);
-    let engine = match store.find(with_hooks, only_reads)? {
+    let needs = Needs::of(&command, picker::is_possible(out));
+    let engine = match store.find(needs.hooks, needs.only_reads)? {
         Opened::Local(engine) => engine,
-        Opened::Remote(there) if needs_engine(&command) => {
+        Opened::Remote(there) if needs.store => {
             let failure = Failure::new("this needs the store itself, and another program has it");
-            match only_reads.then(|| store.read_only(&there)).flatten() {
+            match needs.only_reads.then(|| store.read_only(&there)).flatten() {
                 Some(engine) => engine,
                 None => return Err(failure.hint(there.instead())),
             }
         }
         Opened::Remote(there) => return on_source(&there, command, out),
     };
-    let attached = match &command {
-        Command::Bisect(_) | Command::Export(_) | Command::Verify(_) | Command::Compact(_) => {
-            attach(&engine)
-        }
-        command if picks(command, out) => attach(&engine),
-        _ => None,
-    };
+    let attached = needs.attached.then(|| attach(&engine)).flatten();
     let done = on_store(store, &engine, command, out);
     drop(attached);
     // The command is done or failed by now. A failed close only slows the next open.
     let closed = engine.close();
     done?;
     Ok(closed?)
-}
-
-/// Returns `true` if a command needs more than a service can do.
-fn needs_engine(command: &Command) -> bool {
-    match command {
-        Command::Diff(args) => args.files,
-        Command::Restore(args) => args.files.is_some() && args.address.is_some(),
-        Command::Replay(args) => args.check,
-        Command::Bisect(_)
-        | Command::Export(_)
-        | Command::Rollback(_)
-        | Command::Recover(_)
-        | Command::Capture(_)
-        | Command::Compact(_) => true,
-        _ => false,
-    }
-}
-
-/// Returns `true` if the output is text to read, which may be longer than a screen.
-fn is_read(command: &Command) -> bool {
-    match command {
-        Command::Log(args) => !args.follow,
-        Command::Tasks(_) | Command::Lineages(_) | Command::Show(_) | Command::State(_) => true,
-        Command::Blame(_) | Command::Checkpoints(_) | Command::Diff(_) => true,
-        Command::Pins(_) | Command::Files(_) => true,
-        _ => false,
-    }
-}
-
-/// Returns `true` if a command may call hooks.
-fn writes(command: &Command) -> bool {
-    match command {
-        Command::Mark(_) | Command::Recover(_) | Command::Capture(_) => true,
-        Command::Pause(_) | Command::Resume(_) | Command::Stop(_) => true,
-        Command::Guide(_) | Command::Edit(_) => true,
-        Command::Undo(args) => !args.how.dry_run,
-        Command::Restore(args) => args.address.is_some() && !args.how.dry_run,
-        Command::Rollback(args) => !args.back.how.dry_run,
-        _ => false,
-    }
-}
-
-/// Returns `true` if a command changes nothing. A read-only store is enough for it.
-fn only_reads(command: &Command, out: &Out) -> bool {
-    match command {
-        Command::Log(args) => !args.follow,
-        Command::Tasks(_) | Command::Lineages(_) | Command::Show(_) | Command::State(_) => true,
-        Command::Blame(_) | Command::Checkpoints(_) | Command::Diff(_) | Command::Pins(_) => true,
-        Command::Files(_) | Command::Cat(_) | Command::Stats(_) | Command::Anchor => true,
-        Command::Verify(_) | Command::Export(_) | Command::Replay(_) => true,
-        Command::Checkpoint(_) => !picks(command, out),
-        Command::Bisect(args) => args.by_hand.is_none(),
-        Command::Cleanup(args) => args.dry_run,
-        Command::Undo(args) => args.how.dry_run,
-        Command::Restore(args) => args.address.is_some() && args.how.dry_run,
-        Command::Rollback(args) => args.back.how.dry_run,
-        _ => false,
-    }
-}
-
-/// Returns `true` if the user picks a checkpoint, which may take any time.
-fn picks(command: &Command, out: &Out) -> bool {
-    match command {
-        Command::Checkpoint(_) => picker::is_possible(out),
-        Command::Restore(args) => args.address.is_none() && picker::is_possible(out),
-        _ => false,
-    }
 }
 
 fn on_store(store: &StoreArgs, engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
@@ -237,7 +166,27 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
             None => stats::run(source, out),
         },
         // `run`, `on_found` and `on_store` handle the others.
-        other => Err(Failure::bug(format!("nothing does {other:?}"))),
+        Command::Demo(_)
+        | Command::DemoWorker(_)
+        | Command::Record(_)
+        | Command::Import(_)
+        | Command::Key(_)
+        | Command::Run(_)
+        | Command::Repair(_)
+        | Command::Trust(_)
+        | Command::Serve(_)
+        | Command::Config(_)
+        | Command::Token(_)
+        | Command::Completions(_)
+        | Command::Man(_)
+        | Command::Doctor
+        | Command::Openapi
+        | Command::Export(_)
+        | Command::Bisect(_)
+        | Command::Rollback(_)
+        | Command::Recover(_)
+        | Command::Capture(_)
+        | Command::Compact(_) => Err(Failure::bug("a command has no place to run")),
     }
 }
 

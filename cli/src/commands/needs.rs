@@ -1,0 +1,78 @@
+//! What each command needs of the store and of the screen.
+
+use crate::args::Command;
+
+/// The needs of a command that works on an existing store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Needs {
+    /// The output is text to read, which may be longer than a screen.
+    pub(super) pager: bool,
+    /// The store itself: a service cannot do it.
+    pub(super) store: bool,
+    /// Nothing changes: a read-only store is enough.
+    pub(super) only_reads: bool,
+    /// The command may call hooks.
+    pub(super) hooks: bool,
+    /// The user picks a checkpoint, which may take any time.
+    pub(super) picks: bool,
+    /// The command may run long: other commands use its store through a socket.
+    pub(super) attached: bool,
+}
+
+const NONE: Needs = Needs {
+    pager: false,
+    store: false,
+    only_reads: false,
+    hooks: false,
+    picks: false,
+    attached: false,
+};
+const READS: Needs = Needs { only_reads: true, ..NONE };
+const READS_LONG: Needs = Needs { pager: true, ..READS };
+const WRITES: Needs = Needs { hooks: true, ..NONE };
+
+impl Needs {
+    /// Returns the needs of a command. `can_pick` is set if a checkpoint can be picked on the
+    /// screen.
+    pub(super) fn of(command: &Command, can_pick: bool) -> Self {
+        let restores = |dry_run: bool| if dry_run { READS } else { WRITES };
+        let picks = Self { hooks: true, picks: true, attached: true, ..NONE };
+        // No wildcard: a new command has to say what it needs.
+        match command {
+            Command::Tasks(_) | Command::Lineages(_) | Command::Show(_) => READS_LONG,
+            Command::State(_) | Command::Blame(_) | Command::Checkpoints(_) => READS_LONG,
+            Command::Pins(_) | Command::Files(_) => READS_LONG,
+            Command::Diff(args) => Self { store: args.files, ..READS_LONG },
+            Command::Log(args) if args.follow => NONE,
+            Command::Log(_) => READS_LONG,
+            Command::Cat(_) | Command::Stats(_) | Command::Anchor => READS,
+            Command::Verify(_) => Self { attached: true, ..READS },
+            Command::Export(_) => Self { store: true, attached: true, ..READS },
+            Command::Replay(args) => Self { store: args.check, ..READS },
+            Command::Bisect(args) => {
+                Self { store: true, attached: true, only_reads: args.by_hand.is_none(), ..NONE }
+            }
+            Command::Checkpoint(_) if can_pick => picks,
+            Command::Checkpoint(_) => READS,
+            Command::Restore(args) => match &args.address {
+                Some(_) => Self { store: args.files.is_some(), ..restores(args.how.dry_run) },
+                None if can_pick => picks,
+                None => NONE,
+            },
+            Command::Undo(args) => restores(args.how.dry_run),
+            Command::Rollback(args) => Self { store: true, ..restores(args.back.how.dry_run) },
+            Command::Recover(_) | Command::Capture(_) => Self { store: true, ..WRITES },
+            Command::Mark(_) | Command::Guide(_) | Command::Edit(_) => WRITES,
+            Command::Pause(_) | Command::Resume(_) | Command::Stop(_) => WRITES,
+            Command::Cleanup(args) => Self { only_reads: args.dry_run, ..NONE },
+            Command::Compact(_) => Self { store: true, attached: true, ..NONE },
+            Command::Pin(_) | Command::Unpin(_) | Command::Delete(_) | Command::Erase(_) => NONE,
+            // These open a store themselves, or none.
+            Command::Demo(_) | Command::DemoWorker(_) | Command::Record(_) => NONE,
+            Command::Import(_) | Command::Run(_) | Command::Serve(_) | Command::Token(_) => NONE,
+            Command::Repair(_) | Command::Doctor | Command::Key(_) | Command::Trust(_) => NONE,
+            Command::Config(_) | Command::Openapi => NONE,
+            Command::Completions(_) | Command::Man(_) => NONE,
+        }
+    }
+}
