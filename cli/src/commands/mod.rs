@@ -186,7 +186,7 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         | Command::Rollback(_)
         | Command::Recover(_)
         | Command::Capture(_)
-        | Command::Compact(_) => Err(Failure::bug("a command has no place to run")),
+        | Command::Compact(_) => Err(Failure::bug("a command has no place to run".into())),
     }
 }
 

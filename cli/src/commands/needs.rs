@@ -1,4 +1,4 @@
-//! What each command needs of the store and of the screen.
+//! The needs of each command: of the store, of hooks and of the screen.
 
 use crate::args::Command;
 
