@@ -186,7 +186,8 @@ impl From<milepost_client::Error> for Failure {
         let (code, hint) = kind.map_or((UNMET, None), remedy);
         let hint = match error.kind() {
             Remote::Unauthorized => Some(
-                "`milepost token create` on the service's side makes a token; MILEPOST_TOKEN holds it here",
+                "`milepost token create` on the service's side makes a token; MILEPOST_TOKEN holds \
+                 it here",
             ),
             Remote::Forbidden => Some("`milepost token create --admin` makes a token that may"),
             Remote::Transport => Some("see whether it runs, and whether the address is right"),

@@ -240,11 +240,13 @@ fn base(url: &str) -> Result<Url> {
     // The error must not show the address: it may contain a password.
     let base = Url::parse(url).map_err(|error| wrong(format!("the address is none: {error}")))?;
     let why = if !matches!(base.scheme(), "http" | "https") {
-        "the address has to begin with `http://` or `https://`: for a socket there is `Client::unix`"
+        "the address has to begin with `http://` or `https://`: for a socket there is \
+         `Client::unix`"
     } else if !base.username().is_empty() || base.password().is_some() {
         "the address has a user in it: who asks is said by `ClientBuilder::token`"
     } else if base.query().is_some() || base.fragment().is_some() {
-        "the address has a `?` or `#` in it: it is where a service answers, as `http://127.0.0.1:7733`"
+        "the address has a `?` or `#` in it: it is where a service answers, as \
+         `http://127.0.0.1:7733`"
     } else {
         return Ok(base);
     };

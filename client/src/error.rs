@@ -301,7 +301,8 @@ mod tests {
         let error = Error::of_answer("POST /v1/tasks", 412, &problem("conflict", 412));
         assert_eq!(
             error.to_string(),
-            "POST /v1/tasks: it is so (the head is 7); read what came first, and decide again [request id-1]"
+            "POST /v1/tasks: it is so (the head is 7); read what came first, and decide again \
+             [request id-1]"
         );
         let error = Error::of_answer("GET /v1/tasks", 502, b"<html>Bad Gateway</html>");
         assert_eq!(error.kind(), ErrorKind::Unavailable);

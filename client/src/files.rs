@@ -79,7 +79,8 @@ impl FileBytes {
             if whole.len() + piece.len() > self.most {
                 let most = self.most;
                 let text = format!(
-                    "the file has more than {most} bytes: take it piece by piece, or raise `ClientBuilder::answer_limit`"
+                    "the file has more than {most} bytes: take it piece by piece, or raise \
+                     `ClientBuilder::answer_limit`"
                 );
                 return Err(Error::new(ErrorKind::Answer, &self.asked, text));
             }

@@ -191,7 +191,8 @@ impl Ask {
             };
             if whole.len() + piece.len() > most {
                 let text = format!(
-                    "the answer has more than {most} bytes: ask for less, or raise `ClientBuilder::answer_limit`"
+                    "the answer has more than {most} bytes: ask for less, or raise \
+                     `ClientBuilder::answer_limit`"
                 );
                 return Err(Error::new(ErrorKind::Answer, &self.asked(), text));
             }

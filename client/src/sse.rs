@@ -167,8 +167,9 @@ mod tests {
 
     #[test]
     fn events_are_read_as_they_are_written() {
-        let text = "\u{feff}id: 0:13\nevent: message\ndata: {\"a\":\ndata:  1}\n\n:\n\n: a comment\nretry: 5\n\
-                    data\n\nevent: lineage\n\ndata: x: y\nid: a\0b\nunknown: z\n\ndata: half";
+        let text = "\u{feff}id: 0:13\nevent: message\ndata: {\"a\":\ndata:  1}\n\n:\n\n: a \
+            comment\nretry: 5\ndata\n\nevent: lineage\n\ndata: x: y\nid: a\0b\nunknown: z\n\ndata: \
+            half";
         let read = read(&[text.as_bytes()], 1000).unwrap();
         let expected = [
             message(Some("0:13"), "message", "{\"a\":\n 1}"),

@@ -79,8 +79,8 @@ pub trait Reducer: Send + Sync + 'static {
         Err(Error::new(
             ErrorKind::Unsupported,
             format!(
-                "the state of reducer {} was kept by its version {version}, and version {} does not \
-                 read it: implement Reducer::upgrade",
+                "the state of reducer {} was kept by its version {version}, and version {} does \
+                 not read it: implement Reducer::upgrade",
                 self.name(),
                 self.version()
             ),

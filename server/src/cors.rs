@@ -11,7 +11,8 @@ use axum::response::Response;
 
 /// Methods and headers that pages may send, and headers that they may read.
 const METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE";
-const SENT: &str = "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-Request-Id";
+const SENT: &str = "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, \
+    Last-Event-ID, X-Request-Id";
 const SEEN: &str = "ETag, Location, X-Request-Id, Retry-After";
 
 /// Seconds that a browser may cache the answer to a preflight request.

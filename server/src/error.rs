@@ -233,7 +233,8 @@ impl ApiError {
             }
             Self::Timeout => "it may have been done or not: ask with the same key".into(),
             Self::Full(reserve) => format!(
-                "the store's disk has less than {reserve} bytes left: make room, or clean the store up"
+                "the store's disk has less than {reserve} bytes left: make room, or clean the \
+                 store up"
             ),
             Self::Bug => "the log of the service says more, under the request's id".into(),
         }

@@ -210,7 +210,8 @@ async fn within_quota(app: &App, caller: &Caller, bytes: usize) -> Result<(), Ap
     match app.quotas().bytes(token, stored, bytes as u64, most) {
         true => Ok(()),
         false => Err(ApiError::Forbidden(
-            "the token's bytes are used up: a cleanup gives none back before the service starts anew",
+            "the token's bytes are used up: a cleanup gives none back before the service starts \
+             anew",
         )),
     }
 }

@@ -28,7 +28,8 @@ impl FromStr for Pointer {
         match (text.is_empty() || text.starts_with('/')) && escaped {
             true => Ok(Self(text.to_owned())),
             false => Err(ApiError::Invalid(format!(
-                "`{text}` is no JSON pointer: each step begins with `/`, where `~` is `~0` and `/` is `~1`"
+                "`{text}` is no JSON pointer: each step begins with `/`, where `~` is `~0` and `/` \
+                 is `~1`"
             ))),
         }
     }
@@ -280,8 +281,8 @@ impl Source for StateText {
 fn too_large(error: milepost::Error) -> ApiError {
     match error.kind() {
         ErrorKind::Invalid => ApiError::TooMuch(
-            "the state has a part that is too large to be answered whole: ask for what is in it, `?pointer=` \
-             by `?pointer=`",
+            "the state has a part that is too large to be answered whole: ask for what is in it, \
+             `?pointer=` by `?pointer=`",
         ),
         _ => error.into(),
     }

@@ -149,7 +149,8 @@ impl<S: Source> Stream for Streamed<S> {
                         Ok(None) => return Poll::Ready(None),
                         Err(wrong) => {
                             let request_id = &*id.0;
-                            error!(target: "milepost::http", request_id, ?wrong, "ended before its end");
+                            error!(target: "milepost::http", request_id, ?wrong, "ended before its \
+                                end");
                             return Poll::Ready(Some(Err(cut())));
                         }
                     }

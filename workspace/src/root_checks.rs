@@ -45,7 +45,8 @@ fn check_with(folder: &Path, anyway: bool, home: Option<&Path>) -> Result<(PathB
         };
         if let Some(why) = why {
             return Err(Error::invalid(format!(
-                "{shown} is not taken for a workspace, since {why}: name a folder of your work, or insist"
+                "{shown} is not taken for a workspace, since {why}: name a folder of your work, or \
+                 insist"
             )));
         }
     }

@@ -108,7 +108,8 @@ impl Backend for Local<'_> {
     fn follow(&self, task: &str, _: u64, _: &mut dyn FnMut(Followed) -> Result<()>) -> Result<()> {
         let message = format!("no program has the store open: nothing comes to `{task}`");
         Err(Failure::new(message).hint(
-            "start the program first: where it answers at the store's socket (`milepost_server::attach`), it is followed",
+            "start the program first: where it answers at the store's socket \
+             (`milepost_server::attach`), it is followed",
         ))
     }
 

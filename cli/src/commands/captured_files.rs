@@ -35,8 +35,8 @@ pub fn none(task: &str, address: &str) -> Failure {
     let message = format!("no folder was captured before {}", printable(address));
     let failure = Failure::new(message).of_kind(ErrorKind::NotFound);
     failure.hint(format!(
-        "`milepost capture DIR --task {task}` captures one; `milepost log {task}` shows where that was \
-         done before, as workspace_captured"
+        "`milepost capture DIR --task {task}` captures one; `milepost log {task}` shows where that \
+         was done before, as workspace_captured"
     ))
 }
 

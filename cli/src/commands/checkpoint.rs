@@ -37,7 +37,8 @@ pub fn instead_of_restore(source: &dyn Backend, args: &args::Restore, out: &mut 
         let message =
             "an address is needed with --files, --dry-run, --theirs, --keep-mine and --moved";
         return Err(Failure::new(message).code_of(USAGE).hint(
-            "`milepost restore` alone, or `milepost checkpoint`, has you pick a checkpoint and its files",
+            "`milepost restore` alone, or `milepost checkpoint`, has you pick a checkpoint and its \
+             files",
         ));
     }
     let picked = args::Checkpoint { task: None, yes: false, description: args.description.clone() };

@@ -123,7 +123,8 @@ fn failed(done: &RetentionForm) -> Result<()> {
         Some(task) => {
             let task = words::encode(&task.id);
             failure.hint(format!(
-                "what is done stays done; `milepost recover {task}` takes back the restore that was cut short"
+                "what is done stays done; `milepost recover {task}` takes back the restore that \
+                 was cut short"
             ))
         }
         None => failure.hint(

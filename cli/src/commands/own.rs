@@ -45,7 +45,7 @@ pub fn not_named(engine: &Engine, task: &str, folder: &Path) -> Failure {
 pub fn not_taken_back(engine: &Engine, task: &str, folder: &Path) -> Failure {
     let name = words::encode(task);
     not_named(engine, task, folder).hint(format!(
-        "`milepost recover {name} --files DIR` names the folder it was begun in; `milepost recover {name} \
-         --give-up` ends it and leaves the folder as it is"
+        "`milepost recover {name} --files DIR` names the folder it was begun in; `milepost recover \
+         {name} --give-up` ends it and leaves the folder as it is"
     ))
 }

@@ -108,8 +108,8 @@ fn clear_up(engine: &Engine, id: &str, args: &args::Recover, choices: &Choices) 
 
 fn no_way_back(name: &str) -> String {
     format!(
-        "`milepost recover {name} --files DIR` where the folder was moved; `milepost recover {name} \
-         --give-up` ends it and leaves the folder as it is"
+        "`milepost recover {name} --files DIR` where the folder was moved; `milepost recover \
+         {name} --give-up` ends it and leaves the folder as it is"
     )
 }
 

@@ -109,9 +109,9 @@ fn decide(name: &str, files: Option<&Path>) -> String {
     let files = files.map(|files| format!(" --files {}", files.display()));
     let files = files.unwrap_or_default();
     format!(
-        "`milepost recover {name}{files} --keep-mine PATH` leaves what is there, `--theirs PATH` puts back \
-         what was there before; `milepost recover {name} --give-up` leaves the folder as it is; all other \
-         paths are back"
+        "`milepost recover {name}{files} --keep-mine PATH` leaves what is there, `--theirs PATH` \
+         puts back what was there before; `milepost recover {name} --give-up` leaves the folder as \
+         it is; all other paths are back"
     )
 }
 

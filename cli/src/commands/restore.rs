@@ -21,7 +21,8 @@ pub fn run(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<
     if back.how.is_given() {
         let message = "--dry-run, --theirs, --keep-mine and --moved are for files";
         return Err(Failure::new(message).code_of(USAGE).hint(
-            "`milepost restore ADDRESS --files DIR` takes files back, `milepost rollback ADDRESS` all",
+            "`milepost restore ADDRESS --files DIR` takes files back, `milepost rollback ADDRESS` \
+             all",
         ));
     }
     to(source, &back, out)

@@ -129,8 +129,14 @@ fn serve(
         }
         if server.is_open_to_all()? {
             note(match place {
-                Listen::Address(_) => "no token was made: whoever reaches this machine's own address may do everything",
-                Listen::Socket(_) => "no token was made: your own programs may do everything at the socket",
+                Listen::Address(_) => {
+                    "no token was made: whoever reaches this machine's own \
+                    address may do everything"
+                }
+                Listen::Socket(_) => {
+                    "no token was made: your own programs may do everything at \
+                    the socket"
+                }
             });
         }
         let answered = server.serve(listening, stop).await;

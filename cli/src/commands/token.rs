@@ -12,7 +12,8 @@ use crate::output::{Out, big, note, printable, time, time_short};
 use crate::store_locator::StoreArgs;
 
 /// Hint if the tokens of a store do not count.
-pub const UNTRUSTED: &str = "`milepost trust --show` says what is in it, `milepost trust` trusts it; docs/TRUST.md says more";
+pub const UNTRUSTED: &str = "`milepost trust --show` says what is in it, `milepost trust` trusts \
+    it; docs/TRUST.md says more";
 
 pub fn run(store: &StoreArgs, args: &Token, out: &mut Out) -> Result<()> {
     let dir = store.folder()?;

@@ -113,7 +113,8 @@ fn not_another(taken_back: Option<PendingRestore>, name: &str) -> Result<()> {
             "nothing more was undone: it would be the restore before that one",
         )
         .hint(format!(
-            "`milepost lineages {name}` shows what the task goes on with; ask again to undo that too"
+            "`milepost lineages {name}` shows what the task goes on with; ask again to undo that \
+             too"
         ))),
         _ => Ok(()),
     }

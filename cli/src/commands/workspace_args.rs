@@ -19,8 +19,8 @@ use crate::error::{Failure, Result};
 use crate::output::{Out, count, printable, printable_lines};
 
 /// Hint with the choices for a conflicting path.
-const CHOOSE: &str = "`--theirs PATH` takes what was captured, `--keep-mine PATH` leaves what is there; \
-                      PATH may be a folder, for all below it";
+const CHOOSE: &str = "`--theirs PATH` takes what was captured, `--keep-mine PATH` leaves what is \
+    there; PATH may be a folder, for all below it";
 
 /// Returns the choices of the arguments.
 pub fn choices(paths: &args::Paths, moved: bool) -> Result<Choices> {
@@ -74,12 +74,10 @@ pub fn open(
         let kind = error.kind();
         let failure = Failure::from(error);
         match kind {
-            ErrorKind::Invalid | ErrorKind::NotFound => {
-                failure.hint(
-                    "`--files DIR` names the folder that goes back: one that you work in; --anyway takes \
-                     your home all the same",
-                )
-            }
+            ErrorKind::Invalid | ErrorKind::NotFound => failure.hint(
+                "`--files DIR` names the folder that goes back: one that you work in; --anyway \
+                     takes your home all the same",
+            ),
             _ => failure.hint("give yourself leave to read the folder, and ask again"),
         }
     })
@@ -116,13 +114,15 @@ pub fn check(plan: &Plan, out: &mut Out) -> Result<()> {
 fn way_out(conflict: &PathConflict) -> &'static str {
     match conflict.why {
         ConflictWhy::OtherFolder => {
-            "`--moved` says that it is the folder that was captured; `--files DIR` names another one"
+            "`--moved` says that it is the folder that was captured; `--files DIR` names another \
+             one"
         }
         ConflictWhy::Locked => "wait for the other, or end it, and ask again",
         ConflictWhy::Space => "make room on the folder's disk, and ask again",
         ConflictWhy::Denied => "give yourself leave to write to it, and ask again",
         ConflictWhy::Missing | ConflictWhy::Case => {
-            "`--keep-mine PATH` leaves what is there; `milepost repair --dry-run` says what is damaged"
+            "`--keep-mine PATH` leaves what is there; `milepost repair --dry-run` says what is \
+             damaged"
         }
         _ => CHOOSE,
     }

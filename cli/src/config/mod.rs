@@ -68,7 +68,8 @@ impl Config {
             }
             (Some(there), Some(_)) if matches!(self.listen()?, Listen::Socket(_)) => {
                 Err(wrong(format!(
-                    "`listen` names a socket, which has no TLS, and `tls.certificate` is set: {there}"
+                    "`listen` names a socket, which has no TLS, and `tls.certificate` is set: \
+                     {there}"
                 )))
             }
             _ => Ok(()),

@@ -133,7 +133,10 @@ impl<'a> Report<'a> {
         })?;
         let verdict = if second < first { "better" } else { "no better" };
         self.say(
-            &format!("\nThe second attempt, from iteration {BACK_TO}, ended {verdict}: {second:.3} after {first:.3}."),
+            &format!(
+                "\nThe second attempt, from iteration {BACK_TO}, ended {verdict}: {second:.3} \
+                after {first:.3}."
+            ),
             None,
         )?;
         let nothing = if lost == 0 { "nothing".to_owned() } else { count(lost, "event") };

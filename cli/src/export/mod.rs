@@ -158,8 +158,8 @@ fn write(
     if captured > 0 && !args.files && !args.redact {
         let captures = count(captured, "captured folder");
         note(&format!(
-            "{captures} without files: it comes in as a copy only (`milepost import --as`); --files \
-             takes them along"
+            "{captures} without files: it comes in as a copy only (`milepost import --as`); \
+             --files takes them along"
         ));
     }
     Ok(counts)

@@ -161,8 +161,8 @@ fn check_beginning(input: &mut Input) -> Result<()> {
         input.name
     ))
     .hint(
-        "`--format` says how a run is written down; of JSON checkpoints give a project's folder, or \
-         the one with the ckpt-*.json files",
+        "`--format` says how a run is written down; of JSON checkpoints give a project's folder, \
+         or the one with the ckpt-*.json files",
     ))
 }
 

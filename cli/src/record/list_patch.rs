@@ -105,7 +105,8 @@ mod tests {
             between(r#"{"a/b":1,"gone":2}"#, r#"{"a/b":null}"#).as_deref(),
             Some(r#"[{"op":"remove","path":"/gone"},{"op":"add","path":"/a~1b","value":null}]"#)
         );
-        let text = "a text that is longer than what an operation says beside it, twice over, and then some";
+        let text = "a text that is longer than what an operation says beside it, twice over, and \
+            then some";
         let [from, to] = [format!(r#"{{"l":["{text}"]}}"#), format!(r#"{{"l":["{text}",2,3]}}"#)];
         assert_eq!(
             between(&from, &to).as_deref(),

@@ -275,7 +275,10 @@ fn left_out(outcome: &Outcome, args: &args::Record) -> Failure {
         failure
             .hint("the others are recorded; what went on from these went on from those before them")
     } else if outcome.recorded.iter().any(|recorded| recorded.format == Format::ClaudeCode) {
-        failure.hint("the other lines are recorded; with these corrected it is another session: import it under another name")
+        failure.hint(
+            "the other lines are recorded; with these corrected it is another session: \
+            import it under another name",
+        )
     } else {
         failure.hint("the other lines are recorded; correct these and record them alone")
     }

@@ -84,7 +84,8 @@ impl Engine {
                 let shared = theirs.and_then(|theirs| ancestry.common(&theirs));
                 if shared.is_none_or(|shared| good.offset > shared) {
                     return Err(Error::invalid(format!(
-                        "{good} is not in the history of {bad}: the good point is one that the bad one comes from"
+                        "{good} is not in the history of {bad}: the good point is one that the bad \
+                         one comes from"
                     )));
                 }
                 ancestry.check(good.offset)?;

@@ -58,8 +58,8 @@ impl Engine {
             return Err(Error::new(
                 ErrorKind::Conflict,
                 format!(
-                    "lineage {lineage} begins with a base at offset {base}, whose state was made of \
-                     the event at offset {offset}: it cannot be taken out of that"
+                    "lineage {lineage} begins with a base at offset {base}, whose state was made \
+                     of the event at offset {offset}: it cannot be taken out of that"
                 ),
             ));
         }

@@ -90,8 +90,8 @@ impl Export {
         for (lineage, _) in catalog.lineages(no)? {
             if catalog.base(no, lineage)?.is_some() {
                 return Err(Error::invalid(format!(
-                    "task `{id}` has captured folders, and lineage {lineage} of it was trimmed: no store could take \
-                     it without its files"
+                    "task `{id}` has captured folders, and lineage {lineage} of it was trimmed: no \
+                     store could take it without its files"
                 )));
             }
         }

@@ -152,8 +152,8 @@ pub(crate) fn text_value(text: &str) -> Result<Value> {
     match parse::parse(text) {
         Ok(node) => Ok(node.into_value()),
         Err(_) => Err(Error::invalid(format!(
-            "{} bytes of JSON are too large to be shown whole: ask for a part of them, by a pointer \
-             that goes further",
+            "{} bytes of JSON are too large to be shown whole: ask for a part of them, by a \
+             pointer that goes further",
             text.len()
         ))),
     }

@@ -20,7 +20,8 @@ impl RunReducer {
     pub fn kinds_for(pointer: &str) -> Result<&'static [&'static str]> {
         let Some((field, _)) = first_token(pointer)? else {
             return Err(Error::invalid(
-                "an empty pointer names the whole state: name a field of it, as in `/variables/best`",
+                "an empty pointer names the whole state: name a field of it, as in \
+                 `/variables/best`",
             ));
         };
         Ok(match field.as_str() {

@@ -100,7 +100,8 @@ fn body(kind: &str, given: &RawValue) -> Result<Body, String> {
     let body = Body::from_json_of(kind, given.get()).map_err(|error| error.to_string())?;
     match body {
         None => Err(format!(
-            "there is no kind `{kind}`: what only the application knows is `application`, with `name` and `data`"
+            "there is no kind `{kind}`: what only the application knows is `application`, with \
+             `name` and `data`"
         )),
         // Only a process with access to the folder can create a capture: its chunks are not sent
         // here.

@@ -40,7 +40,8 @@ async fn alive() -> &'static str {
     security(()),
     responses(
         (status = 200, body = String, content_type = "text/plain"),
-        (status = 503, description = "It takes none, and why", body = String, content_type = "text/plain"),
+        (status = 503, description = "It takes none, and \
+            why", body = String, content_type = "text/plain"),
     ),
 )]
 async fn ready(State(app): State<App>) -> Response {

@@ -32,7 +32,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     responses(
         (status = 200, body = String, content_type = "text/plain"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "They are for admins", body = Problem, content_type = "application/problem+json"),
+        (status = 403, description = "They are for \
+            admins", body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
     ),
 )]

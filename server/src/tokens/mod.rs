@@ -395,9 +395,9 @@ fn decode(path: &Path) -> Result<Vec<Stored>> {
     }
     if owner != me || mode & 0o077 != 0 {
         return Err(Error::invalid(format!(
-            "{place} belongs to user {owner} and has mode {mode:04o}: no token in it counts unless it \
-             belongs to user {me} with mode 0600; `chmod 600` it if every token in it is yours, else \
-             remove it"
+            "{place} belongs to user {owner} and has mode {mode:04o}: no token in it counts unless \
+             it belongs to user {me} with mode 0600; `chmod 600` it if every token in it is yours, \
+             else remove it"
         )));
     }
     let mut bytes = Vec::new();

@@ -94,7 +94,8 @@ impl View<'_> {
         let changes = diff_states_up_to(before, after, self.engine.chunks().as_ref(), most);
         changes.map_err(|error| match error.kind() {
             ErrorKind::Invalid => ApiError::TooMuch(
-                "a value is too large to be compared, or shown: read both states, `?pointer=` by `?pointer=`",
+                "a value is too large to be compared, or shown: read both states, `?pointer=` by \
+                 `?pointer=`",
             ),
             _ => error.into(),
         })

@@ -42,19 +42,22 @@ pub fn refused(path: &Path, why: Foreign) -> Error {
     let place = path.display();
     let message = match why {
         Foreign::Link => format!(
-            "{place} is a symbolic link, and a store has none: nothing was written; if the store came from \
-             elsewhere, do not use it; if you made the link, put what it names in its place"
+            "{place} is a symbolic link, and a store has none: nothing was written; if the store \
+             came from elsewhere, do not use it; if you made the link, put what it names in its \
+             place"
         ),
         Foreign::Special => format!(
-            "{place} is neither a file nor a folder: nothing was written; remove it, if the store is yours"
+            "{place} is neither a file nor a folder: nothing was written; remove it, if the store \
+             is yours"
         ),
         Foreign::Names(names) => format!(
-            "{place} has {names} names (hard links), and a file of a store has one: nothing was written; \
-             `cp -a` makes a copy with files of its own, and removing the other names does as well"
+            "{place} has {names} names (hard links), and a file of a store has one: nothing was \
+             written; `cp -a` makes a copy with files of its own, and removing the other names \
+             does as well"
         ),
         Foreign::Owner(owner) => format!(
-            "{place} belongs to user {owner}, and not to whom the store belongs: nothing was written; \
-             `chown` it if it is yours, else do not use the store"
+            "{place} belongs to user {owner}, and not to whom the store belongs: nothing was \
+             written; `chown` it if it is yours, else do not use the store"
         ),
     };
     let path = path.display().to_string();

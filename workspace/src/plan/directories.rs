@@ -111,7 +111,8 @@ impl Maker<'_> {
         }
         if choices.keeps_below(path) {
             let text = format!(
-                "a {} is to be here, and something in the folder is to be kept: keep all of it, or none",
+                "a {} is to be here, and something in the folder is to be kept: keep all of it, or \
+                 none",
                 super::report::kind_of(target)
             );
             let conflict = PathConflict::saying(Some(path), ConflictWhy::InTheWay, text);

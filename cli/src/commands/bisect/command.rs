@@ -11,8 +11,8 @@ use serde_json::Value;
 use crate::error::{Failure, Result};
 use crate::secrets;
 
-const CODES: &str = "it ends with 0 where it is not so yet, with 1 to 124 where it is, with 125 where \
-                     that cannot be said";
+const CODES: &str = "it ends with 0 where it is not so yet, with 1 to 124 where it is, with 125 \
+    where that cannot be said";
 
 /// Runs the command on a state, and returns its verdict.
 pub fn ask(argv: &[OsString], point: &Point, state: &Value) -> Result<Verdict> {

@@ -56,7 +56,8 @@ fn disk(folder: &Path) -> Check {
         Some((_, name)) => Check::look(
             "disk",
             format!("it is on {name}"),
-            "what is synced there is as safe as the other side keeps it, and locks may not hold: a local disk is better",
+            "what is synced there is as safe as the other side keeps it, and locks may not hold: a \
+             local disk is better",
         ),
         None => Check::fine("disk", "it is on a local file system"),
     }
@@ -72,7 +73,8 @@ fn room(folder: &Path) -> Check {
         true => Check::look(
             "room",
             said,
-            "`milepost cleanup --dry-run` says what can go; where the disk is full, appends are refused and nothing is lost",
+            "`milepost cleanup --dry-run` says what can go; where the disk is full, appends are \
+             refused and nothing is lost",
         ),
         false => Check::fine("room", said),
     }

@@ -88,7 +88,8 @@ fn applied(stats: &StoreForm) -> Check {
         true => Check::look(
             "applier",
             said,
-            "appends are faster than they are applied: opening after a crash takes longer; it passes when they pause",
+            "appends are faster than they are applied: opening after a crash takes longer; it \
+             passes when they pause",
         ),
         false => Check::fine("applier", said),
     }
@@ -131,7 +132,8 @@ pub fn closed(failure: Failure) -> Check {
         Some(ErrorKind::Unavailable) => Check::look(
             "lock",
             said,
-            "look again when that program has ended; `milepost_server::attach` in it lets commands through",
+            "look again when that program has ended; `milepost_server::attach` in it lets commands \
+             through",
         ),
         Some(ErrorKind::Corrupt) => Check::wrong(
             "opening",

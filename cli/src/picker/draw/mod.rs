@@ -15,10 +15,10 @@ use crate::commands::words;
 use crate::output::{count, excerpt, grouped, printable};
 
 const KEYS: &str = "Enter restore   Esc leave   Tab next task   type to filter   ? keys";
-const HELP: &str = "Up, Down, Ctrl-P, Ctrl-N: a row. PgUp, PgDn: a page. Home, End: the first, the last. \
-                    Tab, Shift-Tab: the next task, the one before. Letters: only what has all these words. \
-                    Backspace, Ctrl-U: without them. Enter: restore. Esc, Ctrl-C, q: leave, and nothing is \
-                    changed. Any key: back to the list.";
+const HELP: &str = "Up, Down, Ctrl-P, Ctrl-N: a row. PgUp, PgDn: a page. Home, End: the first, the \
+    last. Tab, Shift-Tab: the next task, the one before. Letters: only what has all these words. \
+    Backspace, Ctrl-U: without them. Enter: restore. Esc, Ctrl-C, q: leave, and nothing is \
+    changed. Any key: back to the list.";
 /// Maximum number of characters of a name or an address, before the screen's width cuts it.
 const TEXT: usize = 200;
 
@@ -68,7 +68,8 @@ fn bottom(model: &Model, width: u16) -> Vec<String> {
                 false => "",
             };
             format!(
-                "Restore {} to {}? The task goes on in a new lineage; `milepost undo {task}` takes it back. [Y/n{files}]",
+                "Restore {} to {}? The task goes on in a new lineage; `milepost undo {task}` takes \
+                 it back. [Y/n{files}]",
                 excerpt(&checkpoint.task, TEXT),
                 excerpt(&place, TEXT)
             )

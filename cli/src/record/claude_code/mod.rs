@@ -199,7 +199,8 @@ impl<'a> Recorder<'a> {
         if session.orphans() > 0 {
             let lines = count(session.orphans(), "line");
             note(&format!(
-                "{}: {lines} behind one that is not there: they go on from the line before in the file",
+                "{}: {lines} behind one that is not there: they go on from the line before in the \
+                 file",
                 self.input.name
             ));
         }

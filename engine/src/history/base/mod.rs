@@ -111,8 +111,8 @@ pub(crate) fn make(
         return Err(Error::new(
             ErrorKind::Unsupported,
             format!(
-                "the reducer {name} has a state in lineage {lineage} and is not registered: trimming \
-                 would lose it. Open the store with it"
+                "the reducer {name} has a state in lineage {lineage} and is not registered: \
+                 trimming would lose it. Open the store with it"
             ),
         ));
     }

@@ -155,7 +155,8 @@ async fn list(
     path = "/api/v1/checkpoints/{id}",
     operation_id = "seed_checkpoint",
     tag = "seeds",
-    params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or more digits")),
+    params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or \
+        more digits")),
     responses(
         (status = 200, body = Answer<CheckpointForm>),
         (status = 400, description = "Something asked is not as it should be", body = WrongForm),

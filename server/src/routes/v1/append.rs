@@ -104,24 +104,30 @@ fn lines(bytes: &[u8]) -> Result<Append, String> {
         ("task" = String, Path, description = "The task's id"),
         Where,
         ("If-Match" = Option<String>, Header, description = "The expected head, as in \"12\""),
-        ("Idempotency-Key" = Option<String>, Header, description = "With the same key it is appended once"),
+        ("Idempotency-Key" = Option<String>, Header, description = "With the same key it is \
+            appended once"),
     ),
     request_body(content(
         (EventGiven = "application/json"),
         (String = "application/x-ndjson"),
     )),
     responses(
-        (status = 200, description = "It had been appended before, under the same key", body = AppendedForm),
-        (status = 201, body = AppendedForm, headers(("ETag" = String, description = "The new head, as `If-Match` takes it"))),
+        (status = 200, description = "It had been appended before, under the same \
+            key", body = AppendedForm),
+        (status = 201, body = AppendedForm, headers(("ETag" = String, description = "The new head, \
+            as `If-Match` takes it"))),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The key was used for other events, or the task went on elsewhere meanwhile", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is another one", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The key was used for other events, or the task went on \
+            elsewhere meanwhile", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is another \
+            one", body = Problem, content_type = "application/problem+json"),
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
-        (status = 504, description = "It is not known whether it was appended: ask with the same key", body = Problem, content_type = "application/problem+json"),
+        (status = 504, description = "It is not known whether it was appended: ask with the same \
+            key", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn append(

@@ -46,7 +46,8 @@ struct BlameQuery {
         ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
     ),
     responses(
-        (status = 200, body = BlamedForm, headers(("ETag" = String, description = "By the hash there"))),
+        (status = 200, body = BlamedForm, headers(("ETag" = String, description = "By the hash \
+            there"))),
         (status = 304, description = "It is known"),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),

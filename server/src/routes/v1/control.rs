@@ -61,16 +61,20 @@ struct GuidanceAsked {
     params(
         ("task" = String, Path, description = "The task's id"),
         ("If-Match" = Option<String>, Header, description = "The expected head, as in \"12\""),
-        ("Idempotency-Key" = Option<String>, Header, description = "With the same key it is changed once"),
+        ("Idempotency-Key" = Option<String>, Header, description = "With the same key it is \
+            changed once"),
     ),
     request_body = ControlAsked,
     responses(
-        (status = 200, body = ControlForm, headers(("ETag" = String, description = "The new head, as `If-Match` takes it"))),
+        (status = 200, body = ControlForm, headers(("ETag" = String, description = "The new head, \
+            as `If-Match` takes it"))),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "There is no such change, or the key was used for other events", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is another one", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "There is no such change, or the key was used for other \
+            events", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is another \
+            one", body = Problem, content_type = "application/problem+json"),
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
@@ -150,17 +154,22 @@ fn repeated(
     params(
         ("task" = String, Path, description = "The task's id"),
         ("If-Match" = Option<String>, Header, description = "The expected head, as in \"12\""),
-        ("Idempotency-Key" = Option<String>, Header, description = "With the same key it is given once"),
+        ("Idempotency-Key" = Option<String>, Header, description = "With the same key it is given \
+            once"),
     ),
     request_body = GuidanceAsked,
     responses(
-        (status = 200, description = "It had been given before, under the same key", body = AppendedForm),
-        (status = 201, body = AppendedForm, headers(("ETag" = String, description = "The new head, as `If-Match` takes it"))),
+        (status = 200, description = "It had been given before, under the same \
+            key", body = AppendedForm),
+        (status = 201, body = AppendedForm, headers(("ETag" = String, description = "The new head, \
+            as `If-Match` takes it"))),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The key was used for other events", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is another one", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The key was used for other \
+            events", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is another \
+            one", body = Problem, content_type = "application/problem+json"),
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
@@ -196,16 +205,20 @@ async fn guidance(
     params(
         ("task" = String, Path, description = "The task's id"),
         ("If-Match" = Option<String>, Header, description = "The expected head, as in \"12\""),
-        ("Idempotency-Key" = Option<String>, Header, description = "With the same key they are edited once"),
+        ("Idempotency-Key" = Option<String>, Header, description = "With the same key they are \
+            edited once"),
     ),
     request_body(content = Object, description = "New values by name"),
     responses(
-        (status = 200, body = AppendedForm, headers(("ETag" = String, description = "The new head, as `If-Match` takes it"))),
+        (status = 200, body = AppendedForm, headers(("ETag" = String, description = "The new head, \
+            as `If-Match` takes it"))),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The key was used for other events", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is another one", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The key was used for other \
+            events", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is another \
+            one", body = Problem, content_type = "application/problem+json"),
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),

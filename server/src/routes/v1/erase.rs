@@ -36,11 +36,13 @@ struct EraseAsked {
     params(("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`")),
     request_body = Option<EraseAsked>,
     responses(
-        (status = 200, description = "Also where it had been erased before: `was_erased` says so", body = ErasedForm),
+        (status = 200, description = "Also where it had been erased before: `was_erased` says \
+            so", body = ErasedForm),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "It goes with its lineage only", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "It goes with its lineage \
+            only", body = Problem, content_type = "application/problem+json"),
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),

@@ -72,8 +72,10 @@ impl RangeQuery {
     params(
         ("task" = String, Path, description = "The task's id"),
         RangeQuery,
-        ("Accept" = Option<String>, Header, description = "`application/x-ndjson`: one a line, as long as it takes; `text/event-stream`: as they are committed"),
-        ("Last-Event-ID" = Option<String>, Header, description = "Of a stream: where an earlier one has come to, LINEAGE:NEXT"),
+        ("Accept" = Option<String>, Header, description = "`application/x-ndjson`: one a line, as \
+            long as it takes; `text/event-stream`: as they are committed"),
+        ("Last-Event-ID" = Option<String>, Header, description = "Of a stream: where an earlier \
+            one has come to, LINEAGE:NEXT"),
         ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
     ),
     responses(

@@ -43,7 +43,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
     ),
     responses(
-        (status = 200, body = Listed<FileForm>, headers(("ETag" = String, description = "The capture's id"))),
+        (status = 200, body = Listed<FileForm>, headers(("ETag" = String, description = "The \
+            capture's id"))),
         (status = 304, description = "It is known"),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),

@@ -84,7 +84,8 @@ struct VerifyAsked {
     tag = "maintenance",
     request_body = Option<VerifyAsked>,
     responses(
-        (status = 200, description = "Also where there are faults: `ok` says so", body = VerifyForm),
+        (status = 200, description = "Also where there are faults: `ok` says \
+            so", body = VerifyForm),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
@@ -93,7 +94,8 @@ struct VerifyAsked {
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 500, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
-        (status = 504, description = "It takes longer than a request may", body = Problem, content_type = "application/problem+json"),
+        (status = 504, description = "It takes longer than a request \
+            may", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn verify(
@@ -153,8 +155,8 @@ struct RetentionAsked {
 impl RetentionAsked {
     fn policy(self) -> Result<Retention, ApiError> {
         if self.keep_count.is_none() && self.younger_than_seconds.is_none() {
-            let text = "a policy says what is kept: send `keep_count`, `younger_than_seconds` or both, as in \
-                        {\"keep_count\": 10}";
+            let text = "a policy says what is kept: send `keep_count`, `younger_than_seconds` or \
+                both, as in {\"keep_count\": 10}";
             return Err(ApiError::Invalid(text.into()));
         }
         let mut policy =
@@ -198,7 +200,8 @@ impl RetentionAsked {
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
-        (status = 504, description = "It takes longer than a request may", body = Problem, content_type = "application/problem+json"),
+        (status = 504, description = "It takes longer than a request \
+            may", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn plan(
@@ -234,7 +237,8 @@ async fn plan(
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
-        (status = 504, description = "It takes longer than a request may, and goes on", body = Problem, content_type = "application/problem+json"),
+        (status = 504, description = "It takes longer than a request may, and goes \
+            on", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn retain(

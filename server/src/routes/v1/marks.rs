@@ -77,12 +77,15 @@ impl From<CheckpointGiven> for Mark {
     ),
     request_body = CheckpointGiven,
     responses(
-        (status = 201, body = CheckpointForm, headers(("Location" = String, description = "Its path"))),
+        (status = 201, body = CheckpointForm, headers(("Location" = String, description = "Its \
+            path"))),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The task went on elsewhere meanwhile, or the key was used for something else", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is elsewhere", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The task went on elsewhere meanwhile, or the key was used \
+            for something else", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is \
+            elsewhere", body = Problem, content_type = "application/problem+json"),
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
@@ -116,13 +119,15 @@ async fn mark(
     path = "/v1/checkpoints/{id}",
     operation_id = "unmark",
     tag = "checkpoints",
-    params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or more digits")),
+    params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or \
+        more digits")),
     responses(
         (status = 204, description = "It is taken away"),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "It is pinned", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "It is \
+            pinned", body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
     ),
 )]

@@ -50,7 +50,8 @@ use crate::server::App;
 #[openapi(
     info(
         title = "Milepost",
-        description = "The log of a program that works in iterations, over HTTP. `docs/HTTP.md` fixes what is promised.",
+        description = "The log of a program that works in iterations, over HTTP. `docs/HTTP.md` \
+            fixes what is promised.",
     ),
     modifiers(&Bearer),
     security(("bearer" = [])),

@@ -62,7 +62,8 @@ struct PinAsked {
     path = "/v1/checkpoints/{id}/pin",
     operation_id = "pin",
     tag = "checkpoints",
-    params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or more digits")),
+    params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or \
+        more digits")),
     request_body = Option<PinAsked>,
     responses(
         (status = 200, body = PinForm),
@@ -94,7 +95,8 @@ async fn pin(
     path = "/v1/checkpoints/{id}/pin",
     operation_id = "unpin",
     tag = "checkpoints",
-    params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or more digits")),
+    params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or \
+        more digits")),
     responses(
         (status = 204, description = "It is not pinned"),
         (status = 400, body = Problem, content_type = "application/problem+json"),

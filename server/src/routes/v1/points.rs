@@ -62,7 +62,8 @@ fn named(point: &Point, tag: Tag) -> Tag {
         ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
     ),
     responses(
-        (status = 200, body = PointForm, headers(("ETag" = String, description = "By the hash there"))),
+        (status = 200, body = PointForm, headers(("ETag" = String, description = "By the hash \
+            there"))),
         (status = 304, description = "It is known"),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
@@ -94,7 +95,8 @@ async fn one(
         ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
     ),
     responses(
-        (status = 200, body = EventAt, headers(("ETag" = String, description = "By the hash behind it"))),
+        (status = 200, body = EventAt, headers(("ETag" = String, description = "By the hash behind \
+            it"))),
         (status = 304, description = "It is known"),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),

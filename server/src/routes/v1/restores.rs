@@ -123,11 +123,13 @@ impl RestoreAsked {
         (status = 200, body = RestorePlanForm),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Files are for admins", body = Problem, content_type = "application/problem+json"),
+        (status = 403, description = "Files are for \
+            admins", body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 500, description = "What is before the point is damaged", body = Problem, content_type = "application/problem+json"),
+        (status = 500, description = "What is before the point is \
+            damaged", body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
     ),
 )]
@@ -166,22 +168,29 @@ async fn plan(
     operation_id = "restore",
     tag = "restores",
     params(
-        ("If-Match" = Option<String>, Header, description = "The expected head of what the task goes on with, in quotes; of the scope `state`"),
-        ("Idempotency-Key" = Option<String>, Header, description = "Gone back once under this key; of the scope `state`"),
+        ("If-Match" = Option<String>, Header, description = "The expected head of what the task \
+            goes on with, in quotes; of the scope `state`"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Gone back once under this key; \
+            of the scope `state`"),
     ),
     request_body = RestoreAsked,
     responses(
         (status = 201, body = RestoredForm),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Files are for admins", body = Problem, content_type = "application/problem+json"),
+        (status = 403, description = "Files are for \
+            admins", body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "Something stands in the way of files, or the key was used for something else", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is elsewhere", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "Something stands in the way of files, or the key was used \
+            for something else", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is \
+            elsewhere", body = Problem, content_type = "application/problem+json"),
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 500, description = "What is before the point is damaged", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The store cannot answer, or a restore of the task has not ended", body = Problem, content_type = "application/problem+json"),
+        (status = 500, description = "What is before the point is \
+            damaged", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The store cannot answer, or a restore of the task has not \
+            ended", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn restore(
@@ -220,17 +229,22 @@ async fn restore(
     tag = "restores",
     params(
         ("task" = String, Path, description = "The task's id"),
-        ("If-Match" = Option<String>, Header, description = "The expected head of what the task goes on with, in quotes"),
+        ("If-Match" = Option<String>, Header, description = "The expected head of what the task \
+            goes on with, in quotes"),
         ("Idempotency-Key" = Option<String>, Header, description = "Undone once under this key"),
     ),
     responses(
         (status = 200, body = RestoredForm),
-        (status = 400, description = "There is no restore to undo", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "There is no restore to \
+            undo", body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The last restore took files back", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is elsewhere", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The store cannot answer, or a restore of the task has not ended", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The last restore took files \
+            back", body = Problem, content_type = "application/problem+json"),
+        (status = 412, description = "The head is \
+            elsewhere", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The store cannot answer, or a restore of the task has not \
+            ended", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn undo(

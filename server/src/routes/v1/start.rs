@@ -43,14 +43,16 @@ struct TaskGiven {
     path = "/v1/tasks",
     operation_id = "start_task",
     tag = "tasks",
-    params(("Idempotency-Key" = Option<String>, Header, description = "Started once under this key")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "Started once under this \
+        key")),
     request_body = TaskGiven,
     responses(
         (status = 201, body = TaskForm, headers(("Location" = String, description = "Its path"))),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "There is one of this id, whosever it is", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "There is one of this id, whosever it \
+            is", body = Problem, content_type = "application/problem+json"),
         (status = 413, body = Problem, content_type = "application/problem+json"),
         (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
@@ -142,7 +144,8 @@ impl Drop for CountedStart {
         (status = 204, description = "It is deleted"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The store cannot answer, or a restore of it has not ended", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The store cannot answer, or a restore of it has not \
+            ended", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn delete(

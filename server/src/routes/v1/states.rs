@@ -64,8 +64,10 @@ const MESSAGES_MAX: u64 = 1000;
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "A part of it is too large to be answered whole", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "States that are looked at hold all bytes that they may", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "A part of it is too large to be answered \
+            whole", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "States that are looked at hold all bytes that they \
+            may", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn state(
@@ -120,7 +122,8 @@ async fn state(
     params(
         ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
         ("other" = String, Path, description = "Another, of any task that one may see"),
-        ("Accept" = Option<String>, Header, description = "`application/json-patch+json`: as RFC 6902"),
+        ("Accept" = Option<String>, Header, description = "`application/json-patch+json`: as RFC \
+            6902"),
         ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
     ),
     responses(
@@ -134,7 +137,8 @@ async fn state(
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
         (status = 406, body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "A patch would be too large", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "A patch would be too \
+            large", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn diff(
@@ -186,5 +190,6 @@ fn text(changes: Changes, is_patch: bool) -> Result<Vec<u8>, ApiError> {
     text.map_err(|_| ApiError::Bug)
 }
 
-const PATCH: &str = "the patch would have more than 10,000 changes or 16 MiB: ask for `application/json`, which has the \
-                     first of them, or read both states, `?pointer=` by `?pointer=`";
+const PATCH: &str = "the patch would have more than 10,000 changes or 16 MiB: ask for \
+    `application/json`, which has the first of them, or read both states, `?pointer=` by \
+    `?pointer=`";

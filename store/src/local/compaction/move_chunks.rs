@@ -66,7 +66,8 @@ impl<'a> ChunkMover<'a> {
             return self.moved(moved);
         }
         let group = packs.read_group(id, *place).map_err(|e| {
-            e.at("a group of chunks cannot be written again without those that are gone, repair the store first")
+            e.at("a group of chunks cannot be written again without those that are gone, repair \
+                the store first")
         })?;
         let members = members(&group, kept)?;
         let bytes = members.iter().map(|member| member.content.len()).sum();

@@ -62,8 +62,9 @@ impl Look {
     pub(crate) fn refusal(&self) -> Error {
         let path = self.root.display().to_string();
         let message = format!(
-            "the store {path} was opened for reading only, and nothing was written: open it without \
-             `read_only`, once no other process has it open and its folder can be written to"
+            "the store {path} was opened for reading only, and nothing was written: open it \
+             without `read_only`, once no other process has it open and its folder can be written \
+             to"
         );
         Error::new(ErrorKind::Unavailable, message).with_detail(Detail::ReadOnly { path })
     }
@@ -93,8 +94,8 @@ fn moved(root: &std::path::Path, path: &std::path::Path) -> Error {
     Error::new(
         ErrorKind::Unavailable,
         format!(
-            "{} was replaced since the store {} was opened for reading, by a compaction or a repair \
-             of the process that has it: open the store again",
+            "{} was replaced since the store {} was opened for reading, by a compaction or a \
+             repair of the process that has it: open the store again",
             path.display(),
             root.display()
         ),
@@ -111,8 +112,8 @@ pub(crate) fn open(layout: &Layout, options: &OpenOptions) -> Result<(Arc<Inner>
     }
     if layout.repairing().exists() {
         let message = format!(
-            "a repair of the store {} is under way or was cut short: open it for writing, which ends \
-             that",
+            "a repair of the store {} is under way or was cut short: open it for writing, which \
+             ends that",
             root.display()
         );
         return Err(Error::new(ErrorKind::Unavailable, message));

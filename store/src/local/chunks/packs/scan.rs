@@ -59,8 +59,8 @@ pub(crate) fn cut(path: &Path, len: u64, known: u64) -> Finding {
     Finding {
         place: format!("{} at byte {len}", path.display()),
         message: format!(
-            "the pack had {known} bytes and has {len}: events and snapshots whose chunks were there \
-             cannot be read"
+            "the pack had {known} bytes and has {len}: events and snapshots whose chunks were \
+             there cannot be read"
         ),
         outcome: Outcome::Left,
     }
