@@ -2,12 +2,23 @@
 
 use crate::id::{Hash, LogId, Offset, Origin, Seed};
 use crate::key::StoreKey;
-use crate::record::BodyForm;
 
 const DOMAIN_ROOT: &[u8; 16] = b"milepost.root.1\0";
 const DOMAIN_EVENT: &[u8; 16] = b"milepost.event.1";
 const DOMAIN_BODY: &[u8; 16] = b"milepost.body.1\0";
 const DOMAIN_SALT: &[u8; 16] = b"milepost.salt.1\0";
+
+/// Place of a record's body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BodyForm {
+    /// In the record.
+    Inline = 0,
+    /// In chunks; the record lists them.
+    Chunked = 1,
+    /// Erased; the record keeps the hash.
+    Erased = 2,
+}
 
 /// Returns the salt of one body: 16 bytes, derived from the seed of its append and its place in it.
 /// A salt reveals neither the seed nor another salt.

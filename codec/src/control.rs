@@ -11,6 +11,7 @@ use crate::id::{
     CheckpointId, ChunkId, Epoch, Hash, Head, LineageId, Offset, Origin, RestoreId, StoreId, TaskNo,
 };
 use crate::json::Json;
+use crate::limits::check_text;
 
 body::macros::bodies! {
     /// A control event. The first three kinds and the last occur in the store's log.
@@ -51,6 +52,22 @@ body::macros::bodies! {
 }
 
 impl Control {
+    /// Checks the texts against the limits that a store has.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: a text is over its limit; the message names it.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::LineageRegistered(opened) => {
+                check_text("a description", opened.description.as_ref())
+            }
+            Self::Pinned(pinned) => check_text("a reason", pinned.reason.as_ref()),
+            Self::Erased(erased) => check_text("a reason", erased.reason.as_ref()),
+            _ => Ok(()),
+        }
+    }
+
     /// Parses the JSON form. In contrast to [`Body::from_json`](crate::Body::from_json), an unknown
     /// `kind` is `Invalid`, since its effect on a task is unknown.
     ///

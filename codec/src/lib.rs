@@ -68,7 +68,7 @@ pub use body::{
     PhaseChanged, PromptChanged, Restored, RulesChanged, RunControl, Scope, StepFailed,
     StepFinished, StepStarted, ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
 };
-pub use chain::{Chain, body_hash, salt};
+pub use chain::{BodyForm, Chain, body_hash, salt};
 pub use checkpoint::{CheckpointMarked, CheckpointUnmarked, MarkCause, MarkStatus, checkpoint_id};
 pub use chunk::{CHUNK_RAW_MAX, ChunkEntry, ChunkList};
 pub use chunk_group::{ChunkGroup, GroupContents};
@@ -89,7 +89,7 @@ pub use id::{
 pub use json::{JSON_DEPTH_MAX, Json};
 pub use key::StoreKey;
 pub use limits::{METADATA_MAX, NAME_MAX, TEXT_MAX, check_size};
-pub use record::{BodyForm, RecordRef, Records, encode_record};
+pub use record::{RecordRef, Records, encode_record};
 pub use section::{Salts, SectionRef, Sections};
 pub use segment::{SEGMENT_HEADER_LEN, SegmentHeader};
 pub use snapshot::{Piece, Snapshot};

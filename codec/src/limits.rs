@@ -1,8 +1,7 @@
 //! Size limits of the texts in events, in bytes. They apply to appends and to imported events: an
 //! index keeps these texts and has to stay small.
 
-use crate::body::Body;
-use crate::control::Control;
+// tidy: numbers that several modules share
 use crate::error::{Error, Result};
 
 /// The most bytes of a key, an actor, a user, a correlation id, a reason or a description.
@@ -34,39 +33,7 @@ pub fn check_size(what: &str, size: usize, max: usize) -> Result<()> {
     }
 }
 
-fn check_text(what: &str, text: Option<&String>) -> Result<()> {
+/// Checks a text against [`TEXT_MAX`].
+pub(crate) fn check_text(what: &str, text: Option<&String>) -> Result<()> {
     check_size(what, text.map_or(0, String::len), TEXT_MAX)
-}
-
-impl Body {
-    /// Checks the texts against the limits that appends have.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid`: a text is over its limit; the message names it.
-    pub fn check(&self) -> Result<()> {
-        match self {
-            Self::CheckpointMarked(mark) => mark.check(),
-            Self::LineageOpened(opened) => check_text("a description", opened.description.as_ref()),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Control {
-    /// Checks the texts against the limits that a store has.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid`: a text is over its limit; the message names it.
-    pub fn check(&self) -> Result<()> {
-        match self {
-            Self::LineageRegistered(opened) => {
-                check_text("a description", opened.description.as_ref())
-            }
-            Self::Pinned(pinned) => check_text("a reason", pinned.reason.as_ref()),
-            Self::Erased(erased) => check_text("a reason", erased.reason.as_ref()),
-            _ => Ok(()),
-        }
-    }
 }

@@ -8,23 +8,11 @@
 //! payload        inline: the body; chunked: a chunk list; erased: the 32-byte body hash
 //! ```
 
-use crate::chain::body_hash;
+use crate::chain::{BodyForm, body_hash};
 use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::id::Hash;
 use crate::wire::{Reader, put_varint};
-
-/// Place of a record's body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum BodyForm {
-    /// In the record.
-    Inline = 0,
-    /// In chunks; the record lists them.
-    Chunked = 1,
-    /// Erased; the record keeps the hash.
-    Erased = 2,
-}
 
 /// A record that borrows the bytes it was decoded from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,9 +15,10 @@
 //! rewritten with explicit salts for the other records and without the seed.
 
 use crate::chain;
+use crate::chain::BodyForm;
 use crate::error::{Error, Result};
 use crate::id::{Seed, Seq};
-use crate::record::{BodyForm, RecordRef, Records, encode_record};
+use crate::record::{RecordRef, Records, encode_record};
 use crate::wire::{Reader, put_varint};
 
 /// Source of the salts of a section.

@@ -2,6 +2,11 @@
 
 use milepost_codec::{Error, Result};
 
+/// Returns one token of a JSON pointer, escaped and with a leading slash.
+pub(crate) fn pointer_step(step: &str) -> String {
+    format!("/{}", step.replace('~', "~0").replace('/', "~1"))
+}
+
 /// Splits a pointer into its first token and the rest. Returns `None` for the empty pointer.
 ///
 /// # Errors

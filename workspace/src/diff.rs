@@ -56,7 +56,18 @@ impl FileChanges {
     }
 }
 
-pub(crate) fn between(before: &Snapshot, after: &Snapshot) -> Result<FileChanges> {
+impl Snapshot {
+    /// Returns the differences to `other`, the later capture.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` and `Corrupt`: a folder of one of them cannot be read.
+    pub fn diff(&self, other: &Self) -> Result<FileChanges> {
+        between(self, other)
+    }
+}
+
+fn between(before: &Snapshot, after: &Snapshot) -> Result<FileChanges> {
     let mut changes = FileChanges::default();
     let chunks = &**before.chunks();
     let trees = [Some(before.tree()), Some(after.tree())];

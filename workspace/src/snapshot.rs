@@ -13,7 +13,6 @@ use milepost_codec::{
 
 use crate::checkout::{fill, processors};
 use crate::chunks::Chunks;
-use crate::diff::{self, FileChanges};
 use crate::error;
 use crate::fs::at_root;
 use crate::tree::{self, Budget, FileReader};
@@ -188,15 +187,6 @@ impl Snapshot {
                 Err(Error::invalid(format!("{path} is {what}, and no file")))
             }
         }
-    }
-
-    /// Returns the differences to `other`, the later capture.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound` and `Corrupt`: a folder of one of them cannot be read.
-    pub fn diff(&self, other: &Self) -> Result<FileChanges> {
-        diff::between(self, other)
     }
 
     /// Writes the capture into an empty folder, which is created if it is missing. Nothing is

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use milepost::{Engine, Error, Mark, Result, Task, WorkspaceChange, WorkspaceState};
-use parking_lot::Mutex;
+use milepost::{Engine, Error, Result, WorkspaceChange, WorkspaceState};
+use parking_lot::{Mutex, MutexGuard};
 
-use crate::capture::{self, CaptureReport};
 use crate::options::WorkspaceOptions;
 use crate::root_checks;
 use crate::scan::Kept;
@@ -90,36 +89,13 @@ impl Workspace {
         self.kept()?.folders()
     }
 
-    pub(crate) fn states(&self) -> &Arc<States> {
-        &self.inner.states
+    /// Locks the workspace for one capture.
+    pub(crate) fn busy(&self) -> MutexGuard<'_, ()> {
+        self.inner.busy.lock()
     }
 
-    /// Captures the folder: stores its contents and appends an event, with a checkpoint in the same
-    /// commit if `mark` is given. If the lineage's last capture equals the folder, only the
-    /// checkpoint is appended.
-    ///
-    /// Each file is read at some moment during the call.
-    /// [`Snapshot::skips`](crate::Snapshot::skips) lists the paths left out.
-    ///
-    /// # Errors
-    ///
-    /// `Unavailable`: another process holds the folder's lock, the folder or the store cannot be
-    /// read or written, or the store is closed. `Invalid`: the folder is inside the store, or a
-    /// hook refuses the checkpoint. `Conflict`: the active lineage changed since the handle was
-    /// taken. `Poisoned`: an earlier write to the store failed. On error, nothing is appended.
-    pub fn capture(
-        &self,
-        engine: &Engine,
-        task: &Task,
-        mark: Option<Mark>,
-    ) -> Result<CaptureReport> {
-        engine.check_writable()?;
-        let inner = &*self.inner;
-        let _busy = inner.busy.lock();
-        self.go(engine, task.id(), WorkspaceState::Creating, None)?;
-        let done = capture::take(self, engine, task, mark);
-        self.ends(engine, task.id(), done.as_ref().err())?;
-        done
+    pub(crate) fn states(&self) -> &Arc<States> {
+        &self.inner.states
     }
 
     /// Changes the state and notifies feeds and hooks.

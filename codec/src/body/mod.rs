@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::checkpoint::{CheckpointMarked, CheckpointUnmarked};
 use crate::error::{Error, Result};
 use crate::json::Json;
+use crate::limits::check_text;
 pub use kinds::*;
 
 macros::bodies! {
@@ -65,6 +66,19 @@ macros::bodies! {
 }
 
 impl Body {
+    /// Checks the texts against the limits that appends have.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: a text is over its limit; the message names it.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::CheckpointMarked(mark) => mark.check(),
+            Self::LineageOpened(opened) => check_text("a description", opened.description.as_ref()),
+            _ => Ok(()),
+        }
+    }
+
     /// Parses the JSON form. An unknown `kind` becomes an [`Application`] event that keeps the text
     /// verbatim. Extra fields of a message are kept in it. Extra or missing fields of other kinds
     /// are `Invalid`; the error names the field.

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use self::outline::Outline;
 use self::side::{Shape, Side};
 use crate::chunks::Chunks;
+use crate::pointer::pointer_step;
 use crate::run_state::{RunState, entry_text, guidance_text};
 use crate::sequence::{Item, Sequence};
 
@@ -328,11 +329,6 @@ fn below<S: Side>(
     let compared = compare(path, before, after, depth + 1, found);
     path.truncate(len);
     compared
-}
-
-/// Returns one token of a JSON pointer, escaped and with a leading slash.
-pub(crate) fn pointer_step(step: &str) -> String {
-    format!("/{}", step.replace('~', "~0").replace('/', "~1"))
 }
 
 /// Converts the changes of [`diff`], in its order, into a JSON patch (RFC 6902) that turns `before`

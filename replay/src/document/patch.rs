@@ -283,7 +283,7 @@ fn pointer(text: &str) -> Result<Path> {
 }
 
 fn shown(path: &[String]) -> String {
-    path.iter().map(|step| crate::diff::pointer_step(step)).collect()
+    path.iter().map(|step| crate::pointer::pointer_step(step)).collect()
 }
 
 fn nothing_at(path: &[String]) -> Error {

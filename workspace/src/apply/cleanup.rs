@@ -5,13 +5,13 @@ use milepost::Result;
 use milepost_codec::{Action, EntryKind, Item, TreePath};
 
 use super::compare::{Find, hash_of};
-use super::context::{Folder, no_way};
+use super::context::no_way;
 use super::staging::{self, PART, Place, Staging, keep, open_up};
 use super::syscalls::Syscalls;
 use super::{Kept, Restore};
 use crate::error;
 use crate::error::is_lost;
-use crate::fs::{Dir, Errno, Kind};
+use crate::fs::{Dir, Errno, Folder, Kind};
 use crate::tree::entries;
 
 /// Maximum number of passes: another process may keep adding entries.

@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use milepost::{Error, ErrorKind, Result};
 use milepost_codec::{Action, ActionKind, Item, TreePath};
 
+use super::Restore;
 use super::compare::Find;
 use super::context::{changed, no_way};
 use super::stage::{ONE_BY_ONE, stage};
 use super::staging::{Place, Staging, open_up, slot};
 use super::syscalls::Syscalls;
-use super::{Restore, Way};
 use crate::error;
-use crate::fs::{Dir, Errno};
+use crate::fs::{Dir, Errno, Way};
 use crate::plan::OPEN;
 
 /// Runs a restore from staging to the sync after the last move. `done` is the number of actions,

@@ -36,7 +36,7 @@ use milepost_codec::{ChunkId, PathBytes, TreePath};
 
 use crate::plan::{Choices, PathConflict};
 
-pub(crate) use context::{Folder, Restore, Way};
+pub(crate) use context::Restore;
 pub(crate) use staging::restore_of;
 #[cfg(test)]
 pub(crate) use syscalls::Call;

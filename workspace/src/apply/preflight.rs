@@ -5,10 +5,11 @@
 use milepost::Result;
 use milepost_codec::{ChunkId, EntryKind, Item, TreePath};
 
+use super::Restore;
 use super::compare::Find;
 use super::context::{changed, no_way};
-use super::{Restore, Way};
 use crate::error;
+use crate::fs::Way;
 use crate::tree::side_by_side;
 
 /// Compares the folder with the resulting tree where it differs from the present. `Conflict`: a

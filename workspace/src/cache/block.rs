@@ -7,7 +7,7 @@ use milepost_codec::{ChunkId, Reader, put_varint};
 
 use super::Known;
 use crate::fs::{Moment, Stamp};
-use crate::scan::Content;
+use crate::tree::FileContent;
 
 /// The files of a folder, names ascending.
 #[derive(Debug, Clone)]
@@ -18,7 +18,9 @@ pub(super) struct Block {
 
 impl Block {
     /// Encodes files, sorted by name.
-    pub(super) fn of<'a>(files: impl Iterator<Item = (&'a [u8], &'a Stamp, &'a Content)>) -> Self {
+    pub(super) fn of<'a>(
+        files: impl Iterator<Item = (&'a [u8], &'a Stamp, &'a FileContent)>,
+    ) -> Self {
         let (mut bytes, mut count) = (Vec::new(), 0);
         for (name, stamp, content) in files {
             count += 1;
@@ -89,7 +91,7 @@ fn read_file<'a>(reader: &mut Reader<'a>) -> Option<(&'a [u8], Known)> {
         _ => Some(ChunkId(reader.array().ok()?)),
     };
     let (needs, _) = needs(reader)?.as_chunks::<32>();
-    let content = Content {
+    let content = FileContent {
         len: stamp.size,
         hash,
         list,
@@ -113,7 +115,7 @@ fn needs<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     reader.take(count.checked_mul(32)?).ok()
 }
 
-fn write_file(out: &mut Vec<u8>, name: &[u8], stamp: &Stamp, content: &Content) {
+fn write_file(out: &mut Vec<u8>, name: &[u8], stamp: &Stamp, content: &FileContent) {
     // Names have at most 255 bytes in file systems and in trees.
     out.push(name.len() as u8);
     out.extend_from_slice(name);

@@ -22,7 +22,7 @@ use self::block::{Block, Files};
 use crate::chunks::Chunks;
 use crate::fs::Stamp;
 use crate::path_range::below;
-use crate::scan::Content;
+use crate::tree::FileContent;
 
 pub(crate) use self::stored::{Identity, path_of};
 
@@ -33,7 +33,7 @@ const ASKED: usize = 4096;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) stamp: Stamp,
-    pub(crate) content: Content,
+    pub(crate) content: FileContent,
 }
 
 /// Cached files of a workspace.
@@ -138,7 +138,7 @@ impl Cache {
     pub(crate) fn add<'a>(
         &mut self,
         path: &[u8],
-        files: impl Iterator<Item = (&'a [u8], &'a Stamp, &'a Content)>,
+        files: impl Iterator<Item = (&'a [u8], &'a Stamp, &'a FileContent)>,
     ) {
         self.put(path, Block::of(files));
     }
@@ -227,7 +227,7 @@ mod tests {
                 mtime: moment(-3),
                 ctime: moment(i64::from(n)),
             },
-            content: Content {
+            content: FileContent {
                 len: 5,
                 hash: Hash([n; 32]),
                 list: (n % 2 == 1).then_some(ChunkId([n; 32])),

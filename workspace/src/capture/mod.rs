@@ -5,15 +5,17 @@ mod store;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-use milepost::{Append, CheckpointId, Engine, Hash, Mark, Offset, Result, Task};
+use milepost::{Append, CheckpointId, Engine, Hash, Mark, Offset, Result, Task, WorkspaceState};
 use milepost_codec::ChunkId;
 
 pub(crate) use self::store::{Storage, Stored, last, store};
 use crate::chunks::Chunks;
 use crate::error;
 use crate::lock::Lock;
-use crate::rollback::NAME;
 use crate::workspace::Workspace;
+
+/// Name under which workspaces participate in tasks.
+pub(crate) const NAME: &str = "workspace";
 
 /// Name of the store's folder for workspaces.
 const BESIDE: &str = "workspace";
@@ -44,8 +46,37 @@ pub struct CaptureReport {
     pub skips: u64,
 }
 
+impl Workspace {
+    /// Captures the folder: stores its contents and appends an event, with a checkpoint in the same
+    /// commit if `mark` is given. If the lineage's last capture equals the folder, only the
+    /// checkpoint is appended.
+    ///
+    /// Each file is read at some moment during the call.
+    /// [`Snapshot::skips`](crate::Snapshot::skips) lists the paths left out.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: another process holds the folder's lock, the folder or the store cannot be
+    /// read or written, or the store is closed. `Invalid`: the folder is inside the store, or a
+    /// hook refuses the checkpoint. `Conflict`: the active lineage changed since the handle was
+    /// taken. `Poisoned`: an earlier write to the store failed. On error, nothing is appended.
+    pub fn capture(
+        &self,
+        engine: &Engine,
+        task: &Task,
+        mark: Option<Mark>,
+    ) -> Result<CaptureReport> {
+        engine.check_writable()?;
+        let _busy = self.busy();
+        self.go(engine, task.id(), WorkspaceState::Creating, None)?;
+        let done = take(self, engine, task, mark);
+        self.ends(engine, task.id(), done.as_ref().err())?;
+        done
+    }
+}
+
 /// Captures a folder into an engine's store, for a task.
-pub(crate) fn take(
+fn take(
     workspace: &Workspace,
     engine: &Engine,
     task: &Task,

@@ -3,6 +3,7 @@
 //! ```text
 //! dir.rs          descriptors of directories, and operations below them
 //! change.rs       changes of a restore: moves, links, removals, syncs
+//! folder.rs       the root folder of a workspace, and paths below it
 //! stamp.rs        stamps of files, and when they can be trusted
 //! clock_probe.rs  current time of the file system
 //! granularity.rs  time that two stamps have to be apart
@@ -12,12 +13,14 @@
 mod change;
 mod clock_probe;
 mod dir;
+mod folder;
 mod granularity;
 mod stamp;
 mod watch;
 
 pub(crate) use clock_probe::Probe;
 pub(crate) use dir::{Dir, Kind, Listed, at_root, is_bare_repository, look_at, set_bits};
+pub(crate) use folder::{Folder, Way};
 pub(crate) use granularity::Grain;
 pub(crate) use stamp::{Moment, Stamp};
 pub(crate) use watch::{Happened, Watch};

@@ -7,9 +7,9 @@ use milepost::Result;
 use milepost_codec::{Action, ActionKind, RestoreIntent, TreePath};
 
 use super::{ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote};
-use crate::apply::{Folder, Way};
 use crate::error;
 use crate::fs::{Dir, Kind};
+use crate::fs::{Folder, Way};
 
 /// Space besides that of files: staging, and folders that grow.
 const BESIDE: u64 = 1 << 20;

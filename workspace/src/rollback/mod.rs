@@ -24,7 +24,6 @@ use milepost_codec::{ChunkId, PathBytes, RestoreOutcome};
 
 pub(crate) use self::dry_run::Dry;
 use self::participant::WorkspaceParticipant;
-pub(crate) use self::record::NAME;
 use crate::capture::{self, Storage};
 use crate::chunks::Chunks;
 use crate::lock::Lock;

@@ -6,10 +6,8 @@ use std::path::Path;
 use milepost::{Data, Error, Json, Result};
 use milepost_codec::{ChunkId, ChunkList, RestoreBegun, RestoreIntent, RestorePart};
 
+use crate::capture::NAME;
 use crate::chunks::Chunks;
-
-/// Name of the workspace as a participant.
-pub(crate) const NAME: &str = "workspace";
 
 /// Size of a plan's chunk in bytes.
 const CHUNK: usize = 256 << 10;

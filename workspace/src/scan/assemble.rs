@@ -6,13 +6,12 @@ use std::collections::HashMap;
 use milepost::Result;
 use milepost_codec::{ChunkId, Entry, EntryKind, Item, Name, encode_directory};
 
-use super::file_reader::Content;
 use super::incremental::{Folders, LastLook, Marks, SeenFolder};
 use super::upload::Storing;
 use super::workers::Ticket;
 use crate::cache::{Cache, Identity};
 use crate::fs::{Listed, Stamp};
-use crate::tree::Counts;
+use crate::tree::{Counts, FileContent};
 
 /// Bytes of nodes that wait for the store.
 const NODES: usize = 1 << 20;
@@ -24,7 +23,7 @@ enum Slot {
     /// The entry turned out to be missing.
     Nothing,
     /// An entry; for a settled file, with the data for the cache.
-    There(Entry, Option<Box<(Stamp, Content)>>),
+    There(Entry, Option<Box<(Stamp, FileContent)>>),
 }
 
 /// A directory that is not complete.
@@ -106,7 +105,12 @@ impl<'a> Assembly<'a> {
     }
 
     /// Adds an entry.
-    pub(super) fn add(&mut self, folder: u32, entry: Entry, known: Option<Box<(Stamp, Content)>>) {
+    pub(super) fn add(
+        &mut self,
+        folder: u32,
+        entry: Entry,
+        known: Option<Box<(Stamp, FileContent)>>,
+    ) {
         if let Some(of) = self.folders.get_mut(&folder) {
             of.slots.push(Slot::There(entry, known));
         }
@@ -153,7 +157,7 @@ impl<'a> Assembly<'a> {
         &mut self,
         ticket: Ticket,
         item: Option<Item>,
-        known: Option<Box<(Stamp, Content)>>,
+        known: Option<Box<(Stamp, FileContent)>>,
     ) -> Result<()> {
         if let Some(of) = self.folders.get_mut(&ticket.0)
             && let Some(slot) = of.slots.get_mut(ticket.1 as usize)

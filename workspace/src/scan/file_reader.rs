@@ -6,10 +6,11 @@ use std::io::Read;
 
 use fastcdc::v2020::FastCDC;
 use milepost::Result;
-use milepost_codec::{ChunkId, EntryKind, FilePart, Hash, encode_file};
+use milepost_codec::{ChunkId, FilePart, Hash, encode_file};
 
 use super::upload::Storing;
 use crate::fs::{Errno, Kind, Moment, Stamp, look_at};
+use crate::tree::FileContent;
 
 /// Size up to which a file is one chunk; longer files are cut by content.
 const WHOLE_MAX: usize = 64 << 10;
@@ -30,48 +31,21 @@ const _: () = assert!(WINDOW >= 2 * CUT_MAX as usize);
 /// Number of reads before a file counts as unstable.
 pub(crate) const TRIES: u8 = 3;
 
-/// Content of a file by its hashes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Content {
-    pub(crate) len: u64,
-    /// BLAKE3 of the content; for a single chunk, its id.
-    pub(crate) hash: Hash,
-    /// The list of chunks, if there are several.
-    pub(crate) list: Option<ChunkId>,
-    /// Ids of the chunks and their lists, if there are several.
-    pub(crate) needs: Box<[ChunkId]>,
-}
-
-impl Content {
-    pub(crate) fn kind(&self, unstable: bool) -> EntryKind {
-        match self.list {
-            None => EntryKind::File { len: self.len, id: ChunkId(self.hash.0), unstable },
-            Some(list) => EntryKind::Listed { len: self.len, hash: self.hash, list, unstable },
-        }
+/// Returns the content of a file of several chunks, and stores its lists.
+fn listed(parts: &[FilePart], hash: Hash, storing: &mut Storing<'_>) -> Result<FileContent> {
+    let mut needs: Vec<ChunkId> = parts.iter().map(|part| part.id).collect();
+    let mut nodes = Vec::new();
+    let list = encode_file(parts, &mut |id, node| nodes.push((id, node)));
+    for (id, node) in nodes {
+        needs.push(id);
+        storing.put(&[&node])?;
     }
-
-    /// Returns the ids of all chunks.
-    pub(crate) fn chunks(&self) -> impl Iterator<Item = ChunkId> {
-        let one = self.list.is_none().then_some(ChunkId(self.hash.0));
-        one.into_iter().chain(self.needs.iter().copied())
-    }
-
-    /// Returns the content of a file of several chunks, and stores its lists.
-    fn listed(parts: &[FilePart], hash: Hash, storing: &mut Storing<'_>) -> Result<Self> {
-        let mut needs: Vec<ChunkId> = parts.iter().map(|part| part.id).collect();
-        let mut nodes = Vec::new();
-        let list = encode_file(parts, &mut |id, node| nodes.push((id, node)));
-        for (id, node) in nodes {
-            needs.push(id);
-            storing.put(&[&node])?;
-        }
-        Ok(Self {
-            len: parts.iter().map(|part| part.len).sum(),
-            hash,
-            list: Some(list),
-            needs: needs.into(),
-        })
-    }
+    Ok(FileContent {
+        len: parts.iter().map(|part| part.len).sum(),
+        hash,
+        list: Some(list),
+        needs: needs.into(),
+    })
 }
 
 /// Result of opening a file.
@@ -162,9 +136,9 @@ pub(super) fn content_of(
     bytes: &[u8],
     pieces: &[(ChunkId, usize)],
     storing: &mut Storing<'_>,
-) -> Result<Content> {
+) -> Result<FileContent> {
     if let [(id, len)] = pieces {
-        return Ok(Content {
+        return Ok(FileContent {
             len: *len as u64,
             hash: Hash(id.0),
             list: None,
@@ -173,7 +147,7 @@ pub(super) fn content_of(
     }
     let parts = pieces.iter().map(|(id, len)| FilePart { id: *id, len: *len as u64 });
     let parts: Vec<_> = parts.collect();
-    Content::listed(&parts, Hash(*blake3::hash(bytes).as_bytes()), storing)
+    listed(&parts, Hash(*blake3::hash(bytes).as_bytes()), storing)
 }
 
 /// Reads, cuts and stores a large file, window by window. Returns `None` if it cannot be read.
@@ -184,7 +158,7 @@ pub(super) fn large(
     grain_ns: i128,
     storing: &mut Storing<'_>,
     window: &mut Vec<u8>,
-) -> Result<Option<(Content, How)>> {
+) -> Result<Option<(FileContent, How)>> {
     let mut hasher = blake3::Hasher::new();
     let mut parts: Vec<FilePart> = Vec::new();
     let mut left = stamp.size + 1;
@@ -232,7 +206,7 @@ pub(super) fn large(
         [one] => content_of(&[], &[(one.id, one.len as usize)], storing)?,
         parts => {
             let hash = Hash(*hasher.finalize().as_bytes());
-            Content::listed(parts, hash, storing)?
+            listed(parts, hash, storing)?
         }
     };
     Ok(Some((content, how)))

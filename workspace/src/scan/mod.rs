@@ -41,7 +41,6 @@ use crate::options::WorkspaceOptions;
 use crate::status::States;
 use crate::tree::Counts;
 
-pub(crate) use file_reader::Content;
 use incremental::Folders;
 pub(crate) use incremental::{Asked, Kept, LastLook, Since, Watching};
 pub(crate) use rules::TreeRules;

@@ -10,10 +10,11 @@ use crossbeam_channel::{Receiver, Sender};
 use milepost::{Error, ErrorKind, Result};
 use milepost_codec::{ChunkId, printable};
 
-use super::file_reader::{self, Content, How, Opened, SMALL_MAX, TRIES};
+use super::file_reader::{self, How, Opened, SMALL_MAX, TRIES};
 use super::upload::Storing;
 use crate::chunks::Chunks;
 use crate::fs::{Dir, Errno, Grain, Moment, Stamp};
+use crate::tree::FileContent;
 
 /// Maximum number of queued jobs.
 pub(super) const JOBS: usize = 16;
@@ -47,7 +48,7 @@ pub(super) struct Job {
 /// Result of reading a file.
 pub(super) enum Outcome {
     Read {
-        content: Content,
+        content: FileContent,
         stamp: Stamp,
         settled: bool,
         unstable: bool,

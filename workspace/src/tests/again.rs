@@ -97,8 +97,12 @@ fn a_stamp_that_is_not_settled_is_not_trusted_whatever_the_cache_says() {
         while seconds == 1 && !stamp.settled(probe.now().unwrap(), 20_000_000) {
             std::thread::yield_now();
         }
-        let content =
-            crate::scan::Content { len: 5, hash: Hash(lie.0), list: None, needs: Box::default() };
+        let content = crate::tree::FileContent {
+            len: 5,
+            hash: Hash(lie.0),
+            list: None,
+            needs: Box::default(),
+        };
         let mut cache = Cache::default();
         cache.add(b"", [(&b"f"[..], &stamp, &content)].into_iter());
         let identity = root.itself().unwrap().identity();

@@ -8,7 +8,8 @@ use milepost::Result;
 use milepost_codec::{ChunkId, RestoreId, RestoreIntent};
 use tempfile::TempDir;
 
-use crate::apply::{Call, Failed, Folder, Recovered, Restore, abort, apply, finish};
+use crate::apply::{Call, Failed, Recovered, Restore, abort, apply, finish};
+use crate::fs::Folder;
 use crate::fs::{Errno, at_root};
 use crate::plan::{Choices, Trees, make};
 use crate::testing::fixtures::{

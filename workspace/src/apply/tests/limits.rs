@@ -4,7 +4,8 @@ use milepost::ErrorKind;
 use milepost_codec::{ChunkEntry, TreePath};
 
 use super::harness::{At, How, ID, Scene, System, scenes};
-use crate::apply::{Folder, Recovered, Restore, apply};
+use crate::apply::{Recovered, Restore, apply};
+use crate::fs::Folder;
 use crate::fs::{Stamp, at_root};
 use crate::testing::fixtures::{Thing, Things, open_all, path};
 
