@@ -19,7 +19,7 @@ fn printed(name: &str) -> String {
 fn the_loop_restores_a_step_and_undoes_that() {
     let lines = [
         "recorded: lineage 0, offset 13, 3 messages",
-        "restored: lineage 1, offset 10, 2 messages",
+        "restored: lineage 1, offset 11, 2 messages",
         "undone: lineage 0, offset 13, 3 messages",
     ];
     assert_eq!(printed("loop").lines().collect::<Vec<_>>(), lines);
