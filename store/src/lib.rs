@@ -19,6 +19,7 @@
 //! liveness.rs        the parts of logs that retention kept         tree_walk.rs  captured trees
 //! metrics/           counts, levels and durations                  process.rs  the owning process
 //! files/             files that a crash cannot break               clock.rs  entropy.rs
+//! threads.rs         named threads
 //! sync/              locks and channels, or those of a scheduler that tries interleavings
 //! testing/           tests that every implementation passes
 //! ```
@@ -46,6 +47,7 @@ pub mod sync;
 mod tail;
 #[cfg(test)]
 mod testing;
+pub mod threads;
 pub mod tree_walk;
 
 pub use commit_batch::{CommitBatch, LogBatchMeta};

@@ -15,6 +15,7 @@ use milepost_codec::{Detail, Error, ErrorKind, Result};
 use milepost_store::entropy::Entropy;
 use milepost_store::metrics::DegradedMeters;
 use milepost_store::process::Owner;
+use milepost_store::threads;
 use parking_lot::{Condvar, Mutex};
 
 pub use self::health::{Accepted, FailoverOptions, FailoverStats, Health};
@@ -149,10 +150,7 @@ impl FailoverEngine {
         });
         let thread = {
             let inner = Arc::clone(&inner);
-            let thread = std::thread::Builder::new().name("milepost-supervisor".into());
-            thread.spawn(move || inner.run(&woken)).map_err(|e| {
-                Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
-            })?
+            threads::start("failover", move || inner.run(&woken))?
         };
         Ok(Self { inner, thread: Some(thread) })
     }

@@ -17,6 +17,7 @@ use milepost_store::local::LocalStore;
 use milepost_store::metrics::Meters;
 use milepost_store::open_report::OpenReport;
 use milepost_store::sync::channel::Sender;
+use milepost_store::threads;
 use milepost_store::{Log, MemoryStore};
 use parking_lot::{Mutex, MutexGuard};
 
@@ -150,12 +151,9 @@ impl Engine {
         let mut threads = Vec::new();
         if options.snapshots && writes {
             let (catalog, reducers) = (catalog.clone(), options.reducers.clone());
-            let thread = std::thread::Builder::new().name("milepost-snapshots".into());
             let made = Arc::clone(&meters);
-            let thread =
-                thread.spawn(move || super::background::run(&catalog, &reducers, &received, &made));
-            threads.push(thread.map_err(|e| {
-                Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
+            threads.push(threads::start("snapshots", move || {
+                super::background::run(&catalog, &reducers, &received, &made);
             })?);
         }
         let opened = catalog.log().opened();

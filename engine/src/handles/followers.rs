@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, bounded, unbounded};
 use milepost_codec::{Error, ErrorKind, Result};
+use milepost_store::threads;
 
 use crate::handles::follow::{Followed, Follower};
 
@@ -38,11 +39,7 @@ impl Followers {
     /// `Unavailable`: no thread can be started.
     pub fn start() -> Result<Self> {
         let (joins, joined) = unbounded();
-        let thread = std::thread::Builder::new().name("milepost-followers".into());
-        thread.spawn(move || run(&joined)).map_err(|e| {
-            let message = format!("cannot start a thread to follow tasks: {e}");
-            Error::new(ErrorKind::Unavailable, message)
-        })?;
+        threads::start("followers", move || run(&joined))?;
         Ok(Self { joins })
     }
 

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, bounded};
 use milepost_codec::{LogId, Offset, Result};
+use milepost_store::threads;
 use milepost_store::{Extent, Log};
 
 /// Consecutive extents after which a reader counts as sequential and gets a thread. The thread
@@ -96,8 +97,7 @@ impl Reader {
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("milepost-ahead".to_owned());
-        let thread = thread.spawn(work).ok()?;
+        let thread = threads::start("readahead", work).ok()?;
         Some(Self { log: owned, extents: Some(extents), thread: Some(thread) })
     }
 

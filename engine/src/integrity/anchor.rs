@@ -17,6 +17,7 @@ use milepost_store::files;
 use milepost_store::index::LogHead;
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::liveness::Liveness;
+use milepost_store::threads;
 use serde::{Deserialize, Serialize};
 
 use crate::history::catalog::Catalog;
@@ -305,10 +306,7 @@ impl AnchorWriter {
         let (stop, stopped) = crossbeam_channel::bounded(1);
         let thread = {
             let keeper = Arc::clone(&keeper);
-            let thread = std::thread::Builder::new().name("milepost-anchor".into());
-            thread.spawn(move || keeper.run(&stopped)).map_err(|e| {
-                Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
-            })?
+            threads::start("anchor", move || keeper.run(&stopped))?
         };
         Ok((keeper, stop, thread))
     }

@@ -6,7 +6,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, Sender};
-use milepost_codec::{Error, ErrorKind, MarkCause, Offset, Result, RunControl};
+use milepost_codec::{ErrorKind, MarkCause, Offset, Result, RunControl};
+use milepost_store::threads;
 
 use super::{Run, Shared};
 use crate::history::checkpoint::{Checkpoint, Mark};
@@ -112,11 +113,7 @@ impl Watcher {
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("milepost-autosave".into());
-        let thread = thread.spawn(work).map_err(|e| {
-            let message = format!("cannot start a thread: {e}");
-            Error::new(ErrorKind::Unavailable, message)
-        })?;
+        let thread = threads::start("autosave", work)?;
         Ok(Self { stop, thread })
     }
 

@@ -77,6 +77,7 @@ use crate::open_report::Finding;
 use crate::options::OpenOptions;
 use crate::process::Owner;
 use crate::projection::Maintenance;
+use crate::threads;
 
 /// The number of appended bytes after which the applier checks if a round is due.
 const LOOK_EVERY: usize = 1 << 20;
@@ -126,10 +127,7 @@ impl LocalStore {
         let (wakes, woken) = crossbeam_channel::unbounded();
         let applier = {
             let shared = Arc::clone(&shared);
-            let thread = std::thread::Builder::new().name("milepost-applier".into());
-            thread.spawn(move || applier::run(&shared, &woken)).map_err(|e| {
-                Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
-            })?
+            threads::start("applier", move || applier::run(&shared, &woken))?
         };
         let _ = wakes.send(Wake::Look);
         let mut log = Self::over(shared, entropy, wakes, findings);

@@ -177,7 +177,7 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         for _ in 1..self.writers {
             let (queue, finished, chunks) = (queue.clone(), finished.clone(), self.chunks);
             std::thread::Builder::new()
-                .name("milepost-fill".into())
+                .name("milepost-checkout".into())
                 .spawn_scoped(self.scope, move || {
                     for job in queue {
                         let written = write(&job, chunks);

@@ -129,7 +129,7 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
             let (received, finished) = (received.clone(), finished.clone());
             let (chunks, ask, grain) = (self.chunks, self.ask, self.grain);
             std::thread::Builder::new()
-                .name("milepost-look".into())
+                .name("milepost-scan".into())
                 .spawn_scoped(self.scope, move || {
                     workers::run(&received, &finished, chunks, ask, grain);
                 })

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use milepost_codec::{Error, ErrorKind, LogId, LogKind, Offset, Result};
 use milepost_replay::Event;
+use milepost_store::threads;
 
 use super::queue::{CALLS_MAX, Call, DeliveryQueue, Next};
 use super::{Hooks, TaskId};
@@ -39,11 +40,7 @@ impl Delivery {
             told: tell,
             task: None,
         };
-        let thread = std::thread::Builder::new().name("milepost-hooks".into());
-        let thread = thread.spawn(move || teller.run()).map_err(|e| {
-            let message = format!("cannot start a thread: {e}");
-            Error::new(ErrorKind::Unavailable, message)
-        })?;
+        let thread = threads::start("hooks", move || teller.run())?;
         Ok(Self { feed, told, thread, of_events: any })
     }
 

@@ -12,6 +12,7 @@ use std::process::{ChildStderr, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use milepost_store::threads;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{
@@ -79,10 +80,8 @@ pub(super) fn run(
     let (end, ended) = bounded(1);
     let (hold, held) = bounded(0);
     let command = command(argv, hook);
-    std::thread::Builder::new()
-        .name("milepost-hook-wait".into())
-        .spawn(move || wait(command, &start, &end, &held))
-        .map_err(|e| failed("cannot start a thread", &e))?;
+    threads::start("hook-wait", move || wait(command, &start, &end, &held))
+        .map_err(|e| failed("cannot be started", &e))?;
     let started = match started.recv() {
         Ok(Ok(started)) => started,
         Ok(Err(e)) => return Err(failed("cannot be started", &e)),
@@ -97,8 +96,8 @@ pub(super) fn run(
         }
     };
     let (how, said) = std::thread::scope(|scope| {
-        let pump = std::thread::Builder::new().name("milepost-hook-pump".into());
-        let pump = pump.spawn_scoped(scope, move || pump_all(started, document, &over));
+        let pump =
+            threads::start_in(scope, "hook-pump", move || pump_all(started, document, &over));
         // A process that ends by itself may leave children; a killed one may not.
         let stop = || {
             let _ = kill_process_group(pid, Signal::KILL);

@@ -24,6 +24,7 @@ use milepost_store::digest::Digest;
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{LogHead, MarkPlace, SnapshotNote};
 use milepost_store::liveness::Liveness;
+use milepost_store::threads;
 use milepost_store::{Fault, Remedy, StorageCheck};
 
 use self::chain::{Range, Ranged};
@@ -200,8 +201,7 @@ impl<'a> Verification<'a> {
             };
             let start = |_: &usize| {
                 let done = done.clone();
-                let thread = std::thread::Builder::new().name("milepost-verify".into());
-                thread.spawn_scoped(scope, move || take_work(done)).is_ok()
+                threads::start_in(scope, "verify", move || take_work(done)).is_ok()
             };
             // If no other thread can be started, this one does the work.
             if (0..threads.min(work.len())).filter(start).count() == 0 {

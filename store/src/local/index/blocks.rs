@@ -10,6 +10,7 @@ use crate::index::keys;
 use crate::local::index::kv::{Kv, VALUE_MAX};
 use crate::local::inner::Inner;
 use crate::sync::Mutex;
+use crate::threads;
 
 /// The size in bytes up to which the last block takes another extent. So of a lineage that is
 /// rarely written to, only a small part is packed again, and only a few times.
@@ -160,10 +161,9 @@ fn pack(log: LogId, blocks: &[Block], key: Option<&StoreKey>, processors: usize)
     let (front, back) = blocks.split_at(half);
     let rest = || pack(log, back, key, processors / 2);
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("milepost-packing".into());
-        let beside = thread.spawn_scoped(scope, rest);
+        let second = threads::start_in(scope, "packing", rest);
         let mut packed = pack(log, front, key, processors / 2);
-        let done = beside.ok().and_then(|thread| thread.join().ok());
+        let done = second.ok().and_then(|thread| thread.join().ok());
         packed.extend(done.unwrap_or_else(rest));
         packed
     })

@@ -20,6 +20,7 @@ use crate::digest::Digests;
 use crate::files;
 use crate::index::ENTRY_MAX;
 use crate::index::{Entry, IndexPut, walk};
+use crate::threads;
 
 /// The maximum bytes of a value.
 pub(crate) const VALUE_MAX: usize = ENTRY_MAX;
@@ -74,12 +75,8 @@ impl Kv {
             OPEN_PATIENCE + Duration::from_secs(files::disk_bytes(dir) / OPEN_BYTES_PER_SEC);
         let (sender, opened) = crossbeam_channel::bounded(1);
         let path = dir.to_owned();
-        let thread = std::thread::Builder::new().name("milepost-sled".into());
-        let spawned = thread.spawn(move || {
+        threads::start("sled", move || {
             let _ = sender.send(Self::open_here(&path, cache_bytes, segment_size));
-        });
-        spawned.map_err(|e| {
-            Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}"))
         })?;
         opened.recv_timeout(limit).unwrap_or_else(|_| {
             let found = format!("one that is not open after {} s", limit.as_secs());
@@ -135,8 +132,7 @@ impl Kv {
             false => CLOSE_PATIENCE,
         };
         let (sender, dropped) = crossbeam_channel::bounded(1);
-        let thread = std::thread::Builder::new().name("milepost-sled".into());
-        let spawned = thread.spawn(move || {
+        let spawned = threads::start("sled", move || {
             drop_caught(db);
             let _ = sender.send(());
         });
@@ -265,14 +261,11 @@ impl Kv {
 /// thread does it with a time limit and is abandoned after that.
 fn flush(db: sled::Db) -> Result<()> {
     let (sender, flushed) = crossbeam_channel::bounded(1);
-    let thread = std::thread::Builder::new().name("milepost-sled".into());
-    let spawned = thread.spawn(move || {
+    threads::start("sled", move || {
         let done = caught("flush", || db.flush().map(|_| ()));
         drop_caught(db);
         let _ = sender.send(done);
-    });
-    spawned
-        .map_err(|e| Error::new(ErrorKind::Unavailable, format!("cannot start a thread: {e}")))?;
+    })?;
     flushed.recv_timeout(FLUSH_PATIENCE).unwrap_or_else(|_| {
         Err(Error::new(
             ErrorKind::Unavailable,

@@ -1,13 +1,14 @@
 //! Parallel apply: a second thread packs blocks while recovery reads and chains commits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread::{Builder, Scope, available_parallelism};
+use std::thread::{Scope, available_parallelism};
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 use milepost_codec::{Error, ErrorKind, Result, Seq};
 
 use crate::local::applier;
 use crate::local::inner::Inner;
+use crate::threads;
 
 /// A thread that applies the tail up to given commits, one after another.
 pub(crate) struct ParallelApplier {
@@ -34,8 +35,7 @@ impl ParallelApplier {
                 }
             }
         };
-        let thread = Builder::new().name("milepost-applier".into());
-        thread.spawn_scoped(scope, work).ok()?;
+        threads::start_in(scope, "applier", work).ok()?;
         Some(Self { rounds, done, busy: false })
     }
 
