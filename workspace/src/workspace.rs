@@ -8,7 +8,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::options::WorkspaceOptions;
 use crate::root_checks;
-use crate::scan::Kept;
+use crate::scan::ScanState;
 use crate::status::{States, StatusFeed, WorkspaceStatus};
 
 /// A folder of files that a task works on. Cheap to clone, `Send` and `Sync`.
@@ -38,7 +38,7 @@ struct Inner {
     folder: PathBuf,
     options: WorkspaceOptions,
     states: Arc<States>,
-    kept: Kept,
+    kept: ScanState,
     /// Serializes captures: the folder's lock would refuse a second one within the process.
     busy: Mutex<()>,
 }
@@ -63,7 +63,7 @@ impl Workspace {
             folder,
             options,
             states: Arc::default(),
-            kept: Kept::default(),
+            kept: ScanState::default(),
             busy: Mutex::new(()),
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -79,7 +79,7 @@ impl Workspace {
     }
 
     /// Returns the state kept between scans, if the folder is watched.
-    pub(crate) fn kept(&self) -> Option<&Kept> {
+    pub(crate) fn kept(&self) -> Option<&ScanState> {
         self.inner.options.watch.then_some(&self.inner.kept)
     }
 

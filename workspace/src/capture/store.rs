@@ -13,7 +13,7 @@ use crate::error;
 use crate::fs::{Probe, at_root};
 use crate::options::WorkspaceOptions;
 use crate::root_checks;
-use crate::scan::{Asked, Kept, Looked, Looking, Storing, Watching, look};
+use crate::scan::{Asked, ScanInput, ScanResult, ScanState, Storing, Watching, scan};
 use crate::status::States;
 use crate::tree;
 
@@ -38,7 +38,7 @@ pub(crate) struct Storage<'a> {
     /// `true` if the folder is the captured one, although it was moved since.
     pub(crate) moved: bool,
     /// State between scans, if the folder is watched.
-    pub(crate) kept: Option<&'a Kept>,
+    pub(crate) kept: Option<&'a ScanState>,
 }
 
 impl<'a> Storage<'a> {
@@ -84,39 +84,39 @@ pub(crate) struct Stored {
 impl Stored {
     /// Scans a folder, stores its content, and keeps the state for the next scan.
     pub(crate) fn durable(storage: &Storage<'_>) -> Result<Self> {
-        let (taken, looked) = store(storage)?;
-        storage.states.have_read(looked.read);
+        let (taken, result) = store(storage)?;
+        storage.states.have_read(result.read);
         // If the folder equals the last capture, no present is needed: an undo restores that one.
         let same = match (storage.before, taken.last) {
-            (Some(_), Some((root, tree))) => tree == looked.tree && Some(root) == storage.known,
+            (Some(_), Some((root, tree))) => tree == result.tree && Some(root) == storage.known,
             (Some(_), None) => false,
             (None, _) => storage.known == Some(taken.root),
         };
         let mut stored = Self {
             root: taken.root,
-            tree: looked.tree,
+            tree: result.tree,
             event: None,
-            files: looked.counts.files,
-            bytes: looked.counts.bytes,
-            read: looked.read,
-            stored: looked.stored,
-            whole: looked.whole,
+            files: result.counts.files,
+            bytes: result.counts.bytes,
+            read: result.read,
+            stored: result.stored,
+            whole: result.whole,
             skips: Vec::new(),
         };
         if !same {
             storage.chunks.sync()?;
             stored.event = Some(WorkspaceCaptured {
                 root: Hash(taken.root.0),
-                files: looked.counts.files,
-                bytes: looked.counts.bytes,
-                skipped: looked.skips.len() as u64,
+                files: result.counts.files,
+                bytes: result.counts.bytes,
+                skipped: result.skips.len() as u64,
             });
         }
         let named = match (same, storage.known) {
             (true, Some(known)) => known,
             _ => taken.root,
         };
-        stored.skips = taken.remember(looked, named, storage.kept);
+        stored.skips = taken.remember(result, named, storage.kept);
         Ok(stored)
     }
 }
@@ -135,28 +135,33 @@ pub(crate) struct Taken {
 impl Taken {
     /// Writes the cache if it changed. It belongs to `named`, the capture that the lineage will
     /// name. Returns the skips.
-    fn remember(self, mut looked: Looked, named: ChunkId, kept: Option<&Kept>) -> Vec<Skip> {
+    fn remember(
+        self,
+        mut result: ScanResult,
+        named: ChunkId,
+        kept: Option<&ScanState>,
+    ) -> Vec<Skip> {
         let unchanged = self.cache.capture() == Some(named)
-            && looked.known == self.cache.files()
-            && looked.known == looked.cache.files();
-        looked.cache.belongs_to(named);
+            && result.known == self.cache.files()
+            && result.known == result.cache.files();
+        result.cache.belongs_to(named);
         if let Some((path, folder)) = self.place.filter(|_| !unchanged) {
             // A failed write only costs the next scan a read of all files.
-            let _ = looked.cache.write(&path, folder);
+            let _ = result.cache.write(&path, folder);
         }
         match (self.watching, kept) {
             (Some(watching), Some(kept)) => {
-                let skips = looked.skips.clone();
-                kept.end(watching, looked.kept(), named);
+                let skips = result.skips.clone();
+                kept.end(watching, result.kept(), named);
                 skips
             }
-            _ => looked.skips,
+            _ => result.skips,
         }
     }
 }
 
 /// Scans a folder and stores its content.
-pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
+pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, ScanResult)> {
     let Storage { folder, options, states, chunks, beside, known, before, moved, kept } = *storage;
     let root = at_root(folder).map_err(|e| error::io("open", folder, &e.into()))?;
     let itself = root.itself();
@@ -203,7 +208,7 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
             Arc::new(cache)
         }
     };
-    let mut looked = look(&Looking {
+    let mut result = scan(&ScanInput {
         root: &root,
         folder,
         options,
@@ -223,22 +228,22 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, Looked)> {
         present: before.is_some(),
         over: last.filter(|_| before.is_some()).map(|(over, _)| over),
         folder: PathBytes::from(folder.as_os_str().as_bytes()),
-        tree: looked.tree,
-        files: looked.counts.files,
-        directories: looked.counts.directories,
-        links: looked.counts.links,
-        bytes: looked.counts.bytes,
-        skipped: looked.skips.len() as u64,
-        skips: put_skips(&looked.skips, &mut storing)?,
+        tree: result.tree,
+        files: result.counts.files,
+        directories: result.counts.directories,
+        links: result.counts.links,
+        bytes: result.counts.bytes,
+        skipped: result.skips.len() as u64,
+        skips: put_skips(&result.skips, &mut storing)?,
     };
     let ids = storing.put(&[&Node::Capture(capture).encode()])?;
     let root = ids.first().copied().ok_or_else(|| {
         milepost::Error::corrupt("the store's answer", "the id of a capture", "none")
     })?;
-    looked.stored += storing.stored;
+    result.stored += storing.stored;
     let taken =
         Taken { root, last, cache, watching, place: cache_path.map(|path| (path, identity)) };
-    Ok((taken, looked))
+    Ok((taken, result))
 }
 
 /// Returns the last capture and its tree; for a present, the capture below it. `None` if that is

@@ -23,7 +23,7 @@ use self::target_dir::Place;
 use crate::chunks::Chunks;
 use crate::error;
 use crate::fs::Dir;
-use crate::tree::{Budget, Folder};
+use crate::tree::{Budget, TreeFolder};
 
 /// Maximum number of writing threads: more would contend in the file system.
 const WRITERS_MAX: usize = 4;
@@ -59,7 +59,7 @@ fn walk(
     jobs: &mut Jobs<'_, '_>,
 ) -> Result<()> {
     // Folders of the walk, from the top down.
-    let mut stack = vec![(Place::root(root), Folder::open(&**chunks, tree)?)];
+    let mut stack = vec![(Place::root(root), TreeFolder::open(&**chunks, tree)?)];
     while let Some((place, folder)) = stack.last_mut() {
         let Some(entry) = folder.next() else {
             place.one_less()?;
@@ -76,7 +76,7 @@ fn walk(
         match &item.kind {
             EntryKind::Directory { id } => {
                 let inside = place.dir().make_directory(name.as_bytes()).map_err(failed)?;
-                let folder = Folder::open(&**chunks, id).map_err(|e| e.at(&path))?;
+                let folder = TreeFolder::open(&**chunks, id).map_err(|e| e.at(&path))?;
                 let inside = place.inside(inside, path, item.mode);
                 let open = inside.how_many();
                 stack.push((inside, folder));

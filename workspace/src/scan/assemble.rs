@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use milepost::Result;
 use milepost_codec::{ChunkId, Entry, EntryKind, Item, Name, encode_directory};
 
-use super::incremental::{Folders, LastLook, Marks, SeenFolder};
+use super::incremental::{Folders, LastScan, Marks, SeenFolder};
 use super::upload::Storing;
 use super::workers::Ticket;
 use crate::cache::{Cache, Identity};
@@ -117,7 +117,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// Adds a folder that is unchanged since the last scan, with everything below it.
-    pub(super) fn reuse(&mut self, folder: u32, now: (&Name, u16), path: &[u8], last: &LastLook) {
+    pub(super) fn reuse(&mut self, folder: u32, now: (&Name, u16), path: &[u8], last: &LastScan) {
         for (n, (path, seen)) in last.folders_of(path).enumerate() {
             if n == 0 {
                 let (name, mode) = (now.0.clone(), now.1);

@@ -15,9 +15,9 @@ use crate::tree::Counts;
 
 impl<'a> Walk<'a, '_, '_> {
     pub(super) fn file(&mut self, at: &mut At<'a>, name: &Name, found: &Listed) -> Result<Seen> {
-        let (stamp, options) = (found.stamp, self.looking.options);
+        let (stamp, options) = (found.stamp, self.input.options);
         let taken =
-            self.looking.without_limits && self.last.has(name.as_bytes(), self.looking.chunks)?;
+            self.input.without_limits && self.last.has(name.as_bytes(), self.input.chunks)?;
         if stamp.size > options.max_file && !taken {
             self.skip(at.number, SkipReason::Large, stamp.size);
             return Ok(Seen::Done);
@@ -29,7 +29,7 @@ impl<'a> Walk<'a, '_, '_> {
             return Ok(Seen::Done);
         }
         self.total += stamp.size;
-        self.looking.states.count(1, stamp.size);
+        self.input.states.count(1, stamp.size);
         let forced = stamp.size > options.max_file || total > options.max_total;
         if found.linked && self.has_changed(at) {
             // The links may be new names of a file that the last scan saw in an unchanged folder.
@@ -92,7 +92,7 @@ impl<'a> Walk<'a, '_, '_> {
 
     /// Watches the folder of the walk before it is read.
     pub(super) fn watch(&self, dir: &Dir) {
-        if let Some(watch) = self.looking.watch {
+        if let Some(watch) = self.input.watch {
             watch.add(dir, self.below());
         }
     }
@@ -102,12 +102,12 @@ impl<'a> Walk<'a, '_, '_> {
         let path = self.path.get(self.base..at.len).unwrap_or_default();
         let path = path.strip_suffix(b"/").unwrap_or(path);
         let changed = |since: &Since| at.foreign || since.has_changed(path);
-        self.looking.since.is_some_and(changed)
+        self.input.since.is_some_and(changed)
     }
 
     /// Reuses the last scan of a folder and everything below it, if nothing changed since.
     fn is_as_seen(&mut self, at: &At<'_>, name: &Name, found: &Listed) -> bool {
-        let Some(since) = self.looking.since.filter(|_| !at.foreign) else {
+        let Some(since) = self.input.since.filter(|_| !at.foreign) else {
             return false;
         };
         let path = self.path.get(self.base..).unwrap_or_default();
@@ -120,11 +120,11 @@ impl<'a> Walk<'a, '_, '_> {
         }
         // The files over the limit have to be found one by one.
         let total = self.total.saturating_add(counts.bytes);
-        if self.full || total > self.looking.options.max_total {
+        if self.full || total > self.input.options.max_total {
             return false;
         }
         self.total = total;
-        self.looking.states.count(counts.files, counts.bytes);
+        self.input.states.count(counts.files, counts.bytes);
         let known = self.assembly.cache.files();
         self.assembly.reuse(at.number, (name, found.stamp.bits()), path, &since.last);
         self.known += self.assembly.cache.files() - known;
@@ -175,7 +175,7 @@ impl<'a> Walk<'a, '_, '_> {
         let below = self.path.get(self.base..).unwrap_or_default();
         let number = self.assembly.begin(within, below, &itself);
         let is_foreign = |since: &Since| since.is_foreign(below, itself.identity());
-        let foreign = at.foreign || self.looking.since.is_some_and(is_foreign);
+        let foreign = at.foreign || self.input.since.is_some_and(is_foreign);
         // Recorded entries in it were captured although a rule ignores the folder.
         let ignored = at.ignored || self.rules.ignores(&self.path, true);
         Ok(Seen::Folder(Inside { dir: SharedDir::new(dir), number, names, ignored, foreign }))

@@ -42,12 +42,12 @@ use crate::status::States;
 use crate::tree::Counts;
 
 use incremental::Folders;
-pub(crate) use incremental::{Asked, Kept, LastLook, Since, Watching};
+pub(crate) use incremental::{Asked, LastScan, ScanState, Since, Watching};
 pub(crate) use rules::TreeRules;
 pub(crate) use upload::Storing;
 
 /// Inputs of a scan.
-pub(crate) struct Looking<'a> {
+pub(crate) struct ScanInput<'a> {
     /// Descriptor of the folder.
     pub(crate) root: &'a Dir,
     /// Path of the folder: its ancestors have rules too.
@@ -72,7 +72,7 @@ pub(crate) struct Looking<'a> {
 
 /// Result of a scan. All contents are stored, but not synced.
 #[derive(Debug)]
-pub(crate) struct Looked {
+pub(crate) struct ScanResult {
     pub(crate) tree: ChunkId,
     pub(crate) counts: Counts,
     /// Paths left out, in order.
@@ -89,10 +89,10 @@ pub(crate) struct Looked {
     folders: Folders,
 }
 
-impl Looked {
+impl ScanResult {
     /// Returns the state for the next scan.
-    pub(crate) fn kept(self) -> LastLook {
-        LastLook {
+    pub(crate) fn kept(self) -> LastScan {
+        LastScan {
             tree: self.tree,
             skips: self.skips,
             cache: Arc::new(self.cache),
@@ -102,14 +102,14 @@ impl Looked {
 }
 
 /// Scans a folder.
-pub(crate) fn look(looking: &Looking<'_>) -> Result<Looked> {
-    let looked = once(looking)?;
-    match looked {
-        Some(looked) => Ok(looked),
+pub(crate) fn scan(input: &ScanInput<'_>) -> Result<ScanResult> {
+    let result = once(input)?;
+    match result {
+        Some(result) => Ok(result),
         None => {
-            let whole = Looking { since: None, ..*looking };
-            let looked = once(&whole)?;
-            looked.ok_or_else(|| {
+            let whole = ScanInput { since: None, ..*input };
+            let result = once(&whole)?;
+            result.ok_or_else(|| {
                 milepost::Error::corrupt("the look at the workspace", "a tree", "none")
             })
         }
@@ -117,16 +117,16 @@ pub(crate) fn look(looking: &Looking<'_>) -> Result<Looked> {
 }
 
 /// Scans once. Returns `None` if the last scan turned out to be unreliable.
-fn once(looking: &Looking<'_>) -> Result<Option<Looked>> {
-    let now = looking.probe.now()?;
-    let found = looking.root.itself().map_err(|e| crate::error::below("look at", b"", e))?;
-    let grain = Grain::new(looking.probe.is_on(found.device));
+fn once(input: &ScanInput<'_>) -> Result<Option<ScanResult>> {
+    let now = input.probe.now()?;
+    let found = input.root.itself().map_err(|e| crate::error::below("look at", b"", e))?;
+    let grain = Grain::new(input.probe.is_on(found.device));
     grain.see(&found.stamp);
-    let Looking { chunks, ask, .. } = *looking;
-    let workers = looking.options.workers;
+    let ScanInput { chunks, ask, .. } = *input;
+    let workers = input.options.workers;
     std::thread::scope(|scope| {
         let jobs = queue::Jobs::new(scope, workers, chunks, ask, &grain);
-        walk::Walk::new(looking, jobs, &grain, now, found).all()
+        walk::Walk::new(input, jobs, &grain, now, found).all()
     })
 }
 

@@ -21,8 +21,8 @@ impl Walk<'_, '_, '_> {
         let mut again = std::mem::take(&mut self.again);
         // Sort by folder, so that each is opened once.
         again.sort_unstable();
-        go_on(self.looking.probe, grain_ns)?;
-        self.now = self.looking.probe.now()?;
+        go_on(self.input.probe, grain_ns)?;
+        self.now = self.input.probe.now()?;
         let mut opened: Option<(u32, SharedDir)> = None;
         let mut done = Vec::new();
         for (ticket, turn) in again {
@@ -57,7 +57,7 @@ impl Walk<'_, '_, '_> {
     pub(super) fn something_else(&mut self, ticket: Ticket, turn: u8) -> Result<()> {
         let path = self.assembly.path_of(ticket);
         let (folder, name) = split(&path);
-        let looked = self.open(folder).and_then(|dir| {
+        let result = self.open(folder).and_then(|dir| {
             let found = dir.look(name)?;
             let target = match found.kind {
                 Kind::Link => Some(dir.target(name)?),
@@ -65,7 +65,7 @@ impl Walk<'_, '_, '_> {
             };
             Ok((found, target))
         });
-        match looked {
+        match result {
             Ok((found, Some(target))) => match link_item(target, found.stamp.bits()) {
                 Some(item) => self.assembly.place(ticket, Some(item), None),
                 None => self.skip_ticket(ticket, SkipReason::Name, 0),
@@ -85,7 +85,7 @@ impl Walk<'_, '_, '_> {
 
     /// Opens a folder of the workspace, one name at a time.
     fn open(&self, path: &[u8]) -> Result<Dir, Errno> {
-        let mut dir = self.looking.root.again()?;
+        let mut dir = self.input.root.again()?;
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
             dir = dir.directory(name)?;
         }

@@ -9,7 +9,7 @@ use super::previous::Lasts;
 use super::queue::Jobs;
 use super::rules::Rules;
 use super::workers::Ticket;
-use super::{Looked, Looking, SharedDir, Storing};
+use super::{ScanInput, ScanResult, SharedDir, Storing};
 use crate::cache::InFolder;
 use crate::error;
 use crate::fs::{Dir, Errno, Grain, Kind, Listed, Moment};
@@ -62,7 +62,7 @@ pub(super) enum Seen {
 
 /// State of one scan.
 pub(super) struct Walk<'a, 'scope, 'env> {
-    pub(super) looking: &'a Looking<'a>,
+    pub(super) input: &'a ScanInput<'a>,
     pub(super) jobs: Jobs<'scope, 'env>,
     pub(super) assembly: Assembly<'a>,
     pub(super) grain: &'a Grain,
@@ -90,25 +90,25 @@ pub(super) struct Walk<'a, 'scope, 'env> {
 
 impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
     pub(super) fn new(
-        looking: &'a Looking<'a>,
+        input: &'a ScanInput<'a>,
         jobs: Jobs<'scope, 'env>,
         grain: &'a Grain,
         now: Moment,
         root: Listed,
     ) -> Self {
-        let rules = Rules::above(looking.folder);
+        let rules = Rules::above(input.folder);
         let path = rules.base().to_vec();
         Self {
-            looking,
+            input,
             jobs,
-            assembly: Assembly::new(Storing::new(looking.chunks, looking.ask)),
+            assembly: Assembly::new(Storing::new(input.chunks, input.ask)),
             grain,
             now,
             root,
             base: path.len(),
             path,
             rules,
-            last: Lasts::new(looking.recorded),
+            last: Lasts::new(input.recorded),
             stack: Vec::new(),
             skips: Vec::new(),
             total: 0,
@@ -122,8 +122,8 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
     }
 
     /// Scans the whole folder.
-    pub(super) fn all(mut self) -> Result<Option<Looked>> {
-        let root = self.looking.root.again().map_err(|e| error::below("open", b"", e))?;
+    pub(super) fn all(mut self) -> Result<Option<ScanResult>> {
+        let root = self.input.root.again().map_err(|e| error::below("open", b"", e))?;
         self.watch(&root);
         let names = names_of(&root).map_err(|e| error::below("list", b"", e))?;
         let inside = Inside {
@@ -167,7 +167,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         };
         self.skips.sort_by(|a, b| a.path.cmp(&b.path));
         self.skips.dedup_by(|a, b| a.path == b.path);
-        Ok(Some(Looked {
+        Ok(Some(ScanResult {
             tree,
             counts: self.assembly.counts,
             skips: self.skips,
@@ -175,7 +175,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
             stored: self.stored + self.assembly.stored(),
             known: self.known,
             cache: self.assembly.cache,
-            whole: self.looking.since.is_none(),
+            whole: self.input.since.is_none(),
             folders: self.assembly.seen,
         }))
     }
@@ -191,7 +191,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
     /// Enters the folder at the walk's path.
     fn enter(&mut self, inside: Inside) {
         let Inside { dir, number, names, ignored, foreign } = inside;
-        let known = self.looking.cache.folder(self.below());
+        let known = self.input.cache.folder(self.below());
         if !self.stack.is_empty() {
             self.path.push(b'/');
         }
@@ -289,14 +289,14 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         let size = if found.kind == Kind::File { found.stamp.size } else { 0 };
         let reason = if found.kind == Kind::Special {
             Some(SkipReason::Special)
-        } else if is_directory && self.looking.store == Some(found.identity()) {
+        } else if is_directory && self.input.store == Some(found.identity()) {
             Some(SkipReason::Store)
         } else if is_directory && found.device != self.root.device {
             // Only for folders: on overlay file systems, files can have other devices.
             Some(SkipReason::Mount)
         } else if at.ignored || self.rules.ignores(&self.path, is_directory) {
-            let forget = self.looking.options.forget_ignored;
-            let recorded = !forget && self.last.has(name, self.looking.chunks)?;
+            let forget = self.input.options.forget_ignored;
+            let recorded = !forget && self.last.has(name, self.input.chunks)?;
             self.assembly.mark(at.number, |marks| marks.ignored |= recorded);
             (!recorded).then_some(SkipReason::Ignored)
         } else {

@@ -110,10 +110,10 @@ fn a_stamp_that_is_not_settled_is_not_trusted_whatever_the_cache_says() {
         cache.belongs_to(lie);
         cache.write(&path, identity).unwrap();
         let options = WorkspaceOptions::default();
-        let (_, looked) =
+        let (_, result) =
             capture::store(&Storage::of(&folder, &options, &states, &chunks, Some(&beside)))
                 .unwrap();
-        assert_eq!(looked.read, read);
+        assert_eq!(result.read, read);
     }
 }
 

@@ -9,7 +9,7 @@ use super::*;
 use crate::Choices;
 use crate::capture::{self, Storage};
 use crate::rollback::Dry;
-use crate::scan::Looked;
+use crate::scan::ScanResult;
 
 fn watched() -> WorkspaceOptions {
     WorkspaceOptions::default().watch(true)
@@ -18,24 +18,24 @@ fn watched() -> WorkspaceOptions {
 impl Scene {
     /// Captures the watched folder, and checks that a complete scan gives the same.
     fn captures_as_a_whole_look(&self) -> CaptureReport {
-        let (root, looked) = self.whole();
+        let (root, result) = self.whole();
         let report = self.capture();
         let skips = Snapshot::of(&self.engine, report.root).unwrap().skips();
         let skips: Vec<_> = skips.map(Result::unwrap).collect();
-        assert_eq!(skips, looked.skips);
-        assert_eq!((report.files, report.bytes), (looked.counts.files, looked.counts.bytes));
+        assert_eq!(skips, result.skips);
+        assert_eq!((report.files, report.bytes), (result.counts.files, result.counts.bytes));
         assert_eq!(report.root.0, root, "{:?}", self.snapshot().entries().collect::<Vec<_>>());
         report
     }
 
     /// Runs a complete scan without storing anything.
-    fn whole(&self) -> ([u8; 32], Looked) {
+    fn whole(&self) -> ([u8; 32], ScanResult) {
         let chunks = self.engine.chunk_store();
         let head = self.task.point(self.task.head().unwrap().next).unwrap();
         let known = self.engine.workspace_at(&head).unwrap();
         let dry = Dry::over(&chunks);
         let beside = capture::beside(&chunks).unwrap();
-        let (taken, looked) = capture::store(&Storage {
+        let (taken, result) = capture::store(&Storage {
             known: known.map(|root| milepost_codec::ChunkId(root.0)),
             ..Storage::of(
                 self.workspace.folder(),
@@ -46,7 +46,7 @@ impl Scene {
             )
         })
         .unwrap();
-        (taken.root.0, looked)
+        (taken.root.0, result)
     }
 
     /// Checks that the next capture runs a complete scan, or an incremental one.
@@ -130,7 +130,7 @@ fn a_file_with_several_names_is_seen_by_all_of_them() {
     scene.is_whole(true);
     let outside = scene.dir.path().join("outside");
     fs::hard_link(scene.path("b/g"), &outside).unwrap();
-    scene.write("b/new", "so that the folder is looked at");
+    scene.write("b/new", "so that the folder is result at");
     scene.is_whole(true);
     fs::write(&outside, "written to elsewhere").unwrap();
     scene.is_whole(false);

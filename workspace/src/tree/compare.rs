@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use milepost::Result;
 use milepost_codec::{ChunkId, EntryKind, Item, Name, TreePath};
 
-use super::read::Folder;
+use super::read::TreeFolder;
 use crate::chunks::Contents;
 
 /// Callback with a path and its item in each tree. A folder that differs comes before its contents.
@@ -45,7 +45,7 @@ pub(crate) fn side_by_side<const N: usize>(
 /// One folder in each tree.
 struct Level<'a> {
     path: Option<TreePath>,
-    folders: Vec<Peekable<Folder<'a>>>,
+    folders: Vec<Peekable<TreeFolder<'a>>>,
 }
 
 impl<'a> Level<'a> {
@@ -57,8 +57,8 @@ impl<'a> Level<'a> {
         let mut folders = Vec::with_capacity(N);
         for tree in trees {
             let folder = match tree {
-                Some(id) => Folder::open(contents, &id).map_err(|e| at(e, path.as_ref()))?,
-                None => Folder::none(contents),
+                Some(id) => TreeFolder::open(contents, &id).map_err(|e| at(e, path.as_ref()))?,
+                None => TreeFolder::none(contents),
             };
             folders.push(folder.peekable());
         }
@@ -91,7 +91,7 @@ fn at(error: milepost::Error, path: Option<&TreePath>) -> milepost::Error {
 }
 
 /// Returns the lowest next name of all folders.
-fn first(folders: &mut [Peekable<Folder<'_>>]) -> Result<Option<Name>> {
+fn first(folders: &mut [Peekable<TreeFolder<'_>>]) -> Result<Option<Name>> {
     let mut lowest: Option<Name> = None;
     for folder in folders {
         if folder.peek().is_some_and(Result::is_err)

@@ -21,7 +21,7 @@ pub(crate) fn capture(contents: &dyn Contents, root: &ChunkId) -> Result<Capture
 }
 
 /// Iterator over the entries of one directory, which reads one leaf at a time.
-pub(crate) struct Folder<'a> {
+pub(crate) struct TreeFolder<'a> {
     contents: &'a dyn Contents,
     entries: std::vec::IntoIter<Entry>,
     leaves: std::vec::IntoIter<Leaf>,
@@ -29,7 +29,7 @@ pub(crate) struct Folder<'a> {
     before: Option<Name>,
 }
 
-impl<'a> Folder<'a> {
+impl<'a> TreeFolder<'a> {
     pub(crate) fn open(contents: &'a dyn Contents, id: &ChunkId) -> Result<Self> {
         let (entries, leaves) = match node(contents, id, NodeKind::Tree)? {
             Node::Directory(entries) => (entries, Vec::new()),
@@ -70,7 +70,7 @@ impl<'a> Folder<'a> {
     }
 }
 
-impl Iterator for Folder<'_> {
+impl Iterator for TreeFolder<'_> {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -104,7 +104,7 @@ fn read_leaf(contents: &dyn Contents, leaf: &Leaf) -> Result<Vec<Entry>> {
 
 /// Returns all entries of a directory.
 pub(crate) fn entries(contents: &dyn Contents, id: &ChunkId) -> Result<Vec<Entry>> {
-    Folder::open(contents, id)?.collect()
+    TreeFolder::open(contents, id)?.collect()
 }
 
 /// Returns the entry with a name. In a large directory, only one leaf is read.

@@ -44,7 +44,7 @@ pub(super) struct Marks {
 
 /// Results of the last scan.
 #[derive(Debug)]
-pub(crate) struct LastLook {
+pub(crate) struct LastScan {
     pub(crate) tree: ChunkId,
     pub(crate) skips: Vec<Skip>,
     pub(crate) cache: Arc<Cache>,
@@ -56,12 +56,12 @@ pub(super) type Folders = BTreeMap<Box<[u8]>, SeenFolder>;
 
 /// State that a handle keeps between scans.
 #[derive(Debug, Default)]
-pub(crate) struct Kept(Mutex<Option<Inner>>);
+pub(crate) struct ScanState(Mutex<Option<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
     watch: Watch,
-    last: LastLook,
+    last: LastScan,
     /// The capture that the lineage has named since.
     capture: ChunkId,
     ground: Ground,
@@ -142,13 +142,13 @@ impl Watching {
 
 /// The last scan, and the changes since.
 pub(crate) struct Since {
-    pub(super) last: LastLook,
+    pub(super) last: LastScan,
     happened: Happened,
     /// Folders that may have changed without an event.
     restless: BTreeSet<Box<[u8]>>,
 }
 
-impl Kept {
+impl ScanState {
     /// Begins a scan, and removes the kept state until the scan ends. Returns `None` if the folder
     /// cannot be watched.
     pub(crate) fn begin(&self, asked: &Asked<'_>) -> Option<Watching> {
@@ -174,7 +174,7 @@ impl Kept {
     }
 
     /// Keeps the results of a scan that led to a capture.
-    pub(crate) fn end(&self, watching: Watching, last: LastLook, capture: ChunkId) {
+    pub(crate) fn end(&self, watching: Watching, last: LastScan, capture: ChunkId) {
         if watching.watch.is_whole() {
             *self.0.lock() = Some(Inner {
                 watch: watching.watch,
@@ -262,7 +262,7 @@ impl Since {
     }
 }
 
-impl LastLook {
+impl LastScan {
     /// Returns a folder and all folders below it.
     pub(super) fn folders_of(&self, path: &[u8]) -> impl Iterator<Item = (&[u8], &SeenFolder)> {
         below(&self.folders, path)

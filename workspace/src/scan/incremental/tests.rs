@@ -52,7 +52,7 @@ fn a_look_relies_on_the_last_one_only_where_that_would_be_decided_as_it_was() {
     let root = at_root(dir.path()).unwrap();
     let identity = root.itself().unwrap().identity();
     let begin = |marks, skips, asked: &Asked<'_>, left| {
-        let kept = Kept::default();
+        let kept = ScanState::default();
         let watch = Watch::begin(&root).unwrap();
         watch.add(&root, b"");
         let watching = Watching {
@@ -61,7 +61,7 @@ fn a_look_relies_on_the_last_one_only_where_that_would_be_decided_as_it_was() {
             ground: Ground::of(dir.path(), identity).unwrap(),
             left,
         };
-        let last = LastLook {
+        let last = LastScan {
             tree: seen,
             skips,
             cache: Arc::default(),
