@@ -138,7 +138,7 @@ impl From<milepost::Error> for Failure {
         if let Some(Detail::Pending { task, .. }) = error.detail() {
             let task = encode(task);
             hint = Some(format!(
-                "`milepost recover {task}` takes back what was cut short, then ask again"
+                "`milepost recover {task}` undoes the interrupted restore; then run this again"
             ));
         }
         Self { code, message: Some(error.to_string()), hint, kind: Some(error.kind()) }

@@ -200,7 +200,7 @@ impl StoreArgs {
         }
         let (dir, uid) = (dir.display(), metadata.uid());
         Err(Failure::new(format!("the store {dir} belongs to user {uid}, not to you ({me})"))
-            .hint("if you trust whoever made it, say so with --trust"))
+            .hint("if you trust its origin, pass --trust"))
     }
 }
 
@@ -305,7 +305,8 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
                 .hint("give the folder of a store (usually `.milepost`) with --store, or none"),
             // The program that has it open may answer there.
             ErrorKind::Unavailable if dir.join(SOCKET).exists() => failure.hint(format!(
-                "whoever has it open answers at {}: see \"A store in use\" in docs/HTTP.md",
+                "the program that has it open answers at {}: see \"A store in use\" in \
+                 docs/HTTP.md",
                 dir.join(SOCKET).display()
             )),
             _ => failure,

@@ -166,10 +166,10 @@ fn a_restore_goes_back_in_a_new_lineage_and_can_be_undone() {
     assert_eq!(place.json("state run")["messages"], place.json("state run/0@7")["messages"]);
     assert_eq!(place.json("state run/0"), before, "the lineage it came from is as it was");
     let out = place.say("undo run").ok();
-    assert!(out.contains("goes on with lineage 0"), "{out}");
+    assert!(out.contains("continues on lineage 0"), "{out}");
     assert_eq!(place.json("state run"), before);
     let out = place.say("restore run@7").ok();
-    assert!(out.contains("goes on with lineage 2"), "{out}");
+    assert!(out.contains("continues on lineage 2"), "{out}");
     assert_eq!(place.json("undo run")["id"], 0);
 }
 

@@ -119,7 +119,7 @@ fn a_compaction_makes_the_store_smaller() {
 fn a_compaction_says_what_it_needs_before_and_what_it_gave_after() {
     let place = Place::recorded();
     let out = place.say("compact --dry-run").ok();
-    assert!(out.starts_with("the store takes ") && out.contains("free beside it"), "{out}");
+    assert!(out.starts_with("the store takes ") && out.contains("of free space"), "{out}");
     assert!(out.ends_with("nothing was changed\n"), "{out}");
     let out = place.say("compact").ok();
     let names: Vec<_> =

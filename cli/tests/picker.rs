@@ -226,12 +226,12 @@ fn enter_answers_the_question_too_and_yes_leaves_it_out() {
     terminal.wait_for("[Y/n]");
     terminal.press(ENTER);
     let ended = terminal.ended();
-    assert!(ended.text.contains("essay goes on with lineage 1"), "{ended:?}");
+    assert!(ended.text.contains("essay continues on lineage 1"), "{ended:?}");
     let mut terminal = open(&place, "checkpoint essay --yes", USUAL);
     terminal.press(DOWN);
     terminal.press(ENTER);
     let ended = terminal.ended();
-    assert!(ended.text.contains("essay goes on with lineage 2"), "{ended:?}");
+    assert!(ended.text.contains("essay continues on lineage 2"), "{ended:?}");
     assert_eq!(lineages(&place, "essay"), 3);
 }
 

@@ -279,7 +279,7 @@ fn what_a_repair_lost_is_stored_again_by_the_next_capture() {
     packed[1 << 20] ^= 1;
     fs::write(&pack, packed).unwrap();
 
-    let says = "1 stat cache of a captured folder is let go of, as chunks are lost";
+    let says = "1 stat cache of a captured folder is dropped, because chunks are lost";
     let dry = place.say("repair --dry-run");
     assert_eq!(dry.code, 3, "{dry:?}");
     assert!(dry.out.contains(&format!("would be mended: {says}")), "{dry:?}");

@@ -95,7 +95,7 @@ impl Pages {
             None => self.is_last = true,
             // A page that does not advance would be requested forever.
             Some(Big(next)) if Some(next) <= self.query.from => {
-                let text = format!("the page that begins at {next} goes on with itself");
+                let text = format!("the page that begins at {next} continues with itself");
                 return Err(Error::new(ErrorKind::Answer, "events", text));
             }
             Some(Big(next)) => self.query.from = Some(next),

@@ -51,7 +51,7 @@ pub(crate) fn check() -> Result<()> {
     match given_up {
         false => Ok(()),
         true => {
-            Err(Error::new(ErrorKind::Unavailable, "the read was given up: nobody waits for it"))
+            Err(Error::new(ErrorKind::Unavailable, "the read was abandoned: its caller is gone"))
         }
     }
 }

@@ -219,8 +219,8 @@ fn forget_stats(dir: &Path) -> Result<Option<Finding>> {
         _ => format!("{removed} stat caches of captured folders are"),
     };
     let message = format!(
-        "{what} let go of, as chunks are lost: the next capture reads every file, and stores again \
-         what is still there"
+        "{what} dropped, because chunks are lost: the next capture reads every file, and stores \
+         again what is still there"
     );
     Ok(Some(Finding::new(STATS, message, Outcome::Repaired)))
 }

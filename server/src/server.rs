@@ -249,7 +249,7 @@ impl Server {
         let any = self.app.tokens().any().map_err(std::io::Error::other)?;
         if !any && !listening.is_here()? {
             let at = listening.at()?;
-            let text = format!("no token was made: whoever reaches {at} could do everything");
+            let text = format!("no token was created: anyone who reaches {at} could do everything");
             return Err(std::io::Error::new(PermissionDenied, text));
         }
         let (stopping, stopped) = watch::channel(false);

@@ -71,7 +71,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("log run -n 20", "the last twenty events"),
             ("log run --step 3 --full", "all of what step 3 said"),
-            ("log run --graph", "all lineages beside each other"),
+            ("log run --graph", "all lineages as a graph"),
             ("log run --kind tool_called --grep search", "calls that have to do with a search"),
             ("log run --since 10m --follow", "what comes, too"),
         ],
@@ -140,7 +140,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "restore",
         &[
-            ("restore run@good", "the task goes on from there, in a new lineage"),
+            ("restore run@good", "continue there, in a new lineage"),
             ("restore run~1 -m 'try a smaller step'", "from the last checkpoint, and why"),
             ("restore run@good --files .", "only the files of this folder"),
         ],
@@ -162,7 +162,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "recover",
         &[
-            ("recover", "end what was cut short"),
+            ("recover", "end interrupted restores"),
             ("recover run --give-up", "and leave the folder as it is"),
         ],
     ),
@@ -202,7 +202,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("key", &[("key store.key", "then `--key-file store.key` with each command")]),
     ("trust", &[("trust --show", "the commands of hooks.json"), ("trust", "let them run")]),
     ("pause", &[("pause run", "it stops at its next safe point")]),
-    ("resume", &[("resume run", "it goes on")]),
+    ("resume", &[("resume run", "continue the run")]),
     ("stop", &[("stop run", "it ends at its next safe point")]),
     ("guide", &[("guide run 'leave the tests alone'", "it is told with its next step")]),
     ("edit", &[("edit run plan='\"shorter\"'", "set an artifact")]),
@@ -213,7 +213,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "cleanup --keep 10 --dry-run",
                 "what would go of all but the last ten checkpoints of each task",
             ),
-            ("cleanup --keep 10", "show that, and let go of it after a question"),
+            ("cleanup --keep 10", "show the plan, and remove after a question"),
             (
                 "cleanup --younger-than 30d --yes",
                 "keep the checkpoints of the last 30 days; without a question",
@@ -231,7 +231,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("erase", &[("erase run@17", "what event 17 says, for good; that it was there stays")]),
-    ("compact", &[("compact", "take off the disk what was let go of")]),
+    ("compact", &[("compact", "remove dropped content from the disk")]),
     ("stats", &[("stats", "of the store"), ("stats --user ana", "of ana's tasks")]),
     (
         "serve",

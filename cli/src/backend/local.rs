@@ -230,7 +230,7 @@ impl Backend for Local<'_> {
         let checkpoint = self.0.checkpoint(&id.to_string())?;
         let mut pins = self.0.pins(&checkpoint.task)?.into_iter();
         let pin = pins.find(|pin| pin.checkpoint == *id);
-        let gone = || Failure::new("the pin was taken back meanwhile");
+        let gone = || Failure::new("the pin was removed by another command");
         Ok(PinForm::of(pin.ok_or_else(gone)?, checkpoint))
     }
 

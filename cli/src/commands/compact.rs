@@ -106,7 +106,7 @@ fn room(plan: &CompactionPlan, free: Option<u64>) -> String {
         None => String::new(),
     };
     format!(
-        "the store takes {}; compacting needs at most {} free beside it{free}",
+        "the store takes {}; compacting needs at most {} of free space{free}",
         size(plan.disk.total),
         size(plan.needs)
     )
@@ -116,7 +116,7 @@ fn room(plan: &CompactionPlan, free: Option<u64>) -> String {
 fn check(needs: u64, free: Option<u64>, force: bool) -> Result<()> {
     match free {
         Some(free) if free < needs && !force => Err(Failure::new(format!(
-            "too little room: compacting needs at most {} free beside the store, and {} are free",
+            "too little room: compacting needs at most {} of free space, and {} are free",
             size(needs),
             size(free)
         ))

@@ -19,8 +19,8 @@ pub fn run(source: &dyn Backend, args: &Delete, out: &mut Out) -> Result<()> {
         (None, None) => return Err(Failure::new("neither a task nor a user was named")),
     };
     let needs = source.compaction_needs()?;
-    let room = needs.map(|needs| format!(" at most {} free beside the store", size(needs)));
-    let room = room.unwrap_or_else(|| " some room beside the store".into());
+    let room = needs.map(|needs| format!(" at most {} of free space", size(needs)));
+    let room = room.unwrap_or_else(|| " some free space".into());
     let question = format!(
         "Delete {what} with {} and {}, about {} on disk?",
         count(total.events.0, "event"),
@@ -70,7 +70,7 @@ fn of_task(source: &dyn Backend, id: &str) -> Result<Named> {
     let mut tasks = source.stats_of(&task.user)?.tasks;
     tasks.retain(|stats| stats.id == task.id);
     let total = tasks.first().map(|stats| stats.counts.clone());
-    let gone = || Failure::new(format!("task `{}` was deleted meanwhile", task.id));
+    let gone = || Failure::new(format!("task `{}` was deleted by another command", task.id));
     let total = total.ok_or_else(gone)?;
     Ok((tasks, total, format!("task `{}`", task.id)))
 }

@@ -49,7 +49,7 @@ pub fn run(engine: &Engine, args: &args::Recover, out: &mut Out) -> Result<()> {
     if out.json {
         out.json(&done_for)?;
     } else if pending.is_empty() {
-        out.line("nothing is pending: no restore was cut short")?;
+        out.line("nothing is pending: no restore was interrupted")?;
     }
     failed.map_or(Ok(()), Err)
 }
@@ -131,7 +131,7 @@ fn line(pending: &PendingRestore, outcome: &str) -> String {
         |folder| printable(&folder.display().to_string()).into_owned(),
     );
     let what = match outcome {
-        "undone" => "was taken back",
+        "undone" => "was undone",
         "given_up" => "was given up, and the folder left as it is",
         _ => "is still pending",
     };

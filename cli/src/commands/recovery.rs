@@ -55,10 +55,10 @@ pub fn recover(
         };
         let done = workspace.recover(engine, task.id(), choices);
         done.map_err(|error| {
-            failed(error, task.id(), None).at("a restore that was cut short cannot be taken back")
+            failed(error, task.id(), None).at("an interrupted restore cannot be undone")
         })?;
         let shown = workspace_args::shown(workspace);
-        note(&format!("the restore of {shown} that was interrupted is taken back"));
+        note(&format!("the interrupted restore of {shown} is undone"));
     } else if let Some((workspace, choices)) = named
         && own::is_own(engine, task.id())?
     {
@@ -84,7 +84,7 @@ pub fn none(engine: &Engine, task: &Task) -> Result<()> {
     }
     let name = words::encode(task.id());
     Err(Failure::new(format!(
-        "a restore of {} was cut short: the folder is neither as it was nor as it should be",
+        "a restore of {} was interrupted: the folder is neither as it was nor as it should be",
         printable(task.id())
     ))
     .hint(format!("`milepost recover {name}` takes it back")))

@@ -60,7 +60,7 @@ fn hand_over(program: &OsString, rest: &[OsString], event: &EventForm) -> Result
         .stdin(Stdio::piped())
         .spawn();
     let mut child = started.map_err(|error| {
-        let hint = "the command stands behind `--`, as in `-- sh -c 'jq .kind'`";
+        let hint = "the command follows `--`, as in `-- sh -c 'jq .kind'`";
         Failure::from(error).at(&name).hint(hint)
     })?;
     if let Some(mut stdin) = child.stdin.take() {
@@ -79,7 +79,7 @@ fn hand_over(program: &OsString, rest: &[OsString], event: &EventForm) -> Result
             printable(&name),
             event.offset
         ))
-        .hint(format!("`--from {}` goes on there", event.offset))),
+        .hint(format!("`--from {}` continues there", event.offset))),
     }
 }
 

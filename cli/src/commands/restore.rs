@@ -61,7 +61,7 @@ pub fn lines(restored: &RestoredForm, note: &str, hint: &str, out: &mut Out) -> 
     let RestoredForm { task, lineage, .. } = restored;
     out.line(printable(note))?;
     out.line(format!(
-        "{} goes on with lineage {}, head @{}",
+        "{} continues on lineage {}, head @{}",
         printable(&task.id),
         lineage.id,
         lineage.head

@@ -67,7 +67,7 @@ fn server(engine: &Engine, config: &Config) -> Result<(Server, Vec<String>)> {
         && !place.ip().is_loopback()
     {
         return Err(Failure::new(format!(
-            "no token was made: whoever reaches {place} could do everything"
+            "no token was created: anyone who reaches {place} could do everything"
         ))
         .hint("`milepost token create --user U --admin` makes one; without, listen on 127.0.0.1"));
     }
@@ -130,7 +130,7 @@ fn serve(
         if server.is_open_to_all()? {
             note(match place {
                 Listen::Address(_) => {
-                    "no token was made: whoever reaches this machine's own \
+                    "no token was created: anyone who reaches this machine's own \
                     address may do everything"
                 }
                 Listen::Socket(_) => {

@@ -84,7 +84,7 @@ fn create(tokens: &Tokens, args: &TokenCreate, out: &mut Out) -> Result<()> {
     // Standard output has the token alone, so that a script can take it into a variable.
     out.line(&token)?;
     if first {
-        note("from now on the service lets nobody in without a token");
+        note("from now on the service requires a token");
     }
     Ok(())
 }
@@ -97,7 +97,7 @@ fn list(tokens: &Tokens, out: &mut Out) -> Result<()> {
     }
     if tokens.is_empty() {
         return Ok(
-            out.line("no tokens: the service answers whoever reaches it, on this machine only")?
+            out.line("no tokens: the service answers anyone who reaches it, on this machine only")?
         );
     }
     let rows: Vec<Vec<String>> = tokens.iter().map(row).collect();

@@ -111,7 +111,7 @@ fn print(
     let pending = pending.map_or_else(|| "not known, the store is in use".to_owned(), listed);
     out.line("a trusted store may without a question:")?;
     out.line("  have `rollback` and `undo` change the folders that its tasks name")?;
-    out.line(format!("  take back restores that were cut short, in: {pending}"))?;
+    out.line(format!("  undo interrupted restores, in: {pending}"))?;
     let admins = listed(&admins(tokens));
     out.line(format!("  let its {of_tokens} tokens in where it is served; admins: {admins}"))?;
     let Some(hooks) = hooks else {

@@ -11,7 +11,7 @@ use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, printable};
 
 /// Message of an undo.
-const DONE: &str = "the last restore is taken back";
+const DONE: &str = "the last restore is undone";
 
 pub fn run(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()> {
     match source.engine() {
@@ -113,7 +113,7 @@ fn not_another(taken_back: Option<PendingRestore>, name: &str) -> Result<()> {
             "nothing more was undone: it would be the restore before that one",
         )
         .hint(format!(
-            "`milepost lineages {name}` shows what the task goes on with; ask again to undo that \
+            "`milepost lineages {name}` shows the active lineage; run it again to undo that \
              too"
         ))),
         _ => Ok(()),

@@ -103,9 +103,9 @@ pub fn check(plan: &Plan, out: &mut Out) -> Result<()> {
         false => print(plan, out)?,
     }
     let number = plan.conflicts.len() as u64;
-    let stand = if number == 1 { "stands" } else { "stand" };
+    let verb = if number == 1 { "is" } else { "are" };
     let things = count(number, "thing");
-    let message = format!("{things} {stand} in the way: nothing was done");
+    let message = format!("{things} {verb} in the way: nothing was done");
     // A conflict of the whole folder has to be resolved first.
     let whole = plan.conflicts.iter().find(|it| it.path.is_none());
     Err(Failure::conflict(message).hint(way_out(whole.unwrap_or(first))))
@@ -163,7 +163,7 @@ pub fn went(went: &RestoreReport, note: &str, hint: &str, out: &mut Out) -> Resu
     print(&went.plan, out)?;
     if !went.kept.is_empty() {
         let number = count(went.kept.len() as u64, "file");
-        out.line(format!("{number} written to meanwhile, and kept:"))?;
+        out.line(format!("{number} changed by others, and kept:"))?;
         for path in &went.kept {
             out.line(format!("  {path}"))?;
         }

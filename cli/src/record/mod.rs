@@ -270,7 +270,7 @@ fn left_out(outcome: &Outcome, args: &args::Record) -> Failure {
     };
     let failure = Failure::new(format!("{what} could not be recorded")).code_of(UNMET);
     if args.strict {
-        failure.hint("what stands before it is recorded; without --strict the rest goes on")
+        failure.hint("the lines before it are recorded; without --strict the rest is recorded too")
     } else if outcome.bad_lines == 0 {
         failure
             .hint("the others are recorded; what went on from these went on from those before them")

@@ -84,7 +84,7 @@ fn a_store_in_use_is_picked_from_through_its_program() {
     terminal.wait_for("[Y/n]");
     terminal.press("y");
     let ended = terminal.ended();
-    assert!(ended.text.contains("tuning goes on with lineage 1"), "{ended:?}");
+    assert!(ended.text.contains("tuning continues on lineage 1"), "{ended:?}");
     assert_eq!(lineages(&place, "tuning"), 2);
     drop(serving);
     assert_eq!(lineages(&place, "tuning"), 2);

@@ -46,7 +46,7 @@ fn where_the_task_went_elsewhere_the_result_stands_behind_its_call() {
     let done = Ran::of(ran(&place, "", &inner));
     assert_eq!(done.code, 125, "{done:?}");
     assert!(done.err.contains("the result is recorded (exit code 4)"), "{done:?}");
-    assert!(done.err.contains("goes on with lineage 1"), "{done:?}");
+    assert!(done.err.contains("lineage 1 the active one"), "{done:?}");
     let old = place.lines("log essay/0");
     assert_eq!(old.last().unwrap()["kind"], "tool_returned");
     assert_eq!(old.last().unwrap()["body"]["output"]["exit"], 4);

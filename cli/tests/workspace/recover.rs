@@ -113,7 +113,7 @@ fn said(ran: &Ran, end: &str) {
 #[test]
 fn with_nothing_pending_it_says_so() {
     let place = place();
-    let nothing = "nothing is pending: no restore was cut short\n";
+    let nothing = "nothing is pending: no restore was interrupted\n";
     for command in ["recover", "recover essay", "recover essay --give-up"] {
         assert_eq!(place.say(command).ok(), nothing);
     }
@@ -310,7 +310,7 @@ fn where_a_path_was_changed_since_a_command_stops_and_says_which() {
         place.write("work/draft.md", "since\n");
         let marks = place.json("checkpoints essay");
         let ran = place.say(command);
-        ran.failed(4, "a restore that was cut short cannot be taken back");
+        ran.failed(4, "an interrupted restore cannot be undone");
         assert!(ran.err.contains("`draft.md`"), "{ran:?}");
         assert!(ran.err.contains("milepost recover essay --keep-mine PATH"), "{ran:?}");
         assert_eq!(fs::read(place.path("work/draft.md")).unwrap(), b"since\n");

@@ -108,7 +108,7 @@ fn a_rollback_takes_state_and_files_back_and_undo_gives_both_again_byte_by_byte(
 
     let out = place.say("undo essay").ok();
     assert!(out.contains("+ new/a.txt\n~ draft.md\n"), "{out}");
-    assert!(out.contains("the last restore is taken back, with the files of "));
+    assert!(out.contains("the last restore is undone, with the files of "));
     assert!(out.contains(": `milepost rollback essay/"), "{out}");
     assert_eq!(held(&place, "work"), before);
     assert_eq!(state(&place), before_state);
@@ -138,7 +138,7 @@ fn a_dry_run_touches_nothing_and_says_by_its_exit_code_whether_it_could_be() {
     let ran = place.say("rollback essay@first --dry-run");
     assert_eq!(ran.code, 4, "{ran:?}");
     assert!(ran.out.contains("! draft.md  it was changed"), "{ran:?}");
-    assert!(ran.err.contains("1 thing stands in the way"), "{ran:?}");
+    assert!(ran.err.contains("1 thing is in the way"), "{ran:?}");
     assert!(ran.err.contains("--keep-mine PATH"), "{ran:?}");
     place.say("rollback essay@first --dry-run --theirs draft.md").ok();
     assert_eq!(read(&place, "work/draft.md"), "mine\n");

@@ -218,7 +218,7 @@ impl Lineage {
         append.encode(&mut part, inner.catalog.log(), inner.now_us(), event_max)?;
         if let Some(mark) = append.marked() {
             if mark.offset().is_some() {
-                let why = "a mark that goes with events stands behind them, not at an offset";
+                let why = "a mark that is appended with events follows them, and has no offset";
                 return Err(Error::invalid(why));
             }
             part = part.mark(mark.draft(None, inner.now_us())?);

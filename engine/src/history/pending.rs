@@ -109,7 +109,7 @@ impl Catalog {
             Err(_) => (format!("#{}", task.0), "a place that cannot be read".to_owned()),
         };
         let message = format!(
-            "task `{name}` is held up by restore {restore} of {place}, which began and has not \
+            "task `{name}` is blocked by restore {restore} of {place}, which began and has not \
              ended: recover it, or open the store with what takes part in it"
         );
         Error::new(ErrorKind::Unavailable, message).with_detail(Detail::Pending {

@@ -29,6 +29,7 @@ impl Engine {
     /// - `Corrupt`: the history before the point cannot be read.
     /// - `Invalid`: the description has more than 1,024 bytes, or a hook refuses.
     /// - `NotFound`: retention trimmed the point.
+    /// - `Unavailable`: another restore of the task is pending.
     pub fn restore(&self, point: &Point, description: Option<&str>) -> Result<Task> {
         self.check_writable()?;
         let inner = &self.inner;
@@ -115,7 +116,8 @@ impl Engine {
     ///
     /// - `Invalid`: there is no restore to undo.
     /// - `NotFound`: retention dropped the earlier lineage.
-    /// - `Unavailable`: the restore also restored files, and no workspace has joined.
+    /// - `Unavailable`: a restore of the task is pending, or the restore also restored files and no
+    ///   workspace has joined.
     pub fn undo(&self, task: &str) -> Result<Task> {
         self.undo_for(task, None)
     }

@@ -103,7 +103,7 @@ impl Engine {
     /// - Those of the participants. The restore then stays pending.
     pub fn recover(&self, pending: &PendingRestore, with: &[Arc<dyn Participant>]) -> Result<()> {
         self.check_writable()?;
-        self.abort(pending, with, "recovered after it was cut short")
+        self.abort(pending, with, "recovered after an interruption")
     }
 
     /// Ends a restore that cannot be undone any more. Its changes outside of the log stay.
@@ -236,7 +236,7 @@ impl Engine {
         if epoch != task.epoch() {
             let lineage = active.lineage;
             let message =
-                format!("the task went on with lineage {lineage} meanwhile: take it again");
+                format!("lineage {lineage} became active during the restore: take the task again");
             return Err(Error::new(ErrorKind::Conflict, message)
                 .with_detail(Detail::Active { lineage, epoch }));
         }
@@ -337,7 +337,10 @@ impl Engine {
             let participant = found.ok_or_else(|| {
                 Error::new(
                     ErrorKind::Unavailable,
-                    format!("restore {} needs {name} to be taken back", pending.begun.restore),
+                    format!(
+                        "restore {} needs participant {name} to be undone",
+                        pending.begun.restore
+                    ),
                 )
             })?;
             participant.abort(self, pending)?;

@@ -224,7 +224,7 @@ impl TaskImport {
         let active = inner.catalog.active(self.no)?.1.lineage;
         if active != self.task.active || !self.logs.contains_key(&LogKind::Lineage(active)) {
             let said = self.task.active;
-            let why = format!("it goes on with lineage {active}, and lineage {said} is said");
+            let why = format!("its active lineage is {active}, and the file says {said}");
             return Err(Error::invalid(why));
         }
         for log in self.logs.keys() {

@@ -72,7 +72,7 @@ impl LineGiven<'_> {
         match (self.kind, self.body, self.mark) {
             (Some(kind), Some(given), None) => body(&kind, given).map(Line::Event),
             (None, None, Some(mark)) => Ok(Line::Mark(mark.into())),
-            (_, _, Some(_)) => Err("a mark stands on a line of its own, the last".into()),
+            (_, _, Some(_)) => Err("a mark has to be on a line of its own, the last one".into()),
             (None, ..) => Err("there is no `kind`".into()),
             (_, None, _) => Err("there is no `body`".into()),
         }

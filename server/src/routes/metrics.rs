@@ -128,7 +128,7 @@ impl Text {
                 of.kept.hits,
             ),
             ("kept_state_misses", "Those that had to be folded.", of.kept.misses),
-            ("kept_state_evictions", "Those that were let go of.", of.kept.evictions),
+            ("kept_state_evictions", "Cached states that were evicted.", of.kept.evictions),
         ];
         for (name, what, value) in counters {
             self.one(&format!("milepost_{name}_total"), "counter", what, value);

@@ -70,8 +70,9 @@ impl View<'_> {
         self.engine.pin(&checkpoint.id, reason)?;
         let pins = self.engine.pins(&checkpoint.task)?;
         let pin = pins.into_iter().find(|pin| pin.checkpoint == checkpoint.id);
-        let gone =
-            || Error::not_found(format!("the pin of {} was taken back meanwhile", checkpoint.id));
+        let gone = || {
+            Error::not_found(format!("the pin of {} was removed by another command", checkpoint.id))
+        };
         Ok(PinForm::of(pin.ok_or_else(gone)?, checkpoint.clone()))
     }
 

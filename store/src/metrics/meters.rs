@@ -164,7 +164,7 @@ impl Meters {
             ),
             kept_evictions: count(
                 "milepost_kept_state_evictions_total",
-                "kept states that were let go of",
+                "cached states that were evicted",
             ),
             appends_per_commit: sizes("milepost_commit_appends", "appends of one commit"),
             events_per_commit: sizes("milepost_commit_events", "events of one commit"),

@@ -174,7 +174,7 @@ impl<'a> Back<'a> {
                 }
             }
         }
-        let text = "it goes on changing while it is taken back";
+        let text = "it keeps changing while it is undone";
         self.stop(path, ConflictWhy::Changed, text.to_owned());
         Ok(())
     }

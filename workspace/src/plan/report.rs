@@ -136,7 +136,7 @@ impl ConflictWhy {
             Self::NotByARun => "it was made or changed outside of any run",
             Self::InTheWay => "the folder has something in it that would be lost",
             Self::Unstable => "the snapshot's was written to while it was captured",
-            Self::Locked => "somebody else has the folder",
+            Self::Locked => "another process holds the folder",
             Self::Space => "the disk has not enough room",
             Self::Denied => "the folder cannot be written to",
             Self::Case => "the file system takes two names for one",

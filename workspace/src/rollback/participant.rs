@@ -414,5 +414,5 @@ fn in_the_way(conflicts: &[PathConflict]) -> Error {
     if conflicts.len() > PATHS_MAX {
         text.push(format!("and {} more", conflicts.len() - PATHS_MAX));
     }
-    Error::new(ErrorKind::Conflict, format!("something stands in the way: {}", text.join("; ")))
+    Error::new(ErrorKind::Conflict, format!("the restore conflicts: {}", text.join("; ")))
 }

@@ -120,7 +120,7 @@ fn go_on(probe: &Probe, grain_ns: i128) -> Result<()> {
     }
     Err(Error::new(
         ErrorKind::Unavailable,
-        "the clock of the store's file system stands still, so nothing can be captured that was \
-         just written",
+        "the clock of the store's file system does not advance, so nothing can be captured that \
+         was just written",
     ))
 }

@@ -98,11 +98,11 @@ fn applied(stats: &StoreForm) -> Check {
 fn pending(engine: &Engine) -> Result<Check> {
     let pending = engine.pending_restores()?;
     Ok(match pending.first() {
-        None => Check::fine("restores", "none was cut short"),
+        None => Check::fine("restores", "none is interrupted"),
         Some(first) => Check::wrong(
             "restores",
             format!(
-                "{} cut short, of `{}` first",
+                "{} interrupted, of `{}` first",
                 count(pending.len() as u64, "restore"),
                 first.task
             ),
@@ -114,7 +114,7 @@ fn pending(engine: &Engine) -> Result<Check> {
 fn compaction(engine: &Engine, folder: &Path) -> Result<Check> {
     let needs = engine.plan_compaction()?.needs;
     let free = statvfs(folder).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
-    let said = format!("needs at most {} free beside the store", size(needs));
+    let said = format!("needs at most {} of free space", size(needs));
     Ok(match free {
         Ok(free) if free < needs => Check::look(
             "compaction",

@@ -17,7 +17,7 @@ pub fn run(log: &Log<'_>, entry: &Entry<'_>, out: &mut Out) -> Result<()> {
     let task = source_task(log)?;
     if task.active != point.lineage {
         let name = words::encode(&point.task);
-        let message = format!("{} is not what the task goes on with", point.address);
+        let message = format!("{} is not the active lineage of the task", point.address);
         return Err(Failure::new(message)
             .code_of(USAGE)
             .hint(format!("`milepost log {name} --follow` follows the task")));

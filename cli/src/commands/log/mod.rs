@@ -33,7 +33,8 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
     }
     let lineages = source.lineages(&point.task)?;
     let lineage = lineages.iter().find(|lineage| lineage.id == point.lineage);
-    let lineage = lineage.ok_or_else(|| Failure::new("the lineage was let go of meanwhile"))?;
+    let lineage =
+        lineage.ok_or_else(|| Failure::new("the lineage was dropped by another command"))?;
     let log = Log {
         source,
         begin: lineage.begin.0,

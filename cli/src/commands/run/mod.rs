@@ -218,8 +218,8 @@ fn after(
     let active = task.lineage().id();
     if active != begun.lineage {
         let message = format!(
-            "the result is recorded ({said}), and no checkpoint after it: the task goes on with \
-             lineage {active} since somebody went back"
+            "the result is recorded ({said}), and no checkpoint after it: a restore made \
+             lineage {active} the active one"
         );
         let hint = format!("`milepost lineages {}` shows both", words::encode(&begun.task));
         return Done::failed(Failure::conflict(message).hint(hint));

@@ -68,8 +68,8 @@ fn bottom(model: &Model, width: u16) -> Vec<String> {
                 false => "",
             };
             format!(
-                "Restore {} to {}? The task goes on in a new lineage; `milepost undo {task}` takes \
-                 it back. [Y/n{files}]",
+                "Restore {} to {}? The task continues in a new lineage; `milepost undo {task}` \
+                 takes it back. [Y/n{files}]",
                 excerpt(&checkpoint.task, TEXT),
                 excerpt(&place, TEXT)
             )

@@ -192,7 +192,7 @@ impl<'a> Recorder<'a> {
         if self.repeated > 0 {
             let lines = count(self.repeated, "line");
             note(&format!(
-                "{}: {lines} with an id that came before: kept, and nothing goes on from them",
+                "{}: {lines} with an id that came before: kept, and not continued",
                 self.input.name
             ));
         }

@@ -139,7 +139,7 @@ impl<'a> Session<'a> {
             let ours = |key: String| key.starts_with(KEY) && !key.ends_with(BEFORE);
             if event?.header.key.is_some_and(ours) {
                 return Err(Failure::conflict(
-                    "it stands before lines that are recorded, and is not itself",
+                    "it precedes recorded lines, and is not recorded itself",
                 )
                 .hint(CHANGED));
             }

@@ -337,7 +337,7 @@ impl Leader {
                 return Err(Error::new(
                     ErrorKind::Conflict,
                     format!(
-                        "the task goes on with lineage {lineage} since activation {now}, this \
+                        "lineage {lineage} is active since activation {now}, and this \
                          handle is of activation {epoch}: take the task again"
                     ),
                 )

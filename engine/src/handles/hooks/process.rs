@@ -180,7 +180,7 @@ fn failure(status: Option<&WaitIdStatus>) -> Option<String> {
         (Some(0), _) => None,
         (Some(code), _) => Some(format!("ended with exit code {code}")),
         (None, Some(signal)) => Some(format!("was ended by signal {signal}")),
-        (None, None) => Some("ended, nobody knows how".into()),
+        (None, None) => Some("ended with an unknown status".into()),
     }
 }
 

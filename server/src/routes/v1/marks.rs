@@ -82,7 +82,7 @@ impl From<CheckpointGiven> for Mark {
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The task went on elsewhere meanwhile, or the key was used \
+        (status = 409, description = "The active lineage changed, or the key was used \
             for something else", body = Problem, content_type = "application/problem+json"),
         (status = 412, description = "The head is \
             elsewhere", body = Problem, content_type = "application/problem+json"),

@@ -181,7 +181,7 @@ async fn plan(
         (status = 403, description = "Files are for \
             admins", body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "Something stands in the way of files, or the key was used \
+        (status = 409, description = "Files conflict, or the key was used \
             for something else", body = Problem, content_type = "application/problem+json"),
         (status = 412, description = "The head is \
             elsewhere", body = Problem, content_type = "application/problem+json"),

@@ -65,7 +65,7 @@ impl Files<'_> {
         let (mut next, mut number) = (first, 0);
         while next <= last {
             number = numbers.next().ok_or_else(|| {
-                let found = "no number between those of the files beside it";
+                let found = "no number between those of its neighbours";
                 let expected = format!("a file for commit {next}");
                 Error::corrupt(self.dir.display().to_string(), expected, found)
             })?;

@@ -112,7 +112,7 @@ pub(crate) fn open(layout: &Layout, options: &OpenOptions) -> Result<(Arc<Inner>
     }
     if layout.repairing().exists() {
         let message = format!(
-            "a repair of the store {} is under way or was cut short: open it for writing, which \
+            "a repair of the store {} is under way or was interrupted: open it for writing, which \
              ends that",
             root.display()
         );

@@ -206,7 +206,7 @@ pub(crate) fn recover(
         findings.push(Finding {
             place: format!("{} at byte {}", segment.path.display(), segment.end()),
             message: format!(
-                "{} bytes that are no commit: a write that was cut short, which nobody was told of",
+                "{} bytes that are no commit: an interrupted write, which was not acknowledged",
                 segment.torn
             ),
             outcome: Outcome::Dropped,
