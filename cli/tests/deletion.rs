@@ -16,7 +16,7 @@ fn a_deleted_task_is_gone_and_its_name_is_free() {
     let place = Place::recorded();
     let out = place.say("delete run --yes").ok();
     assert!(out.contains("deleted task `run`: 17 events and 3 checkpoints"), "{out}");
-    assert!(out.contains("`milepost compact`") && out.contains("MiB free"), "{out}");
+    assert!(out.contains("`milepost compact`") && out.contains("MiB of free space"), "{out}");
     place.say("log run").failed(1, "`run`");
     assert!(!place.ids("tasks").contains(&"run".into()));
     let file = common::fixture("run.jsonl").display().to_string();

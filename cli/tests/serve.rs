@@ -180,7 +180,7 @@ fn a_store_is_served_and_stops_cleanly() {
     assert!(place.run(["tasks"]).ok().contains("history_only"));
     let (code, said) = service.stop();
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("no token was made") && said.contains("stopping"), "{said}");
+    assert!(said.contains("no token was created") && said.contains("stopping"), "{said}");
     let logged = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let routes: Vec<Value> = logged.map(|line| line["route"].clone()).collect();
     assert!(routes.contains(&json!("/api/v1/tasks/{task}/checkpoints")), "{said}");
@@ -224,7 +224,7 @@ fn tokens_are_made_listed_and_revoked_while_it_runs() {
 fn it_listens_elsewhere_only_with_tokens_and_says_why_it_cannot() {
     let place = Place::recorded();
     let open = place.run(["serve", "--listen", "0.0.0.0:0"]);
-    open.failed(1, "no token was made");
+    open.failed(1, "no token was created");
     let service = Service::start(&place, &[]);
     let other = Place::recorded();
     let taken = other.run(["serve", "--listen", &service.at, "--log", "none"]);
@@ -313,7 +313,7 @@ fn a_socket_answers_curl_and_goes_with_the_service() {
     taken.failed(1, "in use");
     let (code, said) = service.stop();
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("no token was made") && !socket.exists());
+    assert!(said.contains("no token was created") && !socket.exists());
     // One that is killed leaves it, and the next takes its place.
     let mut killed = Service::start_on(&place, &listen, &["--log", "none"]);
     killed.child.kill().unwrap();

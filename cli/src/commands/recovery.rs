@@ -65,7 +65,7 @@ pub fn recover(
         let shown = workspace_args::shown(workspace);
         match workspace.recover(engine, task.id(), choices) {
             Ok(recovery) if recovery.finished => {
-                note(&format!("the restore of {shown} that was interrupted is finished"))
+                note(&format!("the interrupted restore of {shown} is finished"))
             }
             Ok(_) => {}
             // The task is not blocked by it.

@@ -134,7 +134,7 @@ fn serve(
                     address may do everything"
                 }
                 Listen::Socket(_) => {
-                    "no token was made: your own programs may do everything at \
+                    "no token was created: your own programs may do everything at \
                     the socket"
                 }
             });

@@ -112,7 +112,7 @@ fn lines_that_replace_others_at_the_end_are_a_conflict() {
     changed.assistant("d", "b", json!([said("that way")]));
     changed.save(&place);
     let refused = place.say("import session.jsonl");
-    refused.failed(4, "session.jsonl:3: it stands before lines that are recorded");
+    refused.failed(4, "session.jsonl:3: it precedes recorded lines");
     let mut changed = shared;
     changed.user("d", Some("b"), "another prompt");
     changed.save(&place);

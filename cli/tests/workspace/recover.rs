@@ -130,7 +130,7 @@ fn a_restore_that_was_cut_short_is_taken_back() {
     let place = cut_short();
     let out = place.say("recover").ok();
     assert!(out.starts_with("essay: the restore of "), "{out}");
-    assert!(out.ends_with(" was taken back\n"), "{out}");
+    assert!(out.ends_with(" was undone\n"), "{out}");
     assert_eq!(held(&place, "work"), before);
     assert_eq!(left_over(&place), 0);
     let out = place.say("recover essay").ok();
@@ -189,7 +189,7 @@ fn until_then_commands_that_take_nothing_back_say_what_to_do() {
     // The cleanup took the checkpoint `first`.
     let ran = place.say("rollback essay@4");
     assert_eq!(ran.code, 0, "{ran:?}");
-    said(&ran, "taken back");
+    said(&ran, "is undone");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_command_that_writes_takes_back_first_what_was_interrupted() {
         fs::create_dir(place.path("other")).unwrap();
         let ran = place.say(command);
         assert_eq!(ran.code, 0, "{command}: {ran:?}");
-        said(&ran, "taken back");
+        said(&ran, "is undone");
         assert_eq!(held(&place, "work"), before, "{command}");
         assert_eq!(left_over(&place), 0, "{command}");
         // And once only.
@@ -218,7 +218,7 @@ fn a_command_that_writes_takes_back_first_what_was_interrupted() {
     let place = cut_short();
     let ran = place.say("rollback essay@first");
     assert_eq!(ran.code, 0, "{ran:?}");
-    said(&ran, "taken back");
+    said(&ran, "is undone");
     assert!(place.path("work/gone.txt").exists());
     place.say("undo essay").ok();
     assert_eq!(held(&place, "work"), before);
@@ -246,7 +246,7 @@ fn an_undo_takes_back_what_was_interrupted_and_not_the_restore_before_it() {
         cut(&place);
         let ran = place.say("undo essay");
         assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{first}: {ran:?}");
-        said(&ran, "taken back");
+        said(&ran, "is undone");
         assert!(ran.err.contains("ask again"), "{ran:?}");
         assert_eq!(held(&place, "work"), before.0);
         let lineages = place.json("lineages essay");
@@ -265,7 +265,7 @@ fn an_undo_that_was_interrupted_is_done_again() {
     done.unwrap_err();
     let ran = place.say("undo essay");
     assert_eq!(ran.code, 0, "{ran:?}");
-    said(&ran, "taken back");
+    said(&ran, "is undone");
     assert_eq!(held(&place, "work"), before);
 }
 
@@ -293,7 +293,10 @@ fn where_the_folder_is_not_where_it_was_nothing_is_touched() {
     // Where the command names it, it is known again.
     let ran = place.say("capture moved --task essay");
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.err.ends_with("/moved that was interrupted is taken back\n"), "{ran:?}");
+    assert!(
+        ran.err.contains("the interrupted restore of ") && ran.err.ends_with("/moved is undone\n"),
+        "{ran:?}"
+    );
     assert!(!place.path("moved/gone.txt").exists());
 }
 

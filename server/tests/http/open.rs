@@ -26,7 +26,7 @@ async fn without_a_token_only_a_loopback_address_is_served() {
         let all = TcpListener::bind("0.0.0.0:0").await.unwrap();
         let refused = server.serve(all, async {}).await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::PermissionDenied);
-        assert!(refused.to_string().contains("no token was made"), "{refused}");
+        assert!(refused.to_string().contains("no token was created"), "{refused}");
     }
     let new = NewToken { user: "ana".into(), ..NewToken::default() };
     tokens.create(&new, 0).unwrap();

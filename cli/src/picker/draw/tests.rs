@@ -169,9 +169,9 @@ tuning  user ana, head @31, 3 seconds a…
 > tuning-31               59 seconds ago
   tuning-25               59 seconds ago
 Restore tuning to tuning/0@31? The task
-goes on in a new lineage; `milepost undo
-tuning` takes it back. [Y/n, f: with its
-files]";
+continues in a new lineage; `milepost
+undo tuning` takes it back. [Y/n, f:
+with its files]";
 
 #[test]
 fn a_small_screen_asks_below_the_list() {
