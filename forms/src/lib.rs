@@ -6,12 +6,11 @@
 //!
 //! ```text
 //! tasks, events, checkpoints, points   contents of a task
-//! appended, control, restores          results of a request
-//! changes, blame, files                differences, the events that set a value, captured files
-//! stats, verify, retention, pins,
-//! erased                               contents of a store, and what a cleanup removes
-//! page, problem, big, times, values    lists, errors, numbers, times, nullable values
-//! made                                 conversions from engine types (feature `engine`)
+//! results, restores                    results of requests that change something
+//! changes, blame                       differences, and the events that set a value
+//! stats, verify, retention             contents of a store, and the effects of a cleanup
+//! shared, values                       lists, errors, numbers, times, nullable values
+//! convert                              conversions from engine types (feature `engine`)
 //! schema                               OpenAPI schemas (feature `schema`)
 //! ```
 //!
@@ -25,51 +24,38 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
-mod appended;
-mod big;
 mod blame;
 mod changes;
 mod checkpoints;
-mod control;
-mod erased;
-mod events;
-mod files;
 #[cfg(feature = "engine")]
-mod made;
-mod page;
-mod pins;
+mod convert;
+mod events;
 mod points;
-mod problem;
 mod restores;
+mod results;
 mod retention;
 #[cfg(feature = "schema")]
 mod schema;
+mod shared;
 mod stats;
 mod tasks;
-mod times;
 mod values;
 mod verify;
 
-pub use appended::AppendedForm;
-pub use big::Big;
 pub use blame::{BlameForm, BlamedForm};
 pub use changes::{ChangeForm, ChangesForm};
-pub use checkpoints::CheckpointForm;
-pub use control::ControlForm;
-pub use erased::ErasedForm;
-pub use events::{EventForm, MovedForm, RangeForm};
-pub use files::FileForm;
+pub use checkpoints::{CheckpointForm, PinForm};
 #[cfg(feature = "engine")]
-pub use made::files_plan;
-pub use page::Listed;
-pub use pins::PinForm;
-pub use points::{EventAt, PartForm, PointForm, StateForm, StateOrPart};
-pub use problem::Problem;
+pub use convert::files_plan;
+pub use events::{EventForm, MovedForm, RangeForm};
+pub use points::{EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
 pub use restores::{PlaceForm, RestorePlanForm, RestoredForm};
+pub use results::{AppendedForm, ControlForm, ErasedForm};
 pub use retention::{CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};
 #[cfg(feature = "schema")]
 pub use schema::big_or_none;
+pub use shared::{Listed, Problem};
 pub use stats::{CountsForm, DiskForm, StatsForm, StoreForm, TaskStatsForm, UserForm};
 pub use tasks::{LineageForm, ParentForm, TaskForm};
-pub use times::micros;
+pub use values::{Big, micros};
 pub use verify::{FaultForm, VerifyForm};

@@ -1,5 +1,6 @@
 //! Schemas that the derives cannot express.
 
+// tidy: behind a feature
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::{PartialSchema, ToSchema};

@@ -1,4 +1,4 @@
-//! Errors of `/v1`.
+//! Shapes that all routes share: lists and errors.
 
 use std::borrow::Cow;
 
@@ -7,6 +7,16 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Big;
+
+/// A page of a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct Listed<T> {
+    /// The items of the page.
+    pub items: Vec<T>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next: Option<String>,
+}
 
 /// Problem details by RFC 9457.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,6 @@
 //! Conversions from the engine's types.
 
+// tidy: names the parts
 mod answers;
 mod restores;
 mod retention;
