@@ -1,5 +1,6 @@
 //! Shapes that all routes share: lists and errors.
 
+// tidy: two structures that belong to no family of routes
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};

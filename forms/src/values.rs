@@ -47,23 +47,6 @@ impl<'de> Deserialize<'de> for Big {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_is_answered_as_a_string_and_read_as_either() {
-        let most = Big(u64::MAX);
-        assert_eq!(serde_json::to_string(&most).unwrap(), "\"18446744073709551615\"");
-        for text in ["\"18446744073709551615\"", "18446744073709551615"] {
-            assert_eq!(serde_json::from_str::<Big>(text).unwrap(), most);
-        }
-        for text in ["\"-1\"", "-1", "1.5", "\"\"", "\"+1\"", "\"1e3\"", "null"] {
-            assert!(serde_json::from_str::<Big>(text).is_err(), "{text}");
-        }
-    }
-}
-
 /// Formats a time as RFC 3339 with microseconds, UTC: `2026-01-18T10:30:00.000000Z`. A time past
 /// the end of the calendar is shown as its last moment.
 ///
@@ -79,4 +62,21 @@ pub fn micros(time_us: u64) -> String {
 /// Deserializes a present value, which may be `null`.
 pub(crate) fn there<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(d).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_answered_as_a_string_and_read_as_either() {
+        let most = Big(u64::MAX);
+        assert_eq!(serde_json::to_string(&most).unwrap(), "\"18446744073709551615\"");
+        for text in ["\"18446744073709551615\"", "18446744073709551615"] {
+            assert_eq!(serde_json::from_str::<Big>(text).unwrap(), most);
+        }
+        for text in ["\"-1\"", "-1", "1.5", "\"\"", "\"+1\"", "\"1e3\"", "null"] {
+            assert!(serde_json::from_str::<Big>(text).is_err(), "{text}");
+        }
+    }
 }
