@@ -106,8 +106,8 @@ fn not_cleared() -> Place {
 #[track_caller]
 fn said(ran: &Ran, end: &str) {
     let line = ran.err.lines().next().unwrap_or_default();
-    assert!(line.starts_with("milepost: the restore of "), "{ran:?}");
-    assert!(line.ends_with(&format!("/work that was interrupted is {end}")), "{ran:?}");
+    assert!(line.starts_with("milepost: the interrupted restore of "), "{ran:?}");
+    assert!(line.ends_with(&format!("/work is {end}")), "{ran:?}");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn until_then_commands_that_take_nothing_back_say_what_to_do() {
     // The cleanup took the checkpoint `first`.
     let ran = place.say("rollback essay@4");
     assert_eq!(ran.code, 0, "{ran:?}");
-    said(&ran, "is undone");
+    said(&ran, "undone");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_command_that_writes_takes_back_first_what_was_interrupted() {
         fs::create_dir(place.path("other")).unwrap();
         let ran = place.say(command);
         assert_eq!(ran.code, 0, "{command}: {ran:?}");
-        said(&ran, "is undone");
+        said(&ran, "undone");
         assert_eq!(held(&place, "work"), before, "{command}");
         assert_eq!(left_over(&place), 0, "{command}");
         // And once only.
@@ -218,7 +218,7 @@ fn a_command_that_writes_takes_back_first_what_was_interrupted() {
     let place = cut_short();
     let ran = place.say("rollback essay@first");
     assert_eq!(ran.code, 0, "{ran:?}");
-    said(&ran, "is undone");
+    said(&ran, "undone");
     assert!(place.path("work/gone.txt").exists());
     place.say("undo essay").ok();
     assert_eq!(held(&place, "work"), before);
@@ -246,7 +246,7 @@ fn an_undo_takes_back_what_was_interrupted_and_not_the_restore_before_it() {
         cut(&place);
         let ran = place.say("undo essay");
         assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{first}: {ran:?}");
-        said(&ran, "is undone");
+        said(&ran, "undone");
         assert!(ran.err.contains("ask again"), "{ran:?}");
         assert_eq!(held(&place, "work"), before.0);
         let lineages = place.json("lineages essay");
@@ -265,7 +265,7 @@ fn an_undo_that_was_interrupted_is_done_again() {
     done.unwrap_err();
     let ran = place.say("undo essay");
     assert_eq!(ran.code, 0, "{ran:?}");
-    said(&ran, "is undone");
+    said(&ran, "undone");
     assert_eq!(held(&place, "work"), before);
 }
 
