@@ -247,7 +247,7 @@ fn an_undo_takes_back_what_was_interrupted_and_not_the_restore_before_it() {
         let ran = place.say("undo essay");
         assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{first}: {ran:?}");
         said(&ran, "undone");
-        assert!(ran.err.contains("ask again"), "{ran:?}");
+        assert!(ran.err.contains("run it again"), "{ran:?}");
         assert_eq!(held(&place, "work"), before.0);
         let lineages = place.json("lineages essay");
         assert_eq!(lineages[0]["active"], before.1[0]["active"]);
