@@ -67,19 +67,18 @@ impl StoreArgs {
     }
 
     /// Opens the store read-only while `holder` has it open. Returns `None` if `holder` is a
-    /// service at an address, or if the store cannot be opened.
+    /// service at an address, or if the store cannot be opened, which is noted.
     pub fn read_only(&self, holder: &Remote) -> Option<Engine> {
         if self.url().is_some() {
             return None;
         }
-        let engine = self.read_only_at(&self.folder().ok()?).ok()?;
-        let place = holder.place();
-        note(&format!("{place} has it open: it is shown as it was just now, read-only"));
-        Some(engine)
+        let (dir, options) = self.there().ok()?;
+        let held = Failure::new(format!("{} has it open", holder.place()));
+        looked_at(&dir, options, held).ok()
     }
 
-    /// Finds the store without a message, for completions. If another process has it open and does
-    /// not answer, opens the store read-only.
+    /// Finds the store without a message, for completions. Returns `None` if another process has it
+    /// open and does not answer: a read-only open builds an index, which takes too long for a key.
     pub fn find_quietly(&self) -> Option<Opened> {
         if let Some(url) = self.url() {
             return Remote::at(&url).ok().map(Opened::Remote);
@@ -88,10 +87,8 @@ impl StoreArgs {
         match Engine::open(&dir, options) {
             Ok(engine) => Some(Opened::Local(engine)),
             Err(error) if error.kind() == ErrorKind::Unavailable => {
-                match Remote::attached(&dir.join(SOCKET)).ok()?.filter(Remote::answers) {
-                    Some(there) => Some(Opened::Remote(there)),
-                    None => self.read_only_at(&dir).ok().map(Opened::Local),
-                }
+                let there = Remote::attached(&dir.join(SOCKET)).ok()?;
+                there.filter(Remote::answers).map(Opened::Remote)
             }
             Err(_) => None,
         }

@@ -42,13 +42,6 @@ fn commands_tasks_and_checkpoints_are_completed() {
 }
 
 #[test]
-fn a_store_that_another_process_holds_is_completed_from() {
-    let place = Place::recorded();
-    let _held = place.hold();
-    assert_eq!(completed(&place, &["log", "re"]), ["react"]);
-}
-
-#[test]
 fn each_shell_gets_a_script() {
     let place = Place::recorded();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

@@ -13,20 +13,12 @@ pub(super) struct Needs {
     pub(super) only_reads: bool,
     /// The command may call hooks.
     pub(super) hooks: bool,
-    /// The user picks a checkpoint, which may take any time.
-    pub(super) picks: bool,
-    /// The command may run long: other commands use its store through a socket.
+    /// The command may run long, or waits for the user: other commands use its store through a socket.
     pub(super) attached: bool,
 }
 
-const NONE: Needs = Needs {
-    pager: false,
-    store: false,
-    only_reads: false,
-    hooks: false,
-    picks: false,
-    attached: false,
-};
+const NONE: Needs =
+    Needs { pager: false, store: false, only_reads: false, hooks: false, attached: false };
 const READS: Needs = Needs { only_reads: true, ..NONE };
 const READS_LONG: Needs = Needs { pager: true, ..READS };
 const WRITES: Needs = Needs { hooks: true, ..NONE };
@@ -36,7 +28,7 @@ impl Needs {
     /// screen.
     pub(super) fn of(command: &Command, can_pick: bool) -> Self {
         let restores = |dry_run: bool| if dry_run { READS } else { WRITES };
-        let picks = Self { hooks: true, picks: true, attached: true, ..NONE };
+        let picks = Self { hooks: true, attached: true, ..NONE };
         // No wildcard: a new command has to say what it needs.
         match command {
             Command::Tasks(_) | Command::Lineages(_) | Command::Show(_) => READS_LONG,

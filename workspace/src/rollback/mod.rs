@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! by_hand      files that were made outside of any run
-//! participant  the engine's requests to a workspace: capture, prepare, apply, recover
+//! participant  the engine's requests to a workspace: capture, prepare, apply, abort, finish
 //! present      stamps that the capture of the present recorded
 //! record       a restore's record in the log, read again after a crash
 //! dry_run      hashes contents without storing them: for a plan

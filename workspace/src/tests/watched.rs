@@ -130,7 +130,7 @@ fn a_file_with_several_names_is_seen_by_all_of_them() {
     scene.is_whole(true);
     let outside = scene.dir.path().join("outside");
     fs::hard_link(scene.path("b/g"), &outside).unwrap();
-    scene.write("b/new", "so that the folder is result at");
+    scene.write("b/new", "so that the folder is looked at");
     scene.is_whole(true);
     fs::write(&outside, "written to elsewhere").unwrap();
     scene.is_whole(false);

@@ -72,9 +72,10 @@ pub fn run(store: &StoreArgs, out: &mut Out) -> Result<()> {
             let is_held = failure.kind() == Some(ErrorKind::Unavailable);
             checks.push(within::closed(failure));
             if is_held && let Ok(engine) = store.read_only_at(&folder) {
-                checks.extend(within::contents(&engine)?);
+                // The holder may replace its files at any time; the check is then left out.
+                checks.extend(within::contents(&engine));
                 checks.push(verified::check(&folder, now_us()));
-                engine.close()?;
+                let _ = engine.close();
             }
         }
     }

@@ -119,8 +119,8 @@ fn lines(bytes: &[u8]) -> Result<Append, String> {
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The key was used for other events, or the task went on \
-            elsewhere meanwhile", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The key was used for other events, or the active \
+            lineage changed", body = Problem, content_type = "application/problem+json"),
         (status = 412, description = "The head is another \
             one", body = Problem, content_type = "application/problem+json"),
         (status = 413, body = Problem, content_type = "application/problem+json"),
