@@ -3409,7 +3409,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something stands in the way of files, or the key was used for something else */
+            /** @description Files conflict, or the key was used for something else */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4398,7 +4398,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The task went on elsewhere meanwhile, or the key was used for something else */
+            /** @description The active lineage changed, or the key was used for something else */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4754,7 +4754,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The key was used for other events, or the task went on elsewhere meanwhile */
+            /** @description The key was used for other events, or the active lineage changed */
             409: {
                 headers: {
                     [name: string]: unknown;
