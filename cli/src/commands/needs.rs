@@ -13,7 +13,8 @@ pub(super) struct Needs {
     pub(super) only_reads: bool,
     /// The command may call hooks.
     pub(super) hooks: bool,
-    /// The command may run long, or waits for the user: other commands use its store through a socket.
+    /// The command may run long, or waits for the user: other commands use its store through a
+    /// socket.
     pub(super) attached: bool,
 }
 
