@@ -1,5 +1,5 @@
-//! Importing a database of LangGraph that has changed since: it grew, it was pruned, somebody
-//! worked on in the store. Whatever it was, the state at each checkpoint is what the database says.
+//! Importing a database of LangGraph that has changed since: it grew, it was pruned, or
+//! the store has newer events. In each case the state at each checkpoint is that of the database.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

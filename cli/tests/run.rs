@@ -31,8 +31,8 @@ fn place() -> Place {
     place
 }
 
-/// A script as the command, in `work`, with these options in front. Signals that whoever runs the
-/// tests ignores (a shell does so for what it runs in the background) are not ignored here.
+/// A script as the command, in `work`, with these options in front. Signals that the
+/// parent of the tests ignores (as a shell does for its background jobs) are not ignored here.
 fn script(place: &Place, options: &str, script: &str) -> Command {
     let mut args = vec!["--default-signal", MILEPOST, "run", "--task", "essay"];
     args.extend(["--dir", "work"]);

@@ -54,8 +54,8 @@ pub struct Bisect {
 /// One step of a search by hand.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ByHand {
-    /// Begin a search by hand, between a point where the condition holds and an earlier one where
-    /// it does not.
+    /// Begin a search by hand between a bad point, where the condition holds, and an earlier good
+    /// one.
     Start {
         /// The address of a point where the condition holds.
         bad: String,

@@ -149,8 +149,7 @@ pub trait Backend {
     /// Returns the heads of the store as JSON.
     fn anchor(&self) -> Result<String>;
 
-    /// Finds the event that last set a part of a state, or with `history` every event that changed
-    /// it.
+    /// Finds the event that last set a part of a state; with `history`, each event that changed it.
     fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm>;
 
     /// Erases the content of the event at a point.

@@ -1,7 +1,7 @@
-//! Interrupted restores. A command that writes to a task first takes back the interrupted restore
-//! of the task, if it can.
+//! Interrupted restores. A command that writes to a task first undoes the interrupted restore of
+//! the task.
 //!
-//! A restore is taken back if its folder is still in place, and no later change conflicts with
+//! A restore is undone if its folder is still in place, and no later change conflicts with
 //! that. Otherwise the task stays blocked, until `milepost recover` ends the restore. Commands that
 //! only read touch no folder.
 

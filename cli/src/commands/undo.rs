@@ -105,8 +105,8 @@ fn with_folder(
     Ok(Some((went.map_err(failed)?, workspace_args::shown(&workspace))))
 }
 
-/// Fails if an interrupted restore was just taken back: an undo would take back the restore before
-/// it, which the user did not ask for. An interrupted undo is done again.
+/// Fails if an interrupted restore was just undone: an undo would then undo the restore before that
+/// one. An interrupted undo is done again.
 fn not_another(taken_back: Option<PendingRestore>, name: &str) -> Result<()> {
     match taken_back {
         Some(pending) if pending.begun.undoes.is_none() => Err(Failure::conflict(

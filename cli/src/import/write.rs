@@ -227,8 +227,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns `true` if the imported checkpoint has the digest of this file. Without the events,
-    /// which a cleanup may have removed, it counts as the same.
+    /// Returns `true` if the imported checkpoint has the digest of this file, or if a cleanup
+    /// removed its events.
     fn is_same(&self, task: &Task, entry: &Entry) -> Result<bool> {
         for lineage in task.lineages()? {
             let lineage = task.lineage_named(lineage.id)?;

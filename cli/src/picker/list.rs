@@ -2,8 +2,8 @@
 //!
 //! The store's list yields the tasks, the one with the newest checkpoint first; a task's own list
 //! yields its other checkpoints. Both are in commit order, newest first, so the loaded checkpoints
-//! of a task are always the beginning of its own list. Groups and their items are only appended, so
-//! an index stays valid.
+//! of a task are a prefix of its own list. Groups and items are only appended: an index stays
+//! valid.
 
 use std::collections::HashMap;
 

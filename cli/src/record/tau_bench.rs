@@ -1,7 +1,7 @@
 //! tau-bench results: an array of `{task_id, trial, reward, info, traj[]}`.
 //!
-//! The trials of one task become lineages of one task, with steps as in `turns`. The other fields
-//! of an entry (reward, info, trial) become variables.
+//! The trials of one task become lineages of one task, with steps as in `turns`. Reward, info and
+//! trial of an entry become variables.
 
 use milepost::{Body, MarkStatus, ToolReturned};
 use std::collections::BTreeMap;

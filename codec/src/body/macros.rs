@@ -55,8 +55,7 @@ macro_rules! bodies {
                 [$($tag),*].contains(&kind)
             }
 
-            /// Returns the JSON name of a stored number, or `unknown` if this version does not know
-            /// it.
+            /// Returns the JSON name of a stored number; `unknown` for a number of a later version.
             pub fn name_of(kind: u16) -> &'static str {
                 match kind {
                     $($tag => $json,)*

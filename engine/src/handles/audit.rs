@@ -7,7 +7,7 @@ use tracing::Level;
 
 use super::run_control::{self, RunStatus};
 use crate::context;
-use crate::handles::engine::Inner;
+use crate::handles::inner::Inner;
 
 const TARGET: &str = "milepost::audit";
 

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, Json, LineageId,
@@ -16,23 +15,19 @@ use milepost_store::index::TaskEntry;
 use milepost_store::local::LocalStore;
 use milepost_store::metrics::Meters;
 use milepost_store::open_report::OpenReport;
-use milepost_store::sync::channel::Sender;
 use milepost_store::threads;
 use milepost_store::{Log, MemoryStore};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use super::hooks::{self, Alert, AlertKind};
-use super::participation::Participants;
+use super::inner::{Anchoring, Inner};
 use super::run_control::RunControls;
-use crate::commit::committer::{
-    Activate, BackgroundJob, CommitResult, Committer, PartBuilder, Request,
-};
+use crate::commit::committer::{Activate, Committer, Request};
 use crate::commit::conditions;
 use crate::handles::lineage::Lineage;
 use crate::handles::options::Options;
 use crate::handles::task::Task;
 use crate::history::catalog::Catalog;
-use crate::history::chain_hash::Hashes;
 use crate::history::checkpoint::Checkpoint;
 use crate::history::point::Point;
 use crate::history::state::{LogChunks, state_from};
@@ -62,32 +57,6 @@ use crate::integrity::anchor::AnchorWriter;
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) inner: Arc<Inner>,
-}
-
-pub(crate) struct Inner {
-    pub(crate) catalog: Catalog,
-    pub(crate) committer: Arc<Committer>,
-    pub(crate) options: Options,
-    pub(crate) entropy: Arc<Entropy>,
-    opened: OpenReport,
-    pub(crate) store: Origin,
-    /// Held while tasks and lineages are opened and activated, so that each number is used once.
-    structure: Mutex<()>,
-    pub(crate) controls: RunControls,
-    pub(crate) kept: StateCache,
-    pub(crate) participants: Arc<Participants>,
-    pub(crate) meters: Arc<Meters>,
-    errands: Sender<BackgroundJob>,
-    anchor: Mutex<Option<Anchoring>>,
-    hooks: Mutex<Option<hooks::Delivery>>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-}
-
-/// The thread that keeps an anchor up to date.
-struct Anchoring {
-    keeper: Arc<AnchorWriter>,
-    stop: crossbeam_channel::Sender<()>,
-    thread: JoinHandle<()>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -470,89 +439,6 @@ impl Engine {
     /// Those of the last writes. Acknowledged events are still in the journal.
     pub fn close(self) -> Result<()> {
         self.inner.close()
-    }
-}
-
-impl Inner {
-    /// Locks the structure: no other thread can open, activate or trim tasks and lineages.
-    pub(crate) fn structure(&self) -> Result<MutexGuard<'_, ()>> {
-        self.catalog.log().owner().check()?;
-        self.catalog.log().check_writable()?;
-        Ok(self.structure.lock())
-    }
-
-    pub(crate) fn now_us(&self) -> u64 {
-        self.options.log.clock.now_us()
-    }
-
-    pub(crate) fn part(&self, log: LogId, origin: Origin) -> PartBuilder {
-        PartBuilder::new(log, origin, self.entropy.seed())
-    }
-
-    /// Creates a part that opens a log at its root.
-    pub(crate) fn open_part(&self, log: LogId, origin: Origin) -> PartBuilder {
-        let hash = self.catalog.chain(origin, log).root();
-        self.part(log, origin).open(Head { next: 0, hash })
-    }
-
-    /// Returns the chain hash of a lineage before an offset.
-    pub(crate) fn hash_at(&self, task: TaskNo, lineage: LineageId, offset: u64) -> Result<Hash> {
-        Hashes::of(&self.catalog).of_lineage(task, lineage, offset)
-    }
-
-    /// Handles an erasure, a trim or a deletion of a task's content: drops its cached states, and
-    /// makes every reader of the task, also a waiting one, check again before it returns the next
-    /// event.
-    pub(crate) fn withdraw(&self, task: TaskNo) {
-        self.kept.forget(task);
-        self.catalog.forget_pieces(task);
-        self.catalog.forget_lineages(task);
-        self.catalog.withdrew();
-        self.committer.wake_task(task);
-        self.controls.wake(task);
-    }
-
-    pub(crate) fn commit(&self, request: Request) -> Result<CommitResult> {
-        self.committer.commit(request)
-    }
-
-    fn close(&self) -> Result<()> {
-        self.catalog.log().owner().check()?;
-        self.committer.close();
-        let hooks = self.hooks.lock().take();
-        if let Some(hooks) = hooks {
-            hooks.stop(self.options.commands.patience(self.options.hooks_at_close));
-        }
-        let _ = self.errands.send(BackgroundJob::Stop);
-        let mut threads = self.threads.lock();
-        for thread in threads.drain(..) {
-            let _ = thread.join();
-        }
-        let anchored = match self.anchor.lock().take() {
-            Some(anchoring) => {
-                let _ = anchoring.stop.send(());
-                let _ = anchoring.thread.join();
-                anchoring.keeper.write()
-            }
-            None => Ok(()),
-        };
-        let closed = self.catalog.log().close();
-        self.controls.wake_all();
-        closed.and(anchored)
-    }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        if self.catalog.log().owner().is_elsewhere() {
-            // The threads and the store belong to the parent process.
-            std::mem::forget(Arc::clone(self.catalog.log()));
-            std::mem::forget(Arc::clone(&self.committer));
-            std::mem::forget(self.hooks.get_mut().take());
-            std::mem::forget(self.anchor.get_mut().take());
-            return;
-        }
-        let _ = self.close();
     }
 }
 

@@ -71,7 +71,8 @@ impl Task {
     ///     println!("{}", event.offset);
     /// }
     /// engine.restore(&task.point(1)?, None)?;
-    /// assert!(matches!(follower.try_next()?, Some(Followed::LineageChanged(moved)) if moved.at == 1));
+    /// let next = follower.try_next()?;
+    /// assert!(matches!(next, Some(Followed::LineageChanged(changed)) if changed.at == 1));
     /// # Ok::<(), milepost::Error>(())
     /// ```
     ///

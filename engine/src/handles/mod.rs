@@ -9,6 +9,7 @@ pub(crate) mod follow;
 #[cfg(not(shuttle))]
 pub(crate) mod followers;
 pub(crate) mod hooks;
+pub(crate) mod inner;
 pub(crate) mod lineage;
 pub(crate) mod lists;
 pub(crate) mod metrics;

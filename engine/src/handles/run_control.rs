@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::commit::append::{Append, Committed};
 use crate::handles::audit;
-use crate::handles::engine::Inner;
+use crate::handles::inner::Inner;
 use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;
 use crate::history::state::state_at;

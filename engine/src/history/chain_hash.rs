@@ -5,8 +5,7 @@ use milepost_codec::{Error, Hash, LineageId, LogId, LogKind, Offset, Origin, Res
 use super::events::Ancestry;
 use crate::history::catalog::Catalog;
 
-/// Returns the chain hash of a log before `offset`, computed from the extent of the record before
-/// it.
+/// Returns the chain hash of a log before `offset`, computed from the extent before it.
 pub(crate) fn hash_at(
     catalog: &Catalog,
     origin: Origin,

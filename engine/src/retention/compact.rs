@@ -10,7 +10,8 @@ use milepost_store::index::SnapshotNote;
 use milepost_store::index::keys;
 use milepost_store::{Compacted, CompactionHost};
 
-use crate::handles::engine::{Engine, Inner};
+use crate::handles::engine::Engine;
+use crate::handles::inner::Inner;
 use crate::history::base;
 
 /// The disk space that a compaction needs.

@@ -30,7 +30,8 @@ impl Run {
     /// the output of a return that is not `ok`.
     ///
     /// ```
-    /// use milepost::{Access, Engine, Error, Json, Options, Run, RunOptions, ToolCalled, ToolEffects};
+    /// use milepost::{Access, Engine, Error, Json, Options, Run, RunOptions};
+    /// use milepost::{ToolCalled, ToolEffects};
     ///
     /// let engine = Engine::in_memory(Options::default())?;
     /// let run = Run::of(engine.start_task("agent", "ana")?, RunOptions::default())?;

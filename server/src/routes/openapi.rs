@@ -3,7 +3,7 @@
 use std::io::Read as _;
 
 use axum::body::Bytes;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderValue, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use flate2::read::GzDecoder;
 
@@ -36,21 +36,16 @@ pub(super) async fn index() -> Html<&'static str> {
     Html(include_str!("page/index.html"))
 }
 
-/// A file that the page loads. All of them are part of the program.
-pub(super) async fn file(PathName(path): PathName, headers: HeaderMap) -> Response {
+/// A file that the page loads. All of them are part of the program, which keeps the large ones as
+/// gzip; the compression layer packs the answer as the client asks.
+pub(super) async fn file(PathName(path): PathName) -> Response {
     let script = "text/javascript; charset=utf-8";
+    let bundle = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui-bundle.js.gz"));
+    let style = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui.css.gz"));
     match path.as_str() {
         "page.js" => of_kind(script, include_bytes!("page/page.js").as_slice()),
-        "swagger-ui-bundle.js" => packed(
-            script,
-            include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui-bundle.js.gz")),
-            &headers,
-        ),
-        "swagger-ui.css" => packed(
-            "text/css; charset=utf-8",
-            include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui.css.gz")),
-            &headers,
-        ),
+        "swagger-ui-bundle.js" => unpacked(script, bundle),
+        "swagger-ui.css" => unpacked("text/css; charset=utf-8", style),
         _ => ApiError::no_path().into_response(),
     }
 }
@@ -59,16 +54,7 @@ fn of_kind(kind: &'static str, bytes: impl IntoResponse) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], bytes).into_response()
 }
 
-/// Answers with a file that is stored as gzip: as it is, if the client takes that.
-fn packed(kind: &'static str, gzip: &'static [u8], headers: &HeaderMap) -> Response {
-    let lists = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|all| all.to_str().ok());
-    let mut encodings = lists.flat_map(|list| list.split(',')).map(str::trim);
-    if encodings.any(|one| one == "gzip" || one.starts_with("gzip;") && !one.ends_with("q=0")) {
-        let mut response = of_kind(kind, gzip);
-        let packed = HeaderValue::from_static("gzip");
-        response.headers_mut().insert(header::CONTENT_ENCODING, packed);
-        return response;
-    }
+fn unpacked(kind: &'static str, gzip: &[u8]) -> Response {
     let mut bytes = Vec::new();
     match GzDecoder::new(gzip).read_to_end(&mut bytes) {
         Ok(_) => of_kind(kind, bytes),

@@ -321,8 +321,7 @@ fn an_older_copy_of_sled_goes_on_as_one_behind_the_journal() {
     }
 }
 
-/// A store of many commits, whose sled is gone, as a kill in the middle of building it anew leaves
-/// it.
+/// A store of many commits without sled, as a kill during a rebuild leaves it.
 fn interrupted(stores: &Stores, after: u64) -> (PathBuf, Whole) {
     let root = stores.copy("closed", "many");
     let engine = Engine::open(&root, options()).unwrap();

@@ -390,7 +390,8 @@ proptest! {
                     let Some(to) = captures.get(n % captures.len().max(1)) else {
                         continue;
                     };
-                    let back = scene.workspace.restore(&scene.engine, to, Scope::All, None, &Choices::default());
+                    let (engine, choices) = (&scene.engine, Choices::default());
+                    let back = scene.workspace.restore(engine, to, Scope::All, None, &choices);
                     match back {
                         Ok(back) => scene.task = back.task,
                         Err(error) => assert_eq!(error.kind(), milepost::ErrorKind::Conflict, "{error}"),

@@ -27,8 +27,7 @@ pub type Place = u32;
 pub enum Spot {
     /// The end of a branch.
     End(BranchNo),
-    /// A new branch that begins after a line. `side` is true if the session does not continue on
-    /// it.
+    /// A new branch that begins after a line. `side` is true if the session continues elsewhere.
     Fork { branch: BranchNo, behind: Place, side: bool },
     /// A side conversation whose call is unknown.
     Alone(BranchNo),

@@ -76,8 +76,8 @@ impl Database {
         begun.map_err(|error| self.failed(&error))
     }
 
-    /// Checks that the tables exist and that their columns are stored. A computed column could be
-    /// of any size, or take forever.
+    /// Checks that the tables exist and that their columns are stored: the size and the time of a
+    /// computed column have no bound.
     fn check(&self) -> Result<()> {
         for table in ["checkpoints", "writes"] {
             let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1 \

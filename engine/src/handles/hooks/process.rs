@@ -81,7 +81,7 @@ pub(super) fn run(
     let (hold, held) = bounded(0);
     let command = command(argv, hook);
     threads::start("hook-wait", move || wait(command, &start, &end, &held))
-        .map_err(|e| failed("cannot be started", &e))?;
+        .map_err(|e| Failed { how: e.to_string(), said: String::new() })?;
     let started = match started.recv() {
         Ok(Ok(started)) => started,
         Ok(Err(e)) => return Err(failed("cannot be started", &e)),
@@ -106,7 +106,7 @@ pub(super) fn run(
         let how = match &pump {
             Err(e) => {
                 stop();
-                Some(format!("cannot start a thread: {e}"))
+                Some(e.to_string())
             }
             Ok(_) => match ended.recv_timeout(limit) {
                 Ok(how) => how,
