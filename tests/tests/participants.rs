@@ -2,6 +2,9 @@
 //! short holds its task up until it was taken back.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
+#[path = "participants/text.rs"]
+mod text;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -13,137 +16,7 @@ use milepost::{
     WorkspaceCaptured,
 };
 use milepost_codec::{Capture, ChunkList, Node, PathBytes, RestoreOutcome, RestorePart};
-
-/// Something outside of the log: a text. Each change of it is seen at once by everybody.
-#[derive(Clone)]
-struct Text {
-    name: &'static str,
-    now: Arc<Mutex<String>>,
-    trouble: Trouble,
-    told: Arc<Mutex<Vec<String>>>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Trouble {
-    None,
-    /// It changes half of it and fails.
-    Fails,
-    /// The process dies there.
-    Dies,
-    /// Somebody changed it since: it cannot be taken back.
-    Stops,
-}
-
-impl Text {
-    fn new(name: &'static str, told: &Arc<Mutex<Vec<String>>>) -> Self {
-        Self {
-            name,
-            now: Arc::new(Mutex::new("first".into())),
-            trouble: Trouble::None,
-            told: Arc::clone(told),
-        }
-    }
-
-    fn with(&self, trouble: Trouble) -> Self {
-        Self { trouble, ..self.clone() }
-    }
-
-    fn get(&self) -> String {
-        self.now.lock().unwrap().clone()
-    }
-
-    fn set(&self, text: &str) {
-        *self.now.lock().unwrap() = text.into();
-    }
-
-    fn said(&self, text: &str) -> Body {
-        Application { name: self.name.into(), data: Data::Bytes(text.into()) }.into()
-    }
-
-    /// What the history up to a point says of it.
-    fn at(&self, engine: &Engine, task: &milepost::Task, point: &milepost::Point) -> String {
-        let lineage = task.lineage_named(point.lineage).unwrap();
-        let mut found = "first".to_owned();
-        for event in lineage.read(..point.offset).unwrap() {
-            if let Some(Body::Application(said)) = event.unwrap().body
-                && said.name == self.name
-                && let Data::Bytes(bytes) = said.data
-            {
-                found = String::from_utf8(bytes).unwrap();
-            }
-        }
-        let _ = engine;
-        found
-    }
-
-    fn tell(&self, what: &str) {
-        let line = format!("{} {what}", self.name);
-        self.told.lock().unwrap().push(line);
-    }
-}
-
-impl Participant for Text {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn capture(&self, at: &CaptureContext<'_>) -> Result<Vec<Body>> {
-        let _ = at;
-        self.tell("captured");
-        Ok(vec![self.said(&self.get())])
-    }
-
-    fn prepare(&self, going: &PrepareContext<'_>) -> Result<RestorePart> {
-        self.tell("prepared");
-        let to = self.at(going.engine, going.task, going.to);
-        let note = serde_json::json!({ "from": self.get(), "to": to });
-        Ok(RestorePart {
-            participant: self.name.into(),
-            place: Data::Json(Json::new("\"memory\"").unwrap()),
-            note: Some(Json::from_value(&note).unwrap()),
-            plan: ChunkList::default(),
-            roots: Vec::<ChunkId>::new(),
-        })
-    }
-
-    fn apply(&self, _: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
-        self.tell("applied");
-        let to = note(self.name, pending, "to");
-        match self.trouble {
-            Trouble::None => self.set(&to),
-            Trouble::Fails => {
-                self.set("half");
-                return Err(Error::new(ErrorKind::Unavailable, "the disk is full"));
-            }
-            Trouble::Dies | Trouble::Stops => {
-                self.set("half");
-                panic!("the process dies");
-            }
-        }
-        Ok(vec![self.said(&to)])
-    }
-
-    fn abort(&self, _: &Engine, pending: &PendingRestore) -> Result<()> {
-        if self.trouble == Trouble::Stops {
-            return Err(Error::new(ErrorKind::Conflict, "somebody changed it"));
-        }
-        self.tell("taken back");
-        self.set(&note(self.name, pending, "from"));
-        Ok(())
-    }
-
-    fn finish(&self, _: &Engine, _: &PendingRestore) -> Result<()> {
-        self.tell("cleared");
-        Ok(())
-    }
-}
-
-fn note(name: &str, pending: &PendingRestore, key: &str) -> String {
-    let parts = &pending.begun.parts;
-    let part = parts.iter().find(|part| part.participant == name).unwrap();
-    let value = part.note.as_ref().unwrap().value().unwrap();
-    value[key].as_str().unwrap().to_owned()
-}
+use text::{Text, Trouble};
 
 fn all(texts: &[&Text]) -> Vec<Arc<dyn Participant>> {
     let one = |text: &&Text| Arc::new((*text).clone()) as Arc<dyn Participant>;
