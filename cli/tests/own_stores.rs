@@ -122,10 +122,9 @@ fn the_home_goes_back_only_with_anyway_on_the_command_line() {
 fn cut(place: &Place) {
     let engine = Engine::open(place.store(), Options::default()).unwrap();
     let workspace = Workspace::open(place.path("work"), WorkspaceOptions::default()).unwrap();
-    let with: [std::sync::Arc<dyn milepost::Participant>; 1] =
-        [std::sync::Arc::new(Dying(workspace.participant()))];
+    let dying = std::sync::Arc::new(Dying(workspace.participant()));
     let to = engine.point("t@first").unwrap();
-    engine.restore_with(&to, Scope::All, None, &with).unwrap_err();
+    engine.restore(&to).with(dying).run().unwrap_err();
     engine.close().unwrap();
     assert_eq!(content(place), "one");
 }

@@ -53,10 +53,10 @@ fn go_back_everywhere(engine: &Engine) -> usize {
             let point = engine.point(&format!("@{}", checkpoint.id)).unwrap();
             let encoded = |state| RunReducer.encode(&state).unwrap();
             assert_eq!(encoded(engine.run_state(&point).unwrap()), expected, "{point}");
-            let back = engine.restore(&point, None).unwrap();
+            let back = engine.restore(&point).run().unwrap();
             let head = back.point(back.head().unwrap().next).unwrap();
             assert_eq!(encoded(engine.run_state(&head).unwrap()), expected, "{point}");
-            engine.undo(&task.id).unwrap();
+            engine.undo(&task.id).run().unwrap();
         }
         count += checkpoints.len();
         let after = engine.task(&task.id).unwrap();

@@ -21,7 +21,10 @@ fn main() -> Result<()> {
     }
 
     // The task continues on the branch; the first variant stays readable.
-    let task = engine.restore(&branch.point(branch.head()?.next)?, Some("the better variant"))?;
+    let task = engine
+        .restore(&branch.point(branch.head()?.next)?)
+        .description("the better variant")
+        .run()?;
     for lineage in task.lineages()? {
         println!("lineage {}: {} events", lineage.id, lineage.head.next);
     }

@@ -15,10 +15,10 @@ fn main() -> Result<()> {
     print("recorded", &engine, &task)?;
 
     let second = engine.point("tuning@step-2")?;
-    let task = engine.restore(&second, Some("the third attempt was worse"))?;
+    let task = engine.restore(&second).description("the third attempt was worse").run()?;
     print("restored", &engine, &task)?;
 
-    let task = engine.undo("tuning")?; // a restore is an event: it can be undone
+    let task = engine.undo("tuning").run()?; // a restore is an event: it can be undone
     print("undone", &engine, &task)?;
     engine.close()
 }

@@ -1,18 +1,51 @@
-//! User and correlation id of all work on a thread, recorded in events and audit messages.
+//! Context of events: the actor, the user, the correlation id and the time.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 
 use milepost_codec::Header;
 
 thread_local! {
-    static NOW: RefCell<Option<Behalf>> = const { RefCell::new(None) };
+    static NOW: RefCell<Context> = const { RefCell::new(Context::NONE) };
 }
 
-#[derive(Debug, Clone)]
-struct Behalf {
-    user: Arc<str>,
-    correlation: Arc<str>,
+/// The context of events, as far as the caller gives it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Context {
+    /// The person or program that acts.
+    pub(crate) actor: Option<String>,
+    /// The user on whose behalf the events are appended.
+    pub(crate) user: Option<String>,
+    /// An id that ties the events to work elsewhere.
+    pub(crate) correlation: Option<String>,
+    /// The time, in microseconds since the Unix epoch.
+    pub(crate) time_us: Option<u64>,
+}
+
+impl Context {
+    const NONE: Self = Self { actor: None, user: None, correlation: None, time_us: None };
+
+    /// Fills in what `other` has and this context has not.
+    pub(crate) fn or(self, other: &Self) -> Self {
+        Self {
+            actor: self.actor.or_else(|| other.actor.clone()),
+            user: self.user.or_else(|| other.user.clone()),
+            correlation: self.correlation.or_else(|| other.correlation.clone()),
+            time_us: self.time_us.or(other.time_us),
+        }
+    }
+
+    /// Returns the header of events of this context. The thread's context, then `now_us`, fill in
+    /// what it does not have.
+    pub(crate) fn header(self, kind: u16, now_us: u64) -> Header {
+        let Self { actor, user, correlation, time_us } = NOW.with_borrow(|now| self.or(now));
+        let time_us = time_us.unwrap_or(now_us);
+        Header { kind, time_us, actor, user, correlation, key: None, batch: 0 }
+    }
+
+    /// Returns the texts, which have a limit.
+    pub(crate) fn texts(&self) -> [&Option<String>; 3] {
+        [&self.actor, &self.user, &self.correlation]
+    }
 }
 
 /// Calls `work` on behalf of a user. Events appended on this thread get the user and the
@@ -25,39 +58,39 @@ struct Behalf {
 /// let engine = Engine::in_memory(Options::default())?;
 /// engine.start_task("essay", "ana")?;
 /// let point = engine.point("essay@0")?;
-/// let back = with_context("ben", "request-17", || engine.restore(&point, None))?;
+/// let back = with_context("ben", "request-17", || engine.restore(&point).run())?;
 /// let restored = back.read(1..)?.next().transpose()?.unwrap();
 /// assert_eq!(restored.header.user.as_deref(), Some("ben"));
 /// assert_eq!(restored.header.correlation.as_deref(), Some("request-17"));
 /// # Ok::<(), milepost::Error>(())
 /// ```
 pub fn with_context<T>(user: &str, correlation: &str, work: impl FnOnce() -> T) -> T {
-    let (user, correlation) = (user.into(), correlation.into());
-    let before = NOW.replace(Some(Behalf { user, correlation }));
+    let (user, correlation) = (Some(user.to_owned()), Some(correlation.to_owned()));
+    let before = NOW.replace(Context { user, correlation, ..Context::NONE });
     let _back = Back(before);
     work()
 }
 
-/// Restores the previous user and correlation id, also after a panic.
-struct Back(Option<Behalf>);
+/// Restores the previous context, also after a panic.
+struct Back(Context);
 
 impl Drop for Back {
     fn drop(&mut self) {
-        NOW.set(self.0.take());
+        NOW.set(std::mem::take(&mut self.0));
     }
 }
 
 /// Returns the user set by [`with_context`], if any.
 pub(crate) fn user() -> Option<String> {
-    NOW.with_borrow(|now| now.as_ref().map(|now| now.user.to_string()))
+    NOW.with_borrow(|now| now.user.clone())
 }
 
 /// Returns the correlation id set by [`with_context`], if any.
 pub(crate) fn correlation() -> Option<String> {
-    NOW.with_borrow(|now| now.as_ref().map(|now| now.correlation.to_string()))
+    NOW.with_borrow(|now| now.correlation.clone())
 }
 
-/// Returns the header of an event that has no user or correlation id of its own.
+/// Returns the header of an event in the thread's context.
 pub(crate) fn header(kind: u16, time_us: u64) -> Header {
-    Header { kind, time_us, user: user(), correlation: correlation(), ..Header::default() }
+    Context::NONE.header(kind, time_us)
 }

@@ -33,9 +33,9 @@
 //!     run.append(StepFinished { step, ..Default::default() })?; // durable when it returns
 //!     run.checkpoint(Mark::new().label(format!("step-{step}")))?;
 //! }
-//! let run = engine.restore(&engine.point("tuning@step-2")?, Some("step 3 went wrong"))?;
+//! let run = engine.restore(&engine.point("tuning@step-2")?).description("step 3 went wrong").run()?;
 //! assert_eq!(run.last_successful()?.and_then(|c| c.label).as_deref(), Some("step-2"));
-//! engine.undo("tuning")?;
+//! engine.undo("tuning").run()?;
 //! engine.close()?;
 //! # Ok::<(), milepost::Error>(())
 //! ```
@@ -102,6 +102,7 @@ pub use milepost_store::{CompactionStep, DiskBytes, EventPlace, Fault};
 pub use query::bisect::{Bisect, Verdict};
 pub use query::blame::{Blame, Blamed};
 pub use repair::{LostEvents, RepairReport, repair};
+pub use restore::builder::Restore;
 pub use retention::{
     CapturesPlan, CompactionPlan, CompactionReport, Pin, Retention, RetentionPlan, RetentionReport,
     TaskPlan, TaskRetained,

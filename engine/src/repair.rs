@@ -15,7 +15,6 @@ use milepost_store::local::{LostRange, Salvaged, salvage_store, with_lock_unwrit
 use milepost_store::open_report::{Finding, Outcome};
 use milepost_store::{Fault, Remedy};
 
-use crate::commit::committer::Request;
 use crate::handles::engine::Engine;
 use crate::handles::options::Options;
 use crate::integrity::verify::VerifyReport;
@@ -310,14 +309,14 @@ impl Engine {
             }
             let origin = inner.catalog.task(task)?.origin;
             let id = LogId::control(task);
-            let mut part = match log.head(id)? {
-                Some(_) => inner.part(id, origin),
-                None => inner.open_part(id, origin),
+            let mut append = match log.head(id)? {
+                Some(_) => inner.log_append(id, origin),
+                None => inner.opening_append(id, origin),
             };
             for control in &controls {
-                part.control(control, inner.now_us())?;
+                append.control(control, inner.now_us())?;
             }
-            inner.commit(Request::one(part.finish()))?;
+            inner.commit(append)?;
         }
         Ok(())
     }

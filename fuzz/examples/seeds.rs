@@ -236,7 +236,7 @@ impl Seeds {
         engine.pin(&checkpoint.id, Some("why")).unwrap();
         engine.erase(&task.point(1).unwrap(), None).unwrap();
         let back = engine.point("t@a").unwrap();
-        let task = engine.restore(&back, Some("again")).unwrap();
+        let task = engine.restore(&back).description("again").run().unwrap();
         task.append(body(1, 1, 10)).unwrap();
         let task = engine.start_task("u", "ana").unwrap();
         for kind in 0..3 {

@@ -334,14 +334,14 @@ impl Work {
             }
             Step::Restore => {
                 let (task, offset) = self.somewhere()?;
-                let back = self.engine().restore(&task.point(offset)?, Some("back"))?;
+                let back = self.engine().restore(&task.point(offset)?).description("back").run()?;
                 let lineage = back.lineage().id().0;
                 self.tell(&format!("active {} {lineage} {}", back.id(), back.epoch()));
                 Ok(())
             }
             Step::Undo => {
                 let task = self.task()?;
-                match self.engine().undo(task.id()) {
+                match self.engine().undo(task.id()).run() {
                     Ok(back) => {
                         let lineage = back.lineage().id().0;
                         self.tell(&format!("active {} {lineage} {}", back.id(), back.epoch()));

@@ -406,7 +406,7 @@ impl World {
         } else {
             self.point(task, lineage, at).0
         };
-        let handle = self.engine.restore(&point, Some("back")).unwrap();
+        let handle = self.engine.restore(&point).description("back").run().unwrap();
         self.fork(task, LineageType::Restore, &point, "back");
         let model = &mut self.model.tasks[task];
         let back = model.activations.len() - 1;
@@ -418,7 +418,7 @@ impl World {
 
     pub fn undo(&mut self, task: usize) {
         let model = &mut self.model.tasks[task];
-        let result = self.engine.undo(&model.name);
+        let result = self.engine.undo(&model.name).run();
         let Some(back) = model.activations[model.activations.len() - 1].1 else {
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Invalid, "I7");
             return;

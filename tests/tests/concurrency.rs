@@ -190,7 +190,7 @@ fn a_subscriber_sees_each_event_once_and_in_order_until_the_store_is_closed() {
         // A restore is another lineage: the one that is watched ends where it was.
         let head = task.head().unwrap().next;
         let point = engine.point("t@5").unwrap();
-        let restored = engine.restore(&point, None).unwrap();
+        let restored = engine.restore(&point).run().unwrap();
         let mut after = restored.subscribe(0, SubscribeOptions::default()).unwrap();
         restored.append(text("new")).unwrap();
         for offset in 0..=7 {
@@ -353,7 +353,7 @@ fn a_restore_while_others_append_makes_their_handles_stale() {
                 });
             }
             let point = engine.point("t@5").unwrap();
-            engine.restore(&point, None).unwrap();
+            engine.restore(&point).run().unwrap();
             restored.store(true, Ordering::Release);
         });
         let after = texts(&engine.task("t").unwrap());
@@ -374,7 +374,7 @@ fn restores_at_the_same_time_each_open_a_lineage_of_their_own() {
                 let (engine, point) = (engine.clone(), point.clone());
                 scope.spawn(move || {
                     for _ in 0..5 {
-                        engine.restore(&point, None).unwrap();
+                        engine.restore(&point).run().unwrap();
                     }
                 });
             }
@@ -383,9 +383,9 @@ fn restores_at_the_same_time_each_open_a_lineage_of_their_own() {
         assert_eq!(engine.task("t").unwrap().epoch(), 41);
         // Each can be undone, back to where it all began.
         for _ in 0..40 {
-            engine.undo("t").unwrap();
+            engine.undo("t").run().unwrap();
         }
-        assert_eq!(engine.undo("t").unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(engine.undo("t").run().unwrap_err().kind(), ErrorKind::Invalid);
         let back = engine.task("t").unwrap();
         assert_eq!(back.lineage().id(), LineageId(0), "I7");
         clean(&engine);

@@ -51,9 +51,10 @@ fn make(root: &Path, key: Option<StoreKey>) {
     essay.append(change(RunControl::Idle, RunControl::Running)).unwrap();
     let phase = PhaseChanged { previous: None, phase: "search".into(), iteration: 3 };
     essay.append(phase).unwrap();
-    let essay = engine.restore(&engine.point("essay@draft").unwrap(), Some("again")).unwrap();
+    let essay =
+        engine.restore(&engine.point("essay@draft").unwrap()).description("again").run().unwrap();
     essay.append(text(3)).unwrap();
-    engine.undo("essay").unwrap();
+    engine.undo("essay").run().unwrap();
     engine.branch(&engine.point("essay@draft").unwrap(), Some("aside")).unwrap();
 
     let worn = engine.start_task("worn", "bob").unwrap();
@@ -64,7 +65,7 @@ fn make(root: &Path, key: Option<StoreKey>) {
             engine.pin(&mark.id, Some("to compare with")).unwrap();
         }
     }
-    let worn = engine.restore(&engine.point("worn@c-4").unwrap(), None).unwrap();
+    let worn = engine.restore(&engine.point("worn@c-4").unwrap()).run().unwrap();
     for n in 6..9 {
         worn.append(text(10 + n)).unwrap();
         worn.checkpoint(Mark::new().label(format!("c-{n}"))).unwrap();
@@ -222,10 +223,10 @@ fn work_on(engine: &Engine) {
         task.append(text(7)).unwrap();
         task.append(bodies::bytes(8, 300_000)).unwrap();
         task.checkpoint(Mark::new().label("now")).unwrap();
-        let task = engine.restore(&engine.point(&format!("{name}@now")).unwrap(), None).unwrap();
+        let task = engine.restore(&engine.point(&format!("{name}@now")).unwrap()).run().unwrap();
         task.append(text(8)).unwrap();
     }
-    engine.undo("essay").unwrap();
+    engine.undo("essay").run().unwrap();
     assert!(engine.task("gone").is_err());
     engine.start_task("gone", "eve").unwrap();
     engine.retain(&Retention::new().keep(1)).unwrap();

@@ -86,10 +86,10 @@ proptest! {
                 }
                 Step::Restore(to) => {
                     let point = task.point(1 + u64::from(to) % head).unwrap();
-                    engine.restore(&point, None).unwrap();
+                    engine.restore(&point).run().unwrap();
                 }
                 Step::Undo => {
-                    if let Err(error) = engine.undo("t") {
+                    if let Err(error) = engine.undo("t").run() {
                         prop_assert_eq!(error.kind(), ErrorKind::Invalid);
                     }
                 }
@@ -139,7 +139,7 @@ fn who_waits_is_woken_by_an_append_by_a_restore_and_by_the_end_of_the_store() {
     });
     task.append(bodies::text_message(2)).unwrap();
     assert!(matches!(told.recv().unwrap(), Followed::Event(event) if event.offset == head));
-    engine.restore(&task.point(1).unwrap(), None).unwrap();
+    engine.restore(&task.point(1).unwrap()).run().unwrap();
     let Followed::LineageChanged(moved) = told.recv().unwrap() else {
         panic!("an event came first");
     };

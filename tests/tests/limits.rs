@@ -46,7 +46,7 @@ fn what_is_too_large_or_empty_is_refused_and_nothing_is_written() {
     let long = "d".repeat(5000);
     let point = task.point(1).unwrap();
     invalid(engine.branch(&point, Some(&long)).map(drop), "a long description");
-    invalid(engine.restore(&point, Some(&long)).map(drop), "a long description");
+    invalid(engine.restore(&point).description(&long).run().map(drop), "a long description");
     assert_eq!(task.head().unwrap(), head);
     assert_eq!(task.lineages().unwrap().len(), 1);
     // The longest that is taken goes all the way to where it stays.

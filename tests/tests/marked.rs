@@ -56,7 +56,7 @@ fn of_several_checkpoints_each_is_as_whole_as_it_is_alone() {
             engine.drain().unwrap();
         }
     }
-    let back = engine.restore(&engine.point("t@c-20").unwrap(), None).unwrap();
+    let back = engine.restore(&engine.point("t@c-20").unwrap()).run().unwrap();
     for n in 0..10 {
         back.append(message(n, 30)).unwrap();
         back.checkpoint(Mark::new().label(format!("d-{n}"))).unwrap();
@@ -207,7 +207,7 @@ fn gone_back_to_a_checkpoint_of_an_earlier_point_it_is_the_last_one_there_too() 
         let back = match again {
             // Beside the active lineage, and then on.
             2 => engine.branch(&point, None).unwrap(),
-            _ => engine.restore(&point, None).unwrap().lineage().clone(),
+            _ => engine.restore(&point).run().unwrap().lineage().clone(),
         };
         let last = back.last_successful().unwrap().unwrap();
         assert_eq!(last.label.as_deref(), Some("b"), "restore {again}");
@@ -219,7 +219,7 @@ fn gone_back_to_a_checkpoint_of_an_earlier_point_it_is_the_last_one_there_too() 
         before = last;
     }
     // One that stands on its own offset comes along as it is.
-    let own = engine.restore(&engine.point("t/0@a").unwrap(), None).unwrap();
+    let own = engine.restore(&engine.point("t/0@a").unwrap()).run().unwrap();
     assert_eq!(own.last_successful().unwrap().unwrap().label.as_deref(), Some("a"));
     assert_eq!(engine.stats().unwrap().checkpoints, 5);
     assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());

@@ -126,7 +126,7 @@ fn a_point_from_elsewhere_is_refused() {
             ana.run_state(point).map(drop),
             ana.event(point).map(drop),
             ana.hash_at(point).map(drop),
-            ana.restore(point, None).map(drop),
+            ana.restore(point).run().map(drop),
             ana.branch(point, None).map(drop),
         ];
         for refused in refused {
@@ -136,7 +136,7 @@ fn a_point_from_elsewhere_is_refused() {
     assert_eq!(engine.task("notes").unwrap().lineages().unwrap().len(), 1);
     let own = ana.point("diary@1").unwrap();
     assert!(ana.run_state(&own).is_ok());
-    ana.restore(&own, None).unwrap();
+    ana.restore(&own).run().unwrap();
     ana.undo("diary").unwrap();
 }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use milepost::{
     Access, Append, Application, Body, CaptureContext, ChunkId, Data, Detail, Engine, Error,
     ErrorKind, Hash, Json, LineageType, Mark, Message, Never, Options, Participant, PendingRestore,
-    PrepareContext, Result, Retention, Run, RunOptions, Scope, ToolCalled, ToolEffects,
+    PrepareContext, Restore, Result, Retention, Run, RunOptions, Scope, ToolCalled, ToolEffects,
     WorkspaceCaptured,
 };
 use milepost_codec::{Capture, ChunkList, Node, PathBytes, RestoreOutcome, RestorePart};
@@ -21,6 +21,11 @@ use text::{Text, Trouble};
 fn all(texts: &[&Text]) -> Vec<Arc<dyn Participant>> {
     let one = |text: &&Text| Arc::new((*text).clone()) as Arc<dyn Participant>;
     texts.iter().map(one).collect()
+}
+
+/// Adds participants to a restore or an undo.
+fn with_all<'a>(restore: Restore<'a>, with: &[Arc<dyn Participant>]) -> Restore<'a> {
+    with.iter().cloned().fold(restore, Restore::with)
 }
 
 /// A task with a message at offset 1, and one behind it.
@@ -55,7 +60,7 @@ fn what_takes_part_goes_back_with_the_log_and_undo_brings_the_present_back() {
     b.set("second");
     let before = task.lineage().id();
     let to = engine.point("t@2").unwrap();
-    let went = engine.restore_with(&to, Scope::All, Some("back"), &all(&[&a, &b])).unwrap();
+    let went = with_all(engine.restore(&to), &all(&[&a, &b])).description("back").run().unwrap();
     assert_eq!((a.get(), b.get()), ("first".into(), "first".into()));
     assert_eq!(messages(&engine), 1);
     let opened = &went.lineages().unwrap()[1];
@@ -82,10 +87,10 @@ fn what_takes_part_goes_back_with_the_log_and_undo_brings_the_present_back() {
     let head = old.head().unwrap().next;
     assert_eq!(a.at(&engine, &went, &old.point(head).unwrap()), "second");
 
-    let error = engine.undo("t").unwrap_err();
+    let error = engine.undo("t").run().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     a.set("third");
-    let undone = engine.undo_with("t", &all(&[&a, &b])).unwrap();
+    let undone = with_all(engine.undo("t"), &all(&[&a, &b])).run().unwrap();
     assert_eq!(undone.lineage().id(), before);
     assert_eq!((a.get(), b.get()), ("second".into(), "second".into()));
     assert_eq!(messages(&engine), 2);
@@ -103,11 +108,11 @@ fn files_only_leaves_state_and_conversation_as_they_are() {
     let text = Text::new("a", &told());
     text.set("second");
     let to = engine.point("t@2").unwrap();
-    let went = engine.restore_with(&to, Scope::Files, None, &all(&[&text])).unwrap();
+    let went = with_all(engine.restore(&to), &all(&[&text])).scope(Scope::Files).run().unwrap();
     assert_eq!(text.get(), "first");
     assert_eq!(messages(&engine), 2);
     assert_ne!(went.lineage().id(), task.lineage().id());
-    engine.undo_with("t", &all(&[&text])).unwrap();
+    with_all(engine.undo("t"), &all(&[&text])).run().unwrap();
     assert_eq!(text.get(), "second");
     assert_clean(&engine);
 }
@@ -122,7 +127,7 @@ fn where_one_fails_all_are_taken_back_and_the_task_goes_on() {
     b.set("second");
     let to = engine.point("t@2").unwrap();
     let failing = all(&[&a, &b.with(Trouble::Fails)]);
-    let error = engine.restore_with(&to, Scope::All, None, &failing).unwrap_err();
+    let error = with_all(engine.restore(&to), &failing).run().unwrap_err();
     assert!(error.to_string().contains("the disk is full"), "{error}");
     assert_eq!((a.get(), b.get()), ("second".into(), "second".into()));
     let said = told.lock().unwrap().split_off(6);
@@ -143,8 +148,7 @@ fn cut_short(store: &Path, text: &Text) {
     text.set("second");
     let to = engine.point("t@2").unwrap();
     let dying = all(&[&text.with(Trouble::Dies)]);
-    let died =
-        catch_unwind(AssertUnwindSafe(|| engine.restore_with(&to, Scope::All, None, &dying)));
+    let died = catch_unwind(AssertUnwindSafe(|| with_all(engine.restore(&to), &dying).run()));
     assert!(died.is_err());
     assert_eq!(text.get(), "half");
     engine.close().unwrap();
@@ -175,11 +179,11 @@ fn a_restore_that_was_cut_short_holds_its_task_up_and_no_other_until_it_is_taken
         held(task.append(Message::text("user", "three")).unwrap_err());
         held(task.lineage().append(Message::text("user", "three")).unwrap_err());
         held(task.checkpoint(Default::default()).unwrap_err());
-        held(engine.restore(&here, None).unwrap_err());
+        held(engine.restore(&here).run().unwrap_err());
         held(engine.branch(&here, None).unwrap_err());
-        held(engine.undo("t").unwrap_err());
+        held(engine.undo("t").run().unwrap_err());
         held(engine.delete_task("t").unwrap_err());
-        let again = engine.restore_with(&here, Scope::All, None, &all(&[&text]));
+        let again = with_all(engine.restore(&here), &all(&[&text])).run();
         held(again.unwrap_err());
         // Reading, and other tasks, go on.
         assert_eq!(messages(&engine), 2);
@@ -249,7 +253,7 @@ fn nobody_appends_between_the_beginning_and_the_end_of_a_restore() {
         for n in 0..50 {
             text.set(&format!("text {n}"));
             let to = engine.point("t@2").unwrap();
-            engine.restore_with(&to, Scope::All, None, &all(&[&text])).unwrap();
+            with_all(engine.restore(&to), &all(&[&text])).run().unwrap();
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         writer.join().unwrap();
@@ -292,7 +296,7 @@ fn a_restore_of_the_state_only_says_that_the_files_are_what_they_were() {
     let to = task.point(task.head().unwrap().next).unwrap();
     task.append(second.clone()).unwrap();
     for _ in 0..2 {
-        let went = engine.restore(&to, None).unwrap();
+        let went = engine.restore(&to).run().unwrap();
         let state = engine.run_state(&engine.point("t").unwrap()).unwrap();
         assert_eq!(state.workspace, Some(second.root));
         let said = went.read(..).unwrap().filter_map(|event| match event.unwrap().body {
@@ -301,7 +305,7 @@ fn a_restore_of_the_state_only_says_that_the_files_are_what_they_were() {
         });
         assert_eq!(said.last().unwrap(), second);
     }
-    engine.undo("t").unwrap();
+    engine.undo("t").run().unwrap();
     let state = engine.run_state(&engine.point("t").unwrap()).unwrap();
     assert_eq!(state.workspace, Some(second.root));
     let unknown = WorkspaceCaptured { root: Hash([9; 32]), ..first };
@@ -392,9 +396,9 @@ fn undo_takes_along_what_joined_and_joining_recovers_what_was_cut_short() {
     assert_eq!(text.get(), "second");
     assert!(engine.pending_restores().unwrap().is_empty());
     let to = engine.point("t@2").unwrap();
-    engine.restore_with(&to, Scope::All, None, &all(&[&text])).unwrap();
+    with_all(engine.restore(&to), &all(&[&text])).run().unwrap();
     assert_eq!(text.get(), "first");
-    engine.undo("t").unwrap();
+    engine.undo("t").run().unwrap();
     assert_eq!(text.get(), "second");
     assert_clean(&engine);
 }

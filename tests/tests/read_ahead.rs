@@ -61,7 +61,7 @@ fn a_long_read_gives_what_short_ones_give() {
 fn a_long_read_goes_through_what_a_lineage_inherits() {
     let dir = tempfile::tempdir().unwrap();
     let (engine, task) = store(dir.path());
-    let task = engine.restore(&task.point(3000).unwrap(), None).unwrap();
+    let task = engine.restore(&task.point(3000).unwrap()).run().unwrap();
     fill(&task, 10_000..12_000);
     // The last of it is in no block yet.
     let head = task.head().unwrap().next;

@@ -77,7 +77,7 @@ fn long(root: &Path, random: &mut Random) -> Engine {
         let at = random.below(task.head().unwrap().next);
         let point = task.point(at).unwrap();
         if n % 2 == 0 {
-            task = engine.restore(&point, None).unwrap();
+            task = engine.restore(&point).run().unwrap();
             run(&task, random, 1200);
         } else {
             run_lineage(&engine.branch(&point, None).unwrap(), random, 600);

@@ -51,7 +51,7 @@ fn forked(dir: &tempfile::TempDir, random: &mut Random, events: u64) -> Engine {
         let head = engine.point("t").unwrap();
         let back = head.offset / 2 + random.below(head.offset / 2);
         let point = engine.point(&format!("t@{back}")).unwrap();
-        engine.restore(&point, None).unwrap();
+        engine.restore(&point).run().unwrap();
         append(&engine, random, events / 3);
     }
     engine

@@ -169,12 +169,12 @@ impl Backend for Local<'_> {
         let mut to = self.found(point)?;
         to.checkpoint = point.checkpoint;
         recovery::recover(self.0, &self.0.task(&to.task)?, None)?;
-        let task = self.0.restore(&to, description)?;
+        let task = self.0.restore(&to).description(description).run()?;
         Ok(RestoredForm::of(&task)?)
     }
 
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
-        Ok(RestoredForm::of(&self.0.undo(&task.id)?)?)
+        Ok(RestoredForm::of(&self.0.undo(&task.id).run()?)?)
     }
 
     fn stats(&self) -> Result<StoreForm> {

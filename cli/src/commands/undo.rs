@@ -60,7 +60,7 @@ fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
             .hint(format!("`milepost undo {name}` takes it back")));
     }
     not_another(recovery::recover(engine, &task, None)?, &name)?;
-    let task = engine.undo(task.id()).map_err(|error| failed(error, &name))?;
+    let task = engine.undo(task.id()).run().map_err(|error| failed(error, &name))?;
     let hint = format!("lineage {left} stays: `milepost log {name}/{left}`");
     restore::print(&RestoredForm::of(&task)?, DONE, &hint, out)
 }

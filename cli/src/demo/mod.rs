@@ -137,7 +137,7 @@ fn pick_up(engine: &Engine, task: &Task, report: &mut Report<'_>) -> Result<f64>
         .last_successful()?
         .ok_or_else(|| Failure::new("the killed run has no checkpoint to go on from"))?;
     let point = task.point(checkpoint.at)?;
-    let task = engine.restore(&point, Some("picked up after the kill"))?;
+    let task = engine.restore(&point).description("picked up after the kill").run()?;
     let mut run = Run::take_up(engine, task.lineage().clone(), &point)?;
     report.picked_up(run.optimizer.iteration, clock.lap())?;
     run.until(UNTIL, |_| Ok(()))?;
@@ -151,7 +151,7 @@ fn pick_up(engine: &Engine, task: &Task, report: &mut Report<'_>) -> Result<f64>
 fn roll_back(engine: &Engine, name: &str, report: &mut Report<'_>) -> Result<f64> {
     let mut clock = Stopwatch::start();
     let point = engine.point(&format!("{name}@{}", label(BACK_TO)))?;
-    let task = engine.restore(&point, Some("with larger steps"))?;
+    let task = engine.restore(&point).description("with larger steps").run()?;
     let mut run = Run::take_up(engine, task.lineage().clone(), &point)?;
     report.rolled_back(BACK_TO, clock.lap())?;
     run.guide(SECOND_GUIDANCE.0, SECOND_GUIDANCE.1)?;

@@ -123,7 +123,7 @@ impl<'a> Branches<'a> {
             _ => {
                 let point = from.point(at)?;
                 match goes_on {
-                    true => self.engine.restore(&point, Some(called))?.lineage().id(),
+                    true => self.engine.restore(&point).description(called).run()?.lineage().id(),
                     false => self.engine.branch(&point, Some(called))?.id(),
                 }
             }
@@ -151,7 +151,7 @@ impl<'a> Branches<'a> {
         let ours = |task: &Task| task.lineage().id() == active;
         if changed && active != on.id() && self.tasks.iter().any(ours) {
             let point = on.point(on.head()?.next)?;
-            self.engine.restore(&point, Some(WENT_ON))?;
+            self.engine.restore(&point).description(WENT_ON).run()?;
         }
         Ok(self.engine.task(&self.id)?.head()?.next)
     }

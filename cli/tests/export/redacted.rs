@@ -60,7 +60,7 @@ fn nothing_of_a_secret_is_left_in_a_redacted_export() {
     let metadata = milepost::Json::new(format!("{{\"note\":\"{key}\"}}")).unwrap();
     let checkpoint = task.checkpoint(mark.metadata(metadata)).unwrap();
     engine.pin(&checkpoint.id, Some(key)).unwrap();
-    engine.restore(&engine.point("t@one").unwrap(), Some(key)).unwrap();
+    engine.restore(&engine.point("t@one").unwrap()).description(key).run().unwrap();
     engine.close().unwrap();
 
     let file = export(&place, "export --redact");
@@ -135,7 +135,7 @@ fn what_is_redacted_still_fits_where_it_stands() {
     let checkpoint = task.checkpoint(mark).unwrap();
     engine.pin(&checkpoint.id, Some(&long(1024))).unwrap();
     let point = engine.point("t@2").unwrap();
-    engine.restore(&point, Some(&long(1024))).unwrap();
+    engine.restore(&point).description(&long(1024)).run().unwrap();
     engine.close().unwrap();
     let file = export(&place, "export --redact");
     assert!(!file.contains("password=a"));

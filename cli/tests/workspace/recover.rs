@@ -60,14 +60,10 @@ impl Participant for Dying {
 }
 
 /// Does something with a workspace that dies.
-fn dying<T>(
-    place: &Place,
-    when: When,
-    work: impl FnOnce(&Engine, &[Arc<dyn Participant>]) -> T,
-) -> T {
+fn dying<T>(place: &Place, when: When, work: impl FnOnce(&Engine, Arc<dyn Participant>) -> T) -> T {
     let engine = Engine::open(place.store(), Options::default()).unwrap();
     let workspace = Workspace::open(place.path("work"), WorkspaceOptions::default()).unwrap();
-    let done = work(&engine, &[Arc::new(Dying(workspace.participant(), when))]);
+    let done = work(&engine, Arc::new(Dying(workspace.participant(), when)));
     engine.close().unwrap();
     done
 }
@@ -76,7 +72,7 @@ fn dying<T>(
 fn cut(place: &Place) {
     let done = dying(place, When::Applied, |engine, with| {
         let to = engine.point("essay@first").unwrap();
-        engine.restore_with(&to, Scope::All, None, with).map(|_| ())
+        engine.restore(&to).with(with).run().map(|_| ())
     });
     done.unwrap_err();
     assert!(place.path("work/gone.txt").exists());
@@ -95,7 +91,7 @@ fn not_cleared() -> Place {
     let place = edited();
     let done = dying(&place, When::Clearing, |engine, with| {
         let to = engine.point("essay@first").unwrap();
-        engine.restore_with(&to, Scope::All, None, with).map(|_| ())
+        engine.restore(&to).with(with).run().map(|_| ())
     });
     done.unwrap();
     assert_eq!(left_over(&place), 1);
@@ -260,8 +256,9 @@ fn an_undo_that_was_interrupted_is_done_again() {
     let place = edited();
     let before = held(&place, "work");
     place.say("rollback essay@first").ok();
-    let done =
-        dying(&place, When::Applied, |engine, with| engine.undo_with("essay", with).map(|_| ()));
+    let done = dying(&place, When::Applied, |engine, with| {
+        engine.undo("essay").with(with).run().map(|_| ())
+    });
     done.unwrap_err();
     let ran = place.say("undo essay");
     assert_eq!(ran.code, 0, "{ran:?}");

@@ -14,9 +14,9 @@ use milepost_store::tree_walk;
 use milepost_store::{INLINE_MAX, Log, put_content};
 use smallvec::{SmallVec, smallvec};
 
-use crate::commit::committer::{CommitResult, Marked, PartBuilder};
+use crate::commit::committer::{CommitResult, LogAppend, Marked};
 use crate::commit::conditions;
-use crate::context;
+use crate::context::Context;
 use crate::history::checkpoint::Mark;
 
 /// Maximum bytes reserved for the records of an append before their sizes are known.
@@ -57,10 +57,7 @@ pub struct Append {
     bodies: SmallVec<[Body; 1]>,
     expect: Option<Offset>,
     key: Option<String>,
-    actor: Option<String>,
-    user: Option<String>,
-    correlation: Option<String>,
-    time_us: Option<u64>,
+    context: Context,
     mark: Option<Mark>,
 }
 
@@ -89,21 +86,21 @@ impl Append {
     /// Sets the person or program that acts.
     #[must_use]
     pub fn actor(mut self, actor: impl Into<String>) -> Self {
-        self.actor = Some(actor.into());
+        self.context.actor = Some(actor.into());
         self
     }
 
     /// Sets the user on whose behalf the events are appended, if not the task's owner.
     #[must_use]
     pub fn user(mut self, user: impl Into<String>) -> Self {
-        self.user = Some(user.into());
+        self.context.user = Some(user.into());
         self
     }
 
     /// Sets an id that ties the events to work elsewhere.
     #[must_use]
     pub fn correlation(mut self, correlation: impl Into<String>) -> Self {
-        self.correlation = Some(correlation.into());
+        self.context.correlation = Some(correlation.into());
         self
     }
 
@@ -111,7 +108,7 @@ impl Append {
     /// clock.
     #[must_use]
     pub fn time_us(mut self, time_us: u64) -> Self {
-        self.time_us = Some(time_us);
+        self.context.time_us = Some(time_us);
         self
     }
 
@@ -138,14 +135,12 @@ impl Append {
     /// has none.
     pub(crate) fn marked(&self) -> Option<Mark> {
         let mark = self.mark.clone()?;
-        let (actor, correlation) = (self.actor.as_deref(), self.correlation.as_deref());
-        Some(mark.unless_given(actor, correlation, self.time_us))
+        Some(mark.or_context(&Context { user: None, ..self.context.clone() }))
     }
 
-    /// Sets an actor and a correlation id where the append has none.
-    pub(crate) fn unless_given(mut self, actor: Option<&str>, correlation: Option<&str>) -> Self {
-        self.actor = self.actor.or_else(|| actor.map(str::to_owned));
-        self.correlation = self.correlation.or_else(|| correlation.map(str::to_owned));
+    /// Fills in what `context` has and the append has not.
+    pub(crate) fn or_context(mut self, context: &Context) -> Self {
+        self.context = self.context.or(context);
         self
     }
 
@@ -176,12 +171,8 @@ impl Append {
         self.key.is_some()
     }
 
-    pub(crate) fn user_given(&self) -> Option<&str> {
-        self.user.as_deref()
-    }
-
-    pub(crate) fn correlation_given(&self) -> Option<&str> {
-        self.correlation.as_deref()
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
     }
 
     /// Returns the last phase among the events.
@@ -227,25 +218,17 @@ impl Append {
         self.expect
     }
 
-    /// Encodes the events into a part. Large bodies go into chunks, which are durable when this
+    /// Encodes the events for a log. Large bodies go into chunks, which are durable when this
     /// returns.
     pub(crate) fn encode(
         &self,
-        part: &mut PartBuilder,
+        to: &mut LogAppend,
         log: &Arc<dyn Log>,
         now_us: u64,
         event_max: usize,
     ) -> Result<()> {
         self.check()?;
-        let mut header = Header {
-            kind: 0,
-            time_us: self.time_us.unwrap_or(now_us),
-            actor: self.actor.clone(),
-            user: self.user.clone().or_else(context::user),
-            correlation: self.correlation.clone().or_else(context::correlation),
-            key: None,
-            batch: 0,
-        };
+        let mut header = self.context.clone().header(0, now_us);
         // Events of one append differ only in kind: the header is encoded again when the kind
         // changes.
         let Scratch { header: mut encoded, mut payload } = SCRATCH.take();
@@ -264,7 +247,7 @@ impl Append {
                 )));
             }
             if index == 0 {
-                part.reserve(
+                to.reserve(
                     self.bodies.len(),
                     (self.bodies.len() * (payload.len() + 48)).min(RESERVE_MAX),
                 );
@@ -273,7 +256,7 @@ impl Append {
             if payload.len() > INLINE_MAX {
                 form = BodyForm::Chunked;
                 if !chunked {
-                    part.storing(log.storing());
+                    to.storing(log.storing());
                 }
                 chunked = true;
                 payload = put_content(log, &payload)?.encode();
@@ -281,7 +264,7 @@ impl Append {
             if let (0, Some(key)) = (index, &self.key) {
                 let batch = self.bodies.len() as u32;
                 let keyed = Header { kind, key: Some(key.clone()), batch, ..header.clone() };
-                part.push(keyed, form, &payload)?;
+                to.push(keyed, form, &payload)?;
                 continue;
             }
             if header.kind != kind || encoded.is_empty() {
@@ -290,8 +273,8 @@ impl Append {
                 header.encode_into(&mut encoded);
             }
             match is_indexed(kind) {
-                true => part.push(header.clone(), form, &payload)?,
-                false => part.push_encoded(&encoded, form, &payload)?,
+                true => to.push(header.clone(), form, &payload)?,
+                false => to.push_encoded(&encoded, form, &payload)?,
             }
         }
         if payload.capacity() <= SCRATCH_MAX {
@@ -307,8 +290,7 @@ impl Append {
         if u32::try_from(self.bodies.len()).is_err() {
             return Err(Error::invalid("more than 2^32 events in one append"));
         }
-        let texts = [&self.key, &self.actor, &self.user, &self.correlation];
-        for text in texts.into_iter().flatten() {
+        for text in self.context.texts().into_iter().chain([&self.key]).flatten() {
             if text.is_empty() || text.len() > TEXT_MAX {
                 return Err(Error::invalid(format!(
                     "a key, actor, user or correlation id has 1 to {TEXT_MAX} bytes, not {}",
@@ -393,7 +375,7 @@ pub(crate) struct Committed {
 
 impl Appended {
     pub(crate) fn of(done: &CommitResult) -> Result<Self> {
-        let Some((first, head)) = done.parts.first().copied() else {
+        let Some((first, head)) = done.appended.first().copied() else {
             return Err(Error::invalid("an append without events"));
         };
         let marks = u64::from(done.checkpoint.is_some());
@@ -419,10 +401,10 @@ mod tests {
         for (size, is_held) in [(1000, false), (INLINE_MAX + 1, true)] {
             let said = Message::text("user", &"x".repeat(size));
             let id = LogId::lineage(TaskNo(1), milepost_codec::LineageId(0));
-            let mut part = engine.inner.part(id, Origin([0; 16]));
-            let encoded = Append::from(said).encode(&mut part, log, 0, usize::MAX);
+            let mut append = engine.inner.log_append(id, Origin([0; 16]));
+            let encoded = Append::from(said).encode(&mut append, log, 0, usize::MAX);
             assert!(encoded.is_ok());
-            assert_eq!(part.finish().storing.is_some(), is_held, "{size} bytes");
+            assert_eq!(append.storing.is_some(), is_held, "{size} bytes");
         }
     }
 }

@@ -10,7 +10,7 @@ use milepost_store::index::keys;
 use milepost_store::index::{BaseEntry, KeyEntry, MarkEntry};
 use smallvec::smallvec;
 
-use crate::commit::committer::{CommitResult, Part};
+use crate::commit::committer::{CommitResult, LogAppend};
 use crate::history::base::{self, BaseKeys, KeyDigest};
 use crate::history::catalog::Catalog;
 use crate::history::checkpoint::PendingMark;
@@ -41,11 +41,11 @@ impl Catalog {
     /// fork. Fails with `Conflict` if that append had other bodies.
     pub(crate) fn seen(
         &self,
-        part: &Part,
+        append: &LogAppend,
         lineage: LineageId,
         key: &str,
     ) -> Result<Option<CommitResult>> {
-        let task = part.log.task;
+        let task = append.log.task;
         let Some(used) = self.keyed(task, lineage, key)? else {
             return Ok(None);
         };
@@ -61,8 +61,8 @@ impl Catalog {
             )));
         }
         let same = match &used.trimmed {
-            Some(key) => key.digest == digest_of(part, &key.salt)?,
-            None => self.same_bodies(part, &used)?,
+            Some(key) => key.digest == digest_of(append, &key.salt)?,
+            None => self.same_bodies(append, &used)?,
         };
         if !same {
             return Err(conflict(format!("other events, at offset {}", used.first)));
@@ -70,7 +70,7 @@ impl Catalog {
         if used.trimmed.is_some() {
             return Ok(Some(trimmed(&used)));
         }
-        let checkpoint = match &part.mark {
+        let checkpoint = match &append.mark {
             Some(draft) if end < to && self.marked_behind(task, owner, end, draft)? => {
                 // `None` if retention has removed the mark.
                 let entry = self.log().get(&keys::mark(task, owner, end))?;
@@ -83,15 +83,15 @@ impl Catalog {
             }
             None => None,
         };
-        let next = end + u64::from(part.mark.is_some());
+        let next = end + u64::from(append.mark.is_some());
         let hash = crate::history::chain_hash::hash_at(
             self,
-            part.origin,
+            append.origin,
             LogId::lineage(task, owner),
             next,
         )?;
         Ok(Some(CommitResult {
-            parts: smallvec![(used.first, Head { next, hash })],
+            appended: smallvec![(used.first, Head { next, hash })],
             seq: used.seq,
             repeated: Some(used.count),
             checkpoint,
@@ -194,15 +194,15 @@ impl Catalog {
         self.known_keys.get(self.log(), entry.chunk, keys)
     }
 
-    fn same_bodies(&self, part: &Part, used: &KeyUse) -> Result<bool> {
-        if part.records.len() != used.count as usize {
+    fn same_bodies(&self, append: &LogAppend, used: &KeyUse) -> Result<bool> {
+        if append.records.len() != used.count as usize {
             return Ok(false);
         }
-        let erased = self.erased_of(part.log.task);
-        let log = LogId::lineage(part.log.task, used.owner);
+        let erased = self.erased_of(append.log.task);
+        let log = LogId::lineage(append.log.task, used.owner);
         let mut cursor = Cursor::new(self.log(), log, used.first);
-        for meta in &part.records {
-            let new = milepost_codec::Records::new(part.slice((meta.start, meta.end))).next();
+        for meta in &append.records {
+            let new = milepost_codec::Records::new(append.slice((meta.start, meta.end))).next();
             let Some(new) = new.transpose()? else {
                 return Ok(false);
             };
@@ -240,7 +240,7 @@ fn unread(owner: LineageId, base: &BaseEntry, error: Error) -> Error {
 fn trimmed(used: &KeyUse) -> CommitResult {
     let head = Head { next: used.end(), hash: milepost_codec::Hash::ZERO };
     CommitResult {
-        parts: smallvec![(used.first, head)],
+        appended: smallvec![(used.first, head)],
         seq: used.seq,
         repeated: Some(used.count),
         checkpoint: None,
@@ -248,11 +248,11 @@ fn trimmed(used: &KeyUse) -> CommitResult {
     }
 }
 
-/// Returns the digest of a part's bodies, as a base stores it.
-fn digest_of(part: &Part, salt: &[u8; 16]) -> Result<milepost_codec::Hash> {
+/// Returns the digest of an append's bodies, as a base stores it.
+fn digest_of(append: &LogAppend, salt: &[u8; 16]) -> Result<milepost_codec::Hash> {
     let mut digest = KeyDigest::new(salt);
-    for meta in &part.records {
-        for record in milepost_codec::Records::new(part.slice((meta.start, meta.end))) {
+    for meta in &append.records {
+        for record in milepost_codec::Records::new(append.slice((meta.start, meta.end))) {
             let record = record?;
             digest.take(record.header()?.kind, &record);
         }

@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 use super::hooks::{self, Alert, AlertKind};
 use super::inner::{Anchoring, Inner};
 use super::run_control::RunControls;
-use crate::commit::committer::{Activate, Committer, Request};
+use crate::commit::committer::{Committer, Request};
 use crate::commit::conditions;
 use crate::handles::lineage::Lineage;
 use crate::handles::options::Options;
@@ -49,7 +49,7 @@ use crate::integrity::anchor::AnchorWriter;
 /// let checkpoint = task.checkpoint(Mark::new().label("polite"))?;
 /// task.append(Message::text("assistant", "go away"))?;
 ///
-/// let task = engine.restore(&engine.point("greeting@polite")?, None)?;
+/// let task = engine.restore(&engine.point("greeting@polite")?).run()?;
 /// assert_eq!(engine.run_state(&engine.point("greeting")?)?.messages.len(), 1);
 /// # let _ = (task, checkpoint);
 /// # Ok::<(), milepost::Error>(())
@@ -171,14 +171,14 @@ impl Engine {
             return Ok(());
         }
         let hash = inner.catalog.chain(inner.store, LogId::STORE).root();
-        let mut part = inner.part(LogId::STORE, inner.store).open(Head { next: 0, hash });
+        let mut append = inner.log_append(LogId::STORE, inner.store).open(Head { next: 0, hash });
         let created = StoreCreated {
             store: milepost_codec::StoreId(inner.store.0),
             keyed: inner.options.log.key.is_some(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        part.control(&created.into(), inner.now_us())?;
-        inner.committer.commit(Request::one(part.finish())).map(|_| ())
+        append.control(&created.into(), inner.now_us())?;
+        inner.commit(append).map(|_| ())
     }
 
     /// Returns the findings of opening the store, and their outcomes.
@@ -234,10 +234,10 @@ impl Engine {
         let task = inner.catalog.next_task()?;
         let origin = Origin(inner.entropy.bytes16());
         let now = inner.now_us();
-        let mut store = inner.part(LogId::STORE, inner.store);
+        let mut store = inner.log_append(LogId::STORE, inner.store);
         let opened = TaskOpened { task, name: id.to_owned(), user: user.to_owned(), origin };
         store.control(&opened.into(), now)?;
-        let mut control = inner.open_part(LogId::control(task), origin);
+        let mut control = inner.opening_append(LogId::control(task), origin);
         let lineage = LineageId(0);
         let registered = LineageRegistered {
             lineage,
@@ -248,7 +248,7 @@ impl Engine {
         control.control(&registered.into(), now)?;
         let activated = Activated { lineage, epoch: 1, cause: ActivationCause::Opened, back: None };
         control.control(&activated.into(), now)?;
-        let mut events = inner.open_part(LogId::lineage(task, lineage), origin);
+        let mut events = inner.opening_append(LogId::lineage(task, lineage), origin);
         let first = LineageOpened {
             lineage_type: LineageType::Root,
             description: None,
@@ -257,10 +257,7 @@ impl Engine {
             copied_from: None,
         };
         events.body(&Body::from(first), now)?;
-        let parts = vec![store.finish(), control.finish(), events.finish()];
-        let activates = Some(Activate { task, epoch: 1, lineage });
-        let request = Request { activates, ..Request::of(parts) };
-        let done = inner.committer.commit(request)?;
+        let done = inner.commit(Request::of(vec![store, control, events]))?;
         drop(_structure);
         crate::handles::audit::AuditEvent::of("task_started", task, lineage).tell(inner);
         // Nothing is read after the commit, so that a read error cannot hide its success.
@@ -269,7 +266,7 @@ impl Engine {
             user: user.to_owned(),
             origin,
             created_us: now,
-            opened: done.parts.first().map_or(0, |(first, _)| *first),
+            opened: done.appended.first().map_or(0, |(first, _)| *first),
             deleted_us: None,
         };
         Ok(Task::made(self, (task, &entry), lineage, 1))

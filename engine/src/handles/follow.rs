@@ -70,7 +70,7 @@ impl Task {
     /// while let Some(Followed::Event(event)) = follower.try_next()? {
     ///     println!("{}", event.offset);
     /// }
-    /// engine.restore(&task.point(1)?, None)?;
+    /// engine.restore(&task.point(1)?).run()?;
     /// let next = follower.try_next()?;
     /// assert!(matches!(next, Some(Followed::LineageChanged(changed)) if changed.at == 1));
     /// # Ok::<(), milepost::Error>(())

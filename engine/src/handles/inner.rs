@@ -14,7 +14,7 @@ use super::hooks;
 use super::options::Options;
 use super::participation::Participants;
 use super::run_control::RunControls;
-use crate::commit::committer::{BackgroundJob, CommitResult, Committer, PartBuilder, Request};
+use crate::commit::committer::{BackgroundJob, CommitResult, Committer, LogAppend, Request};
 use crate::history::catalog::Catalog;
 use crate::history::chain_hash::Hashes;
 use crate::history::state_cache::StateCache;
@@ -59,14 +59,15 @@ impl Inner {
         self.options.log.clock.now_us()
     }
 
-    pub(crate) fn part(&self, log: LogId, origin: Origin) -> PartBuilder {
-        PartBuilder::new(log, origin, self.entropy.seed())
+    /// Creates an append to a log that exists.
+    pub(crate) fn log_append(&self, log: LogId, origin: Origin) -> LogAppend {
+        LogAppend::new(log, origin, self.entropy.seed())
     }
 
-    /// Creates a part that opens a log at its root.
-    pub(crate) fn open_part(&self, log: LogId, origin: Origin) -> PartBuilder {
+    /// Creates an append that opens a log at its root.
+    pub(crate) fn opening_append(&self, log: LogId, origin: Origin) -> LogAppend {
         let hash = self.catalog.chain(origin, log).root();
-        self.part(log, origin).open(Head { next: 0, hash })
+        self.log_append(log, origin).open(Head { next: 0, hash })
     }
 
     /// Returns the chain hash of a lineage before an offset.
@@ -86,8 +87,8 @@ impl Inner {
         self.controls.wake(task);
     }
 
-    pub(crate) fn commit(&self, request: Request) -> Result<CommitResult> {
-        self.committer.commit(request)
+    pub(crate) fn commit(&self, request: impl Into<Request>) -> Result<CommitResult> {
+        self.committer.commit(request.into())
     }
 
     pub(super) fn close(&self) -> Result<()> {

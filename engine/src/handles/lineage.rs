@@ -172,7 +172,7 @@ impl Lineage {
 
     fn tell_marked(&self, mark: Option<&Mark>) {
         let done = AuditEvent {
-            correlation: mark.and_then(Mark::correlation_given),
+            correlation: mark.and_then(|mark| mark.context().correlation.as_deref()),
             ..AuditEvent::of("checkpoint_marked", self.task, self.id)
         };
         done.tell(self.inner());
@@ -213,18 +213,18 @@ impl Lineage {
         if append.has_key() {
             inner.catalog.read_keys_ahead(self.task, self.id);
         }
-        let part = inner.part(self.log(), self.origin);
-        let mut part = part.epoch(self.epoch).expect(append.expected());
+        let to = inner.log_append(self.log(), self.origin);
+        let mut to = to.epoch(self.epoch).expect(append.expected());
         let event_max = inner.options.event_max;
-        append.encode(&mut part, inner.catalog.log(), inner.now_us(), event_max)?;
+        append.encode(&mut to, inner.catalog.log(), inner.now_us(), event_max)?;
         if let Some(mark) = append.marked() {
             if mark.offset().is_some() {
                 let why = "a mark that is appended with events follows them, and has no offset";
                 return Err(Error::invalid(why));
             }
-            part = part.mark(mark.draft(None, inner.now_us())?);
+            to = to.mark(mark.draft(None, inner.now_us())?);
         }
-        Ok(Request::one(part.finish()))
+        Ok(to.into())
     }
 
     /// Returns the checkpoint marked earlier under the key of the current conditions.
@@ -277,12 +277,12 @@ impl Lineage {
             }
             (draft.header.key, draft.header.batch) = (Some(key), 1);
         }
-        let part = inner
-            .part(self.log(), self.origin)
+        let append = inner
+            .log_append(self.log(), self.origin)
             .epoch(self.epoch)
             .expect(conditions::expected())
             .mark(draft);
-        let done = inner.commit(Request::one(part.finish()))?;
+        let done = inner.commit(append)?;
         drop(structure);
         self.tell_marked(Some(&mark));
         let marked = done.marked.map(|marked| self.checkpoint_of(*marked));

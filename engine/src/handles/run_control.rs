@@ -10,6 +10,7 @@ use milepost_replay::{RunReducer, transition};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::commit::append::{Append, Committed};
+use crate::context::Context;
 use crate::handles::audit;
 use crate::handles::inner::Inner;
 use crate::handles::lineage::Lineage;
@@ -165,8 +166,8 @@ fn commit(
     lineage.appended(append, &done.appended);
     let told = audit::AuditEvent {
         before: Some(from),
-        user: append.user_given(),
-        correlation: append.correlation_given(),
+        user: append.context().user.as_deref(),
+        correlation: append.context().correlation.as_deref(),
         ..audit::AuditEvent::of("control_changed", lineage.task(), lineage.id())
     };
     told.tell(lineage.inner());
@@ -217,15 +218,15 @@ impl Task {
     ///
     /// `Invalid`: there is no such transition; nothing is appended. Others as [`Task::append`].
     pub fn change_control(&self, to: RunControl, reason: Option<&str>) -> Result<RunControl> {
-        self.change_control_as(to, reason, |append| append)
+        self.change_control_in(&Context::default(), to, reason)
     }
 
-    /// Does the same. `dress` adds the actor and other attributes to the append.
-    pub(crate) fn change_control_as(
+    /// Does the same in a context.
+    pub(crate) fn change_control_in(
         &self,
+        context: &Context,
         to: RunControl,
         reason: Option<&str>,
-        dress: impl Fn(Append) -> Append,
     ) -> Result<RunControl> {
         let inner = self.lineage().inner();
         let control = inner.controls.of(self.no());
@@ -233,7 +234,7 @@ impl Task {
         let from = current(inner, &mut known, self.no(), self.lineage().id())?;
         inner.meters.refused(transition(from, to))?;
         let reason = reason.map(str::to_owned);
-        let change = dress(Append::from(ControlChanged { from, to, reason }));
+        let change = Append::from(ControlChanged { from, to, reason }).or_context(context);
         commit(self.lineage(), &control, known, &change, from, to)?;
         Ok(from)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use milepost_codec::{Hash, Json, Result, TaskNo};
+use milepost_codec::{Hash, Json, Result};
 use milepost_replay::{Chunks, Event, Reducer, RunState};
 
 use crate::handles::engine::Engine;
@@ -160,16 +160,6 @@ impl Scoped {
         self.engine.hash_at(point)
     }
 
-    /// Restores a point: see [`Engine::restore`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::restore`].
-    pub fn restore(&self, point: &Point, description: Option<&str>) -> Result<Task> {
-        self.own(point)?;
-        self.engine.restore(point, description)
-    }
-
     /// Opens a lineage at a point: see [`Engine::branch`].
     ///
     /// # Errors
@@ -178,15 +168,6 @@ impl Scoped {
     pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
         self.own(point)?;
         self.engine.branch(point, description)
-    }
-
-    /// Undoes the last restore of a task: see [`Engine::undo`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::undo`].
-    pub fn undo(&self, task: &str) -> Result<Task> {
-        self.engine.undo_for(task, Some(&self.user))
     }
 
     /// Deletes a task of the user: see [`Engine::delete_task`].
@@ -198,15 +179,11 @@ impl Scoped {
         self.engine.delete_task_for(task, Some(&self.user))
     }
 
-    /// Checks that the task of a point is the user's, by name and number. The point may come from
-    /// elsewhere.
     fn own(&self, point: &Point) -> Result<()> {
-        let catalog = &self.engine.inner.catalog;
-        let no: TaskNo = catalog.find_for(&point.task, Some(&self.user))?;
-        if no == point.no {
-            return Ok(());
-        }
-        let task = &point.task;
-        Err(milepost_codec::Error::not_found(format!("there is no task `{task}`")))
+        self.engine.inner.catalog.owned(point, Some(&self.user))
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
     }
 }

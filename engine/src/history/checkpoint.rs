@@ -7,7 +7,7 @@ use milepost_codec::{
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{MarkEntry, MarkPlace};
 
-use crate::context;
+use crate::context::Context;
 use crate::history::address::ID_PREFIX_MIN;
 use crate::history::catalog::{Catalog, Viewer};
 
@@ -29,9 +29,7 @@ pub(crate) struct PendingMark {
 pub struct Mark {
     body: CheckpointMarked,
     at: Option<Offset>,
-    time_us: Option<u64>,
-    actor: Option<String>,
-    correlation: Option<String>,
+    context: Context,
     captured: Option<String>,
 }
 
@@ -93,21 +91,21 @@ impl Mark {
     /// Sets the time, in microseconds since the Unix epoch. Default: the engine's clock.
     #[must_use]
     pub fn time_us(mut self, time_us: u64) -> Self {
-        self.time_us = Some(time_us);
+        self.context.time_us = Some(time_us);
         self
     }
 
     /// Sets the actor: the person or program that marks the checkpoint.
     #[must_use]
     pub fn actor(mut self, actor: impl Into<String>) -> Self {
-        self.actor = Some(actor.into());
+        self.context.actor = Some(actor.into());
         self
     }
 
     /// Sets the correlation id, which ties the checkpoint to work elsewhere.
     #[must_use]
     pub fn correlation(mut self, correlation: impl Into<String>) -> Self {
-        self.correlation = Some(correlation.into());
+        self.context.correlation = Some(correlation.into());
         self
     }
 
@@ -143,20 +141,13 @@ impl Mark {
         &self.body
     }
 
-    pub(crate) fn correlation_given(&self) -> Option<&str> {
-        self.correlation.as_deref()
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
     }
 
-    /// Sets the actor, the correlation id and the time if the mark has none.
-    pub(crate) fn unless_given(
-        mut self,
-        actor: Option<&str>,
-        correlation: Option<&str>,
-        time_us: Option<u64>,
-    ) -> Self {
-        self.time_us = self.time_us.or(time_us);
-        self.actor = self.actor.or_else(|| actor.map(str::to_owned));
-        self.correlation = self.correlation.or_else(|| correlation.map(str::to_owned));
+    /// Fills in what `context` has and the mark has not.
+    pub(crate) fn or_context(mut self, context: &Context) -> Self {
+        self.context = self.context.or(context);
         self
     }
 
@@ -168,13 +159,7 @@ impl Mark {
     pub(crate) fn draft(mut self, at: Option<Head>, now_us: u64) -> Result<PendingMark> {
         self.body.check()?;
         self.body.at = at;
-        let header = context::header(0, self.time_us.unwrap_or(now_us));
-        let header = Header {
-            actor: self.actor,
-            correlation: self.correlation.or(header.correlation),
-            ..header
-        };
-        Ok(PendingMark { mark: self.body, header })
+        Ok(PendingMark { mark: self.body, header: self.context.header(0, now_us) })
     }
 }
 

@@ -7,7 +7,7 @@ use milepost_codec::{
 };
 use milepost_store::index::{MarkEntry, keys};
 
-use crate::commit::committer::{Activate, Part, Request};
+use crate::commit::committer::{LogAppend, Request};
 use crate::commit::conditions;
 use crate::handles::audit::{self, AuditEvent};
 use crate::handles::engine::{Engine, registered};
@@ -21,17 +21,8 @@ use crate::history::events::Ancestry;
 use crate::history::point::Point;
 
 impl Engine {
-    /// Restores a point: opens a new lineage there, which becomes the active one. The lineage
-    /// before it is not changed. This is one small durable append, regardless of the length of the
-    /// history.
-    ///
-    /// # Errors
-    ///
-    /// - `Corrupt`: the history before the point cannot be read.
-    /// - `Invalid`: the description has more than 1,024 bytes, or a hook refuses.
-    /// - `NotFound`: retention trimmed the point.
-    /// - `Unavailable`: another restore of the task is pending.
-    pub fn restore(&self, point: &Point, description: Option<&str>) -> Result<Task> {
+    /// Restores the state of a point, without participants.
+    pub(super) fn restore_state(&self, point: &Point, description: Option<&str>) -> Result<Task> {
         self.check_writable()?;
         let inner = &self.inner;
         if let Some(task) = self.restored_already(point)? {
@@ -60,14 +51,14 @@ impl Engine {
         };
         let mut events = vec![Body::from(restored)];
         events.extend(carried);
-        let (lineage, mut parts) = self.fork(point, LineageType::Restore, description, &events)?;
+        let (lineage, appends) = self.fork(point, LineageType::Restore, description, &events)?;
         let activated = Activated {
             lineage,
             epoch: epoch + 1,
             cause: ActivationCause::Restored,
             back: Some(epoch),
         };
-        self.activate(point.no, activated, &mut parts, None)?;
+        self.activate(point.no, activated, appends, None)?;
         let task = Task::made(self, (point.no, &entry), lineage, epoch + 1);
         drop(structure);
         inner.meters.restores.add(1);
@@ -97,34 +88,22 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// As [`Engine::restore`].
+    /// As [`Restore::run`](crate::Restore::run).
     pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
         let inner = &self.inner;
         let structure = inner.structure()?;
         inner.catalog.goes_on(point.no)?;
         let entry = inner.catalog.task(point.no)?;
-        let (lineage, parts) = self.fork(point, LineageType::Branch, description, &[])?;
-        inner.commit(Request::of(parts))?;
+        let (lineage, appends) = self.fork(point, LineageType::Branch, description, &[])?;
+        inner.commit(Request::of(appends))?;
         drop(structure);
         AuditEvent::of("branched", point.no, lineage).tell(inner);
         Ok(Lineage::made(self, (point.no, &entry), lineage, None))
     }
 
-    /// Undoes the last restore of a task: the lineage that was active before it becomes active
-    /// again. A second call undoes the restore before that.
-    ///
-    /// # Errors
-    ///
-    /// - `Invalid`: there is no restore to undo.
-    /// - `NotFound`: retention dropped the earlier lineage.
-    /// - `Unavailable`: a restore of the task is pending, or the restore also restored files and no
-    ///   workspace has joined.
-    pub fn undo(&self, task: &str) -> Result<Task> {
-        self.undo_for(task, None)
-    }
-
-    /// Undoes a restore if `viewer` owns the task, checked under the structure lock.
-    pub(crate) fn undo_for(&self, task: &str, viewer: Viewer<'_>) -> Result<Task> {
+    /// Undoes a restore if `viewer` owns the task, checked under the structure lock. The
+    /// participants that joined the task take part.
+    pub(super) fn undo_joined(&self, task: &str, viewer: Viewer<'_>) -> Result<Task> {
         let inner = &self.inner;
         let structure = inner.structure()?;
         let no = inner.catalog.find_for(task, viewer)?;
@@ -141,13 +120,13 @@ impl Engine {
             drop(structure);
             let joined = self.joined(no);
             if !joined.is_empty() {
-                return self.undo_of(no, task, &joined);
+                return self.undo_with(task, viewer, &joined);
             }
             return Err(Error::new(
                 ErrorKind::Unavailable,
                 format!(
                     "the last restore of task `{task}` brought files back too: undo it with its \
-                     workspace (`Engine::undo_with`), or restore the state only"
+                     workspace (`Restore::with`), or restore the state only"
                 ),
             ));
         }
@@ -160,22 +139,16 @@ impl Engine {
             cause: ActivationCause::Undone,
             back: before.back,
         };
-        self.activate(no, activated, &mut Vec::new(), None)?;
+        self.activate(no, activated, Vec::new(), None)?;
         let task = Task::made(self, (no, &entry), before.lineage, epoch + 1);
         drop(structure);
         self.tell_gone("undone", &task, active.lineage);
         Ok(task)
     }
 
-    /// Returns the point that an undo of the last restore would go back to: the head of the lineage
-    /// that was active before it. Changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// - `Invalid`: there is no restore to undo.
-    /// - `NotFound`: the task does not exist, or retention dropped the lineage.
-    pub fn undo_point(&self, task: &str) -> Result<Point> {
-        let no = self.task_no(task)?;
+    /// Returns the head of the lineage that was active before the last restore of a task.
+    pub(super) fn undo_point(&self, task: &str, viewer: Viewer<'_>) -> Result<Point> {
+        let no = self.inner.catalog.find_for(task, viewer)?;
         let (_, active) = self.inner.catalog.active(no)?;
         let back = active.back.ok_or_else(|| nothing_to_undo(task))?;
         let before = self.inner.catalog.activation(no, back)?;
@@ -194,14 +167,14 @@ impl Engine {
         done.tell(inner);
     }
 
-    /// Returns the parts that open a lineage at a point, with these events after the opening one.
+    /// Returns the appends that open a lineage at a point, with these events after the opening one.
     pub(crate) fn fork(
         &self,
         point: &Point,
         lineage_type: LineageType,
         description: Option<&str>,
         behind: &[Body],
-    ) -> Result<(LineageId, Vec<Part>)> {
+    ) -> Result<(LineageId, Vec<LogAppend>)> {
         let inner = &self.inner;
         check_size("a description", description.map_or(0, str::len), TEXT_MAX)?;
         let origin = inner.catalog.task(point.no)?.origin;
@@ -228,11 +201,11 @@ impl Engine {
             initial: None,
             copied_from: None,
         };
-        let mut control = inner.part(LogId::control(point.no), origin);
+        let mut control = inner.log_append(LogId::control(point.no), origin);
         control.control(&registered(lineage, &opened), now)?;
         let at = Head { next: offset, hash };
         let mut events =
-            inner.part(LogId::lineage(point.no, lineage), origin).open(at).parent(owner);
+            inner.log_append(LogId::lineage(point.no, lineage), origin).open(at).parent(owner);
         events.body(&Body::from(opened), now)?;
         for body in behind {
             events.body(body, now)?;
@@ -240,39 +213,30 @@ impl Engine {
         if let Some(mark) = inner.left_behind(point, offset, hash)? {
             events = events.mark(mark.draft(Some(at), now)?);
         }
-        Ok((lineage, vec![control.finish(), events.finish()]))
+        Ok((lineage, vec![control, events]))
     }
 
-    /// Commits an activation, with the parts that open its lineage if it is new, and with the end
+    /// Commits an activation, with the appends that open its lineage if it is new, and with the end
     /// of the restore if participants took part.
     pub(crate) fn activate(
         &self,
         task: TaskNo,
         activated: Activated,
-        parts: &mut Vec<Part>,
+        mut appends: Vec<LogAppend>,
         ended: Option<RestoreEnded>,
     ) -> Result<()> {
         let inner = &self.inner;
         let origin: Origin = inner.catalog.task(task)?.origin;
-        let mut control = inner.part(LogId::control(task), origin);
+        let mut control = inner.log_append(LogId::control(task), origin);
         control.control(&Control::from(activated), inner.now_us())?;
-        let settles = ended.as_ref().map(|ended| ended.restore);
         let before = inner.catalog.active(task)?.1.lineage;
         let heads = conditions::heads(task, before);
         if let Some(ended) = ended {
             control.control(&Control::from(ended), inner.now_us())?;
         }
-        let mut parts = std::mem::take(parts);
         // In the control log the lineage must be registered before it is activated.
-        parts.push(control.finish());
-        let (epoch, lineage) = (activated.epoch, activated.lineage);
-        let activates = Some(Activate { task, epoch, lineage });
-        let request = match settles {
-            Some(restore) => Request::of(parts).settling(task, restore),
-            None => Request::of(parts),
-        };
-        let request = request.unless_grown(heads);
-        let done = inner.commit(Request { activates, ..request });
+        appends.push(control);
+        let done = inner.commit(Request::of(appends).unless_grown(heads));
         inner.controls.wake(task);
         done.map(|_| ())
     }

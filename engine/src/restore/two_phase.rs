@@ -11,12 +11,13 @@ use milepost_codec::{
 };
 
 use crate::commit::append::Append;
-use crate::commit::committer::{Part, Request};
+use crate::commit::committer::LogAppend;
 use crate::commit::conditions::Conditions;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::participant::{CaptureContext, Participant, PrepareContext};
 use crate::handles::task::Task;
+use crate::history::catalog::Viewer;
 use crate::history::checkpoint::Mark;
 use crate::history::pending::PendingRestore;
 use crate::history::point::Point;
@@ -32,55 +33,33 @@ struct RestoreTarget<'a> {
 }
 
 impl Engine {
-    /// Restores a point with participants, as [`Engine::restore`] does with the log alone. First
-    /// the present is captured and marked. Then either everything is restored, with a new active
-    /// lineage, or nothing.
-    ///
-    /// With [`Scope::Files`] state and conversation stay the same: the new lineage begins at the
-    /// head.
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::restore`], and those of the participants:
-    ///
-    /// - `Conflict`: a path, or the state of the folder, prevents the restore.
-    /// - `Unavailable`: another restore of the task is pending.
-    pub fn restore_with(
+    /// Restores a point with participants.
+    pub(super) fn restore_with(
         &self,
         point: &Point,
         scope: Scope,
         description: Option<&str>,
         with: &[Arc<dyn Participant>],
     ) -> Result<Task> {
-        if scope == Scope::State {
-            return self.restore(point, description);
-        }
         self.run_restore(
             &RestoreTarget { to: point.clone(), scope, description, undoes: None },
             with,
         )
     }
 
-    /// Undoes the last restore of a task, as [`Engine::undo`], with its participants.
-    ///
-    /// # Errors
-    ///
-    /// As [`Engine::undo`] and [`Engine::restore_with`].
-    pub fn undo_with(&self, task: &str, with: &[Arc<dyn Participant>]) -> Result<Task> {
-        self.undo_of(self.task_no(task)?, task, with)
-    }
-
-    pub(crate) fn undo_of(
+    /// Undoes the last restore of a task with participants.
+    pub(super) fn undo_with(
         &self,
-        no: TaskNo,
         task: &str,
+        viewer: Viewer<'_>,
         with: &[Arc<dyn Participant>],
     ) -> Result<Task> {
         let catalog = &self.inner.catalog;
+        let no = catalog.find_for(task, viewer)?;
         let (epoch, active) = catalog.active(no)?;
         let lineage_type = catalog.lineage(no, active.lineage)?.lineage_type;
         let (LineageType::Rollback, Some(back)) = (lineage_type, active.back) else {
-            return self.undo(task);
+            return self.undo_joined(task, viewer);
         };
         let before = catalog.activation(no, back)?;
         let lineage = Lineage::new(self, no, before.lineage, None)?;
@@ -253,8 +232,7 @@ impl Engine {
             parts,
         };
         let since_us = inner.now_us();
-        let part = self.control_part(no, since_us, &[begun.clone().into()])?;
-        inner.commit(Request::one(part).beginning(no))?;
+        inner.commit(self.control_append(no, since_us, &[begun.clone().into()])?)?;
         Ok(PendingRestore { task: task.id().to_owned(), since_us, begun, no })
     }
 
@@ -280,8 +258,8 @@ impl Engine {
         if let Some((_, lineage, back)) = target.undoes {
             let activated =
                 Activated { lineage, epoch: epoch + 1, cause: ActivationCause::Undone, back };
-            let mut parts = self.events_on(no, lineage, &bodies)?;
-            self.activate(no, activated, &mut parts, Some(ended))?;
+            let appends = self.events_on(no, lineage, &bodies)?;
+            self.activate(no, activated, appends, Some(ended))?;
             return Ok((lineage, epoch + 1));
         }
         let from = begun.head;
@@ -299,7 +277,7 @@ impl Engine {
         };
         let mut events = vec![Body::from(restored)];
         events.extend(bodies);
-        let (lineage, mut parts) =
+        let (lineage, appends) =
             self.fork(&at, LineageType::Rollback, target.description, &events)?;
         let activated = Activated {
             lineage,
@@ -307,22 +285,22 @@ impl Engine {
             cause: ActivationCause::Restored,
             back: Some(epoch),
         };
-        self.activate(no, activated, &mut parts, Some(ended))?;
+        self.activate(no, activated, appends, Some(ended))?;
         Ok((lineage, epoch + 1))
     }
 
     /// Returns the events for captures after an undo, if the lineage does not name them already.
-    fn events_on(&self, no: TaskNo, lineage: LineageId, bodies: &[Body]) -> Result<Vec<Part>> {
+    fn events_on(&self, no: TaskNo, lineage: LineageId, bodies: &[Body]) -> Result<Vec<LogAppend>> {
         if bodies.is_empty() {
             return Ok(Vec::new());
         }
         let inner = &self.inner;
         let origin = inner.catalog.task(no)?.origin;
-        let mut part = inner.part(LogId::lineage(no, lineage), origin);
+        let mut append = inner.log_append(LogId::lineage(no, lineage), origin);
         for body in bodies {
-            part.body(body, inner.now_us())?;
+            append.body(body, inner.now_us())?;
         }
-        Ok(vec![part.finish()])
+        Ok(vec![append])
     }
 
     fn abort(
@@ -357,18 +335,17 @@ impl Engine {
             return Err(Error::not_found(format!("restore {restore} is not pending")));
         }
         let ended = RestoreEnded { restore, outcome, reason: Some(reason.to_owned()) };
-        let part = self.control_part(no, inner.now_us(), &[ended.into()])?;
-        inner.commit(Request::one(part).settling(no, restore))?;
+        inner.commit(self.control_append(no, inner.now_us(), &[ended.into()])?)?;
         Ok(())
     }
 
-    fn control_part(&self, no: TaskNo, now: u64, events: &[Control]) -> Result<Part> {
+    fn control_append(&self, no: TaskNo, now: u64, events: &[Control]) -> Result<LogAppend> {
         let origin = self.inner.catalog.task(no)?.origin;
-        let mut part = self.inner.part(LogId::control(no), origin);
+        let mut append = self.inner.log_append(LogId::control(no), origin);
         for event in events {
-            part.control(event, now)?;
+            append.control(event, now)?;
         }
-        Ok(part.finish())
+        Ok(append)
     }
 
     /// Returns the root of the workspace at a point: that of the last capture before it.

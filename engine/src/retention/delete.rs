@@ -3,7 +3,6 @@
 use milepost_codec::{Deleted, LineageId, LogId, Result};
 
 use super::plan::each_task;
-use crate::commit::committer::Request;
 use crate::handles::audit;
 use crate::handles::engine::Engine;
 use crate::history::catalog::Viewer;
@@ -27,12 +26,12 @@ impl Engine {
         let task = inner.catalog.find_for(id, viewer)?;
         let entry = inner.catalog.task(task)?;
         inner.catalog.goes_on(task)?;
-        let mut part = inner.part(LogId::STORE, inner.store);
+        let mut append = inner.log_append(LogId::STORE, inner.store);
         let deleted = Deleted { task, opened: entry.opened, origin: entry.origin };
-        part.control(&deleted.into(), inner.now_us())?;
+        append.control(&deleted.into(), inner.now_us())?;
         // Reported while the name is still known.
         audit::AuditEvent::of("task_deleted", task, LineageId(0)).tell(inner);
-        inner.commit(Request::one(part.finish()).deleting(task))?;
+        inner.commit(append)?;
         drop(structure);
         inner.withdraw(task);
         Ok(())

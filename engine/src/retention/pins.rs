@@ -86,11 +86,11 @@ impl Engine {
     pub(super) fn control_request(&self, task: TaskNo, events: Vec<Control>) -> Result<Request> {
         let inner = &self.inner;
         let origin = inner.catalog.task(task)?.origin;
-        let mut part = inner.part(LogId::control(task), origin);
+        let mut append = inner.log_append(LogId::control(task), origin);
         for event in events {
-            part.control(&event, inner.now_us())?;
+            append.control(&event, inner.now_us())?;
         }
-        Ok(Request::one(part.finish()).changing(task))
+        Ok(append.into())
     }
 }
 

@@ -121,7 +121,7 @@ impl Run {
             return Ok(None);
         }
         let marked = append.clone().mark(mark(&moment, about)?);
-        match task.append_marked(shared.dressed(marked)) {
+        match task.append_marked(shared.in_context(marked)) {
             Ok(committed) => {
                 let checkpoint = task.lineage().checkpoint_behind(committed)?;
                 shared.saved(&checkpoint);
@@ -209,7 +209,7 @@ impl Shared {
         self.gathered.lock().stats.failed_saves += 1;
         let task = self.task();
         let failed = AuditEvent {
-            correlation: self.options.correlation.as_deref(),
+            correlation: self.options.context.correlation.as_deref(),
             ..AuditEvent::of("checkpoint_failed", task.no(), task.lineage().id())
         };
         failed.tell_failed(task.lineage().inner(), &error);
@@ -222,9 +222,7 @@ impl Shared {
     }
 
     pub(super) fn save(&self, mark: Mark) -> Result<Checkpoint> {
-        let (actor, correlation) = (&self.options.actor, &self.options.correlation);
-        let mark = mark.unless_given(actor.as_deref(), correlation.as_deref(), None);
-        let checkpoint = self.task().checkpoint(mark)?;
+        let checkpoint = self.task().checkpoint(mark.or_context(&self.options.context))?;
         self.saved(&checkpoint);
         Ok(checkpoint)
     }

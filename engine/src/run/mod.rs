@@ -172,11 +172,10 @@ impl Run {
     }
 
     fn change(&self, to: RunControl, reason: Option<&str>) -> Result<()> {
-        let dress = |append| self.shared.dressed(append);
         // On the active lineage, even if the run has not yet noticed a restore.
         let task = self.task();
         let now = Task::of(task.engine(), task.no())?;
-        now.change_control_as(to, reason, dress).map(|_| ())
+        now.change_control_in(&self.shared.options.context, to, reason).map(|_| ())
     }
 
     /// Checks the run control: returns at once while the run is running, and waits while it is
@@ -218,7 +217,7 @@ impl Run {
     ///
     /// As [`Task::append`].
     pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
-        self.task().append(self.shared.dressed(append.into()))
+        self.task().append(self.shared.in_context(append.into()))
     }
 
     /// Records the beginning of a step.
@@ -290,7 +289,8 @@ impl Shared {
         Ok(())
     }
 
-    pub(super) fn dressed(&self, append: Append) -> Append {
-        append.unless_given(self.options.actor.as_deref(), self.options.correlation.as_deref())
+    /// Fills in the context of the run.
+    pub(super) fn in_context(&self, append: Append) -> Append {
+        append.or_context(&self.options.context)
     }
 }

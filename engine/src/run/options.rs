@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::policy::{EverySteps, Policy};
+use crate::context::Context;
 
 /// The reaction of a run to a failed checkpoint of its policy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -33,8 +34,7 @@ pub struct RunOptions {
     pub(super) policy: Arc<dyn Policy>,
     pub(super) failed_save: FailedSave,
     pub(super) autosave_after: Option<Duration>,
-    pub(super) actor: Option<String>,
-    pub(super) correlation: Option<String>,
+    pub(super) context: Context,
 }
 
 impl Default for RunOptions {
@@ -43,8 +43,7 @@ impl Default for RunOptions {
             policy: Arc::new(EverySteps(1)),
             failed_save: FailedSave::default(),
             autosave_after: Some(Duration::from_secs(5 * 60)),
-            actor: None,
-            correlation: None,
+            context: Context::default(),
         }
     }
 }
@@ -84,14 +83,14 @@ impl RunOptions {
     /// Sets the person or program that acts in the run's events.
     #[must_use]
     pub fn actor(mut self, actor: impl Into<String>) -> Self {
-        self.actor = Some(actor.into());
+        self.context.actor = Some(actor.into());
         self
     }
 
     /// Sets an id that ties the run's events to work elsewhere.
     #[must_use]
     pub fn correlation(mut self, correlation: impl Into<String>) -> Self {
-        self.correlation = Some(correlation.into());
+        self.context.correlation = Some(correlation.into());
         self
     }
 }

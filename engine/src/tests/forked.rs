@@ -18,7 +18,7 @@ fn every_handle_in_a_forked_child_says_so_and_dropping_them_touches_nothing() {
     let refused = [
         engine.start_task("other", "ana").unwrap_err(),
         engine.task("essay").unwrap_err(),
-        engine.restore(&point, None).unwrap_err(),
+        engine.restore(&point).run().unwrap_err(),
         engine.run_state(&point).unwrap_err(),
         engine.drain().unwrap_err(),
         engine.compact(&mut |_| {}).unwrap_err(),

@@ -18,7 +18,6 @@ use milepost_store::{
 };
 use proptest::prelude::*;
 
-use crate::commit::committer::Request;
 use crate::context;
 use crate::retention::Retention;
 use crate::{Append, CheckpointQuery, Engine, Mark, Options, Task};
@@ -205,11 +204,11 @@ impl World {
                 let inner = &self.engine.inner;
                 let task = self.task(task)?;
                 let log = LogId::lineage(task.no(), task.lineage().id());
-                let mut part = inner.part(log, inner.catalog.task(task.no())?.origin);
-                part.body(&said(0), 0)?;
+                let mut append = inner.log_append(log, inner.catalog.task(task.no())?.origin);
+                append.body(&said(0), 0)?;
                 let header = context::header(CheckpointMarked::KIND, 0);
-                part.push(header, BodyForm::Inline, &[0xFF; 3])?;
-                inner.committer.commit(Request::one(part.finish())).map(drop)
+                append.push(header, BodyForm::Inline, &[0xFF; 3])?;
+                inner.committer.commit(append.into()).map(drop)
             }
             Op::Mark(task) => self.task(task)?.checkpoint(Mark::new()).map(drop),
             Op::Branch(task, at) => {
@@ -218,9 +217,9 @@ impl World {
             }
             Op::Restore(task, at) => {
                 let task = self.task(task)?;
-                self.engine.restore(&point(&task, at)?, None).map(drop)
+                self.engine.restore(&point(&task, at)?).run().map(drop)
             }
-            Op::Undo(task) => self.engine.undo(self.task(task)?.id()).map(drop),
+            Op::Undo(task) => self.engine.undo(self.task(task)?.id()).run().map(drop),
             Op::Pin(task) => {
                 let query = CheckpointQuery {
                     task: Some(self.task(task)?.id().to_owned()),
@@ -326,14 +325,14 @@ fn handles_and_checkpoints_that_are_given_without_a_read_are_those_that_are_read
         let checkpoint = started.checkpoint(mark).unwrap();
         assert_eq!(engine.checkpoint(&checkpoint.id.to_string()).unwrap(), checkpoint);
     }
-    let restored = engine.restore(&engine.point("task@first").unwrap(), None).unwrap();
+    let restored = engine.restore(&engine.point("task@first").unwrap()).run().unwrap();
     same(&restored);
     restored.append(message()).unwrap();
     let branch = engine.branch(&engine.point("task@1").unwrap(), None).unwrap();
     assert_eq!(branch.append(message()).unwrap().first, 2);
     let named = restored.lineage_named(branch.id()).unwrap();
     assert_eq!(named.head().unwrap(), branch.head().unwrap());
-    let undone = engine.undo("task").unwrap();
+    let undone = engine.undo("task").run().unwrap();
     same(&undone);
     undone.append(message()).unwrap();
 }

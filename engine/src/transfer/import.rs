@@ -15,7 +15,6 @@ use super::import_task::TaskImport;
 use super::rebase::Rebase;
 use super::{ExportChunk, ExportEvent, ExportTask};
 use crate::ChunkHold;
-use crate::commit::committer::Request;
 use crate::handles::audit::AuditEvent;
 use crate::handles::engine::{Engine, check_name};
 use crate::handles::task::Task;
@@ -127,10 +126,10 @@ impl Engine {
 
     fn give_up_import(&self, task: TaskNo, opened: Offset, origin: Origin) -> Result<()> {
         let inner = &self.inner;
-        let mut part = inner.part(LogId::STORE, inner.store);
+        let mut append = inner.log_append(LogId::STORE, inner.store);
         let deleted = Deleted { task, opened, origin };
-        part.control(&deleted.into(), inner.now_us())?;
-        inner.commit(Request::one(part.finish()).deleting(task))?;
+        append.control(&deleted.into(), inner.now_us())?;
+        inner.commit(append)?;
         inner.withdraw(task);
         Ok(())
     }
@@ -210,14 +209,14 @@ impl Import {
         }
         let no = inner.catalog.next_task()?;
         let prepared = TaskPrepared { task: no, origin, begins: task.begins.clone() };
-        let mut part = inner.part(LogId::STORE, inner.store);
-        part.control(&prepared.into(), inner.now_us())?;
-        let done = inner.commit(Request::one(part.finish()))?;
+        let mut append = inner.log_append(LogId::STORE, inner.store);
+        append.control(&prepared.into(), inner.now_us())?;
+        let done = inner.commit(append)?;
         drop(structure);
         self.prepared.push(Prepared {
             no,
             origin,
-            opened: done.parts.first().map_or(0, |(first, _)| *first),
+            opened: done.appended.first().map_or(0, |(first, _)| *first),
             name: name.to_owned(),
             user: task.user.clone(),
             created_us: task.created_us,
@@ -284,7 +283,7 @@ impl Import {
         self.end_task()?;
         let inner = &self.engine.inner;
         let structure = inner.structure()?;
-        let mut part = inner.part(LogId::STORE, inner.store);
+        let mut append = inner.log_append(LogId::STORE, inner.store);
         for task in &self.prepared {
             self.engine.check_free(&task.name, None)?;
             let opened = TaskOpened {
@@ -293,7 +292,7 @@ impl Import {
                 user: task.user.clone(),
                 origin: task.origin,
             };
-            part.control(&opened.into(), task.created_us)?;
+            append.control(&opened.into(), task.created_us)?;
         }
         if self.prepared.is_empty() {
             return Ok(Vec::new());
@@ -302,7 +301,7 @@ impl Import {
         let epochs = self.prepared.iter();
         let epochs = epochs.map(|task| Ok(inner.catalog.active(task.no)?.0));
         let epochs = epochs.collect::<Result<Vec<_>>>()?;
-        inner.commit(Request::one(part.finish()))?;
+        inner.commit(append)?;
         drop(structure);
         // Clears the leader's caches, which hold the tasks as prepared ones.
         inner.committer.hold(|| ());

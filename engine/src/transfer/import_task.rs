@@ -10,7 +10,7 @@ use milepost_codec::{
 use super::export::marked;
 use super::rebase::Rebase;
 use super::{ExportBody, ExportEvent, ExportTask, validate};
-use crate::commit::committer::{PartBuilder, Request};
+use crate::commit::committer::{LogAppend, Request};
 use crate::handles::engine::Engine;
 use crate::integrity::verify;
 use milepost_store::put_content;
@@ -31,7 +31,7 @@ pub(super) struct TaskImport {
     /// The fork points of lineages, from the control log.
     pub(super) parents: HashMap<LineageId, Option<Parent>>,
     /// Events of the next commit, in the order of their logs.
-    parts: Vec<(PartKey, PartBuilder)>,
+    appends: Vec<(AppendKey, LogAppend)>,
     /// The bytes and the number of those records.
     gathered: (usize, usize),
     /// Events that the next commit erases.
@@ -39,7 +39,7 @@ pub(super) struct TaskImport {
 }
 
 /// The position of a log in a commit.
-type PartKey = (bool, u32);
+type AppendKey = (bool, u32);
 
 /// The chain and head of an imported log.
 pub(super) struct ImportedLog {
@@ -80,7 +80,7 @@ impl TaskImport {
             renewal,
             logs: HashMap::new(),
             parents: HashMap::new(),
-            parts: Vec::new(),
+            appends: Vec::new(),
             gathered: (0, 0),
             erased: Vec::new(),
         }
@@ -129,15 +129,15 @@ impl TaskImport {
                 }));
             }
         }
-        if self.parts.last().is_none_or(|(last, _)| *last != place) {
-            let part = engine.inner.part(log_id(self.no, event.log), self.origin);
-            let part = if opened { part.open(before) } else { part };
-            self.parts.push((place, part));
+        if self.appends.last().is_none_or(|(last, _)| *last != place) {
+            let append = engine.inner.log_append(log_id(self.no, event.log), self.origin);
+            let append = if opened { append.open(before) } else { append };
+            self.appends.push((place, append));
         }
-        if let Some((_, part)) = self.parts.last_mut() {
-            let before = part.size();
-            part.push_adopted(record, salt, body)?;
-            let after = part.size();
+        if let Some((_, append)) = self.appends.last_mut() {
+            let before = append.size();
+            append.push_adopted(record, salt, body)?;
+            let after = append.size();
             self.gathered.0 += after.0 - before.0;
             self.gathered.1 += after.1 - before.1;
         }
@@ -161,8 +161,8 @@ impl TaskImport {
 
     /// Returns `true` if a commit is due before the next event: the batch is full, the event's log
     /// sorts before the last one, or the event changes earlier index entries.
-    fn is_full(&self, place: PartKey, control: Option<&Control>) -> bool {
-        let Some((last, _)) = self.parts.last() else {
+    fn is_full(&self, place: AppendKey, control: Option<&Control>) -> bool {
+        let Some((last, _)) = self.appends.last() else {
             return false;
         };
         let (bytes, records) = self.gathered;
@@ -172,15 +172,15 @@ impl TaskImport {
 
     /// Commits the gathered events.
     pub(super) fn commit(&mut self, engine: &Engine) -> Result<()> {
-        if self.parts.is_empty() {
+        if self.appends.is_empty() {
             return Ok(());
         }
         let inner = &engine.inner;
         inner.catalog.log().sync_chunks()?;
-        let parts = std::mem::take(&mut self.parts);
+        let appends = std::mem::take(&mut self.appends);
         self.gathered = (0, 0);
-        let parts: Vec<_> = parts.into_iter().map(|(_, part)| part.finish()).collect();
-        inner.commit(Request::of(parts))?;
+        let appends: Vec<_> = appends.into_iter().map(|(_, append)| append).collect();
+        inner.commit(Request::of(appends))?;
         // The commit may contain bases, so the cached lineages are stale.
         inner.catalog.forget_lineages(self.no);
         for (lineage, offset) in std::mem::take(&mut self.erased) {
@@ -299,7 +299,7 @@ fn hashed(event: &ExportEvent, record: &RecordRef<'_>) -> Result<([u8; 16], Hash
     }
 }
 
-fn order(log: LogKind) -> PartKey {
+fn order(log: LogKind) -> AppendKey {
     (log != LogKind::Control, log.number())
 }
 

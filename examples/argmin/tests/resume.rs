@@ -165,7 +165,7 @@ fn a_restored_run_goes_on_in_a_new_lineage_and_the_old_one_keeps_its_end() {
     let head = old.head().unwrap();
 
     let point = engine.point("rosenbrock@iteration-100").unwrap();
-    let new = engine.restore(&point, Some("the same again")).unwrap();
+    let new = engine.restore(&point).description("the same again").run().unwrap();
     assert_eq!(load(&new).unwrap().unwrap().1.iter, 100);
     let again = run(&new);
     assert_same_end(&again, &end);
@@ -195,7 +195,7 @@ fn a_mark_made_by_hand_stands_for_the_last_state_before_it() {
     task.checkpoint(Mark::new().label("good")).unwrap();
     assert_same_end(&load(&task).unwrap().unwrap().1, &end);
     let point = engine.point("rosenbrock@good").unwrap();
-    let restored = engine.restore(&point, None).unwrap();
+    let restored = engine.restore(&point).run().unwrap();
     assert_same_end(&load(&restored).unwrap().unwrap().1, &end);
 }
 
@@ -241,7 +241,7 @@ fn a_damaged_state_is_an_error_that_says_what_to_do() {
         assert!(text.contains("`milepost restore rosenbrock~2`"), "{text}");
         // And doing what it says helps.
         let point = engine.point("rosenbrock~2").unwrap();
-        task = engine.restore(&point, None).unwrap();
+        task = engine.restore(&point).run().unwrap();
         assert_same_end(&load(&task).unwrap().unwrap().1, &end);
     }
 }

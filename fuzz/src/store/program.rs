@@ -258,7 +258,7 @@ impl World {
         if self.model.tasks[at].lineages.len() == LINEAGES_MAX {
             return;
         }
-        let handle = self.engine().restore(&point, None).expect("a restore");
+        let handle = self.engine().restore(&point).run().expect("a restore");
         self.lineage_made(at, handle.lineage().id().0);
         self.activated(at, &handle);
     }
@@ -266,7 +266,7 @@ impl World {
     fn undo(&mut self, input: &mut Input<'_>) {
         self.wait();
         let at = self.pick(input);
-        match self.engine().undo(&self.model.tasks[at].name) {
+        match self.engine().undo(&self.model.tasks[at].name).run() {
             Ok(handle) => self.activated(at, &handle),
             // There was nothing to undo.
             Err(error) => assert_eq!(error.kind(), ErrorKind::Invalid, "{error}"),

@@ -127,8 +127,8 @@ impl View<'_> {
 
     pub(crate) fn restore(&self, to: &Point, description: Option<&str>) -> Result<Task> {
         match &self.scoped {
-            Some(scoped) => scoped.restore(to, description),
-            None => self.engine.restore(to, description),
+            Some(scoped) => scoped.restore(to).description(description).run(),
+            None => self.engine.restore(to).description(description).run(),
         }
     }
 
@@ -137,8 +137,8 @@ impl View<'_> {
             return self.blind().undo(task);
         }
         match &self.scoped {
-            Some(scoped) => scoped.undo(task),
-            None => self.engine.undo(task),
+            Some(scoped) => scoped.undo(task).run(),
+            None => self.engine.undo(task).run(),
         }
     }
 }

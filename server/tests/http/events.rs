@@ -98,7 +98,7 @@ async fn another_lineage_is_read_through_what_it_inherits() {
     let served = Served::new();
     let task = talk(&served, 4, 1);
     let point = served.engine.point("t@3").unwrap();
-    served.engine.restore(&point, None).unwrap();
+    served.engine.restore(&point).run().unwrap();
     let active = served.get("/v1/tasks/t/events").await.json();
     let of: Vec<&Value> =
         active["items"].as_array().unwrap().iter().map(|item| &item["lineage"]).collect();

@@ -125,7 +125,7 @@ async fn a_checkpoint_may_be_marked_on_a_lineage_that_was_left() {
     let served = Served::new();
     served.task("essay", "ana", 3);
     let point = served.engine.point("essay@2").unwrap();
-    served.engine.restore(&point, None).unwrap();
+    served.engine.restore(&point).run().unwrap();
     let path = "/v1/tasks/essay/checkpoints";
     let came = served.post(path, r#"{"label": "left", "lineage": 0}"#).await;
     assert_eq!(came.status, 201, "{came:?}");

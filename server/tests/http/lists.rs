@@ -72,7 +72,7 @@ async fn a_task_and_its_lineages_are_shown() {
     let served = Served::new();
     let task = served.task("a/b", "ana", 1);
     let point = served.engine.point("a%2Fb~1").unwrap();
-    served.engine.restore(&point, Some("again")).unwrap();
+    served.engine.restore(&point).description("again").run().unwrap();
     let came = served.get("/v1/tasks/a%2Fb").await;
     assert_eq!(came.status, StatusCode::OK, "{came:?}");
     let json = came.json();
@@ -112,7 +112,7 @@ async fn checkpoints_are_listed_newest_first_and_only_those_that_fit() {
         task.checkpoint(mark.metadata(metadata).alias(format!("alias{n}"))).unwrap();
     }
     let point = served.engine.point("t@l2").unwrap();
-    let task = served.engine.restore(&point, None).unwrap();
+    let task = served.engine.restore(&point).run().unwrap();
     task.checkpoint(Mark::new().label("other")).unwrap();
     let labels = |came: &Came| -> Vec<String> {
         assert_eq!(came.status, StatusCode::OK, "{came:?}");

@@ -185,7 +185,7 @@ fn whole(served: &Served, workspace: &Workspace, id: &str) -> String {
     let first = Some(Mark::new().label("first"));
     workspace.capture(&served.engine, &task, first).unwrap();
     let point = served.engine.point(&format!("{id}@first")).unwrap();
-    served.engine.restore(&point, None).unwrap();
+    served.engine.restore(&point).run().unwrap();
     point.checkpoint.unwrap().to_string()
 }
 

@@ -254,8 +254,12 @@ async fn a_checkpoint_has_the_fields_of_the_seed_as_they_were_at_its_point() {
     assert_eq!(earlier["id"], first.to_string());
     assert_eq!((&earlier["state"], &earlier["promptPreview"]), (&json!(""), &json!("")));
     assert_eq!((&earlier["parentId"], &earlier["hasArtifacts"]), (&Value::Null, &json!(false)));
-    let back =
-        served.engine.restore(&served.engine.point("essay@1").unwrap(), Some("again")).unwrap();
+    let back = served
+        .engine
+        .restore(&served.engine.point("essay@1").unwrap())
+        .description("again")
+        .run()
+        .unwrap();
     back.checkpoint(Mark::new()).unwrap();
     let came = served.get("/api/v1/tasks/essay/checkpoints?limit=1").await;
     let newest = &came.json()["data"]["checkpoints"][0];

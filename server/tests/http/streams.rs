@@ -217,7 +217,7 @@ async fn a_restore_is_told_and_the_stream_goes_on_at_the_fork() {
     here.up_to(0, head).await;
     let behind = stream(&served, &format!("{PATH}?from=3"), Some("0:4")).await;
     drop(behind);
-    served.engine.restore(&task.point(5).unwrap(), None).unwrap();
+    served.engine.restore(&task.point(5).unwrap()).run().unwrap();
     let task = served.engine.task("essay").unwrap();
     assert_eq!(task.lineage().id(), LineageId(1));
     let head = append(&task, 3);
@@ -234,7 +234,7 @@ async fn a_restore_is_told_and_the_stream_goes_on_at_the_fork() {
         assert_eq!((&*first.event, &*first.id), ("lineage", at));
     }
     // It goes back: the first lineage is the one that holds again.
-    served.engine.undo("essay").unwrap();
+    served.engine.undo("essay").run().unwrap();
     let head = append(&served.engine.task("essay").unwrap(), 2);
     here.up_to(0, head).await;
     assert_eq!(shown(&here.kept), history(&served).await);

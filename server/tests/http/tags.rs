@@ -112,7 +112,7 @@ async fn what_changes_an_answer_changes_its_tag() {
     // The same point, seen from another lineage.
     let before = served.get("/v1/points/essay@2").await;
     let point = served.engine.point("essay@2").unwrap();
-    served.engine.restore(&point, None).unwrap();
+    served.engine.restore(&point).run().unwrap();
     let after = served.get("/v1/points/essay@2").await;
     assert_eq!(before.json()["hash"], after.json()["hash"]);
     assert_ne!(before.json()["lineage"], after.json()["lineage"]);

@@ -236,7 +236,7 @@ impl Acts {
         refuses.store(true, Ordering::SeqCst);
         let marked = task.checkpoint(Mark::new()).map(|_: Checkpoint| ());
         let point = task.point(head.next).map_err(text)?;
-        let restored = engine.restore(&point, None).map(|_| ());
+        let restored = engine.restore(&point).run().map(|_| ());
         refuses.store(false, Ordering::SeqCst);
         for got in [marked, restored] {
             let refused = got.as_ref().err().and_then(milepost::Error::detail);
@@ -262,7 +262,7 @@ impl Acts {
         let before = *lock(&outside);
         let part = Arc::new(Part { outside: Arc::clone(&outside), to: before + 1, fails });
         let to = task.point(at).map_err(text)?;
-        let got = engine.restore_with(&to, Scope::All, None, &[part]);
+        let got = engine.restore(&to).with(part).run();
         let now = *lock(&outside);
         let task = engine.task(name).map_err(text)?;
         // The present is marked before.

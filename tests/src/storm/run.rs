@@ -32,7 +32,7 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
             Ok(Done::Marked(told(engine, &marked)))
         }
         Call::Restore { task, to } => {
-            let back = engine.restore(&point(engine, task, to)?, Some("storm"))?;
+            let back = engine.restore(&point(engine, task, to)?).description("storm").run()?;
             forked(engine, &back, back.lineage())
         }
         Call::Branch { task, to } => {
@@ -40,7 +40,7 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
             forked(engine, &engine.task(task)?, &branch)
         }
         Call::Undo { task } => {
-            let back = engine.undo(task)?;
+            let back = engine.undo(task).run()?;
             Ok(Done::Activated { lineage: back.lineage().id().0, epoch: back.epoch() })
         }
         Call::Pin { mark, pinned, .. } => {

@@ -262,12 +262,12 @@ fn fork(engine: &Engine, n: u64) {
         }
         2 => {
             let point = engine.point("essay@draft-1").unwrap();
-            engine.restore(&point, Some("the last went wrong")).unwrap();
+            engine.restore(&point).description("the last went wrong").run().unwrap();
         }
         3 => {
             let point = engine.point("tuning@draft-2").unwrap();
-            engine.restore(&point, None).unwrap();
-            engine.undo("tuning").unwrap();
+            engine.restore(&point).run().unwrap();
+            engine.undo("tuning").run().unwrap();
         }
         _ => {}
     }

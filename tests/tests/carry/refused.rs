@@ -14,7 +14,7 @@ fn some() -> Vec<Given> {
     task.checkpoint(Mark::new().label("one")).unwrap();
     task.append(Message::text("user", "and more")).unwrap();
     let point = engine.point("essay@one").unwrap();
-    let task = engine.restore(&point, None).unwrap();
+    let task = engine.restore(&point).run().unwrap();
     task.append(Message::text("user", "better")).unwrap();
     given(&engine, false)
 }

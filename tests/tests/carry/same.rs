@@ -63,10 +63,11 @@ fn everything(engine: &Engine) {
     let said = essay.append(secret).unwrap();
     let point = essay.point(said.first).unwrap();
     engine.erase(&point, None).unwrap();
-    let back = engine.restore(&engine.point("essay@draft").unwrap(), Some("again")).unwrap();
+    let back =
+        engine.restore(&engine.point("essay@draft").unwrap()).description("again").run().unwrap();
     back.append(Message::text("assistant", "better")).unwrap();
     engine.branch(&engine.point("essay/0@2").unwrap(), Some("aside")).unwrap();
-    engine.undo("essay").unwrap();
+    engine.undo("essay").run().unwrap();
 
     let tuning = engine.start_task("tuning", "ben").unwrap();
     for step in 0..5 {

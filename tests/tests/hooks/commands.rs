@@ -61,7 +61,7 @@ fn each_hook_gets_its_document() {
     let mark = task.checkpoint(Mark::new().label("good").metadata(odd)).unwrap();
     let point = engine.point("tuning@good").unwrap();
     engine.run_state(&point).unwrap();
-    let back = engine.restore(&point, None).unwrap();
+    let back = engine.restore(&point).run().unwrap();
     append(&back, 1);
     engine.close().unwrap();
 
@@ -117,7 +117,7 @@ fn a_command_with_a_veto_refuses_by_failing_and_says_why() {
     assert_eq!(refused.kind(), ErrorKind::Invalid);
     assert_eq!(refused.detail(), Some(&Detail::Refused { hook: "sh".into() }));
     assert!(refused.to_string().ends_with("by the hook sh: not on a Friday"), "{refused}");
-    let refused = engine.restore(&task.point(1).unwrap(), None).unwrap_err();
+    let refused = engine.restore(&task.point(1).unwrap()).run().unwrap_err();
     assert!(refused.to_string().contains("a restore was refused"), "{refused}");
     assert_eq!(task.head().unwrap().next, 1);
 }
@@ -160,7 +160,7 @@ fn a_failure_after_something_or_at_an_event_is_told_and_fatal_to_nothing() {
     let engine = Engine::in_memory(with([bad]).hook(listener)).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     task.checkpoint(Mark::new()).unwrap();
-    engine.restore(&task.point(1).unwrap(), None).unwrap();
+    engine.restore(&task.point(1).unwrap()).run().unwrap();
     engine.close().unwrap();
     let alerts: Vec<_> = heard.alerts.try_iter().collect();
     let at = |point: &str| alerts.iter().filter(|a| a.message.contains(point)).count();

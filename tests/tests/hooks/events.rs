@@ -36,7 +36,7 @@ fn each_event_is_told_once_and_in_its_order_however_slow_the_hook_is() {
                 append(&task, 60);
                 task.checkpoint(Mark::new()).unwrap();
                 let aside = engine.branch(&task.point(30).unwrap(), None).unwrap();
-                let back = engine.restore(&task.point(10).unwrap(), None).unwrap();
+                let back = engine.restore(&task.point(10).unwrap()).run().unwrap();
                 std::thread::scope(|scope| {
                     // Two writers on one lineage, one on another beside them.
                     scope.spawn(|| append(&back, 40));
@@ -94,7 +94,7 @@ fn a_hook_that_blocks_keeps_no_append_from_returning() {
     heard.wait_at_gate();
     append(&task, 1000);
     task.checkpoint(Mark::new().label("one")).unwrap();
-    engine.restore(&task.point(5).unwrap(), None).unwrap();
+    engine.restore(&task.point(5).unwrap()).run().unwrap();
     assert_eq!(heard.all(), [], "nobody was told yet, and all is there");
     heard.let_go();
     assert_eq!(heard.next(), ("t".into(), 0, 0));

@@ -100,7 +100,7 @@ fn a_command_after_something_is_not_waited_for_by_whoever_did_it() {
     let engine = Engine::in_memory(options).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     task.checkpoint(Mark::new()).unwrap();
-    engine.restore(&task.point(1).unwrap(), None).unwrap();
+    engine.restore(&task.point(1).unwrap()).run().unwrap();
     // Both have returned, and the first command waits for this still.
     fs::write(dir.path().join("after_checkpoint"), "one\n").unwrap();
     fs::write(dir.path().join("after_restore"), "two\n").unwrap();

@@ -74,7 +74,7 @@ fn a_checkpoint_that_is_marked_while_a_cleanup_runs_stays() {
         mark
     });
     let point = engine.point(&format!("@{}", mark.id)).unwrap();
-    engine.restore(&point, None).unwrap();
+    engine.restore(&point).run().unwrap();
 }
 
 /// Counts messages.
@@ -157,7 +157,7 @@ fn a_lineage_that_forks_before_the_base_of_its_parent_keeps_all_of_its_own() {
     branch.checkpoint(Mark::new()).unwrap();
     let point = branch.point(2).unwrap();
     assert_eq!(engine.run_state(&point).unwrap().messages.len(), 1);
-    engine.restore(&point, None).unwrap();
+    engine.restore(&point).run().unwrap();
     let report = engine.verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{:?}", report.faults);
 }

@@ -13,7 +13,7 @@ fn a_lineage_of_many_short_forks_gets_snapshots() {
         let text = format!("{restores} {}", "x".repeat(500));
         task.append(Message::text("user", &text)).unwrap();
         let head = task.head().unwrap().next;
-        task = engine.restore(&task.point(head).unwrap(), None).unwrap();
+        task = engine.restore(&task.point(head).unwrap()).run().unwrap();
         restores += 1;
         assert!(restores < 20_000, "no snapshot in {restores} restores");
     }
@@ -34,7 +34,7 @@ fn keys_labels_and_parents_are_found_through_a_thousand_restores() {
     let second = task.checkpoint(Mark::new().label("second")).unwrap();
     for n in 0..1000 {
         let head = task.head().unwrap().next;
-        task = engine.restore(&task.point(head).unwrap(), None).unwrap();
+        task = engine.restore(&task.point(head).unwrap()).run().unwrap();
         // Siblings in between, with marks, labels and keys of their own.
         if n % 10 == 0 {
             let branch = engine.branch(&task.point(2).unwrap(), None).unwrap();
@@ -52,8 +52,8 @@ fn keys_labels_and_parents_are_found_through_a_thousand_restores() {
     let marked = task.checkpoint(Mark::new()).unwrap();
     assert_eq!(marked.parent, Some(second.id));
     // Before the payment its key is free, and after it is not.
-    let before = engine.restore(&task.point(root.first).unwrap(), None).unwrap();
+    let before = engine.restore(&task.point(root.first).unwrap()).run().unwrap();
     assert!(!before.append(pay()).unwrap().repeated);
-    assert!(engine.undo("essay").unwrap().append(pay()).unwrap().repeated);
+    assert!(engine.undo("essay").run().unwrap().append(pay()).unwrap().repeated);
     assert_eq!(task.lineages().unwrap().len(), 1 + 1000 + 100 + 1);
 }

@@ -47,8 +47,7 @@ fn a_pending_restore_of_one_task_is_no_failure_of_the_disk() {
     let free = engine.start_task("free", "ana").unwrap();
     task.append(Message::text("user", "one")).unwrap();
     let point = task.point(1).unwrap();
-    let with: Vec<Arc<dyn Participant>> = vec![Arc::new(Stuck)];
-    assert!(engine.restore_with(&point, Scope::All, None, &with).is_err());
+    assert!(engine.restore(&point).with(Arc::new(Stuck)).run().is_err());
     assert_eq!(engine.pending_restores().unwrap().len(), 1);
 
     let held = store.append("held", Message::text("user", "two"));

@@ -87,7 +87,7 @@ fn a_state_that_is_kept_is_folded_on_by_descendants_up_to_their_fork_and_no_furt
             // Between kept states, whose lineages end before or after it.
             let head = task.head().unwrap().next;
             let back = task.point(head - random.below(8).min(head)).unwrap();
-            task = engine.restore(&back, None).unwrap();
+            task = engine.restore(&back).run().unwrap();
         }
         let point = task.point(task.head().unwrap().next).unwrap();
         points.push((point.clone(), engine.run_state(&point).unwrap()));

@@ -21,7 +21,7 @@ fn paid(engine: &Engine, payments: u32) -> Task {
         task.append(keyed(n)).unwrap();
     }
     let end = task.head().unwrap().next;
-    let task = engine.restore(&task.point(end).unwrap(), None).unwrap();
+    let task = engine.restore(&task.point(end).unwrap()).run().unwrap();
     task.append(Message::text("user", "m")).unwrap();
     for _ in 0..3 {
         task.checkpoint(Mark::new()).unwrap();

@@ -119,7 +119,7 @@ pub const ROWS: &[Row] = &[
         let point = p.task().point(at + 1).unwrap();
         let branch = p.engine().branch(&point, None).unwrap();
         branch.append(said("on a branch")).unwrap();
-        p.engine().restore(&point, None).unwrap();
+        p.engine().restore(&point).run().unwrap();
         p.say(said("after a restore"));
         at
     }),
@@ -128,7 +128,7 @@ pub const ROWS: &[Row] = &[
         task.append(said("x")).unwrap();
         let to = task.point(task.head().unwrap().next).unwrap();
         let at = task.append(said(s)).unwrap().first;
-        p.engine().restore(&to, None).unwrap();
+        p.engine().restore(&to).run().unwrap();
         at
     }),
     row!("the reason of a change of control", "", [Delete], |p, s| {
@@ -160,7 +160,7 @@ pub const ROWS: &[Row] = &[
     }),
     row!("the reason of a restore", "", [Delete], |p, s| {
         let at = p.say(said("x"));
-        p.engine().restore(&p.task().point(at).unwrap(), Some(s)).unwrap();
+        p.engine().restore(&p.task().point(at).unwrap()).description(s).run().unwrap();
         at
     }),
     row!("the reason of a pin", "", [Delete], |p, s| {
@@ -260,7 +260,7 @@ pub const ROWS: &[Row] = &[
         let at = p.say(said("x"));
         let to = p.task().point(at).unwrap();
         let part: Arc<dyn Participant> = Arc::new(Part(s.into()));
-        p.engine().restore_with(&to, milepost::Scope::All, None, &[part]).unwrap();
+        p.engine().restore(&to).with(part).run().unwrap();
         at
     }),
     row!("a folder that was set aside", "damaged/", [Erase, Delete], |p, s| {

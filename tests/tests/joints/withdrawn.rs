@@ -78,9 +78,9 @@ fn a_follower_of_a_lineage_that_was_dropped_goes_on_with_the_active_one() {
     for n in 0..20 {
         task.append(said(&format!("m{n}"))).unwrap();
     }
-    let back = engine.restore(&task.point(7).unwrap(), None).unwrap();
+    let back = engine.restore(&task.point(7).unwrap()).run().unwrap();
     let mut follower = back.follow(7).unwrap();
-    let task = engine.undo("essay").unwrap();
+    let task = engine.undo("essay").run().unwrap();
     task.checkpoint(Mark::new()).unwrap();
     task.checkpoint(Mark::new()).unwrap();
     let report = engine.retain(&Retention::new().keep(1).undo(0)).unwrap();

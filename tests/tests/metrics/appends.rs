@@ -147,8 +147,8 @@ fn checkpoints_and_restores_are_counted_where_they_come_about() {
     assert_eq!((now.checkpoints, now.restores), (2, 0));
     assert_eq!(now.events, engine.stats().unwrap().events);
     let point = engine.point("t@alone").unwrap();
-    engine.restore(&point, None).unwrap();
-    engine.undo("t").unwrap();
+    engine.restore(&point).run().unwrap();
+    engine.undo("t").run().unwrap();
     engine.branch(&point, None).unwrap();
     let now = engine.metrics();
     check(&now);

@@ -27,7 +27,7 @@ fn work(engine: &Engine) {
     task.append(Append::from(message(1)).key("k")).unwrap();
     task.append(Append::from(message(1)).expect_head(1)).unwrap_err();
     let point = engine.point("t@m3").unwrap();
-    engine.restore(&point, None).unwrap();
+    engine.restore(&point).run().unwrap();
     engine.drain().unwrap();
     engine.task("t").unwrap().append(bodies::bytes(2, 1000)).unwrap();
 }

@@ -157,11 +157,11 @@ pub fn filled(root: &Path, options: Options) {
         task.append(milepost::Append::batch(long).key("a-key")).unwrap();
     }
     let point = engine.point("essay@at-60").unwrap();
-    let task = engine.restore(&point, Some("again")).unwrap();
+    let task = engine.restore(&point).description("again").run().unwrap();
     task.append(Message::text("user", "another way")).unwrap();
     let branch = engine.branch(&engine.point("essay@30").unwrap(), None).unwrap();
     branch.append(Message::text("user", "beside it")).unwrap();
-    engine.undo("essay").unwrap();
+    engine.undo("essay").run().unwrap();
     let checkpoint = engine.checkpoints(&CheckpointQuery::default()).unwrap().items[0].id;
     engine.pin(&checkpoint, Some("for ever")).unwrap();
     engine.erase(&engine.point("essay@7").unwrap(), None).unwrap();

@@ -148,9 +148,9 @@ fn a_clock_that_jumps_changes_no_order() {
         if n == 3 {
             // A restore, and back again: each is behind what was before, whatever its time.
             let point = task.point(2).unwrap();
-            let restored = engine.restore(&point, None).unwrap();
+            let restored = engine.restore(&point).run().unwrap();
             assert_eq!(restored.epoch(), 2);
-            let undone = engine.undo("t").unwrap();
+            let undone = engine.undo("t").run().unwrap();
             assert_eq!(undone.epoch(), 3);
         }
         engine.close().unwrap();

@@ -182,7 +182,7 @@ fn a_restore_that_was_interrupted_is_there_whole_or_not_at_all() {
     let engine = Engine::open(&work, options()).unwrap();
     let before = Whole::of(&engine);
     let point = engine.point("essay@draft-1").unwrap();
-    engine.restore(&point, Some("interrupted")).unwrap();
+    engine.restore(&point).description("interrupted").run().unwrap();
     let restored = Whole::of(&engine);
     let root = stores.path("whole");
     folder::copy_store(&work, &root).unwrap();

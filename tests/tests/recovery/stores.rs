@@ -141,8 +141,8 @@ fn fork(engine: &Engine, n: u64) {
         let aside = engine.branch(&point, Some("aside")).unwrap();
         aside.append(bodies::text_message(n)).unwrap();
         let point = engine.point("tuning@draft-0").unwrap();
-        engine.restore(&point, Some("back")).unwrap();
-        engine.undo("tuning").unwrap();
+        engine.restore(&point).description("back").run().unwrap();
+        engine.undo("tuning").run().unwrap();
     }
 }
 

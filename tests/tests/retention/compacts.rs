@@ -140,7 +140,7 @@ fn nothing_of_a_deleted_task_is_in_any_file_and_the_others_are_as_they_were() {
     let task = engine.task("kept").unwrap();
     task.append(message(1)).unwrap();
     assert_ne!(state(&engine, "kept"), before);
-    engine.restore(&engine.point("kept@c-1").unwrap(), None).unwrap();
+    engine.restore(&engine.point("kept@c-1").unwrap()).run().unwrap();
     assert_eq!(state(&engine, "kept"), before);
 }
 
@@ -289,7 +289,7 @@ fn compacted(root: &Path) -> Engine {
     hide(&gone, 1);
     let task = engine.start_task("t", "ana").unwrap();
     (0..4).for_each(|n| drop(step(&task, n)));
-    let task = engine.restore(&engine.point("t@c-1").unwrap(), None).unwrap();
+    let task = engine.restore(&engine.point("t@c-1").unwrap()).run().unwrap();
     (4..8).for_each(|n| drop(step(&task, n)));
     hide(&task, 2);
     let anchor = engine.anchor().unwrap();

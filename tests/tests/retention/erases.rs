@@ -115,7 +115,7 @@ fn what_others_build_on_cannot_be_erased() {
     let task = engine.start_task("t", "ana").unwrap();
     task.append(message(1)).unwrap();
     task.checkpoint(Mark::new().label("m")).unwrap();
-    let task = engine.restore(&engine.point("t@m").unwrap(), None).unwrap();
+    let task = engine.restore(&engine.point("t@m").unwrap()).run().unwrap();
     let events: Vec<_> = task.read(..).unwrap().map(Result::unwrap).collect();
     let mut refused = 0;
     for event in events {

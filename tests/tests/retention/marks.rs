@@ -118,7 +118,7 @@ fn what_is_pinned_or_marked_between_plan_and_apply_is_not_lost() {
     let plan = engine.plan_retention(&Retention::new().keep(1)).unwrap();
     let pinned = engine.point("t@c-1").unwrap().checkpoint.unwrap();
     engine.pin(&pinned, None).unwrap();
-    let restored = engine.restore(&engine.point("t@c-3").unwrap(), None).unwrap();
+    let restored = engine.restore(&engine.point("t@c-3").unwrap()).run().unwrap();
     step(&restored, 20);
     drop(task);
     let before = (state(&engine, "t@c-1"), state(&engine, "t"));

@@ -69,7 +69,7 @@ impl World {
             0..=6 => self.append(random),
             7..=10 => self.mark(random),
             11 | 12 => self.restore(random),
-            13 => drop(self.engine().undo("t")),
+            13 => drop(self.engine().undo("t").run()),
             14 => self.pin(random),
             15 => self.branch(random),
             16 | 17 => self.retain(random),
@@ -122,7 +122,7 @@ impl World {
         };
         let engine = self.engine();
         let point = engine.point(&format!("@{}", self.marks[at].id)).unwrap();
-        let task = engine.restore(&point, None).unwrap();
+        let task = engine.restore(&point).run().unwrap();
         self.inherit(&task, task.lineage().id());
         assert_eq!(self.state("t"), self.marks[at].state);
     }

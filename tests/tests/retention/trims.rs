@@ -31,7 +31,7 @@ fn events_before_the_oldest_kept_checkpoint_are_gone_and_what_is_behind_it_is_as
         let point = engine.point(&point).and_then(|point| engine.run_state(&point));
         assert_eq!(point.unwrap_err().kind(), ErrorKind::NotFound);
     }
-    let restored = engine.restore(&engine.point("t@c-7").unwrap(), None).unwrap();
+    let restored = engine.restore(&engine.point("t@c-7").unwrap()).run().unwrap();
     assert_eq!(state(&engine, "t"), states[0]);
     step(&restored, 11);
     assert_clean(&engine);
@@ -55,7 +55,7 @@ fn a_lineage_that_was_left_goes_once_it_cannot_be_undone_to() {
     let task = engine.start_task("t", "ana").unwrap();
     (0..4).for_each(|n| drop(step(&task, n)));
     let root = task.lineage().id();
-    let task = engine.restore(&engine.point("t@c-1").unwrap(), None).unwrap();
+    let task = engine.restore(&engine.point("t@c-1").unwrap()).run().unwrap();
     let child = task.lineage().id();
     (4..8).for_each(|n| drop(step(&task, n)));
     // It can be undone to: it stays, whole.
@@ -68,7 +68,7 @@ fn a_lineage_that_was_left_goes_once_it_cannot_be_undone_to() {
     let lineages: Vec<_> = task.lineages().unwrap().iter().map(|l| l.id).collect();
     assert_eq!(lineages, [child]);
     assert_eq!(task.lineage_named(root).unwrap_err().kind(), ErrorKind::NotFound);
-    let undone = engine.undo("t").unwrap_err();
+    let undone = engine.undo("t").run().unwrap_err();
     assert_eq!(undone.kind(), ErrorKind::NotFound, "{undone}");
     // Its number is not used again.
     let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
@@ -236,7 +236,7 @@ fn a_point_that_was_trimmed_cannot_be_marked_nor_looked_at() {
         engine.hash_at(&early).map(drop).unwrap_err().kind(),
         engine.event(&early).map(drop).unwrap_err().kind(),
         engine.event(&first).map(drop).unwrap_err().kind(),
-        engine.restore(&early, None).map(drop).unwrap_err().kind(),
+        engine.restore(&early).run().map(drop).unwrap_err().kind(),
     ];
     assert_eq!(kinds, [ErrorKind::NotFound; 5]);
     assert!(task.checkpoint(milepost::Mark::new().at(begin)).is_ok());

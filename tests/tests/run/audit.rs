@@ -94,10 +94,10 @@ fn each_operation_is_told_with_its_states_and_whose_it_is() {
         let (text, data) = ("the secret word is plum".to_owned(), None);
         run.append(GuidanceGiven { text, data }).unwrap();
         run.pause("look").unwrap();
-        engine.restore(&engine.point("t@good").unwrap(), None).unwrap();
+        engine.restore(&engine.point("t@good").unwrap()).run().unwrap();
         run.safe_point().unwrap();
         run.stop("enough").unwrap();
-        engine.undo("t").unwrap();
+        engine.undo("t").run().unwrap();
         engine.branch(&engine.point("t@good").unwrap(), None).unwrap();
         // Control, phase and checkpoint in one append.
         let batch = Append::batch([milepost::Body::from(PhaseChanged {
@@ -140,13 +140,13 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
     }
     let told = told(|| {
         with_context("ben", "req-1", || {
-            let back = engine.restore(&engine.point("t@c2").unwrap(), None).unwrap();
+            let back = engine.restore(&engine.point("t@c2").unwrap()).run().unwrap();
             // Who is named goes before.
             let step = StepFinished { step: 9, ..Default::default() };
             let named = Append::from(step).user("eve").correlation("req-2");
             back.append(named).unwrap();
             back.checkpoint(Mark::new()).unwrap();
-            engine.undo("t").unwrap();
+            engine.undo("t").run().unwrap();
             engine.erase(&engine.point("t@1").unwrap(), None).unwrap();
             let plan = engine.plan_retention(&Retention::new().keep(1)).unwrap();
             engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
@@ -177,7 +177,7 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
     let task = engine.start_task("t", "ana").unwrap();
     task.checkpoint(Mark::new().label("c")).unwrap();
     let back = with_context("ben", "req-6", || {
-        engine.restore(&engine.point("t@c").unwrap(), None).unwrap()
+        engine.restore(&engine.point("t@c").unwrap()).run().unwrap()
     });
     let headers = back.read(2..).unwrap().map(|event| event.unwrap().header);
     let whose: Vec<_> = headers.map(|header| (header.user, header.correlation)).collect();

@@ -130,7 +130,7 @@ fn nothing_is_unsaved_in_a_task_that_was_only_started_restored_or_saved_by_anoth
     clock.advance(60 * MINUTE);
     assert!(!saved(&run), "saved by another handle");
     run.append(Message::text("user", "more")).unwrap();
-    engine.restore(&engine.point("t@good").unwrap(), None).unwrap();
+    engine.restore(&engine.point("t@good").unwrap()).run().unwrap();
     assert!(matches!(run.safe_point().unwrap(), milepost::SafePoint::Elsewhere(_)));
     clock.advance(60 * MINUTE);
     assert!(!saved(&run), "only restored");

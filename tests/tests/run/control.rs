@@ -162,7 +162,7 @@ fn a_run_that_waits_is_told_of_a_stop_of_a_restore_and_of_a_close() {
     let turn = wait(&|| {
         // Before the pause: the run is going there.
         let point = engine.point("t@2").unwrap();
-        engine.restore(&point, None).unwrap();
+        engine.restore(&point).run().unwrap();
     });
     assert_eq!(turn.unwrap(), SafePoint::Elsewhere(run.task().lineage().id()));
     assert_ne!(before.lineage().id(), run.task().lineage().id());
@@ -200,11 +200,11 @@ fn a_restore_has_the_control_of_its_point_and_the_lineage_before_keeps_its_own()
     let task = at(&engine, "t", RunControl::Running);
     let running = task.head().unwrap().next;
     task.change_control(RunControl::Paused, None).unwrap();
-    let back = engine.restore(&task.point(running).unwrap(), None).unwrap();
+    let back = engine.restore(&task.point(running).unwrap()).run().unwrap();
     assert_eq!(back.control().unwrap(), RunControl::Running);
     assert_eq!(task.control().unwrap(), RunControl::Paused);
     back.change_control(RunControl::Stopped, None).unwrap();
-    let undone = engine.undo("t").unwrap();
+    let undone = engine.undo("t").run().unwrap();
     assert_eq!(undone.control().unwrap(), RunControl::Paused);
 }
 
@@ -214,7 +214,7 @@ fn a_run_is_paused_and_stopped_where_its_task_is_also_before_it_has_looked() {
     let run = run(&engine, RunOptions::default());
     run.begin().unwrap();
     let point = run.task().point(2).unwrap();
-    let back = engine.restore(&point, None).unwrap();
+    let back = engine.restore(&point).run().unwrap();
     run.pause("the wrong way").unwrap();
     assert_eq!(back.control().unwrap(), RunControl::Paused);
     assert_eq!(run.safe_point().unwrap(), SafePoint::Elsewhere(back.lineage().id()));

@@ -60,7 +60,7 @@ fn hooks_are_told_before_and_after_checkpoints_and_restores() {
     let engine = Engine::in_memory(Options::default().hook(scribe.clone())).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     task.checkpoint(Mark::new().label("one")).unwrap();
-    engine.restore(&task.point(1).unwrap(), None).unwrap();
+    engine.restore(&task.point(1).unwrap()).run().unwrap();
     let expected =
         ["before one of t", "after one", "before going to t/0@1", "after going to lineage 1"];
     assert_eq!(scribe.told(), expected);
@@ -75,7 +75,7 @@ fn a_hook_that_refuses_leaves_everything_as_it_was_and_is_named() {
     let refused = task.checkpoint(Mark::new()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Invalid);
     assert!(refused.to_string().contains("scribe: not now"), "{refused}");
-    let refused = engine.restore(&task.point(1).unwrap(), None).unwrap_err();
+    let refused = engine.restore(&task.point(1).unwrap()).run().unwrap_err();
     assert!(refused.to_string().contains("scribe: not now"), "{refused}");
     assert_eq!(task.head().unwrap(), head);
     assert_eq!(task.lineages().unwrap().len(), 1);
@@ -89,7 +89,7 @@ fn a_hook_that_panics_stops_nothing_and_those_behind_it_are_told() {
     let engine = Engine::in_memory(options).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     task.checkpoint(Mark::new().label("one")).unwrap();
-    engine.restore(&task.point(1).unwrap(), None).unwrap();
+    engine.restore(&task.point(1).unwrap()).run().unwrap();
     assert_eq!(good.told().len(), 4);
     assert_eq!(bad.told().len(), 4);
 }

@@ -54,7 +54,7 @@ fn points_that_are_no_checkpoints_are_folded_from_the_nearest_kept_state() {
     let kept = engine.stats().unwrap().kept;
     assert_eq!((kept.states, kept.hits, kept.misses), (1, 0, 1), "they are not kept");
     // On another lineage the same offsets are other points.
-    let back = engine.restore(&points[2], None).unwrap();
+    let back = engine.restore(&points[2]).run().unwrap();
     for _ in 0..30 {
         back.append(Message::text("user", "another")).unwrap();
     }

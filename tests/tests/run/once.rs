@@ -46,14 +46,14 @@ fn after_a_restore_to_before_it_work_is_done_again_and_behind_it_it_is_not() {
     run.checkpoint(Mark::new().label("before")).unwrap();
     assert_eq!(run.once("k", work).unwrap(), 1);
     run.checkpoint(Mark::new().label("behind")).unwrap();
-    engine.restore(&engine.point("t@behind").unwrap(), None).unwrap();
+    engine.restore(&engine.point("t@behind").unwrap()).run().unwrap();
     run.safe_point().unwrap();
     assert_eq!(run.once("k", work).unwrap(), 1, "an ancestor has it");
-    engine.restore(&engine.point("t@before").unwrap(), None).unwrap();
+    engine.restore(&engine.point("t@before").unwrap()).run().unwrap();
     run.safe_point().unwrap();
     assert_eq!(run.once("k", work).unwrap(), 2, "it is free again");
     assert_eq!(run.once("k", work).unwrap(), 2);
-    engine.undo("t").unwrap();
+    engine.undo("t").run().unwrap();
     run.safe_point().unwrap();
     assert_eq!(run.once("k", work).unwrap(), 1, "each lineage has its own");
 }

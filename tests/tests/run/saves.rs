@@ -193,7 +193,7 @@ fn what_was_gathered_before_a_restore_counts_no_more() {
     let good = run.checkpoint(Mark::new().label("good")).unwrap();
     run.begin().unwrap();
     run.finish_step(finished(1)).unwrap();
-    engine.restore(&engine.point("t@good").unwrap(), None).unwrap();
+    engine.restore(&engine.point("t@good").unwrap()).run().unwrap();
     run.safe_point().unwrap();
     assert!(run.finish_step(finished(1)).unwrap().is_none(), "the first one here");
     let second = run.finish_step(finished(2)).unwrap().unwrap();

@@ -27,9 +27,9 @@ fn an_anchor_verifies_after_the_store_has_grown_forked_and_gone_back() {
         let point = engine.point("essay@draft-1").unwrap();
         engine.branch(&point, None).unwrap();
         check(&engine, "forked");
-        engine.restore(&point, None).unwrap();
+        engine.restore(&point).run().unwrap();
         check(&engine, "gone back");
-        engine.undo("essay").unwrap();
+        engine.undo("essay").run().unwrap();
         engine.start_task("another", "ana").unwrap();
         check(&engine, "undone");
         drop(task);

@@ -336,7 +336,7 @@ fn files_go_back_to_a_lineage_that_was_left_where_a_cleanup_trimmed_the_present_
     let second = scene.capture("second");
     // The conversation goes back alone, and is longer in its lineage than in the one that was left.
     let first = scene.point("first");
-    let task = scene.engine.restore(&first, None).unwrap();
+    let task = scene.engine.restore(&first).run().unwrap();
     for _ in 0..9 {
         task.append(Message::text("user", "more")).unwrap();
     }

@@ -29,7 +29,7 @@ fn files_only_leaves_the_conversation_and_state_only_leaves_the_files() {
     scene.workspace.undo(&scene.engine, "t", &none()).unwrap();
     assert_eq!((scene.read("a"), messages()), ("two".into(), 1));
     // The state only: the log says that the folder holds what it held.
-    scene.engine.restore(&to, None).unwrap();
+    scene.engine.restore(&to).run().unwrap();
     assert_eq!((scene.read("a"), messages()), ("two".into(), 0));
     let report =
         scene.workspace.capture(&scene.engine, &scene.engine.task("t").unwrap(), None).unwrap();

@@ -113,10 +113,10 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`Workspace::plan`] and [`Engine::undo_point`]. `Invalid`: the last restore left the
+    /// As [`Workspace::plan`] and [`Restore::target`](milepost::Restore::target). `Invalid`: the last restore left the
     /// files alone, so an undo does too.
     pub fn plan_undo(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<Plan> {
-        let to = engine.undo_point(task)?;
+        let to = engine.undo(task).target()?;
         let active = engine.task(task)?.lineage().info()?;
         if active.lineage_type != LineageType::Rollback {
             return Err(Error::invalid(format!(
@@ -132,7 +132,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`Engine::restore_with`]. `Conflict`: a path is in the way, or another process changed
+    /// As [`Restore::run`](milepost::Restore::run). `Conflict`: a path is in the way, or another process changed
     /// one during the restore; the message names the paths, [`Workspace::plan`] gives details.
     /// `Unavailable`: another process holds the folder, the disk has not enough room, or the system
     /// refuses. On error, the folder is as it was before.
@@ -146,8 +146,8 @@ impl Workspace {
     ) -> Result<RestoreReport> {
         self.recover(engine, &to.task, choices)?;
         let participant = Arc::new(WorkspaceParticipant::new(self, choices));
-        let with = [Arc::clone(&participant) as Arc<dyn Participant>];
-        let task = engine.restore_with(to, scope, description, &with)?;
+        let restore = engine.restore(to).with(Arc::clone(&participant) as _).scope(scope);
+        let task = restore.description(description).run()?;
         Ok(participant.outcome(task))
     }
 
@@ -155,12 +155,11 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`Engine::undo_with`] and [`Workspace::restore`].
+    /// As [`Restore::run`](milepost::Restore::run) and [`Workspace::restore`].
     pub fn undo(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<RestoreReport> {
         self.recover(engine, task, choices)?;
         let participant = Arc::new(WorkspaceParticipant::new(self, choices));
-        let with = [Arc::clone(&participant) as Arc<dyn Participant>];
-        let task = engine.undo_with(task, &with)?;
+        let task = engine.undo(task).with(Arc::clone(&participant) as _).run()?;
         Ok(participant.outcome(task))
     }
 
@@ -235,7 +234,7 @@ impl Workspace {
     /// let to = engine.point("essay@good")?;
     /// workspace.restore(&engine, &to, Scope::All, None, &Choices::default())?;
     /// assert_eq!(std::fs::read(folder.join("draft.md"))?, b"good");
-    /// engine.undo("essay")?;
+    /// engine.undo("essay").run()?;
     /// assert_eq!(std::fs::read(folder.join("draft.md"))?, b"worse");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

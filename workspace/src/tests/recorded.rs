@@ -94,7 +94,7 @@ fn a_handle_from_before_a_restore_captures_nothing() {
     scene.write("f", "x");
     scene.capture();
     let point = scene.engine.point("t@0").unwrap();
-    scene.engine.restore(&point, None).unwrap();
+    scene.engine.restore(&point).run().unwrap();
     scene.write("f", "y");
     let error = scene.workspace.capture(&scene.engine, &scene.task, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");

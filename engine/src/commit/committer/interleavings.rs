@@ -13,7 +13,7 @@ use milepost_store::sync::channel::unbounded;
 use milepost_store::{Log, MemoryStore};
 use shuttle::thread;
 
-use super::{Committer, PartBuilder, Request};
+use super::{Committer, LogAppend, Request};
 use crate::history::catalog::Catalog;
 
 const LOG: LogId = LogId { task: TaskNo(1), kind: milepost_codec::LogKind::Lineage(LineageId(0)) };
@@ -27,14 +27,14 @@ struct World {
 }
 
 fn request(catalog: &Catalog, open: bool, expect: Option<u64>) -> Result<Request> {
-    let mut part = PartBuilder::new(LOG, ORIGIN, Seed([1; 16]));
+    let mut append = LogAppend::new(LOG, ORIGIN, Seed([1; 16]));
     if open {
         let hash = catalog.chain(ORIGIN, LOG).root();
-        part = part.open(Head { next: 0, hash });
+        append = append.open(Head { next: 0, hash });
     }
-    let mut part = part.expect(expect);
-    part.body(&Body::from(Message::text("user", "x")), 0)?;
-    Ok(Request::one(part.finish()))
+    let mut append = append.expect(expect);
+    append.body(&Body::from(Message::text("user", "x")), 0)?;
+    Ok(append.into())
 }
 
 impl World {
@@ -47,13 +47,13 @@ impl World {
         let committer = Committer::start(catalog.clone(), errands, meters).unwrap();
         let world = Self { catalog, committer };
         let opened = world.committer.commit(request(&world.catalog, true, None).unwrap());
-        assert_eq!(opened.unwrap().parts[0].0, 0);
+        assert_eq!(opened.unwrap().appended[0].0, 0);
         world
     }
 
     fn append(&self, expect: Option<u64>) -> Result<u64> {
         let request = request(&self.catalog, false, expect)?;
-        Ok(self.committer.commit(request)?.parts[0].0)
+        Ok(self.committer.commit(request)?.appended[0].0)
     }
 
     fn head(&self) -> u64 {
@@ -73,7 +73,7 @@ fn appends_from_several_threads_each_get_an_offset_of_their_own() {
                         if n == 0 {
                             let request = request(&world.catalog, false, None).unwrap();
                             let ticket = world.committer.submit(request).unwrap();
-                            ticket.wait().unwrap().parts[0].0
+                            ticket.wait().unwrap().appended[0].0
                         } else {
                             world.append(None).unwrap()
                         }
@@ -84,7 +84,7 @@ fn appends_from_several_threads_each_get_an_offset_of_their_own() {
             let slot = world.committer.submit(polled).unwrap();
             let polled = shuttle::future::block_on(poll_fn(|context| slot.poll(context)));
             let mut offsets: Vec<_> = threads.into_iter().map(|t| t.join().unwrap()).collect();
-            offsets.push(polled.unwrap().parts[0].0);
+            offsets.push(polled.unwrap().appended[0].0);
             offsets.sort_unstable();
             assert_eq!(offsets, [1, 2, 3, 4], "I2");
             assert_eq!(world.head(), 5);

@@ -10,8 +10,9 @@ use milepost_codec::{
     Head, LineageId, LogId, LogKind, Offset, RestoreId, Result, Seq, TaskNo,
 };
 
+use super::log_append::{Effect, LogAppend};
 use super::plan::Plan;
-use super::request::{Part, Request};
+use super::request::Request;
 use super::results::{Answer, CommitResult, Results};
 use milepost_store::CommitBatch;
 use milepost_store::index::{LogHead, PendingEntry, Tally};
@@ -223,6 +224,22 @@ impl Leader {
         }
     }
 
+    /// Applies the effect of a control event that is in the batch.
+    pub(super) fn take_effect(&mut self, effect: Effect) {
+        match effect {
+            Effect::Activates(task, active) => drop(self.active.insert(task, active)),
+            Effect::Changes(task) | Effect::EndsRestore(task, _) => self.changed.push(task),
+            Effect::Deletes(task) => {
+                self.deleted.insert(task);
+                self.changed.push(task);
+            }
+            Effect::BeginsRestore(task) => {
+                self.begun.insert(task);
+                self.changed.push(task);
+            }
+        }
+    }
+
     /// Returns an empty buffer for the requests of a batch.
     pub(crate) fn room(&mut self) -> VecDeque<(Request, Answer)> {
         std::mem::take(&mut self.taken)
@@ -273,23 +290,24 @@ impl Leader {
         Some(SnapshotDue { log, at: known.head.head.next, bytes: known.head.bytes })
     }
 
-    /// Checks all parts of a request, plans it, and merges the plan into the batch.
+    /// Checks all appends of a request, plans it, and merges the plan into the batch.
     fn admit(&mut self, request: &Request, batch: &mut CommitBatch) -> Result<Admission> {
-        for part in &request.parts {
+        let ends = request.ends();
+        for append in request.appends() {
             // A key, or a restore that begins in this batch, is in the index only after the batch
             // is.
-            let same_key = (part.key.as_ref())
-                .is_some_and(|key| self.keys.contains(&(part.log.task, key.clone())));
-            let begun =
-                matches!(part.log.kind, LogKind::Lineage(_)) && self.begun.contains(&part.log.task);
+            let same_key = (append.key.as_ref())
+                .is_some_and(|key| self.keys.contains(&(append.log.task, key.clone())));
+            let begun = matches!(append.log.kind, LogKind::Lineage(_))
+                && self.begun.contains(&append.log.task);
             if same_key || begun {
                 return Ok(Admission::Later);
             }
-            if let Some(done) = self.check(part, request.settles)? {
+            if let Some(done) = self.check(append, ends)? {
                 return Ok(Admission::Repeated(done));
             }
         }
-        for (log, expected) in &request.heads {
+        for (log, expected) in request.heads() {
             self.not_grown(*log, *expected)?;
         }
         let done = self.plan(request, batch.seq)?;
@@ -308,31 +326,35 @@ impl Leader {
         Ok(Admission::In(done))
     }
 
-    /// Checks a part against the log: the caller's conditions, and the key.
-    fn check(&mut self, part: &Part, settles: Option<RestoreId>) -> Result<Option<CommitResult>> {
-        if self.deleted.contains(&part.log.task) {
-            let task = part.log.task.0;
+    /// Checks an append against the log: the caller's conditions, and the key.
+    fn check(
+        &mut self,
+        append: &LogAppend,
+        ends: Option<RestoreId>,
+    ) -> Result<Option<CommitResult>> {
+        if self.deleted.contains(&append.log.task) {
+            let task = append.log.task.0;
             return Err(Error::not_found(format!("there is no task #{task}")));
         }
-        if part.open.is_some() {
-            let there =
-                self.logs.contains_key(&part.log) || self.catalog.log().head(part.log)?.is_some();
+        if append.open.is_some() {
+            let there = self.logs.contains_key(&append.log)
+                || self.catalog.log().head(append.log)?.is_some();
             if there {
-                return Err(Error::new(ErrorKind::Conflict, format!("{} is there", part.log)));
+                return Err(Error::new(ErrorKind::Conflict, format!("{} is there", append.log)));
             }
-            let pending = match part.log.kind {
+            let pending = match append.log.kind {
                 // Imported restores have ended.
-                LogKind::Lineage(_) if part.adopted.is_none() => {
-                    self.catalog.pending(part.log.task)?
+                LogKind::Lineage(_) if append.adopted.is_none() => {
+                    self.catalog.pending(append.log.task)?
                 }
                 _ => None,
             };
-            return self.blocked(part, pending, settles).map(|()| None);
+            return self.blocked(append, pending, ends).map(|()| None);
         }
-        let pending = self.known(part)?.pending;
-        self.blocked(part, pending, settles)?;
-        if let Some(epoch) = part.epoch {
-            let (now, lineage) = self.active(part.log.task)?;
+        let pending = self.known(append)?.pending;
+        self.blocked(append, pending, ends)?;
+        if let Some(epoch) = append.epoch {
+            let (now, lineage) = self.active(append.log.task)?;
             if now != epoch {
                 return Err(Error::new(
                     ErrorKind::Conflict,
@@ -344,22 +366,22 @@ impl Leader {
                 .with_detail(Detail::Active { lineage, epoch: now }));
             }
         }
-        if let (Some(key), LogKind::Lineage(lineage)) = (&part.key, part.log.kind)
-            && let Some(seen) = self.catalog.seen(part, lineage, key)?
+        if let (Some(key), LogKind::Lineage(lineage)) = (&append.key, append.log.kind)
+            && let Some(seen) = self.catalog.seen(append, lineage, key)?
         {
             return Ok(Some(seen));
         }
-        let head = self.known(part)?.head.head;
-        if let (Some(draft), LogKind::Lineage(lineage)) = (&part.mark, part.log.kind)
+        let head = self.known(append)?.head.head;
+        if let (Some(draft), LogKind::Lineage(lineage)) = (&append.mark, append.log.kind)
             && draft.mark.parent.is_none()
-            && self.known(part)?.last_mark.is_none()
+            && self.known(append)?.last_mark.is_none()
         {
-            // Read here, where a failure is possible: adding the mark after the part's records must
+            // Read here, where a failure is possible: adding the mark after the append's records must
             // not fail.
-            let last = self.catalog.last_mark(part.log.task, lineage)?;
-            self.known(part)?.last_mark = Some(last);
+            let last = self.catalog.last_mark(append.log.task, lineage)?;
+            self.known(append)?.last_mark = Some(last);
         }
-        match part.expect {
+        match append.expect {
             Some(expect) if expect != head.next => Err(Error::new(
                 ErrorKind::Conflict,
                 format!("expected the head at {expect}, it is at {}", head.next),
@@ -385,15 +407,15 @@ impl Leader {
         }
     }
 
-    /// Refuses a part of a task that a restore blocks, unless the request ends that restore.
+    /// Refuses an append to a task that a restore blocks, unless the request ends that restore.
     fn blocked(
         &self,
-        part: &Part,
+        append: &LogAppend,
         pending: Option<PendingEntry>,
-        settles: Option<RestoreId>,
+        ends: Option<RestoreId>,
     ) -> Result<()> {
-        match pending.filter(|entry| Some(entry.restore) != settles) {
-            Some(entry) => Err(self.catalog.held_up_by(part.log.task, &entry)),
+        match pending.filter(|entry| Some(entry.restore) != ends) {
+            Some(entry) => Err(self.catalog.held_up_by(append.log.task, &entry)),
             None => Ok(()),
         }
     }
@@ -407,20 +429,20 @@ impl Leader {
         Ok((epoch, entry.lineage))
     }
 
-    /// Returns the state of a log that a part opens, before its records. The log does not exist
+    /// Returns the state of a log that an append opens, before its records. The log does not exist
     /// yet, so nothing of it is cached.
-    pub(super) fn opened(&self, part: &Part, head: Head) -> Result<LogState> {
-        let snapshot_at = match part.parent {
+    pub(super) fn opened(&self, append: &LogAppend, head: Head) -> Result<LogState> {
+        let snapshot_at = match append.parent {
             Some(parent) => {
-                let planned = self.due.get(&part.log.task).copied();
+                let planned = self.due.get(&append.log.task).copied();
                 let fork = (parent, head.next);
-                self.catalog.snapshot_behind(part.log, fork, planned)?
+                self.catalog.snapshot_behind(append.log, fork, planned)?
             }
-            None => self.catalog.snapshot_distance(part.log),
+            None => self.catalog.snapshot_distance(append.log),
         };
         Ok(LogState {
             head: LogHead { head, bytes: 0, start: head.next },
-            chain: self.catalog.chain(part.origin, part.log),
+            chain: self.catalog.chain(append.origin, append.log),
             last_mark: None,
             snapshot_at,
             // Pending restores were checked before. This request ends the restore, if any.
@@ -429,30 +451,30 @@ impl Leader {
     }
 
     /// Returns the state of an existing log, from the cache or the store.
-    pub(super) fn known(&mut self, part: &Part) -> Result<&mut LogState> {
-        let known = match self.logs.entry(part.log) {
+    pub(super) fn known(&mut self, append: &LogAppend) -> Result<&mut LogState> {
+        let known = match self.logs.entry(append.log) {
             Entry::Occupied(known) => return Ok(known.into_mut()),
             Entry::Vacant(vacant) => vacant,
         };
         let mut pending = None;
-        if part.log.task != TaskNo::STORE && part.adopted.is_none() {
+        if append.log.task != TaskNo::STORE && append.adopted.is_none() {
             // Refuses deleted tasks and dropped lineages.
-            self.catalog.task(part.log.task)?;
-            if let LogKind::Lineage(lineage) = part.log.kind {
-                self.catalog.lineage(part.log.task, lineage)?;
-                pending = self.catalog.pending(part.log.task)?;
+            self.catalog.task(append.log.task)?;
+            if let LogKind::Lineage(lineage) = append.log.kind {
+                self.catalog.lineage(append.log.task, lineage)?;
+                pending = self.catalog.pending(append.log.task)?;
             }
         }
         let head = self
             .catalog
             .log()
-            .head(part.log)?
-            .ok_or_else(|| Error::not_found(format!("there is no {}", part.log)))?;
+            .head(append.log)?
+            .ok_or_else(|| Error::not_found(format!("there is no {}", append.log)))?;
         Ok(known.insert(LogState {
             head,
-            chain: self.catalog.chain(part.origin, part.log),
+            chain: self.catalog.chain(append.origin, append.log),
             last_mark: None,
-            snapshot_at: self.catalog.snapshot_at(part.log)?,
+            snapshot_at: self.catalog.snapshot_at(append.log)?,
             pending,
         }))
     }

@@ -15,6 +15,7 @@
 #[cfg(all(test, shuttle))]
 mod interleavings;
 mod leader;
+mod log_append;
 mod plan;
 mod request;
 mod results;
@@ -27,12 +28,13 @@ use std::sync::Arc;
 use milepost_codec::{Error, ErrorKind, LogId, Result, TaskNo};
 
 pub(crate) use leader::{BackgroundJob, Leader};
+pub(crate) use log_append::LogAppend;
 use milepost_store::Log;
 use milepost_store::clock::Stopwatch;
 use milepost_store::metrics::Meters;
 use milepost_store::sync::channel::{Receiver, Sender};
 use milepost_store::sync::{Condvar, Mutex};
-pub(crate) use request::{Activate, Part, PartBuilder, Request};
+pub(crate) use request::Request;
 use results::{Answer, ResultGate, Results, hand_out};
 pub(crate) use results::{CommitResult, Marked, Slot};
 pub(crate) use watch::{GrowthSink, Watch, Watchers};

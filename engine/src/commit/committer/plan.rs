@@ -19,7 +19,8 @@ use milepost_store::{CommitBatch, LogBatchMeta};
 use smallvec::SmallVec;
 
 use super::leader::{Leader, LogState};
-use super::request::{Part, PartBuilder, Request};
+use super::log_append::LogAppend;
+use super::request::Request;
 use super::results::{CommitResult, Marked};
 use crate::history::checkpoint::PendingMark;
 
@@ -33,8 +34,8 @@ const GROUP_OVERHEAD: usize = 6 * 9 + 16 + 1;
 pub(super) struct Plan {
     steps: Vec<Step>,
     cuts: Vec<Cut>,
-    /// Parts of marks, encoded here once their parents are known.
-    marks: Vec<Part>,
+    /// Appends of marks, encoded here once their parents are known.
+    marks: Vec<LogAppend>,
     index: Vec<IndexPut>,
     tallies: SmallVec<[(TaskNo, Tally); 1]>,
     /// Maximum bytes that the groups take in a frame.
@@ -44,20 +45,20 @@ pub(super) struct Plan {
 /// Records of one log, chained from its head.
 struct Step {
     log: LogId,
-    part: PartAt,
+    append: AppendAt,
     /// The range of its cuts in the plan.
     cuts: Range<usize>,
     /// The head after the records.
     head: LogHead,
     /// The mark that this step appends, if any.
     mark: Option<CheckpointId>,
-    /// The state of the log before the records, if the part opens it.
+    /// The state of the log before the records, if the append opens it.
     opened: Option<Box<LogState>>,
 }
 
-/// The location of a part: in the request, or among the marks of the plan.
+/// The location of an append: in the request, or among the marks of the plan.
 #[derive(Clone, Copy)]
-enum PartAt {
+enum AppendAt {
     Given(usize),
     Mark(usize),
 }
@@ -72,7 +73,7 @@ struct Cut {
     head: LogHead,
 }
 
-/// A log before the records of a part.
+/// A log before the records of an append.
 struct Start {
     head: LogHead,
     chain: Chain,
@@ -129,52 +130,57 @@ impl Leader {
     pub(super) fn plan(&mut self, request: &Request, seq: Seq) -> Result<CommitResult> {
         let mut plan = std::mem::take(&mut self.plan);
         plan.clear();
-        let planned = self.plan_parts(&mut plan, request, seq);
+        let planned = self.plan_appends(&mut plan, request, seq);
         self.plan = plan;
         planned
     }
 
-    fn plan_parts(&mut self, plan: &mut Plan, request: &Request, seq: Seq) -> Result<CommitResult> {
+    fn plan_appends(
+        &mut self,
+        plan: &mut Plan,
+        request: &Request,
+        seq: Seq,
+    ) -> Result<CommitResult> {
         let mut done = CommitResult {
-            parts: SmallVec::new(),
+            appended: SmallVec::new(),
             seq,
             repeated: None,
             checkpoint: None,
             marked: None,
         };
-        for (n, part) in request.parts.iter().enumerate() {
-            let mut start = self.start(plan, part)?;
+        for (n, append) in request.appends().iter().enumerate() {
+            let mut start = self.start(plan, append)?;
             let first = start.head.head.next;
             let begun = plan.cuts.len();
-            start.head = self.chain(plan, part, &start, seq)?;
+            start.head = self.chain(plan, append, &start, seq)?;
             plan.steps.push(Step {
-                log: part.log,
-                part: PartAt::Given(n),
+                log: append.log,
+                append: AppendAt::Given(n),
                 cuts: begun..plan.cuts.len(),
                 head: start.head,
                 mark: None,
                 opened: start.opened.take(),
             });
-            if let Some(draft) = &part.mark {
-                let (marked, head) = self.mark(plan, part, draft, &start, seq)?;
+            if let Some(draft) = &append.mark {
+                let (marked, head) = self.mark(plan, append, draft, &start, seq)?;
                 done.checkpoint = Some(marked.id);
                 done.marked = Some(Box::new(marked));
                 start.head = head;
             }
-            done.parts.push((first, start.head.head));
+            done.appended.push((first, start.head.head));
         }
         Ok(done)
     }
 
-    /// Returns a part's log before its records: after the earlier steps of the plan, as the part
+    /// Returns a log before the records of an append: after the earlier steps of the plan, as the append
     /// opens it, or as it is stored.
-    fn start(&mut self, plan: &Plan, part: &Part) -> Result<Start> {
-        let planned = plan.last(part.log);
-        if let Some(head) = part.open {
+    fn start(&mut self, plan: &Plan, append: &LogAppend) -> Result<Start> {
+        let planned = plan.last(append.log);
+        if let Some(head) = append.open {
             if planned.is_some() {
-                return Err(Error::invalid(format!("{} is opened twice", part.log)));
+                return Err(Error::invalid(format!("{} is opened twice", append.log)));
             }
-            let opened = self.opened(part, head)?;
+            let opened = self.opened(append, head)?;
             return Ok(Start {
                 head: opened.head,
                 chain: opened.chain,
@@ -185,12 +191,12 @@ impl Leader {
         if let Some(step) = planned {
             return Ok(Start {
                 head: step.head,
-                chain: self.catalog.chain(part.origin, part.log),
-                last_mark: self.planned_mark(plan, part.log),
+                chain: self.catalog.chain(append.origin, append.log),
+                last_mark: self.planned_mark(plan, append.log),
                 opened: None,
             });
         }
-        let known = self.known(part)?;
+        let known = self.known(append)?;
         Ok(Start {
             head: known.head,
             chain: known.chain,
@@ -207,25 +213,31 @@ impl Leader {
         mark.or_else(known)
     }
 
-    /// Chains a part's records from the head of its log, cuts them into sections and adds their
+    /// Chains an append's records from the head of its log, cuts them into sections and adds their
     /// index entries. Returns the head after them.
-    fn chain(&self, plan: &mut Plan, part: &Part, start: &Start, seq: Seq) -> Result<LogHead> {
+    fn chain(
+        &self,
+        plan: &mut Plan,
+        append: &LogAppend,
+        start: &Start,
+        seq: Seq,
+    ) -> Result<LogHead> {
         let mut log = start.head;
         let (mut from, mut prev, mut first) = (0, log.head.hash, log.head.next);
-        for (at, meta) in part.records.iter().enumerate() {
+        for (at, meta) in append.records.iter().enumerate() {
             let before = log.head;
-            if let Some((_, header)) = part.indexed.iter().find(|(n, _)| *n as usize == at) {
-                let payload = meta.payload.map(|span| part.slice(span));
-                self.index(plan, part, (header, payload), before, seq)?;
+            if let Some((_, header)) = append.indexed.iter().find(|(n, _)| *n as usize == at) {
+                let payload = meta.payload.map(|span| append.slice(span));
+                self.index(plan, append, (header, payload), before, seq)?;
             }
-            let header = part.slice(meta.header);
+            let header = append.slice(meta.header);
             let hash = (start.chain).next(before.next, &before.hash, header, &meta.body);
             log.head = Head { next: before.next + 1, hash };
-            let start = part.records.get(from).map_or(0, |meta| meta.start);
+            let start = append.records.get(from).map_or(0, |meta| meta.start);
             let full = (meta.end - start) as usize >= SECTION_RAW_TARGET;
-            if full || at + 1 == part.records.len() {
+            if full || at + 1 == append.records.len() {
                 let bytes = (meta.end - start) as usize;
-                let salts = part.adopted.as_ref().map_or(0, |_| (at + 1 - from) * 16);
+                let salts = append.adopted.as_ref().map_or(0, |_| (at + 1 - from) * 16);
                 plan.frame_bytes += bytes + salts + GROUP_OVERHEAD;
                 log.bytes += bytes as u64;
                 plan.cuts.push(Cut { records: from..at + 1, first, prev, head: log });
@@ -240,15 +252,15 @@ impl Leader {
     fn index(
         &self,
         plan: &mut Plan,
-        part: &Part,
+        append: &LogAppend,
         (header, payload): (&Header, Option<&[u8]>),
         before: Head,
         seq: Seq,
     ) -> Result<()> {
         let log = self.catalog.log();
         let record = IndexInput {
-            log: part.log,
-            origin: part.origin,
+            log: append.log,
+            origin: append.origin,
             offset: before.next,
             before: before.hash,
             seq,
@@ -273,35 +285,34 @@ impl Leader {
         }
     }
 
-    /// Plans a mark after the records of a part. Returns the mark and the head after it.
+    /// Plans a mark after the records of an append. Returns the mark and the head after it.
     fn mark(
         &self,
         plan: &mut Plan,
-        part: &Part,
+        append: &LogAppend,
         draft: &PendingMark,
         start: &Start,
         seq: Seq,
     ) -> Result<(Marked, LogHead)> {
-        let LogKind::Lineage(lineage) = part.log.kind else {
+        let LogKind::Lineage(lineage) = append.log.kind else {
             return Err(Error::invalid("a control log has no checkpoints"));
         };
         let mut body = draft.mark.clone();
         body.parent = body.parent.or(start.last_mark);
         let (head, time_us) = (start.head.head, draft.header.time_us);
-        let id = checkpoint_id(part.origin, lineage, head, time_us, &body);
+        let id = checkpoint_id(append.origin, lineage, head, time_us, &body);
         let marked = Marked { id, before: head, body: body.clone(), time_us };
         let (kind, payload) = Body::CheckpointMarked(body).encode();
-        // A separate seed: the part's salts are used by its records.
-        let seed = Seed(seed_of_mark(&part.seed.0));
-        let mut builder = PartBuilder::new(part.log, part.origin, seed);
+        // A separate seed: the append's salts are used by its records.
+        let seed = Seed(seed_of_mark(&append.seed.0));
+        let mut event = LogAppend::new(append.log, append.origin, seed);
         let header = Header { kind, ..draft.header.clone() };
-        builder.push(header, BodyForm::Inline, &payload)?;
-        let event = builder.finish();
+        event.push(header, BodyForm::Inline, &payload)?;
         let begun = plan.cuts.len();
         let head = self.chain(plan, &event, start, seq)?;
         plan.steps.push(Step {
-            log: part.log,
-            part: PartAt::Mark(plan.marks.len()),
+            log: append.log,
+            append: AppendAt::Mark(plan.marks.len()),
             cuts: begun..plan.cuts.len(),
             head,
             mark: Some(id),
@@ -315,19 +326,19 @@ impl Leader {
     pub(super) fn merge(&mut self, request: &Request, batch: &mut CommitBatch) {
         let mut plan = std::mem::take(&mut self.plan);
         for step in plan.steps.drain(..) {
-            let part = match step.part {
-                PartAt::Given(n) => request.parts.get(n),
-                PartAt::Mark(n) => plan.marks.get(n),
+            let append = match step.append {
+                AppendAt::Given(n) => request.appends().get(n),
+                AppendAt::Mark(n) => plan.marks.get(n),
             };
-            let Some(part) = part else { continue };
+            let Some(append) = append else { continue };
             for cut in plan.cuts.get(step.cuts).unwrap_or_default() {
-                put_section(part, cut, batch);
+                put_section(append, cut, batch);
             }
-            if let Some(key) = &part.key {
-                self.keys.insert((part.log.task, key.clone()));
+            if let Some(key) = &append.key {
+                self.keys.insert((append.log.task, key.clone()));
             }
-            if part.adopted.is_some() {
-                self.unseen.insert(part.log);
+            if append.adopted.is_some() {
+                self.unseen.insert(append.log);
             }
             if let Some(opened) = step.opened {
                 self.logs.insert(step.log, *opened);
@@ -346,34 +357,30 @@ impl Leader {
         }
         self.tallies.extend(plan.tallies.drain(..));
         self.plan = plan;
-        self.changed.extend(request.changes);
-        self.deleted.extend(request.deletes);
-        self.begun.extend(request.begins);
-        if let Some(activate) = request.activates {
-            let active = (activate.epoch, activate.lineage);
-            self.active.insert(activate.task, active);
+        for effect in request.effects() {
+            self.take_effect(*effect);
         }
     }
 }
 
-/// Appends a cut of a part to the batch as a group.
-fn put_section(part: &Part, cut: &Cut, batch: &mut CommitBatch) {
-    let span = part
+/// Appends a cut of an append to the batch as a group.
+fn put_section(append: &LogAppend, cut: &Cut, batch: &mut CommitBatch) {
+    let span = append
         .records
         .get(cut.records.clone())
         .and_then(|records| Some((records.first()?.start, records.last()?.end)));
-    begin_log_batch(&mut batch.buf, part.log, cut.first);
+    begin_log_batch(&mut batch.buf, append.log, cut.first);
     let start = batch.buf.len();
     let count = cut.records.len() as u32;
     SectionRef {
         seq: batch.seq,
-        salts: part.salts(cut.records.clone()),
+        salts: append.salts(cut.records.clone()),
         count,
-        records: part.slice(span.unwrap_or_default()),
+        records: append.slice(span.unwrap_or_default()),
     }
     .encode(&mut batch.buf);
     batch.groups.push(LogBatchMeta {
-        log: part.log,
+        log: append.log,
         first: cut.first,
         count,
         prev: cut.prev,
@@ -382,7 +389,7 @@ fn put_section(part: &Part, cut: &Cut, batch: &mut CommitBatch) {
     });
 }
 
-/// Derives the seed of a mark from the part's seed, one-way.
+/// Derives the seed of a mark from the append's seed, one-way.
 fn seed_of_mark(seed: &[u8; 16]) -> [u8; 16] {
     let mut out = [0; 16];
     let hash = blake3::derive_key("milepost 1 seed of a mark", seed);

@@ -12,8 +12,8 @@ use smallvec::SmallVec;
 /// Result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommitResult {
-    /// The first offset of each part, and the log's head after its last record.
-    pub(crate) parts: SmallVec<[(Offset, Head); 1]>,
+    /// The first offset of each append, and the log's head after its last record.
+    pub(crate) appended: SmallVec<[(Offset, Head); 1]>,
     pub(crate) seq: Seq,
     /// The number of events of the earlier append, if the key was used before.
     pub(crate) repeated: Option<u32>,

@@ -307,7 +307,7 @@ mod tests {
             if n % 20 == 19 {
                 // Restores a point in the middle of an append.
                 let to = task.point(appended.first + 2).unwrap();
-                task = engine.restore(&to, None).unwrap();
+                task = engine.restore(&to).run().unwrap();
             }
         }
         let (catalog, entropy) = (&engine.inner.catalog, &engine.inner.entropy);

@@ -63,7 +63,7 @@ fn criterion_8_guidance_and_edits_of_a_pause_are_in_the_next_checkpoint_and_back
 
     let finished = end(&engine);
     let point = engine.point(&format!("@{}", mark.id)).unwrap();
-    engine.restore(&point, Some("look again")).unwrap();
+    engine.restore(&point).description("look again").run().unwrap();
     let run = run_again(&engine);
     assert_eq!(View::of(&engine, &run).unwrap(), view);
     go(&engine, &run);
@@ -71,7 +71,7 @@ fn criterion_8_guidance_and_edits_of_a_pause_are_in_the_next_checkpoint_and_back
 
     // A checkpoint in the pause has the pause too: who goes back to it has to resume.
     let point = engine.point("prompts/0@paused").unwrap();
-    let task = engine.restore(&point, None).unwrap();
+    let task = engine.restore(&point).run().unwrap();
     assert_eq!(task.control().unwrap(), RunControl::Paused);
     let paused = View::of(&engine, &run_again(&engine)).unwrap();
     assert_eq!(
@@ -134,7 +134,7 @@ fn a_rollback_with_other_guidance_goes_another_way_and_can_be_undone() {
     let head = first.task().head().unwrap();
 
     let point = engine.point(&format!("@{}", mark.id)).unwrap();
-    let task = engine.restore(&point, Some("shorter")).unwrap();
+    let task = engine.restore(&point).description("shorter").run().unwrap();
     guide(&task, "shorter").unwrap();
     let second = run_again(&engine);
     assert_eq!(View::of(&engine, &second).unwrap().prompt, of_round_1.prompt);
@@ -147,7 +147,7 @@ fn a_rollback_with_other_guidance_goes_another_way_and_can_be_undone() {
     let expected = [(0, LineageType::Root), (1, LineageType::Restore)];
     assert_eq!(types, BTreeMap::from(expected));
 
-    engine.undo("prompts").unwrap();
+    engine.undo("prompts").run().unwrap();
     assert_eq!(end(&engine), (long, points));
     assert_eq!(engine.task("prompts").unwrap().head().unwrap(), head);
     assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
@@ -166,7 +166,7 @@ fn somebody_who_goes_back_in_the_middle_of_a_layer_takes_the_optimizer_along() {
             }
             Told::Answered(place) if *place == Place::of_step(7) => {
                 if let Some(id) = back.take() {
-                    engine.restore(&engine.point(&format!("@{id}"))?, None)?;
+                    engine.restore(&engine.point(&format!("@{id}"))?).run()?;
                 }
             }
             Told::Elsewhere(lineage) => went.push(*lineage),

@@ -1,0 +1,266 @@
+//! Appends to one log. Bodies are encoded and hashed here, on the caller's thread. The leader does
+//! the work that depends on the position in the log.
+
+use std::ops::Range;
+
+use milepost_codec::{
+    Body, BodyForm, Control, Epoch, Error, FRAME_PAYLOAD_MAX, Hash, Head, Header, LineageId, LogId,
+    LogKind, Offset, Origin, RecordRef, RestoreId, Result, Salts, Seed, TaskNo, body_hash,
+    encode_record, salt,
+};
+use milepost_store::clock::Stopwatch;
+use milepost_store::index::is_indexed;
+use smallvec::SmallVec;
+
+use crate::commit::conditions;
+use crate::context;
+use crate::history::checkpoint::PendingMark;
+
+/// Events for one log, encoded and hashed.
+#[derive(Debug)]
+pub(crate) struct LogAppend {
+    pub(crate) log: LogId,
+    pub(crate) origin: Origin,
+    /// The head at which this append opens the log, if it does.
+    pub(crate) open: Option<Head>,
+    /// The lineage that the new one forks from.
+    pub(crate) parent: Option<LineageId>,
+    pub(crate) expect: Option<Offset>,
+    pub(crate) epoch: Option<Epoch>,
+    pub(crate) key: Option<String>,
+    pub(crate) seed: Seed,
+    /// Salts of records from another store, 16 bytes each. Those records go unchanged into a task
+    /// that is not visible yet.
+    pub(crate) adopted: Option<Vec<u8>>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) records: SmallVec<[RecordMeta; 1]>,
+    /// Headers of the records that have index entries, with the record numbers.
+    pub(crate) indexed: Vec<(u32, Header)>,
+    /// The effects of its control events.
+    effects: Vec<Effect>,
+    /// A mark after the records. Its parent is known only at the commit.
+    pub(crate) mark: Option<PendingMark>,
+    /// A guard that holds the chunks of this append until it is committed.
+    pub(crate) storing: Option<Box<dyn std::any::Any + Send>>,
+    /// The time at which building this append began.
+    pub(crate) begun: Stopwatch,
+}
+
+/// One encoded record of an append.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecordMeta {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) header: (u32, u32),
+    /// The range of an inline payload.
+    pub(crate) payload: Option<(u32, u32)>,
+    pub(crate) body: Hash,
+}
+
+/// A change of the leader's caches that a control event causes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Effect {
+    /// A lineage of the task becomes the active one.
+    Activates(TaskNo, (Epoch, LineageId)),
+    /// The task's cached state is read again: its marks or lineages change.
+    Changes(TaskNo),
+    /// The task is deleted.
+    Deletes(TaskNo),
+    /// A restore of the task begins. The task takes no appends until the restore ends.
+    BeginsRestore(TaskNo),
+    /// A restore of the task ends.
+    EndsRestore(TaskNo, RestoreId),
+}
+
+impl Effect {
+    /// Returns the effect of an event in the control log of `task`. The safe one is the default: the
+    /// caches of a task can always be read again.
+    fn of(task: TaskNo, control: &Control) -> Option<Self> {
+        match control {
+            Control::Activated(to) => Some(Self::Activates(task, (to.epoch, to.lineage))),
+            Control::Deleted(deleted) => Some(Self::Deletes(deleted.task)),
+            Control::RestoreBegun(_) => Some(Self::BeginsRestore(task)),
+            Control::RestoreEnded(ended) => Some(Self::EndsRestore(task, ended.restore)),
+            Control::StoreCreated(_)
+            | Control::TaskOpened(_)
+            | Control::TaskPrepared(_)
+            | Control::LineageRegistered(_)
+            | Control::OwnerSet(_)
+            | Control::Lost(_) => None,
+            _ => Some(Self::Changes(task)),
+        }
+    }
+}
+
+impl LogAppend {
+    /// Returns the salts of a range of records, as a section stores them.
+    pub(crate) fn salts(&self, records: Range<usize>) -> Salts<'_> {
+        match &self.adopted {
+            Some(salts) => {
+                let bytes = records.start * 16..records.end * 16;
+                Salts::Explicit(salts.get(bytes).unwrap_or_default())
+            }
+            None => Salts::Seeded(self.seed, records.start as u64),
+        }
+    }
+
+    pub(crate) fn slice(&self, (start, end): (u32, u32)) -> &[u8] {
+        self.bytes.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    pub(crate) fn new(log: LogId, origin: Origin, seed: Seed) -> Self {
+        Self {
+            log,
+            origin,
+            open: None,
+            parent: None,
+            expect: None,
+            epoch: None,
+            key: None,
+            seed,
+            adopted: None,
+            bytes: Vec::new(),
+            records: SmallVec::new(),
+            indexed: Vec::new(),
+            effects: Vec::new(),
+            mark: None,
+            storing: None,
+            begun: Stopwatch::start(),
+        }
+    }
+
+    pub(crate) fn open(mut self, at: Head) -> Self {
+        self.open = Some(at);
+        self
+    }
+
+    pub(crate) fn parent(mut self, parent: LineageId) -> Self {
+        self.parent = Some(parent);
+        self
+    }
+
+    pub(crate) fn expect(mut self, expect: Option<Offset>) -> Self {
+        self.expect = expect;
+        self
+    }
+
+    pub(crate) fn epoch(mut self, epoch: Option<Epoch>) -> Self {
+        self.epoch = epoch;
+        self
+    }
+
+    pub(crate) fn mark(mut self, mark: PendingMark) -> Self {
+        let key = mark.header.key.clone();
+        self.key = self.key.or(key);
+        self.mark = Some(mark);
+        self
+    }
+
+    /// Appends an encoded body. Fails with `Invalid` if the append exceeds the limit of a frame.
+    pub(crate) fn push(&mut self, header: Header, form: BodyForm, payload: &[u8]) -> Result<()> {
+        let bytes = header.encode();
+        self.push_encoded(&bytes, form, payload)?;
+        let is_control = matches!(self.log.kind, LogKind::Control);
+        if header.key.is_some() || is_control || is_indexed(header.kind) {
+            if let Some(key) = &header.key {
+                self.key = Some(key.clone());
+            }
+            self.indexed.push((self.records.len() as u32 - 1, header));
+        }
+        Ok(())
+    }
+
+    /// Appends an event with an encoded header and no index entry.
+    pub(crate) fn push_encoded(
+        &mut self,
+        header: &[u8],
+        form: BodyForm,
+        payload: &[u8],
+    ) -> Result<()> {
+        let salt = salt(self.seed, self.records.len() as u64);
+        let body = body_hash(&salt, form, payload);
+        self.push_hashed(header, form, payload, body)
+    }
+
+    /// Appends an event of another store with its salt. An erased event has a salt of zeros.
+    pub(crate) fn push_adopted(
+        &mut self,
+        record: &RecordRef<'_>,
+        salt: [u8; 16],
+        body: Hash,
+    ) -> Result<()> {
+        self.push_hashed(record.header, record.form, record.payload, body)?;
+        self.adopted.get_or_insert_default().extend(salt);
+        let header = record.header()?;
+        let is_control = matches!(self.log.kind, LogKind::Control);
+        if header.key.is_some() || is_control || is_indexed(header.kind) {
+            self.indexed.push((self.records.len() as u32 - 1, header));
+        }
+        Ok(())
+    }
+
+    fn push_hashed(
+        &mut self,
+        header: &[u8],
+        form: BodyForm,
+        payload: &[u8],
+        body: Hash,
+    ) -> Result<()> {
+        let start = self.bytes.len();
+        encode_record(&mut self.bytes, header, form, payload);
+        let end = self.bytes.len();
+        if end > FRAME_PAYLOAD_MAX / 2 {
+            return Err(Error::invalid(format!(
+                "one append may have {} MiB of events stored inline, split it",
+                (FRAME_PAYLOAD_MAX / 2) >> 20
+            )));
+        }
+        let payload_start = end - payload.len();
+        // The header follows its length: one byte, or three for a long header.
+        let header_start = start + if header.len() <= 250 { 1 } else { 3 };
+        let span = |from: usize, to: usize| (from as u32, to as u32);
+        self.records.push(RecordMeta {
+            start: start as u32,
+            end: end as u32,
+            header: span(header_start, header_start + header.len()),
+            payload: (form == BodyForm::Inline).then(|| span(payload_start, end)),
+            body,
+        });
+        Ok(())
+    }
+
+    /// Returns the bytes and the number of records.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.bytes.len(), self.records.len())
+    }
+
+    /// Takes the guard that holds the chunks of this append.
+    pub(crate) fn storing(&mut self, storing: Option<Box<dyn std::any::Any + Send>>) {
+        self.storing = storing;
+    }
+
+    /// Reserves space for `records` with about `bytes` in all.
+    pub(crate) fn reserve(&mut self, records: usize, bytes: usize) {
+        self.records.reserve(records);
+        self.bytes.reserve(bytes);
+    }
+
+    /// Appends an inline event of a lineage.
+    pub(crate) fn body(&mut self, body: &Body, time_us: u64) -> Result<()> {
+        let (kind, payload) = body.encode();
+        let header = conditions::on_body(body, context::header(kind, time_us))?;
+        self.push(header, BodyForm::Inline, &payload)
+    }
+
+    /// Appends an event of a control log.
+    pub(crate) fn control(&mut self, control: &Control, time_us: u64) -> Result<()> {
+        let (kind, payload) = control.encode();
+        let header = conditions::on_control(control, context::header(kind, time_us))?;
+        self.effects.extend(Effect::of(self.log.task, control));
+        self.push(header, BodyForm::Inline, &payload)
+    }
+
+    pub(super) fn effects(&self) -> &[Effect] {
+        &self.effects
+    }
+}
