@@ -5,9 +5,8 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use milepost::{Detail, Error, ErrorKind};
+use milepost_forms::{Big, Problem};
 use serde_json::json;
-
-use crate::forms::{Big, Problem};
 
 /// Prefix of the problem types.
 const PROBLEMS: &str = "https://milepost.dev/problems/";

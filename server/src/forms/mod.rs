@@ -3,7 +3,6 @@
 mod append;
 mod location;
 mod ranges;
-mod restores;
 mod stats;
 
 pub(crate) use append::{EventGiven, Line, LineGiven};
@@ -15,5 +14,4 @@ pub(crate) use milepost_forms::{
     TaskForm, TaskStatsForm, UserForm, VerifyForm, big_or_none,
 };
 pub(crate) use ranges::{item, line};
-pub(crate) use restores::planned;
 pub(crate) use stats::page_of;

@@ -7,7 +7,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use milepost::{Detail, Engine, ErrorKind, LineageType, Point, Scope};
-use milepost_workspace::{Choices, TreePath};
+use milepost_forms::files_plan;
+use milepost_workspace::{Choices, Plan, TreePath};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -17,9 +18,9 @@ use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::error::ApiError;
 use crate::extract::{PathName, Required};
-use crate::forms::{Problem, RestorePlanForm, RestoredForm, planned};
+use crate::forms::{ChangesForm, Problem, RestorePlanForm, RestoredForm};
 use crate::server::App;
-use crate::view::View;
+use crate::view::{RestorePlan, View};
 use crate::workspace_folder::WorkspaceFolder;
 use crate::write_context::{WriteContext, refused};
 
@@ -110,6 +111,24 @@ impl RestoreAsked {
         let folder = WorkspaceFolder::of(engine, &point, folder, choices.into())?;
         Ok((point, scope, Some(Files { engine, folder })))
     }
+}
+
+/// Converts a plan of a restore, and its plan of files.
+fn planned(
+    plan: RestorePlan,
+    scope: Scope,
+    files: Option<&Plan>,
+) -> milepost::Result<RestorePlanForm> {
+    let ChangesForm { items, more } = plan.changes.into();
+    Ok(RestorePlanForm {
+        task: plan.to.0.task.clone(),
+        scope,
+        from: plan.from.into(),
+        to: plan.to.into(),
+        changes: items,
+        more,
+        files: files.map(files_plan).transpose()?,
+    })
 }
 
 /// Returns the effects of a restore without changing anything.
