@@ -16,7 +16,7 @@ use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::decompress::Unpacking;
 use crate::error::ApiError;
-use crate::middleware::Since;
+use crate::request_scope::Since;
 use crate::server::App;
 
 /// The maximum length in bytes of a body that is parsed inline and that no budget counts.

@@ -15,8 +15,8 @@ use tracing::error;
 
 use crate::auth::Caller;
 use crate::budget::{LongPiece, TokenBudget};
-use crate::error::ApiError;
-use crate::middleware::{RequestId, bug};
+use crate::error::{ApiError, bug};
+use crate::request_scope::RequestId;
 use crate::server::App;
 
 /// The approximate size of a buffer; one event or one entry of a list may be longer.

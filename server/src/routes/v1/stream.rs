@@ -7,7 +7,7 @@ use milepost::Task;
 
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::middleware::RequestId;
+use crate::request_scope::RequestId;
 use crate::server::App;
 use crate::streams::{self, Place, Wanted};
 use crate::view::View;
