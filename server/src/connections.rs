@@ -22,9 +22,9 @@ use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 use tracing::{debug, warn};
 
+use crate::app::App;
 use crate::body_guard::held;
 use crate::listener::{Io, Listening, Peer};
-use crate::server::App;
 use crate::write_timeout::{Patient, Traffic};
 
 /// Wait after a failed accept, such as when the process has too many open files.

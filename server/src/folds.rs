@@ -7,10 +7,10 @@ use std::sync::{Arc, Weak};
 use milepost::{Engine, LineageId, Offset, Point, RunState, TaskNo};
 use parking_lot::Mutex;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::{Shares, TokenShare};
 use crate::error::ApiError;
-use crate::server::App;
 use crate::view::View;
 
 /// Memory per byte of a state, in an answer and in a comparison.

@@ -26,6 +26,7 @@
 //! meters             metrics of the service
 //! ```
 
+mod app;
 mod append_task;
 mod attach;
 mod auth;

@@ -12,6 +12,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tracing::{error, info, warn};
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::body_guard::held;
 use crate::budget::{Shares, TokenShare};
@@ -20,7 +21,6 @@ use crate::error::{ApiError, Family, bug};
 use crate::listener::Peer;
 use crate::negotiate::EVENT_STREAM;
 use crate::request_scope::{Asked, REQUEST_ID, RequestId, Since};
-use crate::server::App;
 use crate::stream_body::LONG;
 use crate::time;
 

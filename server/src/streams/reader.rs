@@ -17,11 +17,11 @@ use tokio::time::{Instant, interval_at};
 
 use super::feed::Message;
 use super::sse::{self, Place};
+use crate::app::{App, StreamPermit};
 use crate::auth::Caller;
 use crate::budget::{LongPermit, LongPiece, TokenBudget};
 use crate::error::ApiError;
 use crate::permit::Heavy;
-use crate::server::{App, StreamPermit};
 
 /// Interval of comments that keep an idle connection open.
 const KEEP_OPEN: Duration = Duration::from_secs(15);

@@ -9,13 +9,13 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::points::Seen;
+use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::error::ApiError;
 use crate::etag::{Known, Tagged};
 use crate::extract::{PathName, Query};
 use crate::forms::{BlamedForm, Problem};
-use crate::server::App;
 use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {

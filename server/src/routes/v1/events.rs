@@ -11,6 +11,7 @@ use utoipa_axum::routes;
 
 use super::limit;
 use super::stream::{Begin, stream};
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::etag::{Known, Tag, Tagged};
@@ -18,7 +19,6 @@ use crate::extract::{PathName, Query};
 use crate::forms::{Big, Problem, RangeForm, item, line};
 use crate::negotiate::{EVENT_STREAM, JSON, JSON_LINES, choose};
 use crate::request_scope::RequestId;
-use crate::server::App;
 use crate::stream_body::{self, BUFFER, Source};
 use crate::view::View;
 

@@ -11,6 +11,7 @@ use milepost_workspace::{Content, Entries, TreePath};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::etag::{Known, Tag, Tagged};
@@ -18,7 +19,6 @@ use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{FileForm, Listed, Problem};
 use crate::negotiate::JSON;
 use crate::request_scope::RequestId;
-use crate::server::App;
 use crate::stream_body::{self, BUFFER, Source};
 use crate::view::View;
 

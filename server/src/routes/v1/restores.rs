@@ -14,12 +14,12 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::error::ApiError;
 use crate::extract::{PathName, Required};
 use crate::forms::{ChangesForm, Problem, RestorePlanForm, RestoredForm};
-use crate::server::App;
 use crate::view::{RestorePlan, View};
 use crate::workspace_folder::WorkspaceFolder;
 use crate::write_context::{WriteContext, refused};

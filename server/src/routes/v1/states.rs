@@ -11,6 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::points::Seen;
+use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::error::ApiError;
@@ -19,7 +20,6 @@ use crate::extract::{NamedTwo, Nothing, PathName, Query};
 use crate::forms::{ChangesForm, Problem, StateOrPart};
 use crate::negotiate::{JSON, JSON_PATCH, choose};
 use crate::request_scope::RequestId;
-use crate::server::App;
 use crate::state_text::{Pointer, StateText};
 use crate::stream_body;
 use crate::view::{CHANGES, View};

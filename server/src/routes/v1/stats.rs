@@ -8,11 +8,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::limit;
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::Query;
 use crate::forms::{Problem, StatsForm, page_of};
-use crate::server::App;
 use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {

@@ -5,10 +5,10 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use milepost::Task;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::request_scope::RequestId;
-use crate::server::App;
 use crate::streams::{self, Place, Wanted};
 use crate::view::View;
 

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Answer, WrongForm, check_thread, check_user, has_thread, no_thread};
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{Nothing, OptionalJson, Query};
-use crate::server::App;
 use crate::time;
 use crate::view::View;
 

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{Answer, WrongForm, check_user, no_user};
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::Query;
-use crate::server::App;
 use crate::time;
 
 #[derive(Debug, Deserialize, IntoParams)]
