@@ -57,6 +57,7 @@ mod request_scope;
 mod routes;
 mod server;
 mod state_text;
+mod states;
 mod stream_body;
 mod streams;
 mod time;

@@ -16,6 +16,7 @@ use crate::error::ApiError;
 use crate::etag::{Known, Tagged};
 use crate::extract::{PathName, Query};
 use crate::forms::{BlamedForm, Problem};
+use crate::states;
 use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -66,7 +67,7 @@ async fn blame(
     let point = app.work(move |engine| Ok(View::of(engine, &asks).point(&at)?));
     let point = point.await?;
     // Reserves the memory of two states: the one before and the one after a change.
-    drop(app.two(&shares, &caller, [point.clone(), point]).await?);
+    drop(states::two(&app, &shares, &caller, [point.clone(), point]).await?);
     let token = caller.of_token().to_owned();
     app.long_work(&token, move |engine| {
         let view = View::of(engine, &caller);

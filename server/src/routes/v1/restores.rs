@@ -20,6 +20,7 @@ use crate::budget::Shares;
 use crate::error::ApiError;
 use crate::extract::{PathName, Required};
 use crate::forms::{ChangesForm, Problem, RestorePlanForm, RestoredForm};
+use crate::states;
 use crate::view::{RestorePlan, View};
 use crate::workspace_folder::WorkspaceFolder;
 use crate::write_context::{WriteContext, refused};
@@ -174,7 +175,7 @@ async fn plan(
     });
     // The plan below reports an invalid address.
     if let Ok(points) = points.await {
-        drop(app.two(&shares, &caller, points).await?);
+        drop(states::two(&app, &shares, &caller, points).await?);
     }
     let token = caller.of_token().to_owned();
     app.long_work(&token, move |engine| plan(&View::of(engine, &caller))).await
