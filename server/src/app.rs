@@ -12,13 +12,13 @@ use crate::auth::Caller;
 use crate::budget::{self, Budget, Budgets, TokenBudget};
 use crate::disk::Disk;
 use crate::error::{ApiError, bug};
+use crate::feeds::Feeds;
 use crate::folds::Folds;
 use crate::meters::Meters;
 use crate::options::ServerOptions;
 use crate::permit::{Heavy, Permits, UnderWay};
 use crate::quotas::Quotas;
 use crate::request_scope::{Asked, Ids};
-use crate::streams::Feeds;
 use crate::tokens::Tokens;
 
 /// The maximum wait of a request for bytes of a budget.

@@ -9,7 +9,8 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::request_scope::RequestId;
-use crate::streams::{self, Place, Wanted};
+use crate::sse::Place;
+use crate::streams::{self, Wanted};
 use crate::view::View;
 
 /// The start of a stream.
