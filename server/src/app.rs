@@ -10,10 +10,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
 use crate::auth::Caller;
 use crate::budget::{self, Budget, Budgets, TokenBudget};
-use crate::disk::Disk;
 use crate::error::{ApiError, bug};
 use crate::feeds::Feeds;
 use crate::folds::Folds;
+use crate::host_limits::Disk;
 use crate::meters::Meters;
 use crate::options::ServerOptions;
 use crate::permit::{Heavy, Permits, UnderWay};

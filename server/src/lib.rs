@@ -14,18 +14,18 @@
 //! append_task        appends, inline or on a thread
 //! state_text         a state as JSON, longer than memory (stream_body)
 //! states             states at a point, computed once for concurrent requests
-//! extract            bodies, queries and names of requests (decompress, read)
-//! app                the state that all requests share (meters, disk)
+//! extract            bodies, queries and names of requests (decompress)
+//! app                the state that all requests share (meters)
 //! feeds              one feed for all streams of a task (sse)
 //! folds              states that requests use
 //! view/              the engine as the caller sees it (workspace_folder)
 //! write_context      the user and the conditions of a change
 //! auth               the caller (tokens/, quotas)
-//! forms/             values of the engine as JSON of `/v1` (time)
+//! forms/             values of the engine as JSON of `/v1` (read)
 //! request_scope      the id, the user and the waiting time of a request
 //! budget             bytes that requests may hold (buffer)
 //! permit             limits expensive work and the requests of a token
-//! listener           TCP, TLS and Unix sockets (tls, open_files)
+//! listener           TCP, TLS and Unix sockets (tls, host_limits)
 //! options            options of the service
 //! cors               pages of other origins
 //! negotiate          the media type of an answer (etag)
@@ -43,19 +43,18 @@ mod compress;
 mod connections;
 mod cors;
 mod decompress;
-mod disk;
 mod error;
 mod etag;
 mod extract;
 mod feeds;
 mod folds;
 mod forms;
+mod host_limits;
 mod keep_open;
 mod listener;
 mod meters;
 mod middleware;
 mod negotiate;
-mod open_files;
 mod options;
 mod permit;
 mod quotas;
@@ -68,7 +67,6 @@ mod state_text;
 mod states;
 mod stream_body;
 mod streams;
-mod time;
 mod tls;
 mod tokens;
 mod view;
@@ -78,9 +76,9 @@ mod write_timeout;
 
 pub use attach::{Attached, attach, attach_with};
 pub use cors::{NoOrigin, Origin};
+pub use host_limits::raise_open_files;
 pub use keep_open::KeptOpen;
 pub use listener::Listening;
-pub use open_files::raise_open_files;
 pub use options::ServerOptions;
 pub use routes::openapi;
 pub use server::Server;

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener, UnixSocket, UnixStream};
 use tracing::warn;
 
-use crate::open_files::has_room;
+use crate::host_limits::has_room;
 use crate::tls::Tls;
 
 /// The maximum length of a socket path: the kernel's `sun_path` without its final zero.

@@ -18,11 +18,11 @@ use crate::body_guard::held;
 use crate::budget::{Shares, TokenShare};
 use crate::cors;
 use crate::error::{ApiError, Family, bug};
+use crate::forms::utc_seconds;
 use crate::listener::Peer;
 use crate::negotiate::EVENT_STREAM;
 use crate::request_scope::{Asked, REQUEST_ID, RequestId, Since};
 use crate::stream_body::LONG;
-use crate::time;
 
 /// Requests without a token may together be this many times as many as those of one token.
 const WITHOUT_TOKEN: usize = 4;
@@ -300,7 +300,7 @@ fn written(response: Response, family: Family, id: &str, now_us: u64) -> Respons
         // Errors of the engine name places and kinds, never payloads.
         error!(target: "milepost::http", request_id = id, ?wrong, "failed");
     }
-    let mut answer = wrong.answer(family, id, &time::seconds(now_us));
+    let mut answer = wrong.answer(family, id, &utc_seconds(now_us));
     if let Some(allow) = response.headers().get(header::ALLOW) {
         answer.headers_mut().insert(header::ALLOW, allow.clone());
     }
