@@ -2,17 +2,14 @@
 
 use milepost::{Append, Appended, Engine, LineageId, Task};
 
+use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::SMALL;
-use crate::server::App;
 use crate::view::View;
 use crate::write_context::{WriteContext, refused};
 
-/// Limit of the bytes of concurrent small appends. The engine's queue holds more without blocking.
-pub(crate) const UNDER_WAY: usize = 8 << 20;
-
-/// Base weight and weight per byte of a request against [`UNDER_WAY`]: an event's header in the log
-/// is longer than the shortest line.
+/// Base weight and weight per byte of a request against [`App::room`]: an event's header in the
+/// log is longer than the shortest line.
 const EACH: usize = 1 << 10;
 const GROWTH: usize = 8;
 

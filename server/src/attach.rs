@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use milepost::Engine;
+use milepost::{Engine, SystemClock};
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
@@ -22,7 +22,7 @@ use crate::tokens::{FOLDER, Tokens};
 const SOCKET: &str = "socket";
 
 /// Default time that dropping [`Attached`] waits for active requests.
-pub(crate) const DRAIN: Duration = Duration::from_secs(5);
+const DRAIN: Duration = Duration::from_secs(5);
 
 /// An engine served on a socket in its store until this is dropped.
 #[derive(Debug)]
@@ -73,8 +73,22 @@ pub fn attach_with(engine: &Engine, options: ServerOptions) -> Result<Attached> 
     attached(Server::new(engine, Tokens::none(), options).map_err(Error::other)?)
 }
 
+impl Server {
+    /// Also serves the engine on the socket in its store: see [`attach`](crate::attach).
+    ///
+    /// # Errors
+    ///
+    /// As [`attach`](crate::attach).
+    pub fn attach(&self) -> Result<Attached> {
+        let options = self.app.options().clone().drain(DRAIN);
+        // No tokens, as in `attach_with`.
+        let app = self.app.sharing(Tokens::none(), options, Box::new(SystemClock));
+        attached(Self { app: app.map_err(Error::other)? })
+    }
+}
+
 /// Serves on the socket in the server's store.
-pub(crate) fn attached(server: Server) -> Result<Attached> {
+fn attached(server: Server) -> Result<Attached> {
     let engine = server.engine();
     engine.check_writable().map_err(Error::other)?;
     let Some(store) = engine.chunk_store().folder().map(Path::to_owned) else {

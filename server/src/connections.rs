@@ -15,16 +15,16 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 use tracing::{debug, warn};
 
+use crate::app::App;
 use crate::body_guard::held;
-use crate::listener::Listening;
-use crate::server::App;
+use crate::listener::{Io, Listening, Peer};
 use crate::write_timeout::{Patient, Traffic};
 
 /// Wait after a failed accept, such as when the process has too many open files.
@@ -32,22 +32,6 @@ const BREATHER: Duration = Duration::from_millis(100);
 
 /// True once the server is stopping.
 pub(crate) type Stop = watch::Receiver<bool>;
-
-/// A bidirectional byte stream.
-pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
-
-/// The other end of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Peer {
-    /// A client over TCP.
-    Elsewhere,
-    /// The user of this process or root, over a Unix socket.
-    Owner,
-    /// Another user of this machine, over a Unix socket.
-    Other,
-}
 
 /// Serves connections until the server stops, then drains accepted ones within the drain limit.
 pub(crate) async fn answer(app: &App, router: Router, listening: Listening, stop: Stop) {

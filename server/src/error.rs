@@ -5,9 +5,9 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use milepost::{Detail, Error, ErrorKind};
+use milepost_forms::{Big, Problem};
 use serde_json::json;
-
-use crate::forms::{Big, Problem};
+use tracing::error;
 
 /// Prefix of the problem types.
 const PROBLEMS: &str = "https://milepost.dev/problems/";
@@ -323,4 +323,14 @@ impl IntoResponse for ApiError {
         response.extensions_mut().insert(self);
         response
     }
+}
+
+/// Logs the message of a panic.
+pub(crate) fn bug(id: &str, panic: tokio::task::JoinError) {
+    let said = panic.try_into_panic().ok();
+    let text = said.as_ref().and_then(|said| {
+        let text = said.downcast_ref::<String>().map(String::as_str);
+        text.or_else(|| said.downcast_ref::<&str>().copied())
+    });
+    error!(target: "milepost::http", request_id = id, panic = text.unwrap_or_default(), "a bug");
 }

@@ -12,12 +12,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::decompress::Unpacking;
 use crate::error::ApiError;
-use crate::middleware::Since;
-use crate::server::App;
+use crate::request_scope::Since;
 
 /// The maximum length in bytes of a body that is parsed inline and that no budget counts.
 pub(crate) const SMALL: usize = 64 << 10;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use milepost::Engine;
 use tracing::{error, warn};
 
-use crate::server::App;
+use crate::app::App;
 
 /// Interval of the checks for a failed write.
 const LOOK: Duration = Duration::from_millis(200);

@@ -2,30 +2,37 @@
 //!
 //! `docs/HTTP.md` defines routes, forms, errors, limits and permissions.
 //!
+//! A module imports only modules of the lines below its own, or of its own line.
+//!
 //! ```text
-//! server             a served engine: options, router, stop (options)
-//! listener           TCP, TLS and Unix sockets (tls, attach)
-//! connections        accepts connections, serves and closes them (write_timeout, body_guard)
+//! attach             the server of a store's own socket
+//! server             a served engine: options, router, stop (keep_open)
 //! routes/            one family of routes a folder
-//! forms/             values of the engine as JSON of `/v1` (view/, state_text)
-//! streams/           events as they are committed
-//! auth               the caller, and what the caller may see and change (tokens/, quotas)
-//! write_context      the user and the conditions of a change (append_task)
-//! workspace_folder   a workspace's folder on this machine
-//! folds              states at a point, computed once for concurrent requests
-//! budget             bytes that requests may hold (buffer, read)
-//! permit             limits expensive work
-//! error              errors as each family of routes shows them (extract)
-//! negotiate          the media type of an answer (etag)
+//! connections        accepts connections, serves and closes them (write_timeout)
+//! middleware         authorization, log and limits around each request (compress, body_guard)
+//! streams            events as they are committed
+//! append_task        appends, inline or on a thread
+//! state_text         a state as JSON, longer than memory (stream_body)
+//! states             states at a point, computed once for concurrent requests
+//! extract            bodies, queries and names of requests (decompress)
+//! app                the state that all requests share (meters)
+//! feeds              one feed for all streams of a task (sse)
+//! folds              states that requests use
+//! view/              the engine as the caller sees it (workspace_folder)
+//! write_context      the user and the conditions of a change
+//! auth               the caller (tokens/, quotas)
+//! forms/             values of the engine as JSON of `/v1` (read)
+//! request_scope      the id, the user and the waiting time of a request
+//! budget             bytes that requests may hold (buffer)
+//! permit             limits expensive work and the requests of a token
+//! listener           TCP, TLS and Unix sockets (tls, host_limits)
+//! options            options of the service
 //! cors               pages of other origins
-//! compress           compressed answers (decompress)
-//! stream_body        answers that are longer than memory
-//! middleware         request ids, log, limits (request_scope, time)
-//! open_files         file descriptors reserved for the store
-//! keep_open          reopens the store after a failure (disk)
-//! meters             metrics of the service
+//! negotiate          the media type of an answer (etag)
+//! error              errors as each family of routes shows them
 //! ```
 
+mod app;
 mod append_task;
 mod attach;
 mod auth;
@@ -36,18 +43,18 @@ mod compress;
 mod connections;
 mod cors;
 mod decompress;
-mod disk;
 mod error;
 mod etag;
 mod extract;
+mod feeds;
 mod folds;
 mod forms;
+mod host_limits;
 mod keep_open;
 mod listener;
 mod meters;
 mod middleware;
 mod negotiate;
-mod open_files;
 mod options;
 mod permit;
 mod quotas;
@@ -55,10 +62,11 @@ mod read;
 mod request_scope;
 mod routes;
 mod server;
+mod sse;
 mod state_text;
+mod states;
 mod stream_body;
 mod streams;
-mod time;
 mod tls;
 mod tokens;
 mod view;
@@ -68,9 +76,9 @@ mod write_timeout;
 
 pub use attach::{Attached, attach, attach_with};
 pub use cors::{NoOrigin, Origin};
+pub use host_limits::raise_open_files;
 pub use keep_open::KeptOpen;
 pub use listener::Listening;
-pub use open_files::raise_open_files;
 pub use options::ServerOptions;
 pub use routes::openapi;
 pub use server::Server;

@@ -5,11 +5,11 @@ use std::io::{self, Error, ErrorKind};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener, UnixSocket, UnixStream};
 use tracing::warn;
 
-use crate::connections::{Io, Peer};
-use crate::open_files::has_room;
+use crate::host_limits::has_room;
 use crate::tls::Tls;
 
 /// The maximum length of a socket path: the kernel's `sun_path` without its final zero.
@@ -17,6 +17,22 @@ pub(crate) const PATH_MAX: usize = 107;
 
 /// The length of the kernel's backlog of connections.
 const WAITING: u32 = 1024;
+
+/// A bidirectional byte stream.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+/// The other end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Peer {
+    /// A client over TCP.
+    Elsewhere,
+    /// The user of this process or root, over a Unix socket.
+    Owner,
+    /// Another user of this machine, over a Unix socket.
+    Other,
+}
 
 /// A listening socket.
 #[derive(Debug)]

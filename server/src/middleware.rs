@@ -1,141 +1,34 @@
 //! Middleware around each request: id, caller, limits, error format and log.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use axum::body::HttpBody as _;
-use axum::extract::{FromRequestParts, MatchedPath, Request, State};
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use data_encoding::HEXLOWER;
-use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tracing::{error, info, warn};
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::body_guard::held;
 use crate::budget::{Shares, TokenShare};
-use crate::connections::Peer;
 use crate::cors;
-use crate::error::{ApiError, Family};
+use crate::error::{ApiError, Family, bug};
+use crate::forms::utc_seconds;
+use crate::listener::Peer;
 use crate::negotiate::EVENT_STREAM;
-use crate::request_scope::Asked;
-use crate::server::App;
+use crate::request_scope::{Asked, REQUEST_ID, RequestId, Since};
 use crate::stream_body::LONG;
-use crate::time;
-
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-
-/// The maximum length of a client's request id.
-const ID_MAX: usize = 128;
 
 /// Requests without a token may together be this many times as many as those of one token.
 const WITHOUT_TOKEN: usize = 4;
 
 /// Paths that need no token.
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
-
-/// The id of a request, which is the correlation id of its events.
-#[derive(Debug, Clone)]
-pub(crate) struct RequestId(pub(crate) Arc<str>);
-
-impl<S: Sync> FromRequestParts<S> for RequestId {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        parts.extensions.get().cloned().ok_or(ApiError::Bug)
-    }
-}
-
-/// Ids for requests without one: a random prefix and a counter.
-#[derive(Debug)]
-pub(crate) struct Ids {
-    random: String,
-    next: AtomicU64,
-}
-
-impl Ids {
-    pub(crate) fn new() -> milepost::Result<Self> {
-        let random = milepost::new_secret()?;
-        Ok(Self { random: HEXLOWER.encode(random.split_at(8).0), next: AtomicU64::new(0) })
-    }
-
-    fn of(&self, headers: &HeaderMap) -> String {
-        let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
-        let fits = |id: &&str| {
-            let known = |c: u8| c.is_ascii_alphanumeric() || b"._-".contains(&c);
-            (1..=ID_MAX).contains(&id.len()) && id.bytes().all(known)
-        };
-        match given.filter(fits) {
-            Some(id) => id.to_owned(),
-            None => format!("{}-{:x}", self.random, self.next.fetch_add(1, Ordering::Relaxed)),
-        }
-    }
-}
-
-/// Active requests by token.
-#[derive(Debug, Default)]
-pub(crate) struct UnderWay(Mutex<HashMap<String, Arc<Semaphore>>>);
-
-impl UnderWay {
-    /// Returns a permit for one more request of a token if it has fewer than `most`.
-    pub(crate) fn one_more(&self, token: &str, most: usize) -> Option<OwnedSemaphorePermit> {
-        let mut all = self.0.lock();
-        let of = match all.get(token) {
-            Some(of) => Arc::clone(of),
-            None => {
-                let of = Arc::new(Semaphore::new(most));
-                all.insert(token.to_owned(), Arc::clone(&of));
-                of
-            }
-        };
-        of.try_acquire_owned().ok()
-    }
-}
-
-/// The start of the wait for an answer; unset while the request's body arrives.
-#[derive(Debug, Clone)]
-pub(crate) struct Since(Arc<Mutex<Option<Instant>>>);
-
-impl Since {
-    /// Starts now.
-    fn now() -> Self {
-        Self(Arc::new(Mutex::new(Some(Instant::now()))))
-    }
-
-    /// Pauses the time until the guard is dropped, then restarts it from zero.
-    pub(crate) fn stand_still(&self) -> StandsStill {
-        *self.0.lock() = None;
-        StandsStill(self.clone())
-    }
-
-    /// Completes when the wait exceeds `at_most`.
-    async fn late(&self, at_most: Duration) {
-        loop {
-            let gone = self.0.lock().map_or(Duration::ZERO, |since| since.elapsed());
-            let left = at_most.saturating_sub(gone);
-            if left.is_zero() {
-                return;
-            }
-            tokio::time::sleep(left).await;
-        }
-    }
-}
-
-pub(crate) struct StandsStill(Since);
-
-impl Drop for StandsStill {
-    fn drop(&mut self) {
-        let Since(since) = &self.0;
-        *since.lock() = Some(Instant::now());
-    }
-}
 
 pub(crate) async fn around(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let id = app.ids().of(request.headers());
@@ -248,16 +141,6 @@ impl App {
 fn is_stream(response: &Response) -> bool {
     let kind = response.headers().get(header::CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes() == EVENT_STREAM.as_bytes())
-}
-
-/// Logs the message of a panic.
-pub(crate) fn bug(id: &str, panic: tokio::task::JoinError) {
-    let said = panic.try_into_panic().ok();
-    let text = said.as_ref().and_then(|said| {
-        let text = said.downcast_ref::<String>().map(String::as_str);
-        text.or_else(|| said.downcast_ref::<&str>().copied())
-    });
-    error!(target: "milepost::http", request_id = id, panic = text.unwrap_or_default(), "a bug");
 }
 
 /// The effect of a request on the store.
@@ -417,7 +300,7 @@ fn written(response: Response, family: Family, id: &str, now_us: u64) -> Respons
         // Errors of the engine name places and kinds, never payloads.
         error!(target: "milepost::http", request_id = id, ?wrong, "failed");
     }
-    let mut answer = wrong.answer(family, id, &time::seconds(now_us));
+    let mut answer = wrong.answer(family, id, &utc_seconds(now_us));
     if let Some(allow) = response.headers().get(header::ALLOW) {
         answer.headers_mut().insert(header::ALLOW, allow.clone());
     }

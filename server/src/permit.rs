@@ -1,4 +1,4 @@
-//! Permits for expensive work.
+//! Permits for the requests of a token, and for expensive work.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,5 +39,25 @@ impl Permits {
         };
         let own = own.acquire_owned().await.ok()?;
         Some([own, Arc::clone(&self.all).acquire_owned().await.ok()?])
+    }
+}
+
+/// Active requests by token.
+#[derive(Debug, Default)]
+pub(crate) struct UnderWay(Mutex<HashMap<String, Arc<Semaphore>>>);
+
+impl UnderWay {
+    /// Returns a permit for one more request of a token if it has fewer than `most`.
+    pub(crate) fn one_more(&self, token: &str, most: usize) -> Option<OwnedSemaphorePermit> {
+        let mut all = self.0.lock();
+        let of = match all.get(token) {
+            Some(of) => Arc::clone(of),
+            None => {
+                let of = Arc::new(Semaphore::new(most));
+                all.insert(token.to_owned(), Arc::clone(&of));
+                of
+            }
+        };
+        of.try_acquire_owned().ok()
     }
 }

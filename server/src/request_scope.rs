@@ -1,11 +1,64 @@
-//! The user and id of the current request, available to all work done for it.
+//! The id, the user and the waiting time of the current request, for all work done for it.
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName};
+use data_encoding::HEXLOWER;
 use milepost::with_context;
+use parking_lot::Mutex;
+use tokio::time::Instant;
 
-use crate::middleware::RequestId;
+use crate::error::ApiError;
+
+/// The header of a request's id, and of its answer's.
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The maximum length of a client's request id.
+const ID_MAX: usize = 128;
+
+/// The id of a request, which is the correlation id of its events.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(pub(crate) Arc<str>);
+
+impl<S: Sync> FromRequestParts<S> for RequestId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        parts.extensions.get().cloned().ok_or(ApiError::Bug)
+    }
+}
+
+/// Ids for requests without one: a random prefix and a counter.
+#[derive(Debug)]
+pub(crate) struct Ids {
+    random: String,
+    next: AtomicU64,
+}
+
+impl Ids {
+    pub(crate) fn new() -> milepost::Result<Self> {
+        let random = milepost::new_secret()?;
+        Ok(Self { random: HEXLOWER.encode(random.split_at(8).0), next: AtomicU64::new(0) })
+    }
+
+    /// Returns the id of a request: the client's, if it is valid, or a new one.
+    pub(crate) fn of(&self, headers: &HeaderMap) -> String {
+        let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+        let fits = |id: &&str| {
+            let known = |c: u8| c.is_ascii_alphanumeric() || b"._-".contains(&c);
+            (1..=ID_MAX).contains(&id.len()) && id.bytes().all(known)
+        };
+        match given.filter(fits) {
+            Some(id) => id.to_owned(),
+            None => format!("{}-{:x}", self.random, self.next.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+}
 
 tokio::task_local! {
     static NOW: Asked;
@@ -38,5 +91,44 @@ impl Asked {
             Some(Self { user, id }) => with_context(user, &id.0, work),
             None => work(),
         }
+    }
+}
+
+/// The start of the wait for an answer; unset while the request's body arrives.
+#[derive(Debug, Clone)]
+pub(crate) struct Since(Arc<Mutex<Option<Instant>>>);
+
+impl Since {
+    /// Starts now.
+    pub(crate) fn now() -> Self {
+        Self(Arc::new(Mutex::new(Some(Instant::now()))))
+    }
+
+    /// Pauses the time until the guard is dropped, then restarts it from zero.
+    pub(crate) fn stand_still(&self) -> StandsStill {
+        *self.0.lock() = None;
+        StandsStill(self.clone())
+    }
+
+    /// Completes when the wait exceeds `at_most`.
+    pub(crate) async fn late(&self, at_most: Duration) {
+        loop {
+            let gone = self.0.lock().map_or(Duration::ZERO, |since| since.elapsed());
+            let left = at_most.saturating_sub(gone);
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+}
+
+/// Restarts the time when dropped.
+pub(crate) struct StandsStill(Since);
+
+impl Drop for StandsStill {
+    fn drop(&mut self) {
+        let Since(since) = &self.0;
+        *since.lock() = Some(Instant::now());
     }
 }

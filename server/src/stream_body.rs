@@ -13,11 +13,11 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::error;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::{LongPiece, TokenBudget};
-use crate::error::ApiError;
-use crate::middleware::{RequestId, bug};
-use crate::server::App;
+use crate::error::{ApiError, bug};
+use crate::request_scope::RequestId;
 
 /// The approximate size of a buffer; one event or one entry of a list may be longer.
 pub(crate) const BUFFER: usize = 128 << 10;

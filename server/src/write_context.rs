@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::middleware::RequestId;
+use crate::request_scope::RequestId;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 

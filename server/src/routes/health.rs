@@ -8,8 +8,8 @@ use tracing::error;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::error::ApiError;
-use crate::server::App;
 
 /// Free bytes of the disk below which the store is not ready: appends will soon be refused.
 const FREE_LEAST: u64 = 64 << 20;

@@ -10,11 +10,11 @@ use milepost::{Histogram, Metrics, Stats};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::forms::Problem;
 use crate::meters::{BUCKETS, Counts};
-use crate::server::App;
 
 /// The quantiles of summaries.
 const SHARES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];

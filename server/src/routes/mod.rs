@@ -20,7 +20,7 @@ use milepost::{Error, ErrorKind};
 use utoipa::openapi::{OpenApi, RefOr};
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::server::App;
+use crate::app::App;
 
 /// Returns the OpenAPI description of all routes, the same as `/openapi.json`.
 ///

@@ -14,11 +14,11 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{PathName, Query};
-use crate::server::App;
-use crate::time;
+use crate::forms::utc_millis;
 use crate::view::View;
 
 /// Default and maximum page size.
@@ -256,7 +256,7 @@ impl<'a> Forms<'a> {
             branch_description: lineage.description,
             checksum: checkpoint.id,
             integrity_ok: whole,
-            created_at: time::millis(checkpoint.time_us),
+            created_at: utc_millis(checkpoint.time_us),
         })
     }
 }

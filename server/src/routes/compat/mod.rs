@@ -6,7 +6,7 @@ mod direct;
 
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::server::App;
+use crate::app::App;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().merge(checkpoints::routes()).merge(direct::routes())

@@ -10,11 +10,11 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::append_task::{self, Target};
 use crate::error::ApiError;
 use crate::extract::{PathName, Query, bytes, is_json, media_type, object, to_parse};
 use crate::forms::{AppendedForm, EventGiven, Line, LineGiven, Problem};
-use crate::server::App;
 use crate::write_context::{WriteContext, answer};
 
 /// The maximum number of events of a request.

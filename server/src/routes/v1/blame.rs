@@ -9,13 +9,14 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::points::Seen;
+use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::error::ApiError;
 use crate::etag::{Known, Tagged};
 use crate::extract::{PathName, Query};
 use crate::forms::{BlamedForm, Problem};
-use crate::server::App;
+use crate::states;
 use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -66,7 +67,7 @@ async fn blame(
     let point = app.work(move |engine| Ok(View::of(engine, &asks).point(&at)?));
     let point = point.await?;
     // Reserves the memory of two states: the one before and the one after a change.
-    drop(app.two(&shares, &caller, [point.clone(), point]).await?);
+    drop(states::two(&app, &shares, &caller, [point.clone(), point]).await?);
     let token = caller.of_token().to_owned();
     app.long_work(&token, move |engine| {
         let view = View::of(engine, &caller);

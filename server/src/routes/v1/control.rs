@@ -13,12 +13,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::append::created;
+use crate::app::App;
 use crate::append_task::{self, Target};
 use crate::error::ApiError;
 use crate::extract::{PathName, Required};
 use crate::forms::{AppendedForm, ControlForm, Problem};
 use crate::read::Fields;
-use crate::server::App;
 use crate::view::View;
 use crate::write_context::{WriteContext, answer, refused};
 

@@ -7,10 +7,10 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{OptionalJson, PathName};
 use crate::forms::{ErasedForm, Problem};
-use crate::server::App;
 use crate::view::View;
 use crate::write_context::WriteContext;
 

@@ -11,14 +11,15 @@ use utoipa_axum::routes;
 
 use super::limit;
 use super::stream::{Begin, stream};
+use crate::app::App;
 use crate::auth::Caller;
+use crate::buffer::Buffer;
 use crate::error::ApiError;
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{PathName, Query};
-use crate::forms::{Big, Problem, RangeForm, item, line};
-use crate::middleware::RequestId;
+use crate::forms::{Big, EventForm, Problem, RangeForm};
 use crate::negotiate::{EVENT_STREAM, JSON, JSON_LINES, choose};
-use crate::server::App;
+use crate::request_scope::RequestId;
 use crate::stream_body::{self, BUFFER, Source};
 use crate::view::View;
 
@@ -344,4 +345,16 @@ impl Source for Lines {
             false => Err(ApiError::Bug),
         }
     }
+}
+
+/// Appends an event as an item of a list.
+fn item(event: Event, out: &mut Vec<u8>) -> Result<(), ApiError> {
+    serde_json::to_writer(Buffer::new(out), &EventForm::from(event)).map_err(|_| ApiError::Bug)
+}
+
+/// Appends an event as a line.
+fn line(event: Event, out: &mut Vec<u8>) -> Result<(), ApiError> {
+    item(event, out)?;
+    out.push(b'\n');
+    Ok(())
 }

@@ -11,14 +11,14 @@ use milepost_workspace::{Content, Entries, TreePath};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{FileForm, Listed, Problem};
-use crate::middleware::RequestId;
 use crate::negotiate::JSON;
-use crate::server::App;
+use crate::request_scope::RequestId;
 use crate::stream_body::{self, BUFFER, Source};
 use crate::view::View;
 

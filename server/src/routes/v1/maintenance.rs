@@ -12,12 +12,12 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{Nothing, OptionalJson, Query, Required};
 use crate::forms::{Big, Problem, RetentionForm, VerifyForm, big_or_none};
 use crate::negotiate::JSON;
-use crate::server::App;
 use crate::view::View;
 use crate::write_context::WriteContext;
 

@@ -10,10 +10,10 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{PathName, Required};
 use crate::forms::{Big, CheckpointForm, Problem, big_or_none, location};
-use crate::server::App;
 use crate::view::View;
 use crate::write_context::{WriteContext, refused};
 

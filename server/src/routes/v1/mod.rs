@@ -42,8 +42,8 @@ use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 
+use crate::app::App;
 use crate::error::ApiError;
-use crate::server::App;
 
 /// The head of the OpenAPI description.
 #[derive(OpenApi)]

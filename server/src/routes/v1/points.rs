@@ -8,13 +8,13 @@ use milepost::{Hash, Point};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{EventAt, PointForm, Problem};
 use crate::negotiate::JSON;
-use crate::server::App;
 use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {

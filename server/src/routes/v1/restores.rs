@@ -7,19 +7,21 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use milepost::{Detail, Engine, ErrorKind, LineageType, Point, Scope};
-use milepost_workspace::{Choices, TreePath};
+use milepost_forms::files_plan;
+use milepost_workspace::{Choices, Plan, TreePath};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::error::ApiError;
 use crate::extract::{PathName, Required};
-use crate::forms::{Problem, RestorePlanForm, RestoredForm, planned};
-use crate::server::App;
-use crate::view::View;
+use crate::forms::{ChangesForm, Problem, RestorePlanForm, RestoredForm};
+use crate::states;
+use crate::view::{RestorePlan, View};
 use crate::workspace_folder::WorkspaceFolder;
 use crate::write_context::{WriteContext, refused};
 
@@ -112,6 +114,24 @@ impl RestoreAsked {
     }
 }
 
+/// Converts a plan of a restore, and its plan of files.
+fn planned(
+    plan: RestorePlan,
+    scope: Scope,
+    files: Option<&Plan>,
+) -> milepost::Result<RestorePlanForm> {
+    let ChangesForm { items, more } = plan.changes.into();
+    Ok(RestorePlanForm {
+        task: plan.to.0.task.clone(),
+        scope,
+        from: plan.from.into(),
+        to: plan.to.into(),
+        changes: items,
+        more,
+        files: files.map(files_plan).transpose()?,
+    })
+}
+
 /// Returns the effects of a restore without changing anything.
 #[utoipa::path(
     post,
@@ -155,7 +175,7 @@ async fn plan(
     });
     // The plan below reports an invalid address.
     if let Ok(points) = points.await {
-        drop(app.two(&shares, &caller, points).await?);
+        drop(states::two(&app, &shares, &caller, points).await?);
     }
     let token = caller.of_token().to_owned();
     app.long_work(&token, move |engine| plan(&View::of(engine, &caller))).await

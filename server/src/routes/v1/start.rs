@@ -10,11 +10,11 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{PathName, Required};
 use crate::forms::{Problem, TaskForm, location};
-use crate::server::App;
 use crate::view::View;
 use crate::write_context::WriteContext;
 

@@ -11,16 +11,17 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::points::Seen;
+use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::error::ApiError;
 use crate::etag::{Known, Tagged};
 use crate::extract::{NamedTwo, Nothing, PathName, Query};
 use crate::forms::{ChangesForm, Problem, StateOrPart};
-use crate::middleware::RequestId;
 use crate::negotiate::{JSON, JSON_PATCH, choose};
-use crate::server::App;
+use crate::request_scope::RequestId;
 use crate::state_text::{Pointer, StateText};
+use crate::states;
 use crate::stream_body;
 use crate::view::{CHANGES, View};
 
@@ -100,7 +101,7 @@ async fn state(
     let answer = match found.await? {
         Tagged::Same(tag) => Tagged::Same(tag),
         Tagged::New(tag, (form, point)) => {
-            let state = app.folded(&caller, point).await?;
+            let state = states::at(&app, &caller, point).await?;
             let text = app.work(move |engine| match (messages, &pointer) {
                 (Some(count), None) => StateText::with_last(&form, state, count, engine.chunks()),
                 _ => StateText::of(&form, state, pointer.as_ref(), engine.chunks()),
@@ -164,7 +165,7 @@ async fn diff(
     let text = match found.await? {
         Tagged::Same(tag) => Tagged::Same(tag),
         Tagged::New(tag, points) => {
-            let states = app.two(&shares, &caller, points).await?;
+            let states = states::two(&app, &shares, &caller, points).await?;
             let token = caller.of_token().to_owned();
             let changes = app.long_work(&token, move |engine| {
                 let changes = View::of(engine, &caller).changes(&states, CHANGES)?;

@@ -5,11 +5,12 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use milepost::Task;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::middleware::RequestId;
-use crate::server::App;
-use crate::streams::{self, Place, Wanted};
+use crate::request_scope::RequestId;
+use crate::sse::Place;
+use crate::streams::{self, Wanted};
 use crate::view::View;
 
 /// The start of a stream.

@@ -9,11 +9,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{LIMIT, LIMIT_MAX, limit};
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{LineageForm, Listed, Problem, TaskForm};
-use crate::server::App;
 use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {

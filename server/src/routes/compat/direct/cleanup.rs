@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Answer, WrongForm, check_thread, check_user, has_thread, no_thread};
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{Nothing, OptionalJson, Query};
-use crate::server::App;
-use crate::time;
+use crate::forms::utc_seconds;
 use crate::view::View;
 
 /// The maximum of `keep_count`.
@@ -147,7 +147,7 @@ fn clean(
         total_processed: tasks.len() as u64,
         total_deleted: tasks.iter().map(|task| task.removed).sum(),
         details: tasks.into_iter().map(detail).collect(),
-        timestamp: time::seconds(now_us),
+        timestamp: utc_seconds(now_us),
     })
 }
 

@@ -11,9 +11,9 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::server::App;
 
 /// The maximum length in bytes of a thread's and of a user's id.
 const ID_MAX: usize = 256;

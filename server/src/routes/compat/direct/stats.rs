@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{Answer, WrongForm, check_user, no_user};
+use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::Query;
-use crate::server::App;
-use crate::time;
+use crate::forms::utc_seconds;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -79,7 +79,7 @@ pub(super) async fn stats(
     caller: Caller,
     Query(query): Query<StatsQuery>,
 ) -> Result<Json<Answer<Stats>>, ApiError> {
-    let timestamp = time::seconds(app.now_us());
+    let timestamp = utc_seconds(app.now_us());
     let Some(user) = query.user_id else {
         caller.is_admin("statistics of all users are for admins: name a user")?;
         let all = |engine: &Engine| Ok(engine.task_stats(None)?);

@@ -1,14 +1,22 @@
-//! The limit of open files, and the files reserved for the store.
+//! Limits of the machine: open files, some of which are reserved for the store, and the free space
+//! of the store's disk.
 
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
+use milepost::Engine;
+use parking_lot::Mutex;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::time::Instant;
 
 /// The maximum of the raised soft limit.
 const MOST: u64 = 1 << 16;
 
 /// Files reserved for the store: packs, segments, folders being synced, workspaces.
 const FOR_STORE: u64 = 256;
+
+/// Lifetime of a sample of the free space.
+const HOLDS: Duration = Duration::from_millis(50);
 
 /// Raises the soft limit of open files to the hard limit, at most 65,536, and returns the resulting
 /// limit. If that fails, connections stay below the old limit.
@@ -38,6 +46,31 @@ pub(crate) fn has_room(connection: &impl AsRawFd) -> bool {
 
 fn fits(number: u64, soft: u64) -> bool {
     number < soft - FOR_STORE.min(soft / 2)
+}
+
+/// The time of the last sample, and its result.
+#[derive(Debug, Default)]
+pub(crate) struct Disk(Mutex<Option<(Instant, Option<u64>)>>);
+
+impl Disk {
+    /// Returns the free bytes of the store's disk; `None` for a store in memory or if unknown.
+    pub(crate) fn free(&self, engine: &Engine) -> Option<u64> {
+        let mut looked = self.0.lock();
+        match *looked {
+            Some((at, free)) if at.elapsed() < HOLDS => free,
+            _ => {
+                let free = free(engine);
+                *looked = Some((Instant::now(), free));
+                free
+            }
+        }
+    }
+}
+
+fn free(engine: &Engine) -> Option<u64> {
+    let store = engine.chunk_store();
+    let found = rustix::fs::statvfs(store.folder()?).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 #[cfg(test)]

@@ -1,4 +1,8 @@
-//! The reader of one stream.
+//! Event streams: the history of a task's active lineage as it grows, as server-sent events.
+//!
+//! A stream's place is a lineage and the next offset. A stream reads missed events from the log,
+//! until it has caught up, and then the feed of its task. A slow reader therefore holds nothing
+//! here, and any server of the store can continue a stream.
 
 use std::io;
 use std::pin::Pin;
@@ -15,13 +19,13 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::time::{Instant, interval_at};
 
-use super::feed::Message;
-use super::sse::{self, Place};
+use crate::app::{App, StreamPermit};
 use crate::auth::Caller;
 use crate::budget::{LongPermit, LongPiece, TokenBudget};
 use crate::error::ApiError;
+use crate::feeds::Message;
 use crate::permit::Heavy;
-use crate::server::{App, StreamPermit};
+use crate::sse::{self, Place};
 
 /// Interval of comments that keep an idle connection open.
 const KEEP_OPEN: Duration = Duration::from_secs(15);

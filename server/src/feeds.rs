@@ -10,8 +10,8 @@ use milepost::{Followed, Follower, Followers, Result, Task, TaskNo};
 use parking_lot::Mutex;
 use tokio::sync::broadcast::{self, Receiver, Sender};
 
-use super::sse::{self, Place};
 use crate::budget::{Budget, LongPiece};
+use crate::sse::{self, Place};
 
 /// Capacity of a feed in messages; a slower stream reads from the log.
 const MESSAGES: usize = 256;
@@ -24,11 +24,11 @@ const WAITING_MAX: usize = 16 << 20;
 
 /// A commit, as sent to streams.
 #[derive(Debug, Clone)]
-pub(super) struct Message {
+pub(crate) struct Message {
     /// The place of the event.
-    pub(super) place: Place,
+    pub(crate) place: Place,
     /// The encoded event; `None` if it has to be read from the log.
-    pub(super) sent: Option<Bytes>,
+    pub(crate) sent: Option<Bytes>,
 }
 
 /// All feeds.
@@ -55,7 +55,7 @@ impl Default for All {
 
 impl Feeds {
     /// Returns a receiver of all commits to a task from now on.
-    pub(super) fn join(&self, task: &Task) -> Result<Receiver<Message>> {
+    pub(crate) fn join(&self, task: &Task) -> Result<Receiver<Message>> {
         let mut all = self.0.lock();
         if let Some(feed) = all.feeds.get(&task.no()) {
             return Ok(feed.subscribe());

@@ -12,7 +12,7 @@ use crate::buffer::{Buffer, push};
 use crate::forms::{Big, EventForm, MovedForm};
 
 /// A comment, which keeps a connection open.
-pub(super) const COMMENT: &[u8] = b":\n\n";
+pub(crate) const COMMENT: &[u8] = b":\n\n";
 
 /// The position of a stream: a lineage and its next offset. Each event's id is the place after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,14 +44,14 @@ impl FromStr for Place {
 }
 
 /// Encodes an event of the followed lineage.
-pub(super) fn event(to: &mut Vec<u8>, lineage: LineageId, event: Event) {
+pub(crate) fn event(to: &mut Vec<u8>, lineage: LineageId, event: Event) {
     let next = event.offset + 1;
     let form = EventForm::from(event);
     frame(to, &form.kind, Some(Place { lineage, next }), &form);
 }
 
 /// Encodes a switch to another lineage: events from `at` on are no longer part of the history.
-pub(super) fn moved(to_text: &mut Vec<u8>, moved: LineageChanged) {
+pub(crate) fn moved(to_text: &mut Vec<u8>, moved: LineageChanged) {
     let LineageChanged { from, to, at } = moved;
     let place = Place { lineage: to, next: at };
     let at = Big(at);
@@ -59,7 +59,7 @@ pub(super) fn moved(to_text: &mut Vec<u8>, moved: LineageChanged) {
 }
 
 /// Encodes the error that ends a stream.
-pub(super) fn problem(problem: &serde_json::Value) -> Bytes {
+pub(crate) fn problem(problem: &serde_json::Value) -> Bytes {
     let mut text = Vec::new();
     frame(&mut text, "problem", None, problem);
     text.into()

@@ -1,0 +1,364 @@
+//! The state that all requests share, and work with the engine on their behalf.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use milepost::{Clock, Engine, ErrorKind, Result, unless_given_up};
+use parking_lot::RwLock;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
+
+use crate::auth::Caller;
+use crate::budget::{self, Budget, Budgets, TokenBudget};
+use crate::error::{ApiError, bug};
+use crate::feeds::Feeds;
+use crate::folds::Folds;
+use crate::host_limits::Disk;
+use crate::meters::Meters;
+use crate::options::ServerOptions;
+use crate::permit::{Heavy, Permits, UnderWay};
+use crate::quotas::Quotas;
+use crate::request_scope::{Asked, Ids};
+use crate::tokens::Tokens;
+
+/// The maximum wait of a request for bytes of a budget.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Divisor of the event streams: a token may have a quarter of them.
+const STREAMS_PART: usize = 4;
+
+/// Limit of the bytes of concurrent small appends. The engine's queue holds more without blocking.
+const SMALL_APPENDS: usize = 8 << 20;
+
+/// A permit for an event stream.
+pub(crate) struct StreamPermit {
+    _of_all: OwnedSemaphorePermit,
+    _of_token: Option<OwnedSemaphorePermit>,
+}
+
+/// The state shared by all routes. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct App(Arc<Inner>);
+
+struct Inner {
+    /// Replaced when the store is reopened after a failed write.
+    engine: Arc<RwLock<Engine>>,
+    tokens: Tokens,
+    options: ServerOptions,
+    clock: Box<dyn Clock>,
+    ids: Ids,
+    under_way: UnderWay,
+    meters: Meters,
+    feeds: Feeds,
+    disk: Disk,
+    budgets: Arc<Budgets>,
+    folds: Folds,
+    quotas: Quotas,
+    /// The part of each budget that each token may use.
+    parts: budget::Tokens,
+    permits: Permits,
+    /// One permit for each event stream.
+    streams: Arc<Semaphore>,
+    /// Bytes of appends that run without a thread.
+    room: Semaphore,
+    /// The event streams of each token.
+    streams_of: UnderWay,
+    /// True once the server is stopping.
+    stop: watch::Sender<bool>,
+}
+
+/// Sets its flag when dropped, after which the work has no caller.
+struct Waits(Arc<AtomicBool>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App").finish_non_exhaustive()
+    }
+}
+
+impl App {
+    /// Creates the state of a service of an engine.
+    pub(crate) fn new(
+        engine: Engine,
+        tokens: Tokens,
+        options: ServerOptions,
+        clock: Box<dyn Clock>,
+    ) -> Result<Self> {
+        let engine = Arc::new(RwLock::new(engine));
+        let budgets = Arc::new(Budgets::new(options.memory));
+        Self::of(engine, budgets, tokens, options, clock)
+    }
+
+    /// Creates the state of another service, which shares the engine and its budgets.
+    pub(crate) fn sharing(
+        &self,
+        tokens: Tokens,
+        options: ServerOptions,
+        clock: Box<dyn Clock>,
+    ) -> Result<Self> {
+        let (engine, budgets) = (Arc::clone(&self.0.engine), Arc::clone(&self.0.budgets));
+        Self::of(engine, budgets, tokens, options, clock)
+    }
+
+    fn of(
+        engine: Arc<RwLock<Engine>>,
+        budgets: Arc<Budgets>,
+        tokens: Tokens,
+        options: ServerOptions,
+        clock: Box<dyn Clock>,
+    ) -> Result<Self> {
+        tokens.any()?;
+        let streams = Arc::new(Semaphore::new(options.streams));
+        Ok(Self(Arc::new(Inner {
+            engine,
+            disk: Disk::default(),
+            tokens,
+            options,
+            clock,
+            ids: Ids::new()?,
+            under_way: UnderWay::default(),
+            meters: Meters::default(),
+            feeds: Feeds::default(),
+            budgets,
+            folds: Folds::default(),
+            quotas: Quotas::default(),
+            parts: budget::Tokens::default(),
+            permits: Permits::default(),
+            streams,
+            room: Semaphore::new(SMALL_APPENDS),
+            streams_of: UnderWay::default(),
+            stop: watch::Sender::new(false),
+        })))
+    }
+
+    pub(crate) fn options(&self) -> &ServerOptions {
+        &self.0.options
+    }
+
+    pub(crate) fn tokens(&self) -> &Tokens {
+        &self.0.tokens
+    }
+
+    pub(crate) fn ids(&self) -> &Ids {
+        &self.0.ids
+    }
+
+    pub(crate) fn under_way(&self) -> &UnderWay {
+        &self.0.under_way
+    }
+
+    pub(crate) fn meters(&self) -> &Meters {
+        &self.0.meters
+    }
+
+    pub(crate) fn quotas(&self) -> &Quotas {
+        &self.0.quotas
+    }
+
+    pub(crate) fn folds(&self) -> &Folds {
+        &self.0.folds
+    }
+
+    pub(crate) fn budgets(&self) -> &Budgets {
+        &self.0.budgets
+    }
+
+    /// Returns the budget of the caller's long pieces of answers.
+    pub(crate) fn long(&self, caller: &Caller) -> TokenBudget {
+        self.part(caller.of_token(), &self.0.budgets.answers)
+    }
+
+    /// Returns the part of a budget that a token may use; all callers without tokens share one.
+    pub(crate) fn part(&self, token: &str, of: &Budget) -> TokenBudget {
+        self.0.parts.part(token, of)
+    }
+
+    pub(crate) fn permits(&self) -> &Permits {
+        &self.0.permits
+    }
+
+    /// Returns the maximum wait of a request for bytes of a budget.
+    pub(crate) fn patience(&self) -> Duration {
+        (self.0.options.request_timeout / 2).min(PATIENCE)
+    }
+
+    pub(crate) fn feeds(&self) -> &Feeds {
+        &self.0.feeds
+    }
+
+    /// Returns a permit for one more event stream.
+    pub(crate) fn one_more_stream(
+        &self,
+        caller: &Caller,
+    ) -> std::result::Result<StreamPermit, ApiError> {
+        let most = self.0.options.streams;
+        let own = (most / STREAMS_PART).max(1);
+        let of_token = match &caller.token {
+            Some(token) => {
+                let one = self.0.streams_of.one_more(token, own);
+                let text = format!("the token has {own} event streams already: end one of them");
+                Some(one.ok_or(ApiError::Engine(ErrorKind::Unavailable, text, None))?)
+            }
+            None => None,
+        };
+        let of_all = Arc::clone(&self.0.streams).try_acquire_owned();
+        let of_all = of_all.map_err(|_| {
+            let text = format!("there are {most} event streams already: ask again later");
+            ApiError::Engine(ErrorKind::Unavailable, text, None)
+        })?;
+        Ok(StreamPermit { _of_all: of_all, _of_token: of_token })
+    }
+
+    /// Waits until an append of this many bytes may run without a thread.
+    pub(crate) async fn room(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
+        let bytes = bytes.min(SMALL_APPENDS);
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.0.room.acquire_many(bytes).await.ok()
+    }
+
+    /// Returns the number of open event streams.
+    pub(crate) fn streams(&self) -> usize {
+        self.0.options.streams - self.0.streams.available_permits()
+    }
+
+    /// Signals that the service stops.
+    pub(crate) fn stop(&self) {
+        self.0.stop.send_replace(true);
+    }
+
+    /// Returns a receiver of the stop signal.
+    pub(crate) fn stopped(&self) -> watch::Receiver<bool> {
+        self.0.stop.subscribe()
+    }
+
+    pub(crate) fn now_us(&self) -> u64 {
+        self.0.clock.now_us()
+    }
+
+    /// Returns the current engine.
+    pub(crate) fn engine(&self) -> Engine {
+        self.0.engine.read().clone()
+    }
+
+    /// Replaces the engine.
+    pub(crate) fn replace(&self, engine: Engine) {
+        *self.0.engine.write() = engine;
+    }
+
+    /// Returns the free bytes of the store's disk, if known.
+    pub(crate) fn free(&self) -> Option<u64> {
+        self.0.disk.free(&self.engine())
+    }
+
+    /// Runs blocking work with the engine on a thread.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let (app, asked) = (self.clone(), Asked::now());
+        let given_up = Arc::new(AtomicBool::new(false));
+        // Set when this future is dropped.
+        let waits = Waits(Arc::clone(&given_up));
+        let work = move || {
+            unless_given_up(&given_up, || Asked::on_behalf(asked.as_ref(), || work(&app.engine())))
+        };
+        let done = tokio::task::spawn_blocking(work).await;
+        drop(waits);
+        done.unwrap_or_else(|panic| {
+            bug("", panic);
+            Err(ApiError::Bug)
+        })
+    }
+
+    /// Runs expensive work with the engine, which needs a permit.
+    pub(crate) async fn long_work<T: Send + 'static>(
+        &self,
+        token: &str,
+        work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let (done, _) = self.long_work_held(token, work).await?;
+        Ok(done)
+    }
+
+    /// Like `long_work`, and returns the permit with the result, for callers that hold the result
+    /// until its bytes are counted. If the caller is dropped, the work keeps its permit until it
+    /// ends, because it still holds its memory.
+    pub(crate) async fn long_work_held<T: Send + 'static>(
+        &self,
+        token: &str,
+        work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<(T, Option<Heavy>), ApiError> {
+        let one = self.permits().heavy(token).await;
+        self.work(move |engine| work(engine).map(|done| (done, one))).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost::{Options, SystemClock};
+
+    use super::*;
+
+    fn served() -> (Engine, App) {
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        let (tokens, options) = (Tokens::none(), ServerOptions::default());
+        let app = App::new(engine.clone(), tokens, options, Box::new(SystemClock)).unwrap();
+        (engine, app)
+    }
+
+    /// Drops a piece of work after it has begun.
+    async fn drop_once_begun<T>(
+        work: impl Future<Output = T>,
+        begins: tokio::sync::oneshot::Receiver<()>,
+    ) {
+        tokio::select! {
+            biased;
+            _ = work => panic!("it ended"),
+            begun = begins => begun.unwrap(),
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_read_whose_caller_is_dropped_ends() {
+        let (engine, app) = served();
+        let task = engine.start_task("t", "ana").unwrap();
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let (ended, ends) = tokio::sync::oneshot::channel();
+        let work = app.work(move |_| {
+            let _ = begun.send(());
+            let read = || task.read(0..)?.next().transpose();
+            while read().is_ok() {}
+            let _ = ended.send(());
+            Ok(())
+        });
+        drop_once_begun(work, begins).await;
+        ends.await.unwrap();
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn work_whose_caller_is_dropped_keeps_its_leave_until_it_ends() {
+        let (_engine, app) = served();
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let work = app.long_work("token", move |_| {
+            let _ = begun.send(());
+            let _ = ends.recv();
+            Ok(())
+        });
+        drop_once_begun(work, begins).await;
+        let mut next = Box::pin(app.permits().heavy("token"));
+        tokio::select! {
+            biased;
+            _ = &mut next => panic!("the token has leave for two"),
+            () = tokio::task::yield_now() => {}
+        }
+        drop(end);
+        assert!(next.await.is_some());
+    }
+}
