@@ -20,6 +20,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use milepost::MessageRange;
 
+use crate::output::When;
 use crate::record::Format;
 pub use carry::{Export, Import};
 pub use examples::command;
@@ -89,15 +90,6 @@ pub struct Args {
     pub anchor_to: Option<PathBuf>,
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// When to use colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum When {
-    /// On a terminal, unless NO_COLOR is set.
-    Auto,
-    Always,
-    Never,
 }
 
 #[derive(Debug, Subcommand)]

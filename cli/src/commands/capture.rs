@@ -11,10 +11,10 @@ use milepost::{Detail, Engine, Error, ErrorKind, Mark};
 use milepost_workspace::{CaptureReport, Choices, PathBytes, Workspace, WorkspaceOptions};
 use serde_json::json;
 
-use super::{recovery, task, words};
+use super::{recovery, task};
 use crate::args;
 use crate::error::{Failure, Result};
-use crate::output::{Out, big, count, counter, grouped, printable, size};
+use crate::output::{Out, big, count, counter, grouped, printable, size, words};
 
 /// Time before the bar is shown.
 const SOON: Duration = Duration::from_millis(500);

@@ -8,9 +8,9 @@ use milepost::{Engine, Error, ErrorKind, Point};
 use milepost_workspace::{EntryKind, Item, Snapshot, TreePath};
 use serde_json::{Value, json};
 
-use super::{point, words};
+use super::point;
 use crate::error::{Failure, Result};
-use crate::output::{big, printable};
+use crate::output::{big, printable, words};
 
 /// Returns the capture that an address sees. A failure has a hint to make one.
 pub fn snapshot(engine: &Engine, address: &str) -> Result<Snapshot> {

@@ -7,11 +7,10 @@ use milepost_forms::{Big, RetainedForm, RetentionForm};
 use serde_json::json;
 
 use super::confirm::confirm;
-use super::words;
 use crate::args::Cleanup;
 use crate::backend::{Backend, RetentionAsked};
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Look, Out, bar, count, printable, size};
+use crate::output::{Look, Out, bar, count, printable, size, words};
 
 /// Number of tasks from which on a bar is shown.
 const LONG: u64 = 100;

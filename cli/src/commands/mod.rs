@@ -46,7 +46,6 @@ mod token;
 mod trust;
 mod undo;
 mod verify;
-pub mod words;
 mod workspace_args;
 
 use milepost::{Address, Engine, ErrorKind, MarkStatus, Point, RunControl, Task};
@@ -58,9 +57,6 @@ use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::store_locator::{Opened, StoreArgs, attach};
 use crate::{demo, export, import, picker, record};
-
-pub use lineages::{describe, tree};
-pub use words::encode;
 
 /// Runs the command.
 pub fn run(args: Args, out: &mut Out) -> Result<()> {
@@ -229,7 +225,7 @@ pub fn head(engine: &Engine, point: &Point) -> Result<u64> {
 
 /// Returns a hint with the command that prints the remaining events of a lineage.
 pub fn log_hint(point: &Point, head: u64) -> String {
-    let place = words::address(&point.task, point.lineage, head);
+    let place = crate::output::words::address(&point.task, point.lineage, head);
     format!("`milepost log {place}` prints the events that are there")
 }
 

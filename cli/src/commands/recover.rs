@@ -7,10 +7,10 @@ use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
 use serde_json::json;
 
 use super::recovery::{self, begun_in};
-use super::{own, task, words, workspace_args};
+use super::{own, task, workspace_args};
 use crate::args;
 use crate::error::{Failure, Result};
-use crate::output::{Out, printable, time, time_short};
+use crate::output::{Out, printable, time, time_short, words};
 
 /// Recorded reason for a restore that was given up.
 const GIVEN_UP: &str = "given up by `milepost recover`";

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use milepost::{Data, Engine, Error, ErrorKind, PendingRestore, Task};
 use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
 
-use super::{own, words, workspace_args};
+use super::{own, workspace_args};
 use crate::error::{Failure, Result};
-use crate::output::{note, printable};
+use crate::output::{note, printable, words};
 
 /// Name of a folder as a participant of a restore.
 const WORKSPACE: &str = "workspace";

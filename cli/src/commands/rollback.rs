@@ -4,10 +4,10 @@ use std::path::Path;
 
 use milepost::{Engine, Point, Scope};
 
-use super::{point, recovery, words, workspace_args};
+use super::{point, recovery, workspace_args};
 use crate::args;
 use crate::error::{Failure, Result};
-use crate::output::{Out, printable};
+use crate::output::{Out, printable, words};
 
 pub fn run(engine: &Engine, args: &args::Rollback, out: &mut Out) -> Result<()> {
     go_back(engine, &args.back, args.files.as_deref(), Scope::All, out)

@@ -4,11 +4,11 @@ use milepost::{Engine, Error, ErrorKind, LineageType, PendingRestore, Task};
 use milepost_forms::RestoredForm;
 use milepost_workspace::{Choices, RestoreReport};
 
-use super::{needed, recovery, restore, task, words, workspace_args};
+use super::{needed, recovery, restore, task, workspace_args};
 use crate::args;
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Out, printable};
+use crate::output::{Out, printable, words};
 
 /// Message of an undo.
 const DONE: &str = "the last restore is undone";

@@ -31,10 +31,10 @@ use self::process::{Asked, Ended, GRACE};
 use self::recorder::Recorder;
 use self::report::Changes;
 use self::signals::Taken;
-use super::{capture, recovery, task, words};
+use super::{capture, recovery, task};
 use crate::args;
 use crate::error::{Failure, Result};
-use crate::output::{Out, note};
+use crate::output::{Out, note, words};
 use crate::secrets::Secrets;
 use crate::store_locator::{StoreArgs, open_at};
 
