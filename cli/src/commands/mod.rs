@@ -49,7 +49,7 @@ use milepost::{Engine, MarkStatus, RunControl};
 
 use self::needs::Needs;
 use crate::args::{Args, Command, ConfigCommand, Status};
-use crate::backend::{Backend, Local};
+use crate::backend::{Backend, Local, hints};
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::store_locator::{Opened, StoreArgs, attach};
@@ -112,7 +112,10 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
 
 fn on_store(store: &StoreArgs, engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
     match command {
-        Command::Export(args) => export::run(engine, &args, out),
+        Command::Export(args) => {
+            let task = args.task.as_deref().map(|task| hints::task_id(engine, task)).transpose()?;
+            export::run(engine, task, &args, out)
+        }
         Command::Bisect(args) => bisect::run(store, engine, &args, out),
         Command::Rollback(args) => rollback::run(engine, &args, out),
         Command::Recover(args) => recover::run(engine, &args, out),
