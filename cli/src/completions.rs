@@ -10,7 +10,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
 use crate::args;
 use crate::backend::{Backend, CheckpointsAsked, Local};
-use crate::commands::encode;
+use crate::output::words::encode;
 use crate::store_locator::{Opened, StoreArgs};
 
 /// Largest number of candidates.

@@ -15,7 +15,8 @@ use std::io;
 
 use milepost::{Detail, ErrorKind};
 
-use crate::commands::encode;
+use crate::output::printable;
+use crate::output::words::encode;
 
 /// Exit code of a request that could not be met.
 pub const UNMET: u8 = 1;
@@ -107,7 +108,7 @@ impl Failure {
         let mut stderr = io::stderr().lock();
         // Without standard error there is no place for the message.
         if let Some(message) = &self.message {
-            let message = crate::output::printable(message);
+            let message = printable(message);
             let _ = writeln!(stderr, "{red}error:{plain} {message}");
         }
         if let Some(hint) = &self.hint {

@@ -1,19 +1,24 @@
 //! The `milepost` command.
 //!
+//! A module imports only modules below it in this list.
+//!
 //! ```text
-//! args/          arguments of the command line
-//! store_locator  the store that a command works on, and whether it may be opened
-//! backend/       reads and changes a store: opened here, or behind a socket or an address
 //! commands/      one file per command
+//! completions    completions of a shell
 //! config/        configuration of the service
+//! args/          arguments of the command line
+//! picker/        full-screen list of checkpoints to restore
+//! demo/          an iteration engine that records itself, is killed and continues
+//! import/        reads files of `export`, and checkpoint folders of other programs
 //! record/        converts recorded runs of other programs to events
 //! export/        writes tasks to files that another store imports
-//! import/        reads these files, and checkpoint folders of other programs
-//! demo/          an iteration engine that records itself, is killed and continues
-//! completions    completions of a shell
-//! picker/        full-screen list of checkpoints to restore
-//! output/        tables, JSON, colour and bars
+//! store_locator  the store that a command works on, and whether it may be opened
+//! backend/       reads and changes a store: opened here, or behind a socket or an address
 //! error          errors, hints and exit codes
+//! output/        tables, JSON, colour, bars, and words for stored values
+//! atomic_file    a file that appears when it is complete
+//! bounded_lines  lines of bounded length
+//! secrets        secrets in the environment
 //! ```
 
 mod args;

@@ -1,6 +1,5 @@
 //! Arguments of the command line.
 
-mod carry;
 mod examples;
 mod going_back;
 mod log;
@@ -20,8 +19,11 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use milepost::MessageRange;
 
-use crate::record::Format;
-pub use carry::{Export, Import};
+use crate::demo::{Demo, DemoWorker};
+use crate::export::Export;
+use crate::import::Import;
+use crate::output::When;
+use crate::record::Record;
 pub use examples::command;
 pub use going_back::{Checkpoint, GoingBack, How, Paths, Recover, Restore, Rollback, Undo};
 pub use log::{Filter, Log};
@@ -89,15 +91,6 @@ pub struct Args {
     pub anchor_to: Option<PathBuf>,
     #[command(subcommand)]
     pub command: Command,
-}
-
-/// When to use colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum When {
-    /// On a terminal, unless NO_COLOR is set.
-    Auto,
-    Always,
-    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -234,51 +227,6 @@ pub struct Task {
 pub struct Address {
     /// The address of the point; see `milepost --help`.
     pub address: String,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Demo {
-    /// The seed of the optimizer: the same seed gives the same results.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct DemoWorker {
-    #[arg(long)]
-    pub task: String,
-    #[arg(long)]
-    pub seed: u64,
-    #[arg(long)]
-    pub pause_at: u64,
-    #[arg(long)]
-    pub until: u64,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Record {
-    /// The files, `-` for standard input.
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-    /// The task to record into. Default: the file's name without its extension, or the id of a
-    /// session. For a file with several tasks, the prefix of their names.
-    #[arg(long, value_name = "ID")]
-    pub task: Option<String>,
-    /// The owner of the task. Default: the current user.
-    #[arg(long)]
-    pub user: Option<String>,
-    /// The format of the runs.
-    #[arg(long, default_value = "auto")]
-    pub format: Format,
-    /// Stop at the first line that cannot be read.
-    #[arg(long)]
-    pub strict: bool,
-    /// Print one JSON line for each durable event, with its offset and hash.
-    #[arg(long)]
-    pub ack: bool,
-    /// The largest event, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
-    pub event_max: usize,
 }
 
 #[derive(Debug, ClapArgs)]

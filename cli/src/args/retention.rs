@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args as ClapArgs};
 
-use crate::backend::RetentionAsked;
-
 use super::span;
 
 #[derive(Debug, ClapArgs)]
@@ -39,21 +37,6 @@ pub struct Cleanup {
     /// Do not ask.
     #[arg(long, conflicts_with = "dry_run")]
     pub yes: bool,
-}
-
-impl Cleanup {
-    /// Returns the policy of the arguments. `task` is the id in the store.
-    pub fn asked(&self, task: Option<String>) -> RetentionAsked {
-        RetentionAsked {
-            keep: self.keep,
-            younger_than: self.younger_than,
-            undo: self.undo,
-            marks_only: self.marks_only,
-            drop_lineages: self.drop_lineages,
-            user: self.user.clone(),
-            task,
-        }
-    }
 }
 
 /// Parses a whole number and a unit.

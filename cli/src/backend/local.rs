@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 
 use super::{
     Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, RetentionAsked, VerifyAsked,
+    captures, hints, recovery, state_text,
 };
-use crate::commands::{self, captured_files, recovery, state_text};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
 
@@ -69,7 +69,7 @@ impl Backend for Local<'_> {
     }
 
     fn task(&self, id: &str) -> Result<TaskForm> {
-        Ok(commands::task(self.0, id)?.info()?.into())
+        Ok(hints::task(self.0, id)?.info()?.into())
     }
 
     fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
@@ -78,12 +78,12 @@ impl Backend for Local<'_> {
     }
 
     fn point(&self, address: &str) -> Result<PointForm> {
-        let point = commands::point(self.0, address)?;
+        let point = hints::point(self.0, address)?;
         let hash = self.0.hash_at(&point).map_err(|error| {
             let trimmed = error.kind() == ErrorKind::NotFound;
             let failure = Failure::from(error);
-            match commands::head(self.0, &point) {
-                Ok(head) if trimmed => failure.hint(commands::log_hint(&point, head)),
+            match hints::head(self.0, &point) {
+                Ok(head) if trimmed => failure.hint(hints::log_hint(&point, head)),
                 _ => failure,
             }
         })?;
@@ -158,7 +158,7 @@ impl Backend for Local<'_> {
             let invalid = error.kind() == ErrorKind::Invalid && !refused;
             let failure = Failure::from(error);
             match invalid {
-                true => failure.hint(commands::LABEL),
+                true => failure.hint(hints::LABEL),
                 false => failure,
             }
         });
@@ -269,23 +269,23 @@ impl Backend for Local<'_> {
     }
 
     fn files(&self, point: &PointForm, each: &mut dyn FnMut(FileForm) -> Result<()>) -> Result<()> {
-        for entry in captured_files::of(self.0, &self.found(point)?)?.entries() {
+        for entry in captures::of(self.0, &self.found(point)?)?.entries() {
             each(entry?.into())?;
         }
         Ok(())
     }
 
     fn file(&self, point: &PointForm, path: &TreePath) -> Result<Option<FileForm>> {
-        let snapshot = captured_files::of(self.0, &self.found(point)?)?;
+        let snapshot = captures::of(self.0, &self.found(point)?)?;
         Ok(snapshot.entry(path)?.map(FileForm::from))
     }
 
     fn content(&self, point: &PointForm, path: &TreePath, each: Bytes<'_>) -> Result<()> {
-        let mut content = captured_files::of(self.0, &self.found(point)?)?.read(path)?;
+        let mut content = captures::of(self.0, &self.found(point)?)?.read(path)?;
         let mut buffer = vec![0; STEP];
         loop {
             let read = content.read(&mut buffer);
-            match read.map_err(|error| captured_files::unreadable(path, error))? {
+            match read.map_err(|error| captures::unreadable(path, error))? {
                 0 => return Ok(()),
                 read => each(buffer.get(..read).unwrap_or_default())?,
             }

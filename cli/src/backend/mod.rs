@@ -1,9 +1,26 @@
 //! Store that a command reads and changes: opened by this process, or behind another program.
 //!
 //! Commands print the forms that the service answers with, so the output is the same for both.
+//!
+//! ```text
+//! local       a store that this process has open
+//! remote      a store behind another program
+//! hints       tasks and points by what the user wrote
+//! own         trust in a store
+//! captures    captures of folders
+//! folders     folders that a restore changes
+//! recovery    interrupted restores
+//! state_text  a whole state as text
+//! ```
 
+pub mod captures;
+pub mod folders;
+pub mod hints;
 mod local;
+pub mod own;
+pub mod recovery;
 mod remote;
+mod state_text;
 
 use std::ops::Range;
 use std::time::Duration;

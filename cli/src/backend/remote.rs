@@ -22,8 +22,8 @@ use tokio::runtime::Runtime;
 
 use super::{
     Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, RetentionAsked, VerifyAsked,
+    captures, hints,
 };
-use crate::commands::{self, captured_files};
 use crate::error::{Failure, Result};
 use crate::output::Out;
 
@@ -174,7 +174,7 @@ impl Backend for Remote {
             found => found,
         }
         .map_err(|failure| match failure.kind() {
-            Some(ErrorKind::NotFound) => failure.hint(commands::TASKS),
+            Some(ErrorKind::NotFound) => failure.hint(hints::TASKS),
             _ => failure,
         })
     }
@@ -185,7 +185,7 @@ impl Backend for Remote {
 
     fn point(&self, address: &str) -> Result<PointForm> {
         let found = self.wait(self.client.point(address));
-        found.map_err(|failure| commands::point_hint(failure, address))
+        found.map_err(|failure| hints::point_hint(failure, address))
     }
 
     fn event(&self, point: &PointForm) -> Result<EventAt> {
@@ -290,7 +290,7 @@ impl Backend for Remote {
         };
         let marked = self.wait(self.client.mark(&point.task, mark));
         marked.map_err(|failure| match failure.kind() {
-            Some(ErrorKind::Invalid) => failure.hint(commands::LABEL),
+            Some(ErrorKind::Invalid) => failure.hint(hints::LABEL),
             _ => failure,
         })
     }
@@ -409,7 +409,7 @@ impl Backend for Remote {
     fn files(&self, point: &PointForm, each: &mut dyn FnMut(FileForm) -> Result<()>) -> Result<()> {
         let files = self.wait(self.client.files(&point.address));
         let files = files.map_err(|failure| match failure.kind() {
-            Some(ErrorKind::NotFound) => captured_files::none(&point.task, &point.address),
+            Some(ErrorKind::NotFound) => captures::none(&point.task, &point.address),
             _ => failure,
         });
         files?.items.into_iter().try_for_each(each)

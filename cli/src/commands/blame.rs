@@ -3,11 +3,10 @@
 use milepost_forms::{BlameForm, BlamedForm};
 use serde_json::Value;
 
-use super::words;
 use crate::args;
 use crate::backend::Backend;
 use crate::error::Result;
-use crate::output::{Look, Out, excerpt, printable, time_short};
+use crate::output::{Look, Out, excerpt, printable, time_short, words};
 
 /// Longest excerpt of a value, in columns.
 const EXCERPT: usize = 80;

@@ -11,10 +11,10 @@ use milepost::{Detail, Engine, Error, ErrorKind, Mark};
 use milepost_workspace::{CaptureReport, Choices, PathBytes, Workspace, WorkspaceOptions};
 use serde_json::json;
 
-use super::{recovery, task, words};
 use crate::args;
+use crate::backend::{hints, recovery};
 use crate::error::{Failure, Result};
-use crate::output::{Out, big, count, counter, grouped, printable, size};
+use crate::output::{Out, big, count, counter, grouped, printable, size, words};
 
 /// Time before the bar is shown.
 const SOON: Duration = Duration::from_millis(500);
@@ -23,7 +23,7 @@ const SOON: Duration = Duration::from_millis(500);
 const STEP: Duration = Duration::from_millis(100);
 
 pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
-    let task = task(engine, &args.task)?;
+    let task = hints::task(engine, &args.task)?;
     let workspace = open(&args.folder, args.look.options())?;
     recovery::recover(engine, &task, Some((&workspace, &Choices::default())))?;
     let mark = args.label.as_deref().map(|label| Mark::new().label(label));

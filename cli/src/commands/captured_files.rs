@@ -1,44 +1,13 @@
-//! Functions that the commands about captured files share: captures, paths and output.
+//! Functions that the commands about captured files share: paths and output.
 
 use std::ffi::OsStr;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 
-use milepost::{Engine, Error, ErrorKind, Point};
-use milepost_workspace::{EntryKind, Item, Snapshot, TreePath};
+use milepost_workspace::{EntryKind, Item, TreePath};
 use serde_json::{Value, json};
 
-use super::{point, words};
 use crate::error::{Failure, Result};
 use crate::output::{big, printable};
-
-/// Returns the capture that an address sees. A failure has a hint to make one.
-pub fn snapshot(engine: &Engine, address: &str) -> Result<Snapshot> {
-    let point = point(engine, address)?;
-    match engine.run_state(&point)?.workspace {
-        Some(root) => Ok(Snapshot::of(engine, root)?),
-        None => Err(none(&point.task, address)),
-    }
-}
-
-/// Returns the capture that a point sees. A failure has a hint to make one.
-pub fn of(engine: &Engine, point: &Point) -> Result<Snapshot> {
-    match engine.run_state(point)?.workspace {
-        Some(root) => Ok(Snapshot::of(engine, root)?),
-        None => Err(none(&point.task, &point.to_string())),
-    }
-}
-
-/// Returns the failure for an address with no capture before it.
-pub fn none(task: &str, address: &str) -> Failure {
-    let task = words::encode(task);
-    let message = format!("no folder was captured before {}", printable(address));
-    let failure = Failure::new(message).of_kind(ErrorKind::NotFound);
-    failure.hint(format!(
-        "`milepost capture DIR --task {task}` captures one; `milepost log {task}` shows where that \
-         was done before, as workspace_captured"
-    ))
-}
 
 /// Parses a path in a capture. Shells add `./` in front and `/` at the end: both are removed.
 pub fn tree_path(given: &OsStr) -> Result<TreePath> {
@@ -69,15 +38,6 @@ pub fn in_neither(path: &TreePath, before: &str, after: &str) -> Failure {
     Failure::new(format!("{path} is in neither capture")).hint(format!(
         "`milepost files {before}` and `milepost files {after}` list what is in them"
     ))
-}
-
-/// Returns the failure for a captured file that cannot be read.
-pub fn unreadable(path: &TreePath, error: io::Error) -> Failure {
-    let failure: Failure = match error.downcast::<Error>() {
-        Ok(error) => error.into(),
-        Err(error) => error.into(),
-    };
-    failure.at(path)
 }
 
 /// Formats the permission bits, as `0644`.

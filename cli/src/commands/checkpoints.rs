@@ -4,11 +4,10 @@ use milepost::MarkStatus;
 use milepost_forms::{CheckpointForm, Listed};
 use serde_json::Value;
 
-use super::words;
 use crate::args;
 use crate::backend::{Backend, CheckpointsAsked};
 use crate::error::{Failure, Result};
-use crate::output::{Out, excerpt, hint, printable, time_short};
+use crate::output::{Out, excerpt, hint, printable, time_short, words};
 
 /// Size of a page if no limit is given.
 const PAGE: usize = 1000;

@@ -7,18 +7,17 @@ use milepost_forms::{Big, RetainedForm, RetentionForm};
 use serde_json::json;
 
 use super::confirm::confirm;
-use super::words;
 use crate::args::Cleanup;
 use crate::backend::{Backend, RetentionAsked};
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Look, Out, bar, count, printable, size};
+use crate::output::{Look, Out, bar, count, printable, size, words};
 
 /// Number of tasks from which on a bar is shown.
 const LONG: u64 = 100;
 
 pub fn run(source: &dyn Backend, args: &Cleanup, out: &mut Out) -> Result<()> {
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
-    let asked = args.asked(task.map(|task| task.id));
+    let asked = policy(args, task.map(|task| task.id));
     if args.keep.is_none() && args.younger_than.is_none() {
         return policies(source, &asked, out);
     }
@@ -48,6 +47,19 @@ pub fn run(source: &dyn Backend, args: &Cleanup, out: &mut Out) -> Result<()> {
     let done = done?;
     show(&done, out)?;
     failed(&done)
+}
+
+/// Returns the policy of the arguments. `task` is the id in the store.
+fn policy(args: &Cleanup, task: Option<String>) -> RetentionAsked {
+    RetentionAsked {
+        keep: args.keep,
+        younger_than: args.younger_than,
+        undo: args.undo,
+        marks_only: args.marks_only,
+        drop_lineages: args.drop_lineages,
+        user: args.user.clone(),
+        task,
+    }
 }
 
 fn show(form: &RetentionForm, out: &mut Out) -> Result<()> {

@@ -4,11 +4,11 @@ use milepost::ErrorKind;
 use milepost_forms::ErasedForm;
 
 use super::confirm::confirm;
-use super::{show, words};
+use super::show;
 use crate::args::Erase;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
-use crate::output::{Out, printable, time_short};
+use crate::output::{Out, printable, time_short, words};
 
 pub fn run(source: &dyn Backend, args: &Erase, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;

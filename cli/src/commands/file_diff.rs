@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::captured_files;
 use super::text_diff::{self, Compared};
 use crate::args;
+use crate::backend::captures;
 use crate::error::Result;
 use crate::output::{Look, Out, count, size};
 
@@ -69,8 +70,8 @@ impl Change {
 pub fn run(engine: &Engine, args: &args::Diff, out: &mut Out) -> Result<()> {
     let paths = args.paths.iter().map(|path| captured_files::tree_path(path));
     let paths = paths.collect::<Result<Vec<_>>>()?;
-    let before = captured_files::snapshot(engine, &args.before)?;
-    let after = captured_files::snapshot(engine, &args.after)?;
+    let before = captures::snapshot(engine, &args.before)?;
+    let after = captures::snapshot(engine, &args.after)?;
     for path in &paths {
         if before.entry(path)?.is_none() && after.entry(path)?.is_none() {
             return Err(captured_files::in_neither(path, &args.before, &args.after));

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{captured_files, needed};
 use crate::args;
-use crate::backend::Backend;
+use crate::backend::{Backend, captures};
 use crate::error::Result;
 use crate::output::{Out, big};
 
@@ -17,7 +17,7 @@ pub fn run(source: &dyn Backend, args: &args::Files, out: &mut Out) -> Result<()
         None => None,
     };
     if args.skips {
-        let snapshot = captured_files::snapshot(needed(source, "`files --skips`")?, &args.address)?;
+        let snapshot = captures::snapshot(needed(source, "`files --skips`")?, &args.address)?;
         return skips(&snapshot, within.as_ref(), out);
     }
     let point = source.point(&args.address)?;

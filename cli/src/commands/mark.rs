@@ -2,11 +2,10 @@
 
 use milepost::Json;
 
-use super::words;
 use crate::args;
 use crate::backend::{Backend, MarkAsked};
 use crate::error::Result;
-use crate::output::{Out, printable};
+use crate::output::{Out, printable, words};
 
 pub fn run(source: &dyn Backend, args: &args::Mark, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;

@@ -5,7 +5,7 @@ mod anchor;
 mod bisect;
 mod blame;
 mod capture;
-pub mod captured_files;
+mod captured_files;
 mod cat;
 mod checkpoint;
 mod checkpoints;
@@ -24,10 +24,8 @@ mod lineages;
 mod log;
 mod mark;
 mod needs;
-mod own;
 mod pin;
 mod recover;
-pub mod recovery;
 mod repair;
 mod replay;
 mod restore;
@@ -37,7 +35,6 @@ mod serve;
 mod shell;
 mod show;
 mod state;
-pub mod state_text;
 mod stats;
 mod steer;
 mod tasks;
@@ -46,21 +43,17 @@ mod token;
 mod trust;
 mod undo;
 mod verify;
-pub mod words;
 mod workspace_args;
 
-use milepost::{Address, Engine, ErrorKind, MarkStatus, Point, RunControl, Task};
+use milepost::{Engine, MarkStatus, RunControl};
 
 use self::needs::Needs;
 use crate::args::{Args, Command, ConfigCommand, Status};
-use crate::backend::{Backend, Local};
+use crate::backend::{Backend, Local, hints};
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::store_locator::{Opened, StoreArgs, attach};
 use crate::{demo, export, import, picker, record};
-
-pub use lineages::{describe, tree};
-pub use words::encode;
 
 /// Runs the command.
 pub fn run(args: Args, out: &mut Out) -> Result<()> {
@@ -119,7 +112,10 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
 
 fn on_store(store: &StoreArgs, engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
     match command {
-        Command::Export(args) => export::run(engine, &args, out),
+        Command::Export(args) => {
+            let task = args.task.as_deref().map(|task| hints::task_id(engine, task)).transpose()?;
+            export::run(engine, task, &args, out)
+        }
         Command::Bisect(args) => bisect::run(store, engine, &args, out),
         Command::Rollback(args) => rollback::run(engine, &args, out),
         Command::Recover(args) => recover::run(engine, &args, out),
@@ -196,66 +192,6 @@ fn needed<'a>(source: &'a dyn Backend, what: &str) -> Result<&'a Engine> {
         Failure::new(format!("{what} needs the store itself, and another program has it open"))
             .hint("ask again when that program has ended")
     })
-}
-
-/// Resolves an address. A failure has a hint.
-pub fn point(engine: &Engine, address: &str) -> Result<Point> {
-    let point = engine.point(address);
-    point.map_err(|error| point_hint(error.into(), address))
-}
-
-/// Adds a hint to the failure of an address.
-pub fn point_hint(failure: Failure, address: &str) -> Failure {
-    match failure.kind() {
-        Some(ErrorKind::Invalid) if address.starts_with('@') => {
-            failure.hint("`milepost checkpoints --json` lists whole ids")
-        }
-        Some(ErrorKind::Invalid) => failure.hint(
-            "addresses are TASK, TASK@N, TASK@LABEL, TASK~N, TASK/LINEAGE and @HEX; \
-             `milepost log TASK -n 5` shows the last events",
-        ),
-        Some(ErrorKind::NotFound) if address.starts_with('@') => {
-            failure.hint("`milepost checkpoints` lists the checkpoints of the store")
-        }
-        _ => failure,
-    }
-}
-
-/// Returns the next offset of a point's lineage.
-pub fn head(engine: &Engine, point: &Point) -> Result<u64> {
-    let lineage = engine.task(&point.task)?.lineage_named(point.lineage)?;
-    Ok(lineage.head()?.next)
-}
-
-/// Returns a hint with the command that prints the remaining events of a lineage.
-pub fn log_hint(point: &Point, head: u64) -> String {
-    let place = words::address(&point.task, point.lineage, head);
-    format!("`milepost log {place}` prints the events that are there")
-}
-
-/// Hint for an invalid label.
-pub const LABEL: &str = "a label is a name, as in `before-fix`";
-
-/// Hint for a task that does not exist.
-pub const TASKS: &str = "`milepost tasks` lists the tasks of the store";
-
-/// Returns the task with this id, which may be percent-encoded as in an address.
-pub fn task(engine: &Engine, id: &str) -> Result<Task> {
-    match engine.task(id) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let decoded = id.parse::<Address>().and_then(|address| engine.resolve(&address));
-            match decoded {
-                Ok(point) if id.contains('%') => Ok(engine.task(&point.task)?),
-                _ => Err(Failure::from(error).hint(TASKS)),
-            }
-        }
-        task => Ok(task?),
-    }
-}
-
-/// Returns the task's id as the store has it.
-pub fn task_id(engine: &Engine, id: &str) -> Result<String> {
-    task(engine, id).map(|task| task.id().to_owned())
 }
 
 impl From<Status> for MarkStatus {

@@ -4,11 +4,10 @@ use milepost::CheckpointId;
 use milepost_forms::{PinForm, PointForm};
 use serde_json::json;
 
-use super::words;
 use crate::args;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
-use crate::output::{Out, excerpt, printable, time_short};
+use crate::output::{Out, excerpt, printable, time_short, words};
 
 /// Digits of a printed id. Addresses take 8 or more.
 const DIGITS: usize = 12;

@@ -6,18 +6,19 @@ use milepost::{Engine, PendingRestore};
 use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
 use serde_json::json;
 
-use super::recovery::{self, begun_in};
-use super::{own, task, words, workspace_args};
+use super::workspace_args;
 use crate::args;
+use crate::backend::recovery::{self, begun_in};
+use crate::backend::{folders, hints, own};
 use crate::error::{Failure, Result};
-use crate::output::{Out, printable, time, time_short};
+use crate::output::{Out, printable, time, time_short, words};
 
 /// Recorded reason for a restore that was given up.
 const GIVEN_UP: &str = "given up by `milepost recover`";
 
 pub fn run(engine: &Engine, args: &args::Recover, out: &mut Out) -> Result<()> {
     let id = match &args.task {
-        Some(id) => Some(task(engine, id)?.id().to_owned()),
+        Some(id) => Some(hints::task_id(engine, id)?),
         None => None,
     };
     let choices = workspace_args::choices(&args.paths, false)?;
@@ -79,7 +80,7 @@ fn take_back(
     let options = WorkspaceOptions::default().anyway(is_own || args.anyway);
     let workspace = Workspace::open(folder, options)?;
     if !workspace.began(pending)? {
-        let shown = workspace_args::shown(&workspace);
+        let shown = folders::shown(&workspace);
         return Err(Failure::conflict(format!(
             "{shown} is another folder than the one that the restore was begun in"
         ))
@@ -95,7 +96,7 @@ fn clear_up(engine: &Engine, id: &str, args: &args::Recover, choices: &Choices) 
     let is_own = own::is_own(engine, id)?;
     let task = engine.task(id)?;
     let capture = workspace_args::captured_at(engine, &task.point(task.head()?.next)?)?;
-    let known = capture.map(|capture| workspace_args::place(&capture.info().folder));
+    let known = capture.map(|capture| folders::place(&capture.info().folder));
     let known = known.as_deref().filter(|_| is_own);
     let Some(folder) = asked.or(known).filter(|folder| folder.is_dir()) else {
         return Ok(());
@@ -103,7 +104,7 @@ fn clear_up(engine: &Engine, id: &str, args: &args::Recover, choices: &Choices) 
     let options = WorkspaceOptions::default().anyway(is_own || args.anyway);
     let workspace = Workspace::open(folder, options)?;
     let done = workspace.recover(engine, id, choices);
-    done.map(|_| ()).map_err(workspace_args::failed)
+    done.map(|_| ()).map_err(folders::failed)
 }
 
 fn no_way_back(name: &str) -> String {

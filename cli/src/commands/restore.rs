@@ -3,11 +3,11 @@
 use milepost_forms::RestoredForm;
 use serde_json::{Value, json};
 
-use super::{checkpoint, needed, rollback, words};
+use super::{checkpoint, needed, rollback};
 use crate::args;
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Out, printable};
+use crate::output::{Out, printable, words};
 
 pub fn run(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<()> {
     let Some(address) = &args.address else {

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use milepost::{Engine, Point, Scope};
 
-use super::{point, recovery, words, workspace_args};
+use super::workspace_args;
 use crate::args;
+use crate::backend::{folders, hints, recovery};
 use crate::error::{Failure, Result};
-use crate::output::{Out, printable};
+use crate::output::{Out, printable, words};
 
 pub fn run(engine: &Engine, args: &args::Rollback, out: &mut Out) -> Result<()> {
     go_back(engine, &args.back, args.files.as_deref(), Scope::All, out)
@@ -30,7 +31,7 @@ fn go_back(
     scope: Scope,
     out: &mut Out,
 ) -> Result<()> {
-    let to = point(engine, &asked.address)?;
+    let to = hints::point(engine, &asked.address)?;
     let task = engine.task(&to.task)?;
     let capture =
         workspace_args::captured_at(engine, &to)?.ok_or_else(|| no_files(&asked.address))?;
@@ -44,18 +45,18 @@ fn go_back(
     if asked.how.dry_run {
         recovery::none(engine, &task)?;
         let plan = workspace.plan(engine, &to, &choices);
-        return workspace_args::dry(&plan.map_err(workspace_args::failed)?, out);
+        return workspace_args::dry(&plan.map_err(folders::failed)?, out);
     }
     recovery::recover(engine, &task, Some((&workspace, &choices)))?;
     recovery::none(engine, &task)?;
     // All conflicts are printed before anything is recorded.
     let plan = workspace.plan(engine, &to, &choices);
-    workspace_args::check(&plan.map_err(workspace_args::failed)?, out)?;
+    workspace_args::check(&plan.map_err(folders::failed)?, out)?;
     let description = asked.description.as_deref();
     let went = workspace.restore(engine, &to, scope, description, &choices);
-    let went = went.map_err(workspace_args::failed)?;
+    let went = went.map_err(folders::failed)?;
     let hint = format!("`milepost undo {}` takes this back", words::encode(&to.task));
-    let note = note(&to, scope, &workspace_args::shown(&workspace));
+    let note = note(&to, scope, &folders::shown(&workspace));
     workspace_args::went(&went, &note, &hint, out)
 }
 

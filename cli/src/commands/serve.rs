@@ -10,9 +10,10 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, info};
 
+use super::allocator;
 use super::token::UNTRUSTED;
-use super::{allocator, own};
 use crate::args::{LogFormat, Serve};
+use crate::backend::own;
 use crate::config::{Config, Listen};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};

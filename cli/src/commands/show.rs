@@ -3,10 +3,9 @@
 use milepost::ErrorKind;
 use milepost_forms::{EventAt, EventForm, PointForm};
 
-use super::words;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
-use crate::output::{Look, Out, printable, time};
+use crate::output::{Look, Out, printable, time, words};
 
 pub fn run(source: &dyn Backend, address: &str, out: &mut Out) -> Result<()> {
     let point = source.point(address)?;

@@ -3,11 +3,10 @@
 use milepost::{ErrorKind, Json, RunControl};
 use serde_json::json;
 
-use super::words;
 use crate::args;
 use crate::backend::Backend;
 use crate::error::{CONFLICT, Failure, Result, USAGE};
-use crate::output::{Out, printable};
+use crate::output::{Out, printable, words};
 
 /// Pauses, resumes or stops a run, at its next safe point.
 pub fn control(

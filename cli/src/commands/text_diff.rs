@@ -6,7 +6,7 @@ use std::time::Duration;
 use milepost_workspace::{EntryKind, Item, Snapshot, TreePath};
 use similar::{ChangeTag, TextDiff, TextDiffConfig};
 
-use super::captured_files;
+use crate::backend::captures;
 use crate::error::Result;
 use crate::output::{Look, Out};
 
@@ -82,14 +82,14 @@ fn content(snapshot: &Snapshot, path: &TreePath, item: &Item) -> Result<Content>
     let mut file = snapshot.read(path)?;
     let mut bytes = Vec::new();
     let front = file.by_ref().take(LOOKED_AT).read_to_end(&mut bytes);
-    front.map_err(|error| captured_files::unreadable(path, error))?;
+    front.map_err(|error| captures::unreadable(path, error))?;
     if bytes.contains(&0) {
         return Ok(Content::Binary);
     }
     if item.kind.file_len() > Some(TEXT_MAX) {
         return Ok(Content::Large);
     }
-    file.read_to_end(&mut bytes).map_err(|error| captured_files::unreadable(path, error))?;
+    file.read_to_end(&mut bytes).map_err(|error| captures::unreadable(path, error))?;
     Ok(text(bytes))
 }
 

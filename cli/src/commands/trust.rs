@@ -7,8 +7,8 @@ use milepost_server::{TokenInfo, Tokens};
 use serde_json::json;
 
 use super::confirm::confirm;
-use super::recovery::begun_in;
 use crate::args::Trust;
+use crate::backend::recovery::begun_in;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable};
 use crate::store_locator::StoreArgs;

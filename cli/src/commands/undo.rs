@@ -4,11 +4,11 @@ use milepost::{Engine, Error, ErrorKind, LineageType, PendingRestore, Task};
 use milepost_forms::RestoredForm;
 use milepost_workspace::{Choices, RestoreReport};
 
-use super::{needed, recovery, restore, task, words, workspace_args};
+use super::{needed, restore, workspace_args};
 use crate::args;
-use crate::backend::Backend;
+use crate::backend::{Backend, folders, hints, recovery};
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Out, printable};
+use crate::output::{Out, printable, words};
 
 /// Message of an undo.
 const DONE: &str = "the last restore is undone";
@@ -37,7 +37,7 @@ fn there(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()> {
 }
 
 fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
-    let task = task(engine, &args.task)?;
+    let task = hints::task(engine, &args.task)?;
     let left = task.lineage().id();
     let name = words::encode(task.id());
     if args.how.dry_run {
@@ -75,7 +75,7 @@ fn with_folder(
     let name = words::encode(task.id());
     let failed = |error: Error| match error.kind() {
         ErrorKind::Invalid | ErrorKind::NotFound => failed(error, &name),
-        _ => workspace_args::failed(error),
+        _ => folders::failed(error),
     };
     let capture = workspace_args::captured_at(engine, &task.point(task.head()?.next)?)?;
     let workspace = workspace_args::open(
@@ -102,7 +102,7 @@ fn with_folder(
     }
     workspace_args::check(&plan, out)?;
     let went = workspace.undo(engine, task.id(), &choices);
-    Ok(Some((went.map_err(failed)?, workspace_args::shown(&workspace))))
+    Ok(Some((went.map_err(failed)?, folders::shown(&workspace))))
 }
 
 /// Fails if an interrupted restore was just undone: an undo would then undo the restore before that

@@ -1,11 +1,9 @@
 //! Functions that the commands which restore a folder share: the folder, choices for its paths, and
 //! output.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use milepost::{Detail, Engine, Error, ErrorKind, Point};
+use milepost::{Engine, ErrorKind, Point};
 use milepost_forms::RestoredForm;
 use milepost_workspace::{
     Choices, ConflictWhy, PathBytes, PathConflict, Plan, RestoreReport, Snapshot, Workspace,
@@ -13,14 +11,12 @@ use milepost_workspace::{
 };
 use serde_json::{Value, json};
 
-use super::{captured_files, own, restore};
+use super::{captured_files, restore};
 use crate::args;
+use crate::backend::folders::{CHOOSE, place};
+use crate::backend::own;
 use crate::error::{Failure, Result};
-use crate::output::{Out, count, printable, printable_lines};
-
-/// Hint with the choices for a conflicting path.
-const CHOOSE: &str = "`--theirs PATH` takes what was captured, `--keep-mine PATH` leaves what is \
-    there; PATH may be a folder, for all below it";
+use crate::output::{Out, count, printable_lines};
 
 /// Returns the choices of the arguments.
 pub fn choices(paths: &args::Paths, moved: bool) -> Result<Choices> {
@@ -81,16 +77,6 @@ pub fn open(
             _ => failure.hint("give yourself leave to read the folder, and ask again"),
         }
     })
-}
-
-/// Returns a path that a store names.
-pub fn place(bytes: &PathBytes) -> PathBuf {
-    PathBuf::from(OsStr::from_bytes(bytes.as_bytes()))
-}
-
-/// Returns the folder for messages.
-pub fn shown(workspace: &Workspace) -> String {
-    printable(&workspace.folder().display().to_string()).into_owned()
 }
 
 /// Fails if the plan has conflicts: prints the plan, and has a hint with the choices.
@@ -169,22 +155,4 @@ pub fn went(went: &RestoreReport, note: &str, hint: &str, out: &mut Out) -> Resu
         }
     }
     restore::lines(&RestoredForm::of(&went.task)?, note, hint, out)
-}
-
-/// Converts the error of a restore with a folder, with a hint.
-pub fn failed(error: Error) -> Failure {
-    let kind = error.kind();
-    let told = matches!(
-        error.detail(),
-        Some(Detail::Pending { .. } | Detail::Refused { .. } | Detail::Active { .. })
-    );
-    let failure = Failure::from(error);
-    match kind {
-        _ if told => failure,
-        ErrorKind::Conflict => failure.hint(CHOOSE),
-        ErrorKind::Unavailable => failure.hint(
-            "the folder is as it was: mend what it says, or wait for the other, and ask again",
-        ),
-        _ => failure,
-    }
 }

@@ -15,10 +15,9 @@ use std::thread::JoinHandle;
 use milepost::Options;
 use serde::{Deserialize, Serialize};
 
-use super::FIRST_STEP_SIZE;
 use super::optimizer::Optimizer;
 use super::run::{Acknowledged, Run};
-use crate::args::DemoWorker;
+use super::{DemoWorker, FIRST_STEP_SIZE};
 use crate::error::{Failure, Result};
 use crate::store_locator::StoreArgs;
 

@@ -15,12 +15,12 @@ mod run;
 
 use std::path::{Path, PathBuf};
 
+use clap::Args as ClapArgs;
 use milepost::{Clock, Engine, ErrorKind, LineageId, Options, Point, SystemClock, Task};
 
 use self::child::Worker;
 use self::report::{Report, Scored};
 use self::run::{Acknowledged, Run, label, optimizer_at};
-use crate::args::{Demo, DemoWorker};
 use crate::error::{Failure, Result};
 use crate::output::{Out, count};
 use crate::store_locator::{StoreArgs, made_at, open_at};
@@ -40,6 +40,25 @@ const SECOND_GUIDANCE: (&str, f64) = ("it was stuck: take large steps first", 0.
 const SECOND_UNTIL: u64 = BACK_TO + 2000;
 
 pub use child::worker;
+
+#[derive(Debug, ClapArgs)]
+pub struct Demo {
+    /// The seed of the optimizer: the same seed gives the same results.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct DemoWorker {
+    #[arg(long)]
+    pub task: String,
+    #[arg(long)]
+    pub seed: u64,
+    #[arg(long)]
+    pub pause_at: u64,
+    #[arg(long)]
+    pub until: u64,
+}
 
 pub fn run(choice: &StoreArgs, args: &Demo, out: &mut Out) -> Result<()> {
     let dir = place(choice)?;

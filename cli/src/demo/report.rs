@@ -9,8 +9,8 @@ use super::run::Acknowledged;
 use super::{BACK_TO, is_first};
 use milepost_forms::LineageForm;
 
-use crate::commands::{describe, tree};
 use crate::error::Result;
+use crate::output::lineage_tree::{describe, tree};
 use crate::output::{Look, Out, big, count, duration};
 
 /// A lineage with its score and iteration.

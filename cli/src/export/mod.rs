@@ -13,13 +13,13 @@ mod redact;
 mod text;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args as ClapArgs;
 use data_encoding::HEXLOWER;
 use milepost::{Engine, ErrorKind, ExportBody, ExportItem, Header, LogKind, WorkspaceCaptured};
 use serde_json::json;
 
-use crate::args;
 use crate::atomic_file::WholeFile;
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, big, count, note};
@@ -31,9 +31,25 @@ use text::Redact;
 /// Minimum number of events for a progress bar.
 const LONG: u64 = 10_000;
 
-pub fn run(engine: &Engine, args: &args::Export, out: &mut Out) -> Result<()> {
-    let tasks = match &args.task {
-        Some(task) => vec![crate::commands::task_id(engine, task)?],
+#[derive(Debug, ClapArgs)]
+pub struct Export {
+    /// The task. Default: all tasks of the store.
+    pub task: Option<String>,
+    /// Include the captured files.
+    #[arg(long, conflicts_with = "redact")]
+    pub files: bool,
+    /// Replace text that looks like a secret. A redacted export is imported as a copy.
+    #[arg(long)]
+    pub redact: bool,
+    /// The file to write. Default: standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Exports a task, or all tasks. `task` is the id in the store.
+pub fn run(engine: &Engine, task: Option<String>, args: &Export, out: &mut Out) -> Result<()> {
+    let tasks = match task {
+        Some(task) => vec![task],
         None => engine.export(false)?.tasks()?,
     };
     check(engine, args, &tasks)?;
@@ -58,7 +74,7 @@ pub fn run(engine: &Engine, args: &args::Export, out: &mut Out) -> Result<()> {
 }
 
 /// Checks that all tasks can be exported, before anything is written.
-fn check(engine: &Engine, args: &args::Export, tasks: &[String]) -> Result<()> {
+fn check(engine: &Engine, args: &Export, tasks: &[String]) -> Result<()> {
     let export = engine.export(args.files)?;
     for task in tasks {
         if args.redact {
@@ -90,7 +106,7 @@ fn check_redact(engine: &Engine, task: &str) -> Result<()> {
 /// Exports into a file, which appears when it is complete.
 fn to_file(
     engine: &Engine,
-    args: &args::Export,
+    args: &Export,
     tasks: &[String],
     path: &Path,
     shown: bool,
@@ -115,7 +131,7 @@ fn to_file(
 
 fn write(
     engine: &Engine,
-    args: &args::Export,
+    args: &Export,
     tasks: &[String],
     shown: bool,
     sink: &mut Sink<'_>,

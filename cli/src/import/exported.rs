@@ -5,10 +5,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
-use milepost::{Engine, ErrorKind, Import, Options, Task};
+use milepost::{Engine, ErrorKind, Options, Task};
 use serde_json::{Value, json};
 
-use crate::args;
+use super::Import;
 use crate::error::{CONFLICT, CORRUPT, Failure, Result};
 use crate::export::file::{LINE_MAX, Reader, Wrong};
 use crate::export::line::{BEGINNING, ExportHeader, Line};
@@ -47,7 +47,7 @@ pub fn input(path: &Path) -> Result<Input> {
     Ok(Input { name, length, reader: Box::new(BufReader::with_capacity(BUFFER, file)) })
 }
 
-pub fn run(store: &StoreArgs, args: &args::Import, mut input: Input, out: &mut Out) -> Result<()> {
+pub fn run(store: &StoreArgs, args: &Import, mut input: Input, out: &mut Out) -> Result<()> {
     if args.user.is_some() {
         return Err(Failure::new("--user is not for an export: it says whose its tasks are")
             .hint("import it without --user"));
@@ -98,7 +98,7 @@ impl From<Wrong> for Refused {
 /// Imports all lines, or nothing if one is refused.
 fn take(
     engine: &Engine,
-    args: &args::Import,
+    args: &Import,
     header: &ExportHeader,
     reader: &mut Reader<Box<dyn BufRead>>,
     progress: &mut dyn FnMut(u64),
@@ -138,7 +138,7 @@ fn take(
         return Err(Refused::File(reader.wrong(&why)));
     }
     let number = reader.number();
-    Import::finish(import).map_err(|error| Refused::Store(number, error))
+    milepost::Import::finish(import).map_err(|error| Refused::Store(number, error))
 }
 
 /// Checks that the input begins as an export does.
@@ -188,7 +188,7 @@ fn refused(name: &str, line: u64, error: milepost::Error) -> Failure {
     }
 }
 
-fn report(tasks: &[Task], header: &ExportHeader, args: &args::Import, out: &mut Out) -> Result<()> {
+fn report(tasks: &[Task], header: &ExportHeader, args: &Import, out: &mut Out) -> Result<()> {
     let copies = header.redacted || args.name.is_some();
     if out.json {
         let mut forms: Vec<Value> = Vec::new();

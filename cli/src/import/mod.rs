@@ -37,13 +37,13 @@ mod write;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use clap::Args as ClapArgs;
 use milepost::Options;
 use serde_json::{Value, json};
 
-use crate::args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, bar, big, count, printable};
-use crate::record::{self, current_user};
+use crate::record::{self, Format, Record, current_user};
 use crate::store_locator::{StoreArgs, attach};
 use given::Given;
 use plan::TaskPlan;
@@ -53,6 +53,28 @@ use write::Written;
 const LONG: u64 = 200;
 /// Maximum size of an event: a file's largest field, and the patch around it.
 const EVENT_MAX: usize = file::FILE_MAX as usize + 4096;
+
+#[derive(Debug, ClapArgs)]
+pub struct Import {
+    /// A file of `export`, or `-` for standard input; a folder: a project with
+    /// `persistence/checkpoint/`, its `persistence` folder, a folder of ckpt-*.json files, or one
+    /// with sessions of Claude Code; or a file that `record` reads.
+    #[arg(value_name = "FILE|FOLDER")]
+    pub from: PathBuf,
+    /// For an export of one task: import it as a copy under this name, with hashes of its own. For
+    /// a run of another program: the name of its task.
+    #[arg(long = "as", value_name = "NAME")]
+    pub name: Option<String>,
+    /// The owner of the tasks. An export names its own. Default: the current user.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// The format of runs of other programs.
+    #[arg(long, default_value = "auto")]
+    pub format: Format,
+    /// Stop at the first line that cannot be read.
+    #[arg(long)]
+    pub strict: bool,
+}
 
 /// A file that was not imported.
 #[derive(Debug)]
@@ -67,7 +89,7 @@ impl Skipped {
     }
 }
 
-pub fn run(store: &StoreArgs, args: &args::Import, out: &mut Out) -> Result<()> {
+pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
     let files = match given::look(&args.from, args.format)? {
         Given::Export(input) => return exported::run(store, args, input, out),
         Given::Runs(files) => return runs(store, args, files, out),
@@ -110,13 +132,13 @@ pub fn run(store: &StoreArgs, args: &args::Import, out: &mut Out) -> Result<()> 
 }
 
 /// Imports runs of other programs, with the code of `record`.
-fn runs(store: &StoreArgs, args: &args::Import, files: Vec<PathBuf>, out: &mut Out) -> Result<()> {
+fn runs(store: &StoreArgs, args: &Import, files: Vec<PathBuf>, out: &mut Out) -> Result<()> {
     if args.name.is_some() && files.len() > 1 {
         let sessions = count(files.len() as u64, "session");
         return Err(Failure::new(format!("--as names one task, and there are {sessions}"))
             .hint("import it without --as, or one session alone"));
     }
-    let record = args::Record {
+    let record = Record {
         files,
         task: args.name.clone(),
         user: args.user.clone(),
@@ -130,7 +152,7 @@ fn runs(store: &StoreArgs, args: &args::Import, files: Vec<PathBuf>, out: &mut O
 
 fn write_all(
     store: &StoreArgs,
-    args: &args::Import,
+    args: &Import,
     plans: &[TaskPlan],
     written: &mut Vec<Written>,
     skip: &mut dyn FnMut(Skipped),

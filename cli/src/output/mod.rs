@@ -1,27 +1,31 @@
 //! Output: tables and sentences for people, JSON for programs.
 //!
 //! ```text
-//! text     text without characters that could harm a terminal, and its width
-//! units    times, sizes, numbers
-//! escaped  bytes and JSON on a terminal
-//! bars     progress bars
-//! pager    the pager
+//! text          text without characters that could harm a terminal, and its width
+//! units         times, sizes, numbers
+//! words         words for stored values
+//! lineage_tree  lineages as a tree
+//! escaped       bytes and JSON on a terminal
+//! bars          progress bars
+//! pager         the pager
 //! ```
 
 mod bars;
 mod escaped;
+pub mod lineage_tree;
 mod pager;
 mod text;
 mod units;
+pub mod words;
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
+use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::args::When;
 pub use bars::{bar, counter};
 use escaped::{Escaped, escaped};
 use pager::Pager;
@@ -45,6 +49,15 @@ pub struct Out {
     escaped: Escaped,
     color: bool,
     color_stderr: bool,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    Always,
+    Never,
 }
 
 /// The style of a piece of text on a terminal.

@@ -9,9 +9,8 @@ use super::filter;
 use super::list::List;
 pub use super::preview::{Line, Preview, Tone};
 use crate::backend::Backend;
-use crate::commands::words;
 use crate::error::Result;
-use crate::output::printable;
+use crate::output::{printable, words};
 
 /// Number of events before a checkpoint that are searched for its step: first, then in addition.
 const EVENTS: [u64; 2] = [64, 1024];

@@ -3,7 +3,7 @@
 use milepost::MarkStatus;
 use milepost_forms::CheckpointForm;
 
-use crate::commands::words;
+use crate::output::words;
 
 /// Number of characters of the metadata that are searched.
 const METADATA: usize = 400;

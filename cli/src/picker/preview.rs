@@ -6,9 +6,8 @@ use serde_json::Value;
 
 use super::details;
 use crate::backend::Backend;
-use crate::commands::words;
 use crate::error::{Failure, Result};
-use crate::output::{count, excerpt, grouped, printable, size, span, time};
+use crate::output::{count, excerpt, grouped, printable, size, span, time, words};
 
 /// Maximum number of changes, and of characters of a value.
 const CHANGES: usize = 200;

@@ -39,12 +39,12 @@ mod turns;
 mod write;
 
 use std::io::{self, BufRead, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args as ClapArgs;
 use milepost::{Clock, Engine, Offset, Options, SystemClock};
 use serde_json::{Value, json};
 
-use crate::args;
 use crate::error::{Failure, Result, UNMET};
 use crate::output::{Out, big, count, printable, time};
 use crate::store_locator::{StoreArgs, attach};
@@ -54,6 +54,32 @@ pub use detect::told;
 pub use opened::START;
 use opened::{Reader, beginning, check_any_opens, empty, open};
 use write::Durable;
+
+#[derive(Debug, ClapArgs)]
+pub struct Record {
+    /// The files, `-` for standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The task to record into. Default: the file's name without its extension, or the id of a
+    /// session. For a file with several tasks, the prefix of their names.
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// The owner of the task. Default: the current user.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// The format of the runs.
+    #[arg(long, default_value = "auto")]
+    pub format: Format,
+    /// Stop at the first line that cannot be read.
+    #[arg(long)]
+    pub strict: bool,
+    /// Print one JSON line for each durable event, with its offset and hash.
+    #[arg(long)]
+    pub ack: bool,
+    /// The largest event, in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
+    pub event_max: usize,
+}
 
 /// Result of one task.
 #[derive(Debug)]
@@ -88,7 +114,7 @@ impl Outcome {
 /// An input, and the settings of its recording.
 struct Input<'a> {
     engine: &'a Engine,
-    args: &'a args::Record,
+    args: &'a Record,
     user: &'a str,
     /// Name of the input in messages.
     name: String,
@@ -98,7 +124,7 @@ struct Input<'a> {
     size: Option<u64>,
 }
 
-pub fn run(store: &StoreArgs, args: &args::Record, out: &mut Out) -> Result<()> {
+pub fn run(store: &StoreArgs, args: &Record, out: &mut Out) -> Result<()> {
     if args.task.is_some() && args.files.len() > 1 {
         return Err(Failure::new("--task names one task, and there are several files")
             .hint("record the files one by one, or leave --task out"));
@@ -111,7 +137,7 @@ pub fn run(store: &StoreArgs, args: &args::Record, out: &mut Out) -> Result<()> 
 }
 
 /// Records for `import`, which prints JSON of another form.
-pub fn import(store: &StoreArgs, args: &args::Record, out: &mut Out) -> Result<()> {
+pub fn import(store: &StoreArgs, args: &Record, out: &mut Out) -> Result<()> {
     let (all, worst) = record_all(store, args, true, out)?;
     if out.json {
         let tasks: Vec<Value> = all.recorded.iter().map(form).collect();
@@ -130,7 +156,7 @@ pub fn import(store: &StoreArgs, args: &args::Record, out: &mut Out) -> Result<(
 /// can query the store during the recording.
 fn record_all(
     store: &StoreArgs,
-    args: &args::Record,
+    args: &Record,
     attached: bool,
     out: &mut Out,
 ) -> Result<(Outcome, Option<Failure>)> {
@@ -177,7 +203,7 @@ fn record_all(
     Ok((all, worst))
 }
 
-fn end(all: &Outcome, worst: Option<Failure>, args: &args::Record) -> Result<()> {
+fn end(all: &Outcome, worst: Option<Failure>, args: &Record) -> Result<()> {
     match worst {
         Some(failure) if args.files.len() > 1 => Err(Failure::said(failure.code())),
         Some(failure) => Err(failure),
@@ -188,7 +214,7 @@ fn end(all: &Outcome, worst: Option<Failure>, args: &args::Record) -> Result<()>
 
 fn one(
     engine: &Engine,
-    args: &args::Record,
+    args: &Record,
     user: &str,
     path: &Path,
     mut reader: Reader,
@@ -260,7 +286,7 @@ fn say_bad_line(input: &str, line: u64, why: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", printable(&text));
 }
 
-fn left_out(outcome: &Outcome, args: &args::Record) -> Failure {
+fn left_out(outcome: &Outcome, args: &Record) -> Failure {
     let lines = count(outcome.bad_lines, "line");
     let checkpoints = count(outcome.bad_checkpoints, "checkpoint");
     let what = match (outcome.bad_lines, outcome.bad_checkpoints) {
@@ -284,7 +310,7 @@ fn left_out(outcome: &Outcome, args: &args::Record) -> Failure {
     }
 }
 
-fn report(recorded: &[Recorded], args: &args::Record, out: &mut Out) -> Result<()> {
+fn report(recorded: &[Recorded], args: &Record, out: &mut Out) -> Result<()> {
     if args.ack {
         return Ok(());
     }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{begin, report};
 use crate::args::ByHand;
 use crate::atomic_file::WholeFile;
-use crate::commands::point;
+use crate::backend::hints::point;
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::store_locator::StoreArgs;

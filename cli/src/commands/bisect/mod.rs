@@ -7,8 +7,8 @@ mod report;
 
 use milepost::{Bisect, Engine, MessageRange, Verdict};
 
-use super::point;
 use crate::args;
+use crate::backend::hints::point;
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::store_locator::StoreArgs;

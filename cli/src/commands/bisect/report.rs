@@ -4,9 +4,9 @@ use milepost::{Bisect, ChangeLimits, Engine, Offset, Point, RunState, diff_state
 use serde_json::{Value, json};
 
 use crate::backend::{Backend as _, Local};
-use crate::commands::{diff, show, words};
+use crate::commands::{diff, show};
 use crate::error::{Failure, Result};
-use crate::output::{Look, Out, big, count, printable};
+use crate::output::{Look, Out, big, count, printable, words};
 
 /// Limits of the printed changes.
 const CHANGES: ChangeLimits = ChangeLimits { changes: 20, bytes: 1 << 20 };

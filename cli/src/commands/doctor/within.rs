@@ -9,7 +9,7 @@ use rustix::fs::statvfs;
 use super::Check;
 use crate::backend::{Backend, Local};
 use crate::error::{Failure, Result};
-use crate::output::{count, size};
+use crate::output::{count, size, words};
 use crate::store_locator::Opened;
 
 /// Number of unapplied commits above which the check warns. Opening reads them again.
@@ -105,7 +105,7 @@ fn pending(engine: &Engine) -> Result<Check> {
                 count(pending.len() as u64, "restore"),
                 first.task
             ),
-            format!("`milepost recover {}` takes it back", super::super::encode(&first.task)),
+            format!("`milepost recover {}` takes it back", words::encode(&first.task)),
         ),
     })
 }

@@ -2,9 +2,9 @@
 
 use milepost_forms::{EventForm, PointForm};
 
-use crate::commands::{show, words};
+use crate::commands::show;
 use crate::error::Result;
-use crate::output::{Look, Out, time_short};
+use crate::output::{Look, Out, time_short, words};
 
 /// Width of the longest name of a kind.
 const KIND_WIDTH: usize = 19;

@@ -5,9 +5,8 @@ use serde_json::json;
 
 use super::{Entry, Filter, Log};
 use crate::backend::Followed;
-use crate::commands::words;
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Look, Out};
+use crate::output::{Look, Out, words};
 
 /// Number of existing events that are printed by default.
 pub const LAST: u64 = 10;

@@ -14,9 +14,8 @@ use super::filter::Filter;
 use super::walk::Walk;
 use crate::args;
 use crate::backend::Backend;
-use crate::commands::words;
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Look, Out};
+use crate::output::{Look, Out, words};
 
 pub fn run(source: &dyn Backend, point: &PointForm, args: &args::Log, out: &mut Out) -> Result<()> {
     if args.filter.step.is_some() {

@@ -31,10 +31,11 @@ use self::process::{Asked, Ended, GRACE};
 use self::recorder::Recorder;
 use self::report::Changes;
 use self::signals::Taken;
-use super::{capture, recovery, task, words};
+use super::capture;
 use crate::args;
+use crate::backend::{hints, recovery};
 use crate::error::{Failure, Result};
-use crate::output::{Out, note};
+use crate::output::{Out, note, words};
 use crate::secrets::Secrets;
 use crate::store_locator::{StoreArgs, open_at};
 
@@ -125,7 +126,7 @@ fn begin(store: &Store, args: &args::Run, out: &Out) -> Result<(Begun, Folder)> 
 }
 
 fn call(engine: &Engine, args: &args::Run, out: &Out) -> Result<(Begun, Folder)> {
-    let task = task(engine, &args.task)?;
+    let task = hints::task(engine, &args.task)?;
     let folder = Folder::of(args)?;
     let choices = Choices::default();
     recovery::recover(engine, &task, folder.captured().zip(Some(&choices)))?;

@@ -6,9 +6,8 @@ use serde_json::{Value, json};
 
 use super::outcome::Outcome;
 use super::{Begun, Done};
-use crate::commands::words;
 use crate::error::Result;
-use crate::output::{Out, big, count, duration, grouped, note};
+use crate::output::{Out, big, count, duration, grouped, note, words};
 
 /// Numbers of changed files and folders.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

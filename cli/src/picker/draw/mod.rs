@@ -11,8 +11,7 @@ use super::layout::{Columns, Layout, fitting, wrapped};
 use super::model::{Mode, Model};
 use super::preview::{ago, facts, short};
 use super::rows::Row;
-use crate::commands::words;
-use crate::output::{count, excerpt, grouped, printable};
+use crate::output::{count, excerpt, grouped, printable, words};
 
 const KEYS: &str = "Enter restore   Esc leave   Tab next task   type to filter   ? keys";
 const HELP: &str = "Up, Down, Ctrl-P, Ctrl-N: a row. PgUp, PgDn: a page. Home, End: the first, the \

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use milepost::{Engine, StoreTrust};
 
-use super::words;
 use crate::error::{Failure, Result};
-use crate::output::printable;
+use crate::output::{printable, words};
 
 /// Returns `true` if the user made or trusts the store. A store in memory is the user's own.
 pub fn is_trusted(engine: &Engine) -> bool {

@@ -2,7 +2,7 @@
 
 use milepost::{Body, Json, LineageType, MarkCause, MarkStatus, Offset, RunControl};
 
-use crate::output::{count, excerpt};
+use super::{count, excerpt};
 
 /// Longest excerpt of an event's content, in columns.
 const EXCERPT: usize = 100;

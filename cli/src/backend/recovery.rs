@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use milepost::{Data, Engine, Error, ErrorKind, PendingRestore, Task};
 use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
 
-use super::{own, words, workspace_args};
+use super::{folders, own};
 use crate::error::{Failure, Result};
-use crate::output::{note, printable};
+use crate::output::{note, printable, words};
 
 /// Name of a folder as a participant of a restore.
 const WORKSPACE: &str = "workspace";
@@ -57,12 +57,12 @@ pub fn recover(
         done.map_err(|error| {
             failed(error, task.id(), None).at("an interrupted restore cannot be undone")
         })?;
-        let shown = workspace_args::shown(workspace);
+        let shown = folders::shown(workspace);
         note(&format!("the interrupted restore of {shown} is undone"));
     } else if let Some((workspace, choices)) = named
         && own::is_own(engine, task.id())?
     {
-        let shown = workspace_args::shown(workspace);
+        let shown = folders::shown(workspace);
         match workspace.recover(engine, task.id(), choices) {
             Ok(recovery) if recovery.finished => {
                 note(&format!("the interrupted restore of {shown} is finished"))
@@ -94,7 +94,7 @@ pub fn none(engine: &Engine, task: &Task) -> Result<()> {
 /// named.
 pub fn failed(error: Error, task: &str, files: Option<&Path>) -> Failure {
     let kind = error.kind();
-    let failure = workspace_args::failed(error);
+    let failure = folders::failed(error);
     match kind {
         ErrorKind::Conflict => failure.hint(decide(&words::encode(task), files)),
         ErrorKind::Unavailable => failure.hint(
@@ -121,7 +121,7 @@ pub fn begun_in(pending: &PendingRestore) -> Option<PathBuf> {
     let part = parts.find(|part| part.participant == WORKSPACE)?;
     match &part.place {
         Data::Json(place) => Some(PathBuf::from(place.value().ok()?.as_str()?)),
-        Data::Bytes(place) => Some(workspace_args::place(&PathBytes::from(place.as_slice()))),
+        Data::Bytes(place) => Some(folders::place(&PathBytes::from(place.as_slice()))),
     }
 }
 
