@@ -9,7 +9,7 @@ use std::fs;
 use std::process::Command;
 
 use common::{Place, Ran};
-use milepost::{Engine, Options, Scope};
+use milepost::{Engine, Options};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
 

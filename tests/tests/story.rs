@@ -64,17 +64,11 @@ fn at(engine: &Engine, point: &Point, offset: u64) -> RunState {
 
 /// The changes of a pointer by the state of every prefix, newest first.
 fn naive(
-    engine: &Engine,
-    states: &[RunState],
+    states: &[Value],
     pointer: &str,
     begin: u64,
 ) -> Vec<(u64, Option<Value>, Option<Value>)> {
-    let chunks = engine.chunks();
-    let value = |state: &RunState| {
-        let all = state.to_json(&*chunks, milepost::MessageRange::All);
-        all.unwrap().pointer(pointer).cloned()
-    };
-    let values: Vec<_> = states.iter().map(value).collect();
+    let values: Vec<_> = states.iter().map(|state| state.pointer(pointer).cloned()).collect();
     let pairs = values.windows(2).zip(begin..);
     let mut changes: Vec<_> = pairs
         .filter(|(pair, _)| pair[0] != pair[1])
@@ -85,9 +79,13 @@ fn naive(
 }
 
 fn check_blame(engine: &Engine, point: &Point, begin: u64) {
-    let states: Vec<_> = (begin..=point.offset).map(|offset| at(engine, point, offset)).collect();
+    let chunks = engine.chunks();
+    let states: Vec<_> = (begin..=point.offset)
+        .map(|offset| at(engine, point, offset))
+        .map(|state| state.to_json(&*chunks, milepost::MessageRange::All).unwrap())
+        .collect();
     for pointer in POINTERS {
-        let expected = naive(engine, &states, pointer, begin);
+        let expected = naive(&states, pointer, begin);
         let all = engine.blame(point, pointer, true).unwrap();
         let found: Vec<_> = all
             .changes

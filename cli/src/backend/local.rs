@@ -169,8 +169,11 @@ impl Backend for Local<'_> {
         let mut to = self.found(point)?;
         to.checkpoint = point.checkpoint;
         recovery::recover(self.0, &self.0.task(&to.task)?, None)?;
-        let task = self.0.restore(&to).description(description).run()?;
-        Ok(RestoredForm::of(&task)?)
+        let mut restore = self.0.restore(&to);
+        if let Some(description) = description {
+            restore = restore.description(description);
+        }
+        Ok(RestoredForm::of(&restore.run()?)?)
     }
 
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {

@@ -135,7 +135,7 @@ fn what_is_redacted_still_fits_where_it_stands() {
     let checkpoint = task.checkpoint(mark).unwrap();
     engine.pin(&checkpoint.id, Some(&long(1024))).unwrap();
     let point = engine.point("t@2").unwrap();
-    engine.restore(&point).description(&long(1024)).run().unwrap();
+    engine.restore(&point).description(long(1024)).run().unwrap();
     engine.close().unwrap();
     let file = export(&place, "export --redact");
     assert!(!file.contains("password=a"));

@@ -94,8 +94,8 @@ impl<'a> Restore<'a> {
     }
 
     /// Sets the purpose of the new lineage, in words: at most 1,024 bytes.
-    pub fn description<'d>(mut self, description: impl Into<Option<&'d str>>) -> Self {
-        self.description = description.into().map(str::to_owned);
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
         self
     }
 

@@ -126,15 +126,19 @@ impl View<'_> {
     }
 
     pub(crate) fn restore(&self, to: &Point, description: Option<&str>) -> Result<Task> {
-        match &self.scoped {
-            Some(scoped) => scoped.restore(to).description(description).run(),
-            None => self.engine.restore(to).description(description).run(),
+        let restore = match &self.scoped {
+            Some(scoped) => scoped.restore(to),
+            None => self.engine.restore(to),
+        };
+        match description {
+            Some(description) => restore.description(description).run(),
+            None => restore.run(),
         }
     }
 
     pub(crate) fn undo(&self, task: &str) -> Result<Task> {
         if !self.is_for(task) {
-            return self.blind().undo(task);
+            return self.blind().undo(task).run();
         }
         match &self.scoped {
             Some(scoped) => scoped.undo(task).run(),

@@ -146,8 +146,11 @@ impl Workspace {
     ) -> Result<RestoreReport> {
         self.recover(engine, &to.task, choices)?;
         let participant = Arc::new(WorkspaceParticipant::new(self, choices));
-        let restore = engine.restore(to).with(Arc::clone(&participant) as _).scope(scope);
-        let task = restore.description(description).run()?;
+        let mut restore = engine.restore(to).with(Arc::clone(&participant) as _).scope(scope);
+        if let Some(description) = description {
+            restore = restore.description(description);
+        }
+        let task = restore.run()?;
         Ok(participant.outcome(task))
     }
 
