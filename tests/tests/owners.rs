@@ -36,7 +36,7 @@ fn all(user: &Scoped, name: &str) -> Vec<Option<(ErrorKind, String)>> {
         asked(name, user.point(&format!("{name}@first"))),
         asked(name, user.point(&format!("{name}~1"))),
         asked(name, user.point(&format!("{name}/0"))),
-        asked(name, user.undo(name)),
+        asked(name, user.undo(name).run()),
         asked(name, user.checkpoints(&query)),
     ]
 }
@@ -137,7 +137,7 @@ fn a_point_from_elsewhere_is_refused() {
     let own = ana.point("diary@1").unwrap();
     assert!(ana.run_state(&own).is_ok());
     ana.restore(&own).run().unwrap();
-    ana.undo("diary").unwrap();
+    ana.undo("diary").run().unwrap();
 }
 
 #[test]

@@ -63,11 +63,7 @@ fn at(engine: &Engine, point: &Point, offset: u64) -> RunState {
 }
 
 /// The changes of a pointer by the state of every prefix, newest first.
-fn naive(
-    states: &[Value],
-    pointer: &str,
-    begin: u64,
-) -> Vec<(u64, Option<Value>, Option<Value>)> {
+fn naive(states: &[Value], pointer: &str, begin: u64) -> Vec<(u64, Option<Value>, Option<Value>)> {
     let values: Vec<_> = states.iter().map(|state| state.pointer(pointer).cloned()).collect();
     let pairs = values.windows(2).zip(begin..);
     let mut changes: Vec<_> = pairs

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use milepost::{
     Body, CaptureContext, Engine, Error, ErrorKind, Options, Participant, PendingRestore,
-    PrepareContext, Result, Scope,
+    PrepareContext, Result,
 };
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;

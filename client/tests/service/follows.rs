@@ -64,11 +64,11 @@ fn append(engine: &Engine, numbers: std::ops::Range<u32>) {
 /// What a task goes through, one part after the other: events, a restore and more of them, an undo,
 /// another restore.
 fn work(engine: &Engine, part: u32) {
-    let back = |to: &str| engine.restore(&engine.point(to).unwrap(), None).unwrap();
+    let back = |to: &str| engine.restore(&engine.point(to).unwrap()).run().unwrap();
     match part {
         0 => {}
         1 => drop(back("essay@30")),
-        2 => drop(engine.undo("essay").unwrap()),
+        2 => drop(engine.undo("essay").run().unwrap()),
         _ => drop(back("essay@one")),
     }
     append(engine, part * 50..(part + 1) * 50);

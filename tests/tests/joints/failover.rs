@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use milepost::{
     Accepted, Body, CaptureContext, Engine, Error, ErrorKind, FailoverEngine, FailoverOptions,
-    Health, Message, Options, Participant, PendingRestore, PrepareContext, Result, Scope,
+    Health, Message, Options, Participant, PendingRestore, PrepareContext, Result,
 };
 
 /// A participant whose restore neither ends nor can be taken back.
