@@ -15,7 +15,8 @@ use std::hint::black_box;
 
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind};
-use milepost::{Append, Body, Engine, Mark, Message, Options, StepFinished, StepStarted, Task};
+use milepost::events::{Message, StepFinished, StepStarted};
+use milepost::{Append, Body, Engine, Mark, Options, Task};
 
 /// So many events, or checkpoints, are in each count.
 const MANY: u64 = 1000;

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use milepost::{Body, Extra, Json, Message};
+use milepost::events::{Extra, Message};
+use milepost::{Body, Json};
 
 /// A message of about `bytes` bytes that compresses like text.
 pub fn generated(n: u64, bytes: usize) -> Body {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
-use milepost::{
-    Alert, AlertKind, Clock as _, CommandHooks, Detail, Engine, ErrorKind, Hook, Options, Progress,
-    StoreKey, StoreTrust, SystemClock,
-};
+use milepost::clock::{Clock as _, SystemClock};
+use milepost::hooks::{Alert, AlertKind, CommandHooks, StoreTrust};
+use milepost::integrity::Progress;
+use milepost::{Detail, Engine, ErrorKind, Hook, Options, StoreKey};
 
 use crate::backend::Remote;
 use crate::error::{Failure, Result};
@@ -193,7 +193,7 @@ impl StoreArgs {
         };
         let me = rustix::process::geteuid().as_raw();
         if self.trust || metadata.uid() == me {
-            return Ok(milepost::check_store(dir)?);
+            return Ok(milepost::internals::check_store(dir)?);
         }
         let (dir, uid) = (dir.display(), metadata.uid());
         Err(Failure::new(format!("the store {dir} belongs to user {uid}, not to you ({me})"))

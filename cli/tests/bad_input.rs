@@ -10,7 +10,9 @@ use std::fs;
 use std::io::{BufWriter, Write};
 
 use common::{Place, fixture};
-use milepost::{CheckpointId, Engine, Json, Lineage, Mark, MarkCause, MarkStatus, Options, Origin};
+use milepost::events::{MarkCause, MarkStatus};
+use milepost::ids::Origin;
+use milepost::{CheckpointId, Engine, Json, Lineage, Mark, Options};
 use milepost_codec::{CheckpointMarked, checkpoint_id};
 
 #[test]

@@ -11,7 +11,8 @@ use std::io::Write;
 use std::process::Stdio;
 
 use common::{Place, text};
-use milepost::{Append, Engine, Message, Options};
+use milepost::events::Message;
+use milepost::{Append, Engine, Options};
 use serde_json::{Value, json};
 
 /// Exports a store, and gives the lines.

@@ -10,7 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{Place, text};
-use milepost::{Append, Body, Engine, Mark, MarkCause, MarkStatus, Options};
+use milepost::events::{MarkCause, MarkStatus};
+use milepost::{Append, Body, Engine, Mark, Options};
 use serde_json::{Value, json};
 
 /// A checkpoint file's content.

@@ -140,27 +140,30 @@ impl milepost::Participant for Dying {
     fn name(&self) -> &str {
         self.0.name()
     }
-    fn capture(&self, at: &milepost::CaptureContext<'_>) -> milepost::Result<Vec<milepost::Body>> {
+    fn capture(
+        &self,
+        at: &milepost::restore::CaptureContext<'_>,
+    ) -> milepost::Result<Vec<milepost::Body>> {
         self.0.capture(at)
     }
     fn prepare(
         &self,
-        going: &milepost::PrepareContext<'_>,
+        going: &milepost::restore::PrepareContext<'_>,
     ) -> milepost::Result<milepost_codec::RestorePart> {
         self.0.prepare(going)
     }
     fn apply(
         &self,
         engine: &Engine,
-        pending: &milepost::PendingRestore,
+        pending: &milepost::restore::PendingRestore,
     ) -> milepost::Result<Vec<milepost::Body>> {
         self.0.apply(engine, pending)?;
         dead()
     }
-    fn abort(&self, _: &Engine, _: &milepost::PendingRestore) -> milepost::Result<()> {
+    fn abort(&self, _: &Engine, _: &milepost::restore::PendingRestore) -> milepost::Result<()> {
         dead()
     }
-    fn finish(&self, _: &Engine, _: &milepost::PendingRestore) -> milepost::Result<()> {
+    fn finish(&self, _: &Engine, _: &milepost::restore::PendingRestore) -> milepost::Result<()> {
         dead()
     }
 }

@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::real_runs;
-use milepost::{
-    Checkpoint, CheckpointQuery, Engine, MemoryChunks, Options, Reducer, RunReducer, TaskQuery,
-    fold,
-};
+use milepost::query::{CheckpointQuery, TaskQuery};
+use milepost::state::{MemoryChunks, RunReducer, fold};
+use milepost::{Checkpoint, Engine, Options, Reducer};
 
 /// Records files with the command, then opens the store.
 fn recorded(folder: &Path, files: &[PathBuf]) -> Engine {

@@ -5,7 +5,10 @@
 mod common;
 
 use common::{Place, lists, number, row, text};
-use milepost::{Chunks, Engine, Event, Mark, Message, Options, Reducer, Retention};
+use milepost::events::Message;
+use milepost::retention::Retention;
+use milepost::state::Chunks;
+use milepost::{Engine, Event, Mark, Options, Reducer};
 use serde_json::{Value, json};
 
 #[test]

@@ -1,6 +1,8 @@
 //! Two continuations of one point, compared: `cargo run --example branch_and_compare`.
 
-use milepost::{Engine, Message, Options, Point, Result, RunState, diff_states};
+use milepost::events::Message;
+use milepost::state::diff_states;
+use milepost::{Engine, Options, Point, Result, RunState};
 
 fn main() -> Result<()> {
     let engine = Engine::in_memory(Options::default())?;

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use milepost::{Append, Engine, ErrorKind, Message, Options, StepFinished};
+use milepost::events::{Message, StepFinished};
+use milepost::{Append, Engine, ErrorKind, Options};
 
 type Result = std::result::Result<(), Box<dyn std::error::Error>>;
 

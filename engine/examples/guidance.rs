@@ -2,8 +2,10 @@
 
 use std::thread;
 
-use milepost::{Engine, GuidanceGiven, Options, Result, Run, RunOptions, SafePoint};
-use milepost::{StepFinished, StepStarted};
+use milepost::events::GuidanceGiven;
+use milepost::events::{StepFinished, StepStarted};
+use milepost::run::{Run, RunOptions, SafePoint};
+use milepost::{Engine, Options, Result};
 
 fn main() -> Result<()> {
     let engine = Engine::in_memory(Options::default())?;

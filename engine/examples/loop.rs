@@ -1,6 +1,7 @@
 //! A loop that records its steps, restores one, and undoes that: `cargo run --example loop`.
 
-use milepost::{Append, Engine, Mark, Message, Options, Result, StepFinished, StepStarted, Task};
+use milepost::events::{Message, StepFinished, StepStarted};
+use milepost::{Append, Engine, Mark, Options, Result, Task};
 
 fn main() -> Result<()> {
     // `Engine::open(dir, Options::default())` keeps the log on disk.

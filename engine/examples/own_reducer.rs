@@ -1,6 +1,8 @@
 //! An event kind and a state of the application's own: `cargo run --example own_reducer`.
 
-use milepost::{Application, Body, Chunks, Data, Engine, Event, Json, Options, Reducer, Result};
+use milepost::events::{Application, Data};
+use milepost::state::Chunks;
+use milepost::{Body, Engine, Event, Json, Options, Reducer, Result};
 
 /// Counts epochs of a training loop.
 struct Epochs;

@@ -53,7 +53,8 @@ impl Context {
 /// of a restore, an undo, a cleanup or an erasure there is no other way to set them.
 ///
 /// ```
-/// use milepost::{Engine, Options, with_context};
+/// use milepost::calls::with_context;
+/// use milepost::{Engine, Options};
 ///
 /// let engine = Engine::in_memory(Options::default())?;
 /// engine.start_task("essay", "ana")?;

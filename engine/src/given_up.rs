@@ -16,7 +16,8 @@ thread_local! {
 /// ```
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicBool, Ordering};
-/// use milepost::{Engine, Options, unless_given_up};
+/// use milepost::calls::unless_given_up;
+/// use milepost::{Engine, Options};
 ///
 /// let engine = Engine::in_memory(Options::default())?;
 /// let task = engine.start_task("essay", "ana")?;

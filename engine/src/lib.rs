@@ -22,7 +22,7 @@
 //! # Example
 //!
 //! ```
-//! use milepost::{Engine, Mark, Options, StepFinished, StepStarted};
+//! use milepost::{Engine, Mark, Options, events::{StepFinished, StepStarted}};
 //!
 //! # let dir = tempfile::tempdir().unwrap();
 //! # let dir = dir.path().join(".milepost");
@@ -42,89 +42,118 @@
 
 mod commit;
 mod context;
-mod failover;
+pub mod failover;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 mod given_up;
 mod handles;
 mod history;
-mod integrity;
-mod query;
-mod repair;
-mod restore;
-mod retention;
-mod run;
+pub mod integrity;
+pub mod query;
+pub mod repair;
+pub mod restore;
+pub mod retention;
+pub mod run;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
-mod transfer;
+pub mod transfer;
 
 pub use commit::append::{Append, Appended};
-pub use commit::conditions::Conditions;
-pub use commit::subscribe::{SubscribeOptions, Subscription};
-pub use context::with_context;
-pub use failover::{Accepted, FailoverEngine, FailoverOptions, FailoverStats, Health};
-pub use given_up::unless_given_up;
-pub use handles::chunk_store::{ChunkHold, ChunkStore};
+pub use commit::subscribe::Subscription;
 pub use handles::engine::Engine;
-pub use handles::follow::{Followed, Follower, LineageChanged};
-#[cfg(not(shuttle))]
-pub use handles::followers::Followers;
-pub use handles::hooks::{
-    Alert, AlertKind, CommandHook, CommandHooks, Hook, HookPoint, StoreHooks, StoreTrust, TaskId,
-    WorkspaceChange, WorkspaceState,
-};
-pub use handles::lineage::{Lineage, LineageInfo};
-pub use handles::metrics::Metrics;
+pub use handles::hooks::Hook;
+pub use handles::lineage::Lineage;
 pub use handles::options::Options;
-pub use handles::participant::{CaptureContext, Participant, PrepareContext};
-pub use handles::participation::Participation;
+pub use handles::participant::Participant;
 pub use handles::task::Task;
 pub use handles::ticket::Ticket;
-pub use handles::view::Scoped;
-pub use history::address::{Address, AddressTarget};
+pub use handles::view::View;
+pub use history::address::Address;
 pub use history::checkpoint::{Checkpoint, Mark};
 pub use history::events::Events;
-pub use history::lists::{CheckpointQuery, Page, TaskInfo, TaskQuery};
-pub use history::pending::{PendingRestore, RestoreRecord};
 pub use history::point::Point;
-pub use history::state_cache::{StateCacheOptions, StateCacheStats};
-pub use history::stats::{Stats, TaskStats};
-pub use integrity::anchor::{Anchor, AnchoredLog};
-pub use integrity::verify::VerifyReport;
-pub use milepost_store::clock::{Clock, ManualClock, SystemClock};
-pub use milepost_store::entropy::new_secret;
-pub use milepost_store::files::own::check_store;
-pub use milepost_store::files::replace as replace_file;
-pub use milepost_store::metrics::Histogram;
-pub use milepost_store::open_report::{Finding, OpenReport, Outcome, Progress};
-pub use milepost_store::{CompactionStep, DiskBytes, EventPlace, Fault};
-pub use query::bisect::{Bisect, Verdict};
-pub use query::blame::{Blame, Blamed};
-pub use repair::{LostEvents, RepairReport, repair};
-pub use restore::builder::Restore;
-pub use retention::{
-    CapturesPlan, CompactionPlan, CompactionReport, Pin, Retention, RetentionPlan, RetentionReport,
-    TaskPlan, TaskRetained,
-};
-pub use run::{
-    Access, EveryPhase, EverySteps, FailedSave, Never, Policy, Risk, Run, RunOptions, RunStats,
-    SafePoint, ToolEffects, Trigger, TriggerContext,
-};
-pub use transfer::{Export, ExportBody, ExportChunk, ExportEvent, ExportItem, ExportTask, Import};
-
 pub use milepost_codec::{
-    Application, ArtifactsEdited, Body, CheckpointAttached, CheckpointId, CheckpointMarked,
-    CheckpointUnmarked, ChunkId, ContextChanged, Control, ControlChanged, CopiedFrom, Data, Detail,
-    Epoch, Error, ErrorKind, Extra, Float, GuidanceGiven, Hash, Head, Header, Json, LineageBegin,
-    LineageId, LineageOpened, LineageType, LogKind, METADATA_MAX, MarkCause, MarkStatus, Message,
-    NAME_MAX, Offset, Origin, Parent, PatchForm, PhaseChanged, PromptChanged, RestoreBegun,
-    Restored, Result, RulesChanged, RunControl, Scope, Seq, StepFailed, StepFinished, StepStarted,
-    StoreId, StoreKey, TEXT_MAX, TaskNo, ToolCalled, ToolReturned, VariablesPatched,
-    WorkspaceCaptured, check_size,
+    Body, CheckpointId, Detail, Error, ErrorKind, Hash, Header, Json, LineageId, Offset, Result,
+    Scope, StoreKey,
 };
-pub use milepost_replay::{
-    Change, ChangeKind, ChangeLimits, Changes, Chunks, Document, Entry, Event, Guidance, LastError,
-    MemoryChunks, MessageRange, OpenCall, Reducer, RunReducer, RunState, Sequence, Step,
-    StepStatus, diff, diff_states, diff_states_up_to, fold, to_patch, transition,
-};
+pub use milepost_replay::{Event, Reducer, RunState};
+pub use restore::builder::Restore;
+
+/// Bodies of events.
+pub mod events {
+    pub use milepost_codec::{
+        Application, ArtifactsEdited, CheckpointAttached, CheckpointMarked, CheckpointUnmarked,
+        ContextChanged, Control, ControlChanged, CopiedFrom, Data, Extra, Float, GuidanceGiven,
+        LineageBegin, LineageOpened, LineageType, MarkCause, MarkStatus, Message, Parent,
+        PatchForm, PhaseChanged, PromptChanged, RestoreBegun, Restored, RulesChanged, RunControl,
+        StepFailed, StepFinished, StepStarted, ToolCalled, ToolReturned, VariablesPatched,
+        WorkspaceCaptured,
+    };
+}
+
+/// Ids, numbers and heads of stores, tasks and logs.
+pub mod ids {
+    pub use milepost_codec::{ChunkId, Epoch, Head, LogKind, Origin, Seq, StoreId, TaskNo};
+}
+
+/// States: reducers, documents, sequences, differences, and the cache of states.
+pub mod state {
+    pub use crate::history::state_cache::{StateCacheOptions, StateCacheStats};
+    pub use milepost_replay::{
+        Change, ChangeKind, ChangeLimits, Changes, Chunks, Document, Entry, Guidance, LastError,
+        MemoryChunks, MessageRange, OpenCall, RunReducer, Sequence, Step, StepStatus, diff,
+        diff_states, diff_states_up_to, fold, to_patch, transition,
+    };
+}
+
+/// Subscriptions to a lineage, and followers of a task across restores.
+pub mod subscribe {
+    pub use crate::commit::subscribe::SubscribeOptions;
+    pub use crate::handles::follow::{Followed, Follower, LineageChanged};
+    #[cfg(not(shuttle))]
+    pub use crate::handles::followers::Followers;
+}
+
+/// Hooks: code and commands that checkpoints, restores and alerts call.
+pub mod hooks {
+    pub use crate::handles::hooks::{
+        Alert, AlertKind, CommandHook, CommandHooks, HookPoint, StoreHooks, StoreTrust, TaskId,
+        WorkspaceChange, WorkspaceState,
+    };
+}
+
+/// Counts and durations of a store, and its size on the disk.
+pub mod metrics {
+    pub use crate::handles::metrics::Metrics;
+    pub use crate::history::stats::Stats;
+    pub use milepost_store::DiskBytes;
+    pub use milepost_store::metrics::Histogram;
+}
+
+/// Clocks.
+pub mod clock {
+    pub use milepost_store::clock::{Clock, ManualClock, SystemClock};
+}
+
+/// Settings of all calls of a thread: the context of their events, their conditions, and the
+/// cancellation of their reads.
+pub mod calls {
+    pub use crate::commit::conditions::Conditions;
+    pub use crate::context::with_context;
+    pub use crate::given_up::unless_given_up;
+}
+
+/// Chunks of content that events name, for participants.
+pub mod chunks {
+    pub use crate::handles::chunk_store::{ChunkHold, ChunkStore};
+}
+
+/// Helpers and limits that the other crates of Milepost share.
+#[doc(hidden)]
+pub mod internals {
+    pub use milepost_codec::{METADATA_MAX, NAME_MAX, TEXT_MAX, check_size};
+    pub use milepost_store::entropy::new_secret;
+    pub use milepost_store::files::own::check_store;
+    pub use milepost_store::files::replace as replace_file;
+}

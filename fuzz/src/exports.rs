@@ -12,7 +12,8 @@ mod text;
 
 use std::io::BufReader;
 
-use milepost::{Engine, ExportEvent, ExportItem, Import, Options};
+use milepost::transfer::{ExportEvent, ExportItem, Import};
+use milepost::{Engine, Options};
 
 use self::file::{Reader, Writer};
 use self::line::Line;

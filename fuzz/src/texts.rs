@@ -2,10 +2,9 @@
 
 use std::cell::RefCell;
 
-use milepost::{
-    Address, Anchor, Append, Body, Engine, ErrorKind, Hash, MemoryChunks, Options, Reducer,
-    RunReducer, Task, fold,
-};
+use milepost::integrity::Anchor;
+use milepost::state::{MemoryChunks, RunReducer, fold};
+use milepost::{Address, Append, Body, Engine, ErrorKind, Hash, Options, Reducer, Task};
 
 use crate::bounds::bounded;
 

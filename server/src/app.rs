@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use milepost::{Clock, Engine, ErrorKind, Result, unless_given_up};
+use milepost::calls::unless_given_up;
+use milepost::clock::Clock;
+use milepost::{Engine, ErrorKind, Result};
 use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
@@ -301,7 +303,8 @@ impl App {
 
 #[cfg(test)]
 mod tests {
-    use milepost::{Options, SystemClock};
+    use milepost::Options;
+    use milepost::clock::SystemClock;
 
     use super::*;
 

@@ -9,7 +9,8 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use milepost::{Engine, SystemClock};
+use milepost::Engine;
+use milepost::clock::SystemClock;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 

@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use milepost::{Followed, Follower, Followers, Result, Task, TaskNo};
+use milepost::ids::TaskNo;
+use milepost::subscribe::{Followed, Follower, Followers};
+use milepost::{Result, Task};
 use parking_lot::Mutex;
 use tokio::sync::broadcast::{self, Receiver, Sender};
 
@@ -140,7 +142,8 @@ fn message(behind: Place, found: Followed, waiting: &Budget) -> Message {
 
 #[cfg(test)]
 mod tests {
-    use milepost::{Engine, Message as Said, Options};
+    use milepost::events::Message as Said;
+    use milepost::{Engine, Options};
 
     use super::*;
 

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{Arc, Weak};
 
-use milepost::{LineageId, Offset, RunState, TaskNo};
+use milepost::ids::TaskNo;
+use milepost::{LineageId, Offset, RunState};
 use parking_lot::Mutex;
 
 use crate::budget::TokenShare;

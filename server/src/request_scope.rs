@@ -9,7 +9,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
 use data_encoding::HEXLOWER;
-use milepost::with_context;
+use milepost::calls::with_context;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -42,7 +42,7 @@ pub(crate) struct Ids {
 
 impl Ids {
     pub(crate) fn new() -> milepost::Result<Self> {
-        let random = milepost::new_secret()?;
+        let random = milepost::internals::new_secret()?;
         Ok(Self { random: HEXLOWER.encode(random.split_at(8).0), next: AtomicU64::new(0) })
     }
 

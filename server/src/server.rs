@@ -5,7 +5,8 @@ use std::io::ErrorKind::PermissionDenied;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
-use milepost::{Clock, Engine, Result, SystemClock};
+use milepost::clock::{Clock, SystemClock};
+use milepost::{Engine, Result};
 use tokio::sync::watch;
 
 use crate::app::App;

@@ -5,7 +5,8 @@ use std::io::Write;
 use std::str::FromStr;
 
 use axum::body::Bytes;
-use milepost::{Event, LineageChanged, LineageId, Offset};
+use milepost::subscribe::LineageChanged;
+use milepost::{Event, LineageId, Offset};
 use serde::Serialize;
 
 use crate::buffer::{Buffer, push};

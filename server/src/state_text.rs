@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use milepost::{Body, Chunks, Entry, ErrorKind, Json, Offset};
+use milepost::state::{Chunks, Entry};
+use milepost::{Body, ErrorKind, Json, Offset};
 use serde_json::{Value, json};
 
 use crate::buffer::Buffer;

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use futures_core::Stream;
-use milepost::{Engine, Followed, Follower, Task};
+use milepost::subscribe::{Followed, Follower};
+use milepost::{Engine, Task};
 use tokio::sync::Semaphore;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;

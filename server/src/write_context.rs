@@ -4,7 +4,8 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use milepost::{Append, Appended, Conditions, Detail, Error, ErrorKind, Task};
+use milepost::calls::Conditions;
+use milepost::{Append, Appended, Detail, Error, ErrorKind, Task};
 use serde::Serialize;
 
 use crate::auth::Caller;

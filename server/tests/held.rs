@@ -5,7 +5,8 @@
 use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt as _;
-use milepost::{Engine, Message, Options};
+use milepost::events::Message;
+use milepost::{Engine, Options};
 use milepost_server::{Server, ServerOptions, Tokens};
 use peak_alloc::PeakAlloc;
 use tower::ServiceExt as _;
@@ -29,7 +30,8 @@ async fn pages_and_differences_of_large_states_hold_no_more_than_is_set_however_
         let fields = (0..40_000).map(|i| format!("\"{i:x}\":{{\"a\":[{}]}}", i + n));
         let fields: Vec<_> = fields.collect();
         let value = milepost::Json::new(format!("{{{}}}", fields.join(","))).unwrap();
-        let edited = milepost::ArtifactsEdited { artifacts: [("v".to_owned(), value)].into() };
+        let edited =
+            milepost::events::ArtifactsEdited { artifacts: [("v".to_owned(), value)].into() };
         task.append(edited).unwrap();
     }
     for n in 0..EVENTS {

@@ -13,9 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, mpsc};
 use std::time::Duration;
 
-use milepost::{
-    Engine, Error, ErrorKind, Event, LineageId, MemoryChunks, Reducer, RunReducer, Task, fold,
-};
+use milepost::state::{MemoryChunks, RunReducer, fold};
+use milepost::{Engine, Error, ErrorKind, Event, LineageId, Reducer, Task};
 
 use crate::faults::STARTING;
 use crate::work::{self, batch, place_in_batch};
@@ -236,7 +235,7 @@ pub fn state_of(engine: &Engine, checkpoint: &str) -> milepost::Result<String> {
 
 /// Whether the task that is trimmed has a checkpoint, whichever that is.
 fn is_worn(engine: &Engine) -> bool {
-    let of_task = |task: &str| milepost::CheckpointQuery {
+    let of_task = |task: &str| milepost::query::CheckpointQuery {
         task: Some(task.to_owned()),
         ..Default::default()
     };

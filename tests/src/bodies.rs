@@ -1,10 +1,10 @@
 //! Bodies to append, from a few numbers.
 
-use milepost::{
-    Application, Body, ContextChanged, Data, GuidanceGiven, Json, Message, PatchForm,
-    PromptChanged, StepFailed, StepFinished, StepStarted, ToolCalled, ToolReturned,
-    VariablesPatched,
+use milepost::events::{
+    Application, ContextChanged, Data, GuidanceGiven, Message, PatchForm, PromptChanged,
+    StepFailed, StepFinished, StepStarted, ToolCalled, ToolReturned, VariablesPatched,
 };
+use milepost::{Body, Json};
 
 use crate::seed::Random;
 

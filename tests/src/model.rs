@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use milepost::{
-    Body, CheckpointId, CheckpointMarked, Event, Hash, Header, LineageId, LineageType, MarkStatus,
-    MemoryChunks, Reducer, RunReducer, RunState, fold,
-};
+use milepost::events::{CheckpointMarked, LineageType, MarkStatus};
+use milepost::state::{MemoryChunks, RunReducer, fold};
+use milepost::{Body, CheckpointId, Event, Hash, Header, LineageId, Reducer, RunState};
 
 #[derive(Debug, Default)]
 pub struct Model {

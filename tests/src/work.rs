@@ -15,10 +15,9 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use milepost::{
-    Application, Body, Data, Engine, ErrorKind, LineageId, Mark, Message, Options, Result,
-    Retention, Task,
-};
+use milepost::events::{Application, Data, Message};
+use milepost::retention::Retention;
+use milepost::{Body, Engine, ErrorKind, LineageId, Mark, Options, Result, Task};
 
 use crate::bodies;
 use crate::seed::Random;

@@ -13,11 +13,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use milepost::clock::{Clock, ManualClock};
+use milepost::events::{
+    CheckpointMarked, LineageOpened, LineageType, MarkStatus, Parent, Restored,
+};
+use milepost::ids::Head;
+use milepost::query::{CheckpointQuery, Page};
+use milepost::state::{MemoryChunks, RunReducer};
 use milepost::{
-    Append, Body, Checkpoint, CheckpointMarked, CheckpointQuery, Clock, Detail, Engine, ErrorKind,
-    Head, Header, Json, LineageId, LineageOpened, LineageType, ManualClock, Mark, MarkStatus,
-    MemoryChunks, Options, Page, Parent, Point, Reducer, Restored, Result, RunReducer, Scope, Task,
-    Ticket,
+    Append, Body, Checkpoint, Detail, Engine, ErrorKind, Header, Json, LineageId, Mark, Options,
+    Point, Reducer, Result, Scope, Task, Ticket,
 };
 use tempfile::TempDir;
 

@@ -1,7 +1,8 @@
 //! What is allocated on the thread of who appends. A process of its own, since all of it is counted.
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
-use milepost::{Append, Engine, Mark, Message, Options, Task};
+use milepost::events::Message;
+use milepost::{Append, Engine, Mark, Options, Task};
 
 /// So many of each are counted.
 const MANY: u64 = 1000;

@@ -8,9 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use milepost::{
-    Application, Body, ChunkId, CompactionStep, Data, Engine, ErrorKind, Options, Outcome, repair,
-};
+use milepost::events::{Application, Data};
+use milepost::ids::ChunkId;
+use milepost::integrity::Outcome;
+use milepost::repair::repair;
+use milepost::retention::CompactionStep;
+use milepost::{Body, Engine, ErrorKind, Options};
 use milepost_tests::folder;
 use milepost_tests::seed::Random;
 use tempfile::TempDir;

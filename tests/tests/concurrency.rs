@@ -13,10 +13,10 @@ use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
-use milepost::{
-    Append, Body, Detail, Engine, ErrorKind, LineageId, Mark, Message, Options, SubscribeOptions,
-    Task, TaskQuery,
-};
+use milepost::events::Message;
+use milepost::query::TaskQuery;
+use milepost::subscribe::SubscribeOptions;
+use milepost::{Append, Body, Detail, Engine, ErrorKind, LineageId, Mark, Options, Task};
 use milepost_tests::bodies;
 
 fn text(text: impl std::fmt::Display) -> Message {

@@ -7,10 +7,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use milepost::{
-    Accepted, Append, Body, Engine, ErrorKind, FailoverEngine, FailoverOptions, Health, Message,
-    Options,
-};
+use milepost::events::Message;
+use milepost::failover::{Accepted, FailoverEngine, FailoverOptions, Health};
+use milepost::{Append, Body, Engine, ErrorKind, Options};
 use milepost_tests::{bodies, faults};
 
 const STORE: &str = "MILEPOST_TEST_DEGRADED_STORE";

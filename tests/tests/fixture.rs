@@ -8,10 +8,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost::{
-    Append, CheckpointQuery, ControlChanged, Engine, Json, Mark, Message, Options, PhaseChanged,
-    Reducer, Retention, RunControl, RunReducer, StoreKey, TaskQuery,
-};
+use milepost::events::{ControlChanged, Message, PhaseChanged, RunControl};
+use milepost::query::{CheckpointQuery, TaskQuery};
+use milepost::retention::Retention;
+use milepost::state::RunReducer;
+use milepost::{Append, Engine, Json, Mark, Options, Reducer, StoreKey};
 use milepost_tests::seed::hash;
 use milepost_tests::{bodies, folder};
 use serde_json::{Value, json};
@@ -97,7 +98,7 @@ fn picture(engine: &Engine) -> Value {
     };
     let mut tasks = engine.tasks(&TaskQuery::default()).unwrap().items;
     tasks.reverse();
-    let task = |task: milepost::TaskInfo| {
+    let task = |task: milepost::query::TaskInfo| {
         let handle = engine.task(&task.id).unwrap();
         let lineages = handle.lineages().unwrap().into_iter().map(|l| {
             json!({

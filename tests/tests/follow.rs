@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use milepost::{Engine, ErrorKind, Event, Followed, Follower, LineageId, Options, Task};
+use milepost::subscribe::{Followed, Follower};
+use milepost::{Engine, ErrorKind, Event, LineageId, Options, Task};
 use milepost_tests::bodies;
 use proptest::prelude::*;
 

@@ -10,7 +10,10 @@ use std::os::unix::fs::{MetadataExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use milepost::{Append, Detail, Engine, Mark, Message, Options, Retention, Scope, repair};
+use milepost::events::Message;
+use milepost::repair::repair;
+use milepost::retention::Retention;
+use milepost::{Append, Detail, Engine, Mark, Options, Scope};
 use milepost_tests::{bodies, folder};
 use milepost_workspace::{Choices, Workspace, WorkspaceOptions};
 

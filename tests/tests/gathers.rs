@@ -5,7 +5,9 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use milepost::{Application, Body, CompactionStep, Data, Engine, Options, Task};
+use milepost::events::{Application, Data};
+use milepost::retention::CompactionStep;
+use milepost::{Body, Engine, Options, Task};
 use milepost_tests::folder;
 use milepost_tests::seed::Random;
 

@@ -2,7 +2,8 @@
 //! allocations of its process, so it has a binary of its own.
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
-use milepost::{Append, Engine, Mark, Options, Retention};
+use milepost::retention::Retention;
+use milepost::{Append, Engine, Mark, Options};
 use milepost_tests::bodies;
 use peak_alloc::PeakAlloc;
 

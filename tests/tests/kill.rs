@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use milepost::{Body, Engine, Mark, Message, Options};
+use milepost::events::Message;
+use milepost::{Body, Engine, Mark, Options};
 use milepost_tests::bodies;
 use milepost_tests::faults::nightly;
 use milepost_tests::seed::{Random, seed};

@@ -2,7 +2,8 @@
 //! taken.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
-use milepost::{Append, Engine, ErrorKind, Json, Mark, Message, Options};
+use milepost::events::Message;
+use milepost::{Append, Engine, ErrorKind, Json, Mark, Options};
 use milepost_tests::bodies;
 
 #[test]

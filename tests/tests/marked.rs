@@ -1,7 +1,9 @@
 //! Events with a checkpoint behind them: one commit, both or neither.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
-use milepost::{Append, CheckpointQuery, Engine, ErrorKind, Json, Mark, Message, Options};
+use milepost::events::Message;
+use milepost::query::CheckpointQuery;
+use milepost::{Append, Engine, ErrorKind, Json, Mark, Options};
 use milepost_tests::{bodies, folder};
 
 fn message(n: u64, bytes: usize) -> Message {

@@ -2,16 +2,16 @@
 //! there.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
-use milepost::{
-    CheckpointQuery, Engine, Error, ErrorKind, Mark, Message, Options, Result, Scoped, TaskQuery,
-};
+use milepost::events::Message;
+use milepost::query::{CheckpointQuery, TaskQuery};
+use milepost::{Engine, Error, ErrorKind, Mark, Options, Result, View};
 
 /// Ana has `diary` with a checkpoint, Bob has `notes` with one.
 fn two_users() -> (Engine, String, String) {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let mut ids = Vec::new();
     for (task, user) in [("diary", "ana"), ("notes", "bob")] {
-        let task = engine.for_user(user).start_task(task).unwrap();
+        let task = engine.as_user(user).start_task(task).unwrap();
         task.append(Message::text("user", user)).unwrap();
         let mark = task.checkpoint(Mark::new().label("first")).unwrap();
         ids.push(mark.id.to_string());
@@ -26,7 +26,7 @@ fn asked<T>(name: &str, answer: Result<T>) -> Option<(ErrorKind, String)> {
     Some((error.kind(), error.to_string().replace(name, "NAME")))
 }
 
-fn all(user: &Scoped, name: &str) -> Vec<Option<(ErrorKind, String)>> {
+fn all(user: &View, name: &str) -> Vec<Option<(ErrorKind, String)>> {
     let query = CheckpointQuery { task: Some(name.to_owned()), ..CheckpointQuery::default() };
     vec![
         asked(name, user.task(name)),
@@ -44,7 +44,7 @@ fn all(user: &Scoped, name: &str) -> Vec<Option<(ErrorKind, String)>> {
 #[test]
 fn somebody_elses_task_answers_exactly_like_one_that_does_not_exist() {
     let (engine, _, _) = two_users();
-    let ana = engine.for_user("ana");
+    let ana = engine.as_user("ana");
     let (theirs, none) = (all(&ana, "notes"), all(&ana, "nobody"));
     assert_eq!(theirs, none);
     assert!(theirs.iter().all(|answer| answer.as_ref().unwrap().0 == ErrorKind::NotFound));
@@ -55,7 +55,7 @@ fn somebody_elses_task_answers_exactly_like_one_that_does_not_exist() {
 #[test]
 fn somebody_elses_checkpoint_answers_exactly_like_one_that_does_not_exist() {
     let (engine, anas, bobs) = two_users();
-    let ana = engine.for_user("ana");
+    let ana = engine.as_user("ana");
     let none = "0".repeat(64);
     assert!(ana.checkpoint(&anas).is_ok());
     for digits in [8, 20, 64] {
@@ -72,14 +72,14 @@ fn somebody_elses_checkpoint_answers_exactly_like_one_that_does_not_exist() {
 #[test]
 fn lists_have_the_users_own_whatever_is_asked_for() {
     let (engine, anas, _) = two_users();
-    let ana = engine.for_user("ana");
+    let ana = engine.as_user("ana");
     let query = TaskQuery { user: Some("bob".into()), ..TaskQuery::default() };
     let tasks = ana.tasks(&query).unwrap().items;
     assert_eq!(tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["diary"]);
     let marks = ana.checkpoints(&CheckpointQuery::default()).unwrap().items;
     assert_eq!(marks.iter().map(|mark| mark.id.to_string()).collect::<Vec<_>>(), [anas]);
     assert_eq!(engine.tasks(&TaskQuery::default()).unwrap().items.len(), 2);
-    assert!(engine.for_user("carl").tasks(&TaskQuery::default()).unwrap().items.is_empty());
+    assert!(engine.as_user("carl").tasks(&TaskQuery::default()).unwrap().items.is_empty());
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_list_says_that_there_is_more_only_where_that_is_the_users_own() {
         let task = engine.start_task(&format!("t{task}"), user).unwrap();
         task.checkpoint(Mark::new()).unwrap();
     }
-    let ana = engine.for_user("ana");
+    let ana = engine.as_user("ana");
     let tasks = |limit, cursor| {
         let query = TaskQuery { limit: Some(limit), cursor, ..TaskQuery::default() };
         let page = ana.tasks(&query).unwrap();
@@ -116,7 +116,7 @@ fn a_list_says_that_there_is_more_only_where_that_is_the_users_own() {
 #[test]
 fn a_point_from_elsewhere_is_refused() {
     let (engine, _, _) = two_users();
-    let ana = engine.for_user("ana");
+    let ana = engine.as_user("ana");
     let bobs = engine.point("notes@1").unwrap();
     // A task's number cannot be smuggled in under a name of one's own.
     let mut mixed = engine.point("diary@1").unwrap();
@@ -143,8 +143,8 @@ fn a_point_from_elsewhere_is_refused() {
 #[test]
 fn a_checkpoint_id_is_one_where_only_somebody_else_has_a_task_of_that_name() {
     let (engine, anas, _) = two_users();
-    engine.for_user("bob").start_task(&anas).unwrap();
-    let point = engine.for_user("ana").point(&anas).unwrap();
+    engine.as_user("bob").start_task(&anas).unwrap();
+    let point = engine.as_user("ana").point(&anas).unwrap();
     assert_eq!(point.task, "diary");
-    assert_eq!(engine.for_user("bob").point(&anas).unwrap().task, anas);
+    assert_eq!(engine.as_user("bob").point(&anas).unwrap().task, anas);
 }

@@ -9,11 +9,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use milepost::events::{Application, Data, LineageType, Message, ToolCalled, WorkspaceCaptured};
+use milepost::ids::ChunkId;
+use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
+use milepost::retention::Retention;
+use milepost::run::{Access, Never, Run, RunOptions, ToolEffects};
 use milepost::{
-    Access, Append, Application, Body, CaptureContext, ChunkId, Data, Detail, Engine, Error,
-    ErrorKind, Hash, Json, LineageType, Mark, Message, Never, Options, Participant, PendingRestore,
-    PrepareContext, Restore, Result, Retention, Run, RunOptions, Scope, ToolCalled, ToolEffects,
-    WorkspaceCaptured,
+    Append, Body, Detail, Engine, Error, ErrorKind, Hash, Json, Mark, Options, Participant,
+    Restore, Result, Scope,
 };
 use milepost_codec::{Capture, ChunkList, Node, PathBytes, RestoreOutcome, RestorePart};
 use text::{Text, Trouble};

@@ -105,7 +105,8 @@ const OPEN_FILES: &str = "MILEPOST_TEST_OPEN_FILES_STORE";
 /// The process that has no file left: it does nothing unless it is told where.
 #[test]
 fn child_that_has_no_file_left_for_a_segment() {
-    use milepost::{Engine, ErrorKind, Message, Options};
+    use milepost::events::Message;
+    use milepost::{Engine, ErrorKind, Options};
     let Ok(store) = std::env::var(OPEN_FILES) else {
         return;
     };

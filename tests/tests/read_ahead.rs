@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use milepost::{Append, Engine, Event, Message, Options, Result, Task};
+use milepost::events::Message;
+use milepost::{Append, Engine, Event, Options, Result, Task};
 
 /// Events of about 1 kB, each of which says which it is.
 const EVENTS: u64 = 4000;

@@ -7,7 +7,8 @@
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use milepost::{Engine, Message, Options};
+use milepost::events::Message;
+use milepost::{Engine, Options};
 
 #[test]
 fn a_store_that_was_closed_is_opened_again_while_the_process_starts_others() {

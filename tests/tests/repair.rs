@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost::{
-    Body, Engine, ErrorKind, Event, Mark, Message, Options, RepairReport, Task, repair,
-};
+use milepost::events::Message;
+use milepost::repair::{RepairReport, repair};
+use milepost::{Body, Engine, ErrorKind, Event, Mark, Options, Task};
 use milepost_tests::{bodies, folder};
 use tempfile::TempDir;
 

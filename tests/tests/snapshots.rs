@@ -5,10 +5,9 @@
 use std::fs;
 use std::path::Path;
 
-use milepost::{
-    Append, Body, Chunks, Engine, ErrorKind, Event, MessageRange, Options, PromptChanged, Reducer,
-    Result, RunReducer, Task,
-};
+use milepost::events::PromptChanged;
+use milepost::state::{Chunks, MessageRange, RunReducer};
+use milepost::{Append, Body, Engine, ErrorKind, Event, Options, Reducer, Result, Task};
 use milepost_tests::seed::{Random, seed};
 use milepost_tests::{bodies, folder};
 
@@ -53,7 +52,7 @@ fn options() -> Options {
 }
 
 /// Waits until a condition of the store holds. It does in the end, or the test is stopped.
-fn wait(engine: &Engine, holds: impl Fn(&milepost::Stats) -> bool) {
+fn wait(engine: &Engine, holds: impl Fn(&milepost::metrics::Stats) -> bool) {
     while !holds(&engine.stats().unwrap()) {
         std::thread::yield_now();
     }
@@ -187,7 +186,7 @@ fn what_did_not_change_in_a_large_state_is_stored_once() {
     let task = engine.start_task("t", "ana").unwrap();
     let json = |n: u64, len| milepost::Json::string(&bodies::text(n, len));
     let artifacts = (0..60).map(|n| (format!("file {n}"), json(n, 4000))).collect();
-    task.append(milepost::ArtifactsEdited { artifacts }).unwrap();
+    task.append(milepost::events::ArtifactsEdited { artifacts }).unwrap();
     let (mut made, mut batches) = (0, 0);
     while made < 10 {
         let prompt = |n| PromptChanged { prompt: bodies::text(n, 1000) };

@@ -1,10 +1,10 @@
 //! Blame and bisect against a fold of every prefix: random histories, forks of forks, trimmed ones.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
-use milepost::{
-    Bisect, Engine, Error, Mark, Options, Point, PromptChanged, Retention, RunState, StepStarted,
-    Verdict,
-};
+use milepost::events::{PromptChanged, StepStarted};
+use milepost::query::{Bisect, Verdict};
+use milepost::retention::Retention;
+use milepost::{Engine, Error, Mark, Options, Point, RunState};
 use milepost_tests::bodies;
 use milepost_tests::seed::{Random, seed};
 use serde_json::Value;
@@ -78,7 +78,7 @@ fn check_blame(engine: &Engine, point: &Point, begin: u64) {
     let chunks = engine.chunks();
     let states: Vec<_> = (begin..=point.offset)
         .map(|offset| at(engine, point, offset))
-        .map(|state| state.to_json(&*chunks, milepost::MessageRange::All).unwrap())
+        .map(|state| state.to_json(&*chunks, milepost::state::MessageRange::All).unwrap())
         .collect();
     for pointer in POINTERS {
         let expected = naive(&states, pointer, begin);

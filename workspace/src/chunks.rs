@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use milepost::{ChunkStore, Result};
+use milepost::Result;
+use milepost::chunks::ChunkStore;
 use milepost_codec::ChunkId;
 
 /// Read access to contents by hash.

@@ -71,7 +71,7 @@ mod workspace;
 
 pub use capture::CaptureReport;
 pub use diff::{FileChange, FileChanges, Renamed};
-pub use milepost::WorkspaceState;
+pub use milepost::hooks::WorkspaceState;
 pub use options::WorkspaceOptions;
 pub use plan::{Choices, ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath};
 pub use rollback::{Recovery, RestoreReport};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use milepost::{Error, ErrorKind, Result, WorkspaceState};
+use milepost::hooks::WorkspaceState;
+use milepost::{Error, ErrorKind, Result};
 use parking_lot::{Condvar, Mutex};
 
 /// Minimum interval between reports of progress.

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use milepost::{Engine, Error, Result, WorkspaceChange, WorkspaceState};
+use milepost::hooks::{WorkspaceChange, WorkspaceState};
+use milepost::{Engine, Error, Result};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::options::WorkspaceOptions;

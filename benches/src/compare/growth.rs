@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use milepost::{Append, CheckpointQuery, Engine, Mark, Options, Task, TaskQuery};
+use milepost::query::{CheckpointQuery, TaskQuery};
+use milepost::{Append, Engine, Mark, Options, Task};
 
 use super::figures::Figures;
 use super::on_disk;

@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use milepost::{Append, Body, Engine, Mark, MessageRange, Options, Task};
+use milepost::state::MessageRange;
+use milepost::{Append, Body, Engine, Mark, Options, Task};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 

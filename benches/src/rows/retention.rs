@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use milepost::{Append, CheckpointQuery, Engine, Mark, Options, Retention, Task};
+use milepost::query::CheckpointQuery;
+use milepost::retention::Retention;
+use milepost::{Append, Engine, Mark, Options, Task};
 
 use super::{folder, store};
 use crate::corpus::generated;
@@ -88,7 +90,7 @@ pub fn cleanup(rounds: usize, tasks: u64) {
     let plan = engine.plan_retention(&policy).unwrap();
     let (took, longest) = beside(&engine, || {
         let report = engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
-        let went = |task: &milepost::TaskRetained| task.removed == 2 || task.checkpoints == 0;
+        let went = |task: &milepost::retention::TaskRetained| task.removed == 2 || task.checkpoints == 0;
         assert!(report.tasks.iter().all(went));
     });
     let name = format!("cleanup of {tasks} tasks: longest append, ms");

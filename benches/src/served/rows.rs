@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use milepost::{Append, Body, Engine, Mark, Message, Options};
+use milepost::events::Message;
+use milepost::{Append, Body, Engine, Mark, Options};
 use tokio::runtime::Runtime;
 use tokio::time::MissedTickBehavior;
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-use milepost::MessageRange;
+use milepost::state::MessageRange;
 
 use crate::demo::{Demo, DemoWorker};
 use crate::export::Export;

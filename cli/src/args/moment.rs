@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use milepost::{Clock as _, SystemClock};
+use milepost::clock::{Clock as _, SystemClock};
 
 use super::span;
 

@@ -3,11 +3,11 @@
 use std::io::Read as _;
 use std::ops::Range;
 
-use milepost::{
-    ArtifactsEdited, Change, CheckpointId, CheckpointQuery, Detail, Engine, ErrorKind,
-    GuidanceGiven, Json, Mark, MessageRange, Pin, Point, Retention, RunControl, Task, TaskQuery,
-    diff_states, to_patch,
-};
+use milepost::events::{ArtifactsEdited, GuidanceGiven, RunControl};
+use milepost::query::{CheckpointQuery, TaskQuery};
+use milepost::retention::{Pin, Retention};
+use milepost::state::{Change, MessageRange, diff_states, to_patch};
+use milepost::{CheckpointId, Detail, Engine, ErrorKind, Json, Mark, Point, Task};
 use milepost_forms::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, CountsForm, EventAt, FileForm,
     LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionForm, StoreForm, TaskForm,

@@ -25,7 +25,10 @@ mod state_text;
 use std::ops::Range;
 use std::time::Duration;
 
-use milepost::{Anchor, CheckpointId, Engine, Json, MarkStatus, MessageRange, RunControl};
+use milepost::events::{MarkStatus, RunControl};
+use milepost::integrity::Anchor;
+use milepost::state::MessageRange;
+use milepost::{CheckpointId, Engine, Json};
 use milepost_forms::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, FileForm,
     LineageForm, Listed, MovedForm, PinForm, PointForm, RestoredForm, RetentionForm, StoreForm,

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use milepost::{Engine, StoreTrust};
+use milepost::Engine;
+use milepost::hooks::StoreTrust;
 
 use crate::error::{Failure, Result};
 use crate::output::{printable, words};

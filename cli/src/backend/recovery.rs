@@ -7,7 +7,9 @@
 
 use std::path::{Path, PathBuf};
 
-use milepost::{Data, Engine, Error, ErrorKind, PendingRestore, Task};
+use milepost::events::Data;
+use milepost::restore::PendingRestore;
+use milepost::{Engine, Error, ErrorKind, Task};
 use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
 
 use super::{folders, own};

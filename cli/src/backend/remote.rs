@@ -7,7 +7,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use milepost::{CheckpointId, Engine, ErrorKind, Json, MessageRange, RunControl};
+use milepost::events::RunControl;
+use milepost::state::MessageRange;
+use milepost::{CheckpointId, Engine, ErrorKind, Json};
 use milepost_client::{
     ChangeControl, CheckpointQuery, Client, ClientBuilder, EditArtifacts, EventQuery, Guidance,
     Mark, Restore, Retention, Start, StatsQuery, TaskQuery, Verify,

@@ -1,6 +1,7 @@
 //! A whole state as text. It may be of any length, so it is printed while it is read.
 
-use milepost::{Body, Chunks, Entry, Offset, RunState};
+use milepost::state::{Chunks, Entry};
+use milepost::{Body, Offset, RunState};
 use serde_json::json;
 
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! `checkpoints`: list of checkpoints, newest first.
 
-use milepost::MarkStatus;
+use milepost::events::MarkStatus;
 use milepost_forms::{CheckpointForm, Listed};
 use serde_json::Value;
 

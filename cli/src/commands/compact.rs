@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
-use milepost::{CompactionPlan, CompactionReport, CompactionStep, DiskBytes, Engine, ErrorKind};
+use milepost::metrics::DiskBytes;
+use milepost::retention::{CompactionPlan, CompactionReport, CompactionStep};
+use milepost::{Engine, ErrorKind};
 use serde_json::{Value, json};
 
 use crate::args::Compact;

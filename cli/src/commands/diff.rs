@@ -1,6 +1,6 @@
 //! `diff`: differences between the states at two points.
 
-use milepost::ChangeKind;
+use milepost::state::ChangeKind;
 use milepost_forms::ChangeForm;
 use serde_json::Value;
 

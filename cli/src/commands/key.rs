@@ -10,7 +10,7 @@ use crate::error::{Failure, Result};
 use crate::output::Out;
 
 pub fn run(path: &Path, out: &mut Out) -> Result<()> {
-    let secret = milepost::new_secret()?;
+    let secret = milepost::internals::new_secret()?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

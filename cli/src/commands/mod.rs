@@ -45,7 +45,8 @@ mod undo;
 mod verify;
 mod workspace_args;
 
-use milepost::{Engine, MarkStatus, RunControl};
+use milepost::Engine;
+use milepost::events::{MarkStatus, RunControl};
 
 use self::needs::Needs;
 use crate::args::{Args, Command, ConfigCommand, Status};

@@ -2,7 +2,8 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use milepost::{Engine, PendingRestore};
+use milepost::Engine;
+use milepost::restore::PendingRestore;
 use milepost_workspace::{Choices, PathBytes, Workspace, WorkspaceOptions};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! `repair`: repairs damage, and reports losses.
 
-use milepost::{LostEvents, RepairReport};
+use milepost::repair::{LostEvents, RepairReport};
 use serde_json::json;
 
 use crate::args::Repair;
@@ -10,7 +10,7 @@ use crate::store_locator::StoreArgs;
 
 pub fn run(store: &StoreArgs, args: &Repair, out: &mut Out) -> Result<()> {
     let (dir, options) = store.there()?;
-    let report = milepost::repair(&dir, &options, args.dry_run)?;
+    let report = milepost::repair::repair(&dir, &options, args.dry_run)?;
     if out.json {
         print_json(&report, out)?;
     } else {

@@ -1,6 +1,6 @@
 //! `state`: the fold of the events before a point.
 
-use milepost::MessageRange;
+use milepost::state::MessageRange;
 
 use crate::args;
 use crate::backend::Backend;

@@ -1,6 +1,7 @@
 //! `pause`, `resume`, `stop`, `guide` and `edit`: instructions of a person to a run.
 
-use milepost::{ErrorKind, Json, RunControl};
+use milepost::events::RunControl;
+use milepost::{ErrorKind, Json};
 use serde_json::json;
 
 use crate::args;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use milepost::{Clock as _, ErrorKind, Options, StoreTrust, SystemClock};
+use milepost::clock::{Clock as _, SystemClock};
+use milepost::hooks::StoreTrust;
+use milepost::{ErrorKind, Options};
 use milepost_server::{NewToken, TokenInfo, TokenLimits, Tokens};
 use serde_json::{Value, json};
 

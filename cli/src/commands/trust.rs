@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use milepost::{Clock as _, CommandHook, Engine, HookPoint, StoreHooks, StoreTrust, SystemClock};
+use milepost::Engine;
+use milepost::clock::{Clock as _, SystemClock};
+use milepost::hooks::{CommandHook, HookPoint, StoreHooks, StoreTrust};
 use milepost_server::{TokenInfo, Tokens};
 use serde_json::json;
 

@@ -1,6 +1,8 @@
 //! `undo`: takes back the last restore of a task, with the folder if files were restored.
 
-use milepost::{Engine, Error, ErrorKind, LineageType, PendingRestore, Task};
+use milepost::events::LineageType;
+use milepost::restore::PendingRestore;
+use milepost::{Engine, Error, ErrorKind, Task};
 use milepost_forms::RestoredForm;
 use milepost_workspace::{Choices, RestoreReport};
 

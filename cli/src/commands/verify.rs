@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use milepost::Anchor;
+use milepost::integrity::Anchor;
 use serde_json::json;
 
 use crate::args::Verify;

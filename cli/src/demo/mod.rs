@@ -16,7 +16,8 @@ mod run;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use milepost::{Clock, Engine, ErrorKind, LineageId, Options, Point, SystemClock, Task};
+use milepost::clock::{Clock, SystemClock};
+use milepost::{Engine, ErrorKind, LineageId, Options, Point, Task};
 
 use self::child::Worker;
 use self::report::{Report, Scored};

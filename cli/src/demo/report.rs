@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use milepost::LineageInfo;
+use milepost::query::LineageInfo;
 use serde_json::{Map, Value, json};
 
 use super::run::Acknowledged;

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use milepost::{
-    Append, Body, ControlChanged, Engine, Float, GuidanceGiven, Hash, Json, Lineage, Mark,
-    MarkCause, MessageRange, Offset, PatchForm, PhaseChanged, Point, RunControl, StepFinished,
-    StepStarted, VariablesPatched,
+use milepost::events::{
+    ControlChanged, Float, GuidanceGiven, MarkCause, PatchForm, PhaseChanged, RunControl,
+    StepFinished, StepStarted, VariablesPatched,
 };
+use milepost::state::MessageRange;
+use milepost::{Append, Body, Engine, Hash, Json, Lineage, Mark, Offset, Point};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

@@ -2,7 +2,9 @@
 
 use std::io::{self, BufRead};
 
-use milepost::{ExportItem, Hash, LogKind};
+use milepost::Hash;
+use milepost::ids::LogKind;
+use milepost::transfer::ExportItem;
 
 use super::line::{self, Big, Counts, End, ExportHeader, Line};
 use super::text::{self, Redact};

@@ -2,10 +2,10 @@
 //! kind.
 
 use data_encoding::{BASE64, HEXLOWER};
-use milepost::{
-    Body, CheckpointId, ChunkId, Control, ExportBody, ExportChunk, ExportEvent, ExportTask, Hash,
-    Head, Header, LineageBegin, LineageId, LogKind, Origin,
-};
+use milepost::events::{Control, LineageBegin};
+use milepost::ids::{ChunkId, Head, LogKind, Origin};
+use milepost::transfer::{ExportBody, ExportChunk, ExportEvent, ExportTask};
+use milepost::{Body, CheckpointId, Hash, Header, LineageId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 

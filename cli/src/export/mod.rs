@@ -17,7 +17,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use data_encoding::HEXLOWER;
-use milepost::{Engine, ErrorKind, ExportBody, ExportItem, Header, LogKind, WorkspaceCaptured};
+use milepost::events::WorkspaceCaptured;
+use milepost::ids::LogKind;
+use milepost::transfer::{ExportBody, ExportItem};
+use milepost::{Engine, ErrorKind, Header};
 use serde_json::json;
 
 use crate::atomic_file::WholeFile;
@@ -138,7 +141,7 @@ fn write(
 ) -> Result<Counts> {
     let patterns = match args.redact {
         true => {
-            let patterns = Patterns::new(milepost::new_secret()?);
+            let patterns = Patterns::new(milepost::internals::new_secret()?);
             Some(patterns.map_err(|error| Failure::bug(error.to_string()))?)
         }
         false => None,
@@ -181,7 +184,7 @@ fn write(
     Ok(counts)
 }
 
-fn is_capture(event: &milepost::ExportEvent) -> bool {
+fn is_capture(event: &milepost::transfer::ExportEvent) -> bool {
     let kind = || Header::decode(&event.header).map(|header| header.kind);
     let is_there = !matches!(event.body, ExportBody::Erased(_));
     event.log != LogKind::Control

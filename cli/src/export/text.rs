@@ -1,10 +1,11 @@
 //! The lines of an export, as they are written.
 
 use data_encoding::{BASE64, HEXLOWER};
-use milepost::{
-    Body, CheckpointId, Control, ExportBody, ExportChunk, ExportEvent, ExportTask, Hash, Head,
-    Header, LogKind, RestoreBegun, TEXT_MAX, WorkspaceCaptured,
-};
+use milepost::events::{Control, RestoreBegun, WorkspaceCaptured};
+use milepost::ids::{Head, LogKind};
+use milepost::internals::TEXT_MAX;
+use milepost::transfer::{ExportBody, ExportChunk, ExportEvent, ExportTask};
+use milepost::{Body, CheckpointId, Hash, Header};
 use serde::Serialize;
 use serde_json::value::RawValue;
 

@@ -7,7 +7,8 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use milepost::{CheckpointMarked, Json};
+use milepost::Json;
+use milepost::events::CheckpointMarked;
 use serde::Deserialize;
 use serde_json::error::Category;
 

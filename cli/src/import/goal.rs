@@ -5,10 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use milepost::{
-    ArtifactsEdited, Body, ContextChanged, Error, Json, PatchForm, Result, RunState,
-    VariablesPatched,
-};
+use milepost::events::{ArtifactsEdited, ContextChanged, PatchForm, VariablesPatched};
+use milepost::{Body, Error, Json, Result, RunState};
 
 /// The artifact of a file's `state`. If the state is `null`, there is no artifact.
 const STATE: &str = "state";

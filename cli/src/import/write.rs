@@ -7,10 +7,11 @@
 
 use std::collections::HashSet;
 
-use milepost::{
-    Append, Application, Body, CheckpointQuery, Data, Engine, ErrorKind, Lineage, LineageId, Mark,
-    MarkCause, MarkStatus, Offset, RunState, StepFailed, StepFinished, StepStarted, Task,
+use milepost::events::{
+    Application, Data, MarkCause, MarkStatus, StepFailed, StepFinished, StepStarted,
 };
+use milepost::query::CheckpointQuery;
+use milepost::{Append, Body, Engine, ErrorKind, Lineage, LineageId, Mark, Offset, RunState, Task};
 use serde_json::json;
 
 use super::Skipped;

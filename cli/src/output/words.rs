@@ -1,6 +1,7 @@
 //! Words for stored values, on one line of text.
 
-use milepost::{Body, Json, LineageType, MarkCause, MarkStatus, Offset, RunControl};
+use milepost::events::{LineageType, MarkCause, MarkStatus, RunControl};
+use milepost::{Body, Json, Offset};
 
 use super::{count, excerpt};
 
@@ -59,7 +60,7 @@ pub fn summary(body: Option<&Body>) -> String {
     excerpt(&text, EXCERPT)
 }
 
-fn opened_summary(opened: &milepost::LineageOpened) -> String {
+fn opened_summary(opened: &milepost::events::LineageOpened) -> String {
     let mut text = lineage_type(opened.lineage_type).to_owned();
     if let Some(parent) = &opened.parent {
         text.push_str(&format!(" from lineage {}@{}", parent.lineage, parent.offset));
@@ -70,7 +71,7 @@ fn opened_summary(opened: &milepost::LineageOpened) -> String {
     text
 }
 
-fn finished_summary(step: &milepost::StepFinished) -> String {
+fn finished_summary(step: &milepost::events::StepFinished) -> String {
     let mut text = format!("step {}", step.step);
     for (name, value) in &step.metrics {
         text.push_str(&format!(" {name}={}", value.0));

@@ -1,6 +1,6 @@
 //! The filter: checkpoints that match the typed words.
 
-use milepost::MarkStatus;
+use milepost::events::MarkStatus;
 use milepost_forms::CheckpointForm;
 
 use crate::output::words;

@@ -1,6 +1,7 @@
 //! The preview of a checkpoint: changes of a restore to the state, and the captured files.
 
-use milepost::{ChangeKind, ErrorKind, MessageRange};
+use milepost::ErrorKind;
+use milepost::state::{ChangeKind, MessageRange};
 use milepost_forms::{ChangeForm, CheckpointForm};
 use serde_json::Value;
 

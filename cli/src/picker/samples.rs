@@ -1,6 +1,7 @@
 //! Checkpoints for the tests of the picker.
 
-use milepost::{CheckpointId, Hash, Json, LineageId, MarkCause, MarkStatus};
+use milepost::events::{MarkCause, MarkStatus};
+use milepost::{CheckpointId, Hash, Json, LineageId};
 use milepost_forms::{Big, CheckpointForm, Listed};
 
 /// One minute after the time of the sample at offset 0.

@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use milepost::{Engine, ErrorKind, Event, Lineage, LineageId, LineageInfo, Offset, Task};
+use milepost::query::LineageInfo;
+use milepost::{Engine, ErrorKind, Event, Lineage, LineageId, Offset, Task};
 
 use crate::error::{CONFLICT, Failure, Result};
 

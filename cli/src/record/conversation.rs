@@ -10,7 +10,8 @@
 //! {"role": anything else, "content": ".."}                        Message
 //! ```
 
-use milepost::{Body, Extra, Json, Message, ToolCalled, ToolReturned};
+use milepost::events::{Extra, Message, ToolCalled, ToolReturned};
+use milepost::{Body, Json};
 
 use super::json_object::{Object, as_text};
 

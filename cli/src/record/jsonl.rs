@@ -108,7 +108,7 @@ fn text(line: &[u8], first: bool) -> Text<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use milepost::Message;
+    use milepost::events::Message;
 
     fn lines(input: &[u8], limit: usize) -> Vec<Line> {
         let mut lines = Lines::new(io::BufReader::with_capacity(7, input), limit, limit);

@@ -3,7 +3,8 @@
 use std::io::BufRead;
 
 use indicatif::ProgressBar;
-use milepost::{Body, CheckpointMarked, Engine, ErrorKind, Lineage, Mark, MarkCause, MarkStatus};
+use milepost::events::{CheckpointMarked, MarkCause, MarkStatus};
+use milepost::{Body, Engine, ErrorKind, Lineage, Mark};
 
 use super::jsonl::{Line, Lines};
 use super::write::{Refused, Writer, step_mark};

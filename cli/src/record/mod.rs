@@ -42,7 +42,8 @@ use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use milepost::{Clock, Engine, Offset, Options, SystemClock};
+use milepost::clock::{Clock, SystemClock};
+use milepost::{Engine, Offset, Options};
 use serde_json::{Value, json};
 
 use crate::error::{Failure, Result, UNMET};

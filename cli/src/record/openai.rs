@@ -8,7 +8,8 @@
 //! {"role": .., "content": ..} per line       one conversation
 //! ```
 
-use milepost::{Body, MarkStatus};
+use milepost::Body;
+use milepost::events::MarkStatus;
 
 use super::json_object::Object;
 use super::plan::{Plan, Run};

@@ -1,6 +1,7 @@
 //! The plan of a recorded run: events and marks, made before anything is written.
 
-use milepost::{Body, Json, MarkStatus, PatchForm, StepStarted, VariablesPatched};
+use milepost::events::{MarkStatus, PatchForm, StepStarted, VariablesPatched};
+use milepost::{Body, Json};
 
 use super::json_object::Object;
 use super::list_patch;

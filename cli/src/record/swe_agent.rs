@@ -20,9 +20,9 @@
 
 use std::collections::BTreeMap;
 
-use milepost::{
-    Application, Data, Extra, Float, Json, MarkStatus, Message, StepFinished, ToolCalled,
-    ToolReturned,
+use milepost::Json;
+use milepost::events::{
+    Application, Data, Extra, Float, MarkStatus, Message, StepFinished, ToolCalled, ToolReturned,
 };
 
 use super::conversation::{self, Leftover};

@@ -3,7 +3,8 @@
 //! The trials of one task become lineages of one task, with steps as in `turns`. Reward, info and
 //! trial of an entry become variables.
 
-use milepost::{Body, MarkStatus, ToolReturned};
+use milepost::Body;
+use milepost::events::{MarkStatus, ToolReturned};
 use std::collections::BTreeMap;
 
 use super::json_object::{Object, as_text};

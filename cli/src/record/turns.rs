@@ -10,7 +10,8 @@
 
 use std::collections::BTreeMap;
 
-use milepost::{Application, Body, Data, MarkStatus, StepFinished};
+use milepost::Body;
+use milepost::events::{Application, Data, MarkStatus, StepFinished};
 
 use super::conversation::{self, Leftover};
 use super::json_object::Object;

@@ -1,8 +1,8 @@
 //! Writes plans and lines to the store: in batches, or one by one if each is acknowledged.
 
+use milepost::events::{MarkCause, MarkStatus};
 use milepost::{
-    Append, Appended, Body, Engine, ErrorKind, Hash, Json, Lineage, Mark, MarkCause, MarkStatus,
-    Offset, Point, Ticket,
+    Append, Appended, Body, Engine, ErrorKind, Hash, Json, Lineage, Mark, Offset, Point, Ticket,
 };
 
 use super::plan::{Item, Plan, Run, common_prefix};

@@ -49,9 +49,9 @@ fn nothing_of_a_secret_is_left_in_a_redacted_export() {
     task.append(body).unwrap();
     let long = format!("{} {key} {}", "word ".repeat(80_000), said);
     task.append(Message::text("user", &long)).unwrap();
-    let bytes = milepost::Application {
+    let bytes = milepost::events::Application {
         name: "raw".into(),
-        data: milepost::Data::Bytes(format!("\u{1}{key}").into_bytes()),
+        data: milepost::events::Data::Bytes(format!("\u{1}{key}").into_bytes()),
     };
     task.append(bytes).unwrap();
     let mark = milepost::Mark::new().alias(key.as_str());

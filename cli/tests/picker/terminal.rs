@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use milepost::{Clock as _, SystemClock};
+use milepost::clock::{Clock as _, SystemClock};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 use crate::common::Place;

@@ -3,10 +3,8 @@
 use std::fs;
 use std::sync::Arc;
 
-use milepost::{
-    Body, CaptureContext, Engine, Error, ErrorKind, Options, Participant, PendingRestore,
-    PrepareContext, Result,
-};
+use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
+use milepost::{Body, Engine, Error, ErrorKind, Options, Participant, Result};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
 

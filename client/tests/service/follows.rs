@@ -1,6 +1,7 @@
 //! A stream over connections that break: nothing is left out, nothing comes twice.
 
-use milepost::{Engine, Message};
+use milepost::Engine;
+use milepost::events::Message;
 use milepost_client::forms::{Big, EventForm};
 use milepost_client::{Client, ErrorKind, EventQuery, Followed, Following, Start};
 use tokio::time::timeout;

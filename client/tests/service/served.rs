@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use milepost::{Engine, Mark, Message, Options, StepFinished};
+use milepost::events::{Message, StepFinished};
+use milepost::{Engine, Mark, Options};
 use milepost_client::{Client, ClientBuilder};
 use milepost_server::{Listening, NewToken, Server, ServerOptions, Tokens};
 use milepost_workspace::{Workspace, WorkspaceOptions};

@@ -1,6 +1,6 @@
 //! What comes piece by piece: all events, and files.
 
-use milepost::Message;
+use milepost::events::Message;
 use milepost_client::codec::TreePath;
 use milepost_client::forms::Big;
 use milepost_client::{ErrorKind, EventQuery};

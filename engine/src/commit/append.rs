@@ -44,7 +44,8 @@ thread_local! {
 /// Events to append together: all of them or none.
 ///
 /// ```
-/// use milepost::{Append, Message, StepStarted, Body};
+/// use milepost::events::{Message, StepStarted};
+/// use milepost::{Append, Body};
 ///
 /// let one = Append::from(Message::text("user", "hello")).key("request-17").actor("ui");
 /// let two: [Body; 2] = [StepStarted { step: 1, ..Default::default() }.into(),
@@ -116,7 +117,8 @@ impl Append {
     /// correlation id and time of the events apply where the mark has none.
     ///
     /// ```
-    /// use milepost::{Append, Engine, Mark, Message, Options};
+    /// use milepost::events::Message;
+    /// use milepost::{Append, Engine, Mark, Options};
     ///
     /// let engine = Engine::in_memory(Options::default())?;
     /// let task = engine.start_task("essay", "ana")?;

@@ -26,7 +26,8 @@ thread_local! {
 /// deleted or removed by retention are forgotten.
 ///
 /// ```
-/// use milepost::{Conditions, Engine, Mark, Options};
+/// use milepost::calls::Conditions;
+/// use milepost::{Engine, Mark, Options};
 ///
 /// let engine = Engine::in_memory(Options::default())?;
 /// let task = engine.start_task("essay", "ana")?;

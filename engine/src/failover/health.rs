@@ -9,7 +9,7 @@ use crate::commit::append::Appended;
 /// A callback for changes of health.
 type Told = Arc<dyn Fn(&Health) + Send + Sync>;
 
-/// Options of a [`FailoverEngine`](crate::FailoverEngine).
+/// Options of a [`FailoverEngine`](crate::failover::FailoverEngine).
 #[derive(Clone)]
 pub struct FailoverOptions {
     pub(super) limit_bytes: usize,

@@ -82,7 +82,9 @@ struct Inner {
 /// the event is there, it is not appended twice. Appends that expect a head are never held.
 ///
 /// ```
-/// use milepost::{Accepted, FailoverOptions, Message, Options, FailoverEngine};
+/// use milepost::events::Message;
+/// use milepost::failover::{Accepted, FailoverEngine, FailoverOptions};
+/// use milepost::Options;
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let dir = dir.path().join(".milepost");

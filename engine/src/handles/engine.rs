@@ -41,7 +41,8 @@ use crate::integrity::anchor::AnchorWriter;
 /// A killed process loses nothing that was acknowledged.
 ///
 /// ```
-/// use milepost::{Engine, Mark, Message, Options};
+/// use milepost::events::Message;
+/// use milepost::{Engine, Mark, Options};
 ///
 /// let engine = Engine::in_memory(Options::default())?;
 /// let task = engine.start_task("greeting", "ana")?;

@@ -61,7 +61,9 @@ impl Task {
     /// Follows the task from an offset of its active lineage.
     ///
     /// ```
-    /// use milepost::{Engine, Followed, Message, Options};
+    /// use milepost::events::Message;
+    /// use milepost::subscribe::Followed;
+    /// use milepost::{Engine, Options};
     ///
     /// let engine = Engine::in_memory(Options::default())?;
     /// let task = engine.start_task("essay", "ana")?;

@@ -90,7 +90,8 @@ impl Engine {
     /// Returns the counts, levels and durations so far. Reads nothing from disk.
     ///
     /// ```
-    /// use milepost::{Append, Engine, Message, Options};
+    /// use milepost::events::Message;
+    /// use milepost::{Append, Engine, Options};
     ///
     /// # let dir = tempfile::tempdir().unwrap();
     /// let engine = Engine::open(dir.path().join(".milepost"), Options::default())?;

@@ -202,7 +202,8 @@ impl Task {
     /// previous control.
     ///
     /// ```
-    /// use milepost::{Engine, ErrorKind, Options, RunControl};
+    /// use milepost::events::RunControl;
+    /// use milepost::{Engine, ErrorKind, Options};
     ///
     /// let engine = Engine::in_memory(Options::default())?;
     /// let task = engine.start_task("tuning", "ana")?;

@@ -6,7 +6,6 @@ use milepost_codec::{Epoch, Error, Head, LineageId, Offset, Result, TaskNo};
 use milepost_store::index::TaskEntry;
 
 use super::participation::Captured;
-use crate::TaskInfo;
 use crate::commit::append::{Append, Appended, Committed};
 use crate::commit::subscribe::{SubscribeOptions, Subscription};
 use crate::handles::engine::Engine;
@@ -15,6 +14,7 @@ use crate::handles::ticket::Ticket;
 use crate::history::checkpoint::{Checkpoint, Mark};
 use crate::history::events::Events;
 use crate::history::point::Point;
+use crate::query::TaskInfo;
 
 /// A handle on a task, and on the lineage that was active when it was taken. Cheap to clone.
 ///

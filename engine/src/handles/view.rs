@@ -20,26 +20,26 @@ use crate::history::point::Point;
 ///
 /// let engine = Engine::in_memory(Options::default())?;
 /// engine.start_task("diary", "ana")?;
-/// let bob = engine.for_user("bob");
+/// let bob = engine.as_user("bob");
 /// assert_eq!(bob.task("diary").unwrap_err().kind(), ErrorKind::NotFound);
 /// bob.start_task("notes")?;
 /// assert_eq!(bob.tasks(&Default::default())?.items.len(), 1);
 /// # Ok::<(), milepost::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Scoped {
+pub struct View {
     engine: Engine,
     user: Arc<str>,
 }
 
 impl Engine {
     /// Returns the engine restricted to one user's tasks.
-    pub fn for_user(&self, user: &str) -> Scoped {
-        Scoped { engine: self.clone(), user: user.into() }
+    pub fn as_user(&self, user: &str) -> View {
+        View { engine: self.clone(), user: user.into() }
     }
 }
 
-impl Scoped {
+impl View {
     /// Returns the user.
     pub fn user(&self) -> &str {
         &self.user
@@ -59,7 +59,7 @@ impl Scoped {
     ///
     /// # Errors
     ///
-    /// As [`Scoped::start_task`].
+    /// As [`View::start_task`].
     pub fn start_task_from(&self, id: &str, initial: Option<Json>) -> Result<Task> {
         self.engine.start_task_from(id, &self.user, initial)
     }

@@ -21,7 +21,8 @@ pub(crate) struct PendingMark {
 /// The description of a checkpoint to mark.
 ///
 /// ```
-/// use milepost::{Mark, MarkCause};
+/// use milepost::events::MarkCause;
+/// use milepost::Mark;
 /// let mark = Mark::new().label("before-refactoring").cause(MarkCause::BeforeTool);
 /// # let _ = mark;
 /// ```

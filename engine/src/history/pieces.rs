@@ -107,7 +107,9 @@ impl Folding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Append, Engine, Mark, Message, MessageRange, Options};
+    use crate::events::Message;
+    use crate::state::MessageRange;
+    use crate::{Append, Engine, Mark, Options};
 
     fn id(n: usize) -> ChunkId {
         let mut id = [0; 32];

@@ -37,7 +37,9 @@ const SHARE: u32 = 20;
 /// The heads of a store at a moment: of each lineage, each control log, and the store's own.
 ///
 /// ```
-/// use milepost::{Anchor, Engine, Message, Options};
+/// use milepost::events::Message;
+/// use milepost::integrity::Anchor;
+/// use milepost::{Engine, Options};
 ///
 /// let engine = Engine::in_memory(Options::default())?;
 /// let task = engine.start_task("tuning", "ana")?;

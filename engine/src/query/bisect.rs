@@ -35,7 +35,9 @@ pub enum Verdict {
 /// # Example
 ///
 /// ```
-/// use milepost::{Engine, Options, StepStarted, Verdict};
+/// use milepost::events::StepStarted;
+/// use milepost::query::Verdict;
+/// use milepost::{Engine, Options};
 ///
 /// # let dir = tempfile::tempdir().unwrap();
 /// # let dir = dir.path().join(".milepost");

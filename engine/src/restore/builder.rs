@@ -7,7 +7,7 @@ use milepost_codec::{Error, Result, Scope};
 use crate::handles::engine::Engine;
 use crate::handles::participant::Participant;
 use crate::handles::task::Task;
-use crate::handles::view::Scoped;
+use crate::handles::view::View;
 use crate::history::catalog::Viewer;
 use crate::history::point::Point;
 
@@ -15,7 +15,8 @@ use crate::history::point::Point;
 /// [`run`](Restore::run).
 ///
 /// ```
-/// use milepost::{Engine, Message, Options};
+/// use milepost::events::Message;
+/// use milepost::{Engine, Options};
 ///
 /// let engine = Engine::in_memory(Options::default())?;
 /// let task = engine.start_task("essay", "ana")?;
@@ -62,7 +63,7 @@ impl Engine {
     }
 }
 
-impl Scoped {
+impl View {
     /// Restores a point: see [`Engine::restore`].
     pub fn restore<'a>(&'a self, point: &'a Point) -> Restore<'a> {
         Restore::new(self.engine(), Some(self.user()), Target::Point(point))

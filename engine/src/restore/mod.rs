@@ -1,7 +1,10 @@
 //! Restores: forks of a lineage, with and without participants.
 
-// tidy: names the parts
 pub(crate) mod builder;
 pub(crate) mod fork;
 pub(crate) mod participants;
 pub(crate) mod two_phase;
+
+pub use crate::handles::participant::{CaptureContext, PrepareContext};
+pub use crate::handles::participation::Participation;
+pub use crate::history::pending::{PendingRestore, RestoreRecord};

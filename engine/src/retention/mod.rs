@@ -29,3 +29,5 @@ pub use compact::{CompactionPlan, CompactionReport};
 pub use pins::Pin;
 pub use plan::{RetentionPlan, TaskPlan};
 pub use policy::Retention;
+
+pub use milepost_store::CompactionStep;

@@ -14,7 +14,7 @@ const UNDO: u32 = 3;
 ///
 /// ```
 /// use std::time::Duration;
-/// use milepost::Retention;
+/// use milepost::retention::Retention;
 ///
 /// // Of each of ana's tasks the newest 5, and whatever is of the last day.
 /// let policy = Retention::new().keep(5).younger_than(Duration::from_secs(86_400)).user("ana");

@@ -48,7 +48,9 @@ impl Engine {
     /// its metadata. Returns their number. The query's page is ignored.
     ///
     /// ```
-    /// use milepost::{CheckpointQuery, Engine, Json, Mark, Message, Options};
+    /// use milepost::events::Message;
+    /// use milepost::query::CheckpointQuery;
+    /// use milepost::{Engine, Json, Mark, Options};
     ///
     /// let engine = Engine::in_memory(Options::default())?;
     /// let task = engine.start_task("thread", "ana")?;

@@ -77,14 +77,14 @@ impl DueCheckpoint {
 
 impl Run {
     /// Reports files that the work since the last checkpoint touched, and if it did something
-    /// destructive. Policies such as [`Risk`](crate::Risk) count them.
+    /// destructive. Policies such as [`Risk`](crate::run::Risk) count them.
     pub fn touched(&self, files: u64, destructive: bool) {
         let mut gathered = self.shared.gathered.lock();
         gathered.files = gathered.files.saturating_add(files);
         gathered.destructive |= destructive;
     }
 
-    /// Reports that the user wants a checkpoint, for policies such as [`Risk`](crate::Risk).
+    /// Reports that the user wants a checkpoint, for policies such as [`Risk`](crate::run::Risk).
     pub fn ask_for_checkpoint(&self) {
         self.shared.gathered.lock().asked = true;
     }

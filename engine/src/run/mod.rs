@@ -53,7 +53,9 @@ pub enum SafePoint {
 /// `Send` and `Sync`: share it by reference or in an `Arc`.
 ///
 /// ```
-/// use milepost::{Engine, Options, Run, RunOptions, StepFinished, StepStarted, SafePoint};
+/// use milepost::events::{StepFinished, StepStarted};
+/// use milepost::run::{Run, RunOptions, SafePoint};
+/// use milepost::{Engine, Options};
 ///
 /// let engine = Engine::in_memory(Options::default())?;
 /// let run = Run::of(engine.start_task("tuning", "ana")?, RunOptions::default())?;

@@ -55,7 +55,8 @@ impl Run {
     /// If the process is killed after the work and before the record, the work is done again.
     ///
     /// ```
-    /// use milepost::{Engine, Error, Options, Run, RunOptions};
+    /// use milepost::run::{Run, RunOptions};
+    /// use milepost::{Engine, Error, Options};
     ///
     /// let engine = Engine::in_memory(Options::default())?;
     /// let run = Run::of(engine.start_task("mailing", "ana")?, RunOptions::default())?;

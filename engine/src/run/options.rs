@@ -20,7 +20,7 @@ pub enum FailedSave {
 ///
 /// ```
 /// use std::time::Duration;
-/// use milepost::{FailedSave, Risk, RunOptions};
+/// use milepost::run::{FailedSave, Risk, RunOptions};
 ///
 /// let options = RunOptions::default()
 ///     .policy(Risk::default())

@@ -84,7 +84,7 @@ impl Policy for Never {
 /// request, a long time since the last checkpoint.
 ///
 /// ```
-/// use milepost::Risk;
+/// use milepost::run::Risk;
 /// // A cautious one: any of the four is enough.
 /// let cautious = Risk { score: 1, ..Risk::default() };
 /// # let _ = cautious;

@@ -30,8 +30,10 @@ impl Run {
     /// the output of a return that is not `ok`.
     ///
     /// ```
-    /// use milepost::{Access, Engine, Error, Json, Options, Run, RunOptions};
-    /// use milepost::{ToolCalled, ToolEffects};
+    /// use milepost::run::{Access, Run, RunOptions};
+    /// use milepost::{Engine, Error, Json, Options};
+    /// use milepost::events::ToolCalled;
+    /// use milepost::run::ToolEffects;
     ///
     /// let engine = Engine::in_memory(Options::default())?;
     /// let run = Run::of(engine.start_task("agent", "ana")?, RunOptions::default())?;

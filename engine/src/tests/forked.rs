@@ -1,6 +1,8 @@
 //! Tests: the handles of a store in a forked child process.
 
-use crate::{Engine, ErrorKind, Mark, Message, Options, SubscribeOptions};
+use crate::events::Message;
+use crate::subscribe::SubscribeOptions;
+use crate::{Engine, ErrorKind, Mark, Options};
 
 #[test]
 fn every_handle_in_a_forked_child_says_so_and_dropping_them_touches_nothing() {

@@ -19,8 +19,9 @@ use milepost_store::{
 use proptest::prelude::*;
 
 use crate::context;
+use crate::query::CheckpointQuery;
 use crate::retention::Retention;
-use crate::{Append, CheckpointQuery, Engine, Mark, Options, Task};
+use crate::{Append, Engine, Mark, Options, Task};
 
 /// A log in memory with one failing read, which a countdown selects.
 #[derive(Default)]

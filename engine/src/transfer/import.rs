@@ -14,7 +14,7 @@ use milepost_store::index::keys::{self, KeyKind};
 use super::import_task::TaskImport;
 use super::rebase::Rebase;
 use super::{ExportChunk, ExportEvent, ExportTask};
-use crate::ChunkHold;
+use crate::chunks::ChunkHold;
 use crate::handles::audit::AuditEvent;
 use crate::handles::engine::{Engine, check_name};
 use crate::handles::task::Task;
@@ -52,7 +52,9 @@ impl Engine {
     /// Begins an import of tasks from an [`Export`](super::Export).
     ///
     /// ```
-    /// use milepost::{ExportItem, Engine, Error, Message, Options};
+    /// use milepost::events::Message;
+    /// use milepost::transfer::ExportItem;
+    /// use milepost::{Engine, Error, Options};
     ///
     /// let from = Engine::in_memory(Options::default())?;
     /// let task = from.start_task("essay", "ana")?;

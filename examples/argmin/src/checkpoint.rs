@@ -2,7 +2,8 @@
 
 use argmin::core::checkpointing::{Checkpoint, CheckpointingFrequency};
 use argmin::core::{ArgminFloat, Error, State};
-use milepost::{Append, Application, Body, Data, Json, Lineage, Mark, MarkCause, Offset};
+use milepost::events::{Application, Data, MarkCause};
+use milepost::{Append, Body, Json, Lineage, Mark, Offset};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -6,7 +6,8 @@
 //!
 //! A checksum is not needed: the log checks what it returns.
 
-use milepost::{Data, Error, ErrorKind, Result};
+use milepost::events::Data;
+use milepost::{Error, ErrorKind, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

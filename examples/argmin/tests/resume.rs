@@ -7,8 +7,11 @@ use std::process::{Command, Output};
 
 use argmin::core::State;
 use argmin::core::checkpointing::{Checkpoint, CheckpointingFrequency};
-use milepost::{Application, CheckpointQuery, Data, Engine, Error, ErrorKind, Mark, MarkCause};
-use milepost::{LineageId, Message, Options, Task};
+use milepost::events::Message;
+use milepost::events::{Application, Data, MarkCause};
+use milepost::query::CheckpointQuery;
+use milepost::{Engine, Error, ErrorKind, Mark};
+use milepost::{LineageId, Options, Task};
 use milepost_example_argmin::rosenbrock::{self, ITERATIONS, Progress, Simplex};
 use milepost_example_argmin::{EVENT_NAME, LogCheckpoint};
 

@@ -5,10 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use milepost::{
-    ArtifactsEdited, Body, Error, Json, PatchForm, PromptChanged, Result, RulesChanged,
-    VariablesPatched,
-};
+use milepost::events::{ArtifactsEdited, PatchForm, PromptChanged, RulesChanged, VariablesPatched};
+use milepost::{Body, Error, Json, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use milepost::{
-    Append, Checkpoint, Engine, ErrorKind, FailedSave, Float, Json, LineageId, Result, Run,
-    RunControl, RunOptions, SafePoint, StepFinished, StepStarted, Task,
-};
+use milepost::events::{Float, RunControl, StepFinished, StepStarted};
+use milepost::run::{FailedSave, Run, RunOptions, SafePoint};
+use milepost::{Append, Checkpoint, Engine, ErrorKind, Json, LineageId, Result, Task};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -87,7 +86,8 @@ type Teller<'a> = Box<dyn FnMut(&Told<'_>) -> Result<()> + 'a>;
 /// An optimizer on a run. It holds no state itself: the run's state is all that it needs.
 ///
 /// ```
-/// use milepost::{Engine, Options, Run};
+/// use milepost::run::Run;
+/// use milepost::{Engine, Options};
 /// use milepost_example_prompts::{Brief, End, Optimizer, options, start};
 ///
 /// let engine = Engine::in_memory(Options::default())?;

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use milepost::{ArtifactsEdited, Engine, GuidanceGiven, Json, Result, Task};
+use milepost::events::{ArtifactsEdited, GuidanceGiven};
+use milepost::{Engine, Json, Result, Task};
 
 use crate::view::{CANDIDATES, View};
 

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use milepost::{Engine, Error, Json, Result, Run, RunState, StepStatus};
+use milepost::run::Run;
+use milepost::state::StepStatus;
+use milepost::{Engine, Error, Json, Result, RunState};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,11 @@
 //! Conversions of the engine's answers.
 
-use milepost::{
-    Appended, Blame, Blamed, Body, Change, Changes, Checkpoint, Event, Fault, Hash, LineageInfo,
-    Page, Pin, Point, Stats, TaskInfo, TaskStats, VerifyReport,
-};
+use milepost::integrity::{Fault, VerifyReport};
+use milepost::metrics::Stats;
+use milepost::query::{Blame, Blamed, LineageInfo, Page, TaskInfo, TaskStats};
+use milepost::retention::Pin;
+use milepost::state::{Change, Changes};
+use milepost::{Appended, Body, Checkpoint, Event, Hash, Point};
 use milepost_workspace::{EntryKind, PathBytes, SnapshotEntry};
 
 use crate::{

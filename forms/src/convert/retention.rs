@@ -1,8 +1,7 @@
 //! Conversions of cleanups.
 
-use milepost::{
-    CapturesPlan, Detail, LineageId, Offset, RetentionPlan, RetentionReport, TaskPlan, TaskRetained,
-};
+use milepost::retention::{CapturesPlan, RetentionPlan, RetentionReport, TaskPlan, TaskRetained};
+use milepost::{Detail, LineageId, Offset};
 
 use crate::{Big, CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};
 

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost::{Engine, ErrorKind, repair};
+use milepost::repair::repair;
+use milepost::{Engine, ErrorKind};
 use milepost_codec::{FRAME_HEADER_LEN, FrameHeader, SEGMENT_HEADER_LEN, seal_frame};
 use milepost_tests::folder::files;
 use milepost_tests::seed::Random;

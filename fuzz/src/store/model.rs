@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use milepost::{
-    Body, CheckpointId, Engine, Error, ErrorKind, Event, Hash, LineageId, MemoryChunks, Reducer,
-    RunReducer, Task, Ticket, fold,
-};
+use milepost::state::{MemoryChunks, RunReducer, fold};
+use milepost::{Body, CheckpointId, Engine, Error, ErrorKind, Event, Hash, LineageId, Reducer, Task, Ticket};
 use milepost_tests::bodies::body;
 
 /// What makes the bodies of one append: the kind of each follows from the first.

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use milepost::{Append, Body, Json, Mark, MarkStatus};
+use milepost::events::MarkStatus;
+use milepost::{Append, Body, Json, Mark};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;

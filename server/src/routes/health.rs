@@ -3,7 +3,8 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use milepost::{ErrorKind, TaskQuery};
+use milepost::ErrorKind;
+use milepost::query::TaskQuery;
 use tracing::error;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

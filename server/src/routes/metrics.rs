@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use milepost::{Histogram, Metrics, Stats};
+use milepost::metrics::{Histogram, Metrics, Stats};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -186,8 +186,8 @@ impl Tokens {
         if new.expires_us.is_some_and(|end| end <= now_us) {
             return Err(Error::invalid("the token would have ended already"));
         }
-        let secret = milepost::new_secret()?;
-        let random = milepost::new_secret()?;
+        let secret = milepost::internals::new_secret()?;
+        let random = milepost::internals::new_secret()?;
         let (id, _) = random.split_at(ID_LEN);
         let info = TokenInfo {
             id: HEXLOWER.encode(id),
@@ -325,7 +325,7 @@ impl Tokens {
         let form = Form { version, tokens };
         let bytes = serde_json::to_vec_pretty(&form)
             .map_err(|e| Error::new(ErrorKind::Unavailable, e.to_string()))?;
-        milepost::replace_file(&path, &bytes, true)?;
+        milepost::internals::replace_file(&path, &bytes, true)?;
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("write"))?;
         self.inner.seen.fetch_or(!form.tokens.is_empty(), Ordering::Relaxed);
         Ok(())

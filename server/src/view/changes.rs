@@ -1,9 +1,7 @@
 //! Changes through a view: a user changes their own tasks, an admin all tasks and the store.
 
-use milepost::{
-    ChangeLimits, Changes, Engine, Error, ErrorKind, Json, Point, Result, RunState, Scope, Task,
-    diff_states_up_to,
-};
+use milepost::state::{ChangeLimits, Changes, diff_states_up_to};
+use milepost::{Engine, Error, ErrorKind, Json, Point, Result, RunState, Scope, Task};
 
 use super::View;
 use crate::error::ApiError;

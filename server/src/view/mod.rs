@@ -3,9 +3,12 @@
 
 mod changes;
 
+use milepost::metrics::Stats;
+use milepost::query::{Blamed, CheckpointQuery, Page, TaskInfo, TaskQuery, TaskStats};
+use milepost::retention::Pin;
 use milepost::{
-    Blamed, Checkpoint, CheckpointQuery, Engine, Error, ErrorKind, Event, Hash, Page, Pin, Point,
-    Result, RunState, Scoped, Stats, Task, TaskInfo, TaskQuery, TaskStats,
+    Checkpoint, Engine, Error, ErrorKind, Event, Hash, Point, Result, RunState, Task,
+    milepost::View,
 };
 use milepost_workspace::Snapshot;
 
@@ -17,14 +20,14 @@ use crate::forms::PinForm;
 pub(crate) struct View<'a> {
     engine: &'a Engine,
     /// `None` for an admin.
-    scoped: Option<Scoped>,
+    scoped: Option<milepost::View>,
     /// The only task of a token with that limit.
     only: Option<&'a str>,
 }
 
 impl<'a> View<'a> {
     pub(crate) fn of(engine: &'a Engine, caller: &'a Caller) -> Self {
-        let scoped = caller.sees().map(|user| engine.for_user(user));
+        let scoped = caller.sees().map(|user| engine.as_user(user));
         let only = caller.limits.task.as_deref();
         Self { engine, scoped, only }
     }
@@ -35,8 +38,8 @@ impl<'a> View<'a> {
     }
 
     /// Returns a view without any tasks.
-    fn blind(&self) -> Scoped {
-        self.engine.for_user("")
+    fn blind(&self) -> milepost::View {
+        self.engine.as_user("")
     }
 
     pub(crate) fn task(&self, id: &str) -> Result<Task> {

@@ -1,6 +1,7 @@
 //! Events are appended: one, many, once, and at the expected head.
 
-use milepost::{Body, Data};
+use milepost::Body;
+use milepost::events::Data;
 use serde_json::{Value, json};
 
 use crate::changing::{Three, problem};

@@ -5,7 +5,8 @@ use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use milepost::{Engine, Options, RunControl};
+use milepost::events::RunControl;
+use milepost::{Engine, Options};
 use milepost_server::{NewToken, Tokens, attach};
 use serde_json::Value;
 

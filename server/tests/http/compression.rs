@@ -7,7 +7,8 @@ use axum::http::Request;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use milepost::{Mark, Message};
+use milepost::Mark;
+use milepost::events::Message;
 use milepost_server::ServerOptions;
 use milepost_workspace::{Workspace, WorkspaceOptions};
 

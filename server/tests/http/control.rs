@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use milepost::RunControl;
+use milepost::events::RunControl;
 use serde_json::json;
 
 use crate::changing::{Three, problem};

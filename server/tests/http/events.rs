@@ -1,7 +1,8 @@
 //! `/v1`: ranges of events.
 use axum::http::StatusCode;
 use http_body_util::BodyExt as _;
-use milepost::{Append, Message};
+use milepost::Append;
+use milepost::events::Message;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 

@@ -1,6 +1,7 @@
 //! `/v1`: pins, blame, what is erased, anchors.
 
-use milepost::{Json, LineageId, Mark, Message, PatchForm, VariablesPatched};
+use milepost::events::{Message, PatchForm, VariablesPatched};
+use milepost::{Json, LineageId, Mark};
 use serde_json::{Value, json};
 
 use crate::changing::Three;

@@ -1,6 +1,7 @@
 //! `/v1`: tasks, lineages, checkpoints and numbers.
 use axum::http::StatusCode;
-use milepost::{Mark, MarkStatus, Message};
+use milepost::Mark;
+use milepost::events::{MarkStatus, Message};
 use serde_json::{Value, json};
 
 use crate::served::{Came, Served};

@@ -1,7 +1,8 @@
 //! Who may do what: every route of the service, by everybody. The statuses are those of
 //! `docs/HTTP.md`.
 
-use milepost::{Mark, Message};
+use milepost::Mark;
+use milepost::events::Message;
 use milepost_server::NewToken;
 use milepost_workspace::{Workspace, WorkspaceOptions};
 

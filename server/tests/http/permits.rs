@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
 use axum::http::{Request, Response};
-use milepost::Message;
+use milepost::events::Message;
 use milepost_server::ServerOptions;
 use tokio::net::{TcpSocket, TcpStream};
 use tower::ServiceExt as _;

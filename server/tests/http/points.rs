@@ -1,9 +1,8 @@
 //! `/v1`: points, the events and states there, and what is different.
 use axum::http::StatusCode;
-use milepost::{
-    Append, GuidanceGiven, Json, Mark, Message, MessageRange, PatchForm, VariablesPatched,
-    diff_states,
-};
+use milepost::events::{GuidanceGiven, Message, PatchForm, VariablesPatched};
+use milepost::state::{MessageRange, diff_states};
+use milepost::{Append, Json, Mark};
 use serde_json::{Value, json};
 
 use crate::lists::problem;
@@ -199,7 +198,7 @@ async fn two_states_are_compared_as_changes_and_as_a_patch() {
     assert!(changes["items"].as_array().unwrap().contains(&score));
     let came = patch(&served, path).await;
     assert_eq!(came.header("content-type"), "application/json-patch+json");
-    assert_eq!(came.json(), milepost::to_patch(&expected));
+    assert_eq!(came.json(), milepost::state::to_patch(&expected));
     let back = ok(&served, "/v1/points/essay/diff/essay@first").await;
     let score = json!({"path": "/variables/score", "kind": "replace", "before": 2, "after": 1});
     assert!(back["items"].as_array().unwrap().contains(&score));
@@ -216,7 +215,8 @@ async fn states_that_differ_everywhere_have_so_many_changes_and_no_patch() {
     let served = Served::new();
     let task = served.task("essay", "ana", 0);
     let names = |count: usize| (0..count).map(|n| (format!("name-{n}"), Json::string("")));
-    let artifacts = |count: usize| milepost::ArtifactsEdited { artifacts: names(count).collect() };
+    let artifacts =
+        |count: usize| milepost::events::ArtifactsEdited { artifacts: names(count).collect() };
     task.append(artifacts(9_000)).unwrap();
     let path = "/v1/points/essay@1/diff/essay";
     let changes = ok(&served, path).await;
@@ -358,8 +358,10 @@ async fn states_that_are_larger_than_all_may_hold_are_not_compared() {
     let task = served.task("large", "ana", 0);
     for n in 0..2 {
         let value = milepost::Json::string(&n.to_string().repeat(200 << 10));
-        task.append(milepost::ArtifactsEdited { artifacts: [("a".to_owned(), value)].into() })
-            .unwrap();
+        task.append(milepost::events::ArtifactsEdited {
+            artifacts: [("a".to_owned(), value)].into(),
+        })
+        .unwrap();
     }
     let token = served.token("ana", false);
     let asked = |path: &'static str| served.get_as(&token, path);

@@ -1,6 +1,7 @@
 //! Tasks go back, and on again.
 
-use milepost::{Mark, PhaseChanged};
+use milepost::Mark;
+use milepost::events::PhaseChanged;
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::{Value, json};
 

@@ -1,8 +1,7 @@
 //! The routes of the seeds, response for response.
 use crate::served::{Came, Served};
-use milepost::{
-    Append, ArtifactsEdited, GuidanceGiven, Json, Mark, PhaseChanged, PromptChanged, RunControl,
-};
+use milepost::events::{ArtifactsEdited, GuidanceGiven, PhaseChanged, PromptChanged, RunControl};
+use milepost::{Append, Json, Mark};
 use milepost_server::ServerOptions;
 use serde_json::{Value, json};
 

@@ -3,7 +3,8 @@
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
-use milepost::{Engine, ManualClock, Options, Task};
+use milepost::clock::ManualClock;
+use milepost::{Engine, Options, Task};
 use milepost_server::{NewToken, Server, ServerOptions, Tokens};
 use serde_json::Value;
 use tower::ServiceExt as _;

@@ -1,6 +1,7 @@
 //! `/v1`: ETags.
 use axum::http::StatusCode;
-use milepost::{Mark, Message};
+use milepost::Mark;
+use milepost::events::Message;
 use milepost_workspace::{Workspace, WorkspaceOptions};
 
 use crate::served::{Came, Served, request};

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use milepost::{Engine, Error, ErrorKind, Event, ExportItem, Import, LineageId, Options, Result};
+use milepost::transfer::{ExportItem, Import};
+use milepost::{Engine, Error, ErrorKind, Event, LineageId, Options, Result};
 
 use super::check::verify;
 

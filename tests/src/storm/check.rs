@@ -1,9 +1,8 @@
 //! Compares a whole store with the model.
 
-use milepost::{
-    CheckpointQuery, Engine, ErrorKind, Event, LineageId, LineageInfo, MemoryChunks, Reducer,
-    RunReducer, Task, fold,
-};
+use milepost::query::{CheckpointQuery, LineageInfo};
+use milepost::state::{MemoryChunks, RunReducer, fold};
+use milepost::{Engine, ErrorKind, Event, LineageId, Reducer, Task};
 
 use super::call::print_of;
 use super::count::Count;

@@ -4,7 +4,8 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use milepost::{Body, Chunks, Error, Event, Reducer, Result};
+use milepost::state::Chunks;
+use milepost::{Body, Error, Event, Reducer, Result};
 
 /// Counts messages.
 #[derive(Debug, Clone, Default)]

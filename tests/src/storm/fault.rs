@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use milepost::{Engine, FailoverEngine, FailoverOptions};
+use milepost::Engine;
+use milepost::failover::{FailoverEngine, FailoverOptions};
 use serde::{Deserialize, Serialize};
 
 use super::acts::{Acts, lock};

@@ -2,7 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use milepost::{Engine, FailoverEngine, FailoverOptions};
+use milepost::Engine;
+use milepost::failover::{FailoverEngine, FailoverOptions};
 
 use super::acts::{Acts, lock};
 use super::call::Call;

@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use milepost::{Engine, Options, repair};
+use milepost::repair::repair;
+use milepost::{Engine, Options};
 
 use super::check::{check, verify};
 use super::model::Model;

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use milepost::{
-    Append, Application, Checkpoint, Data, Detail, EverySteps, GuidanceGiven, Mark, Run,
-    RunControl, RunOptions, SafePoint, Scope, StepFinished, StepStarted,
-};
+use milepost::events::{Application, Data, GuidanceGiven, RunControl, StepFinished, StepStarted};
+use milepost::run::{EverySteps, Run, RunOptions, SafePoint};
+use milepost::{Append, Checkpoint, Detail, Mark, Scope};
 use milepost_workspace::{Choices, Workspace, WorkspaceOptions};
 
 use super::acts::{Acts, lock};

@@ -3,9 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use milepost::events::Data;
+use milepost::ids::ChunkId;
+use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
 use milepost::{
-    Body, CaptureContext, ChunkId, Data, Engine, Error, ErrorKind, Hook, Json, Mark, Participant,
-    PendingRestore, Point, PrepareContext, Result, Task,
+    Body, Engine, Error, ErrorKind, Hook, Json, Mark, Participant, Point, Result, Task,
 };
 use milepost_codec::{ChunkList, RestorePart};
 

@@ -1,9 +1,13 @@
 //! Does a call on a store, and says what it came to.
 
+use milepost::events::{CheckpointMarked, Message};
+use milepost::failover::{Accepted, FailoverEngine};
+use milepost::query::CheckpointQuery;
+use milepost::retention::Retention;
+use milepost::state::RunReducer;
 use milepost::{
-    Accepted, Append, Body, Checkpoint, CheckpointMarked, CheckpointQuery, Engine, ErrorKind,
-    FailoverEngine, Lineage, LineageId, Mark, Message, Point, Reducer, Result, Retention,
-    RunReducer, Task,
+    Append, Body, Checkpoint, Engine, ErrorKind, Lineage, LineageId, Mark, Point, Reducer, Result,
+    Task,
 };
 
 use super::call::{Adding, Call, Cleaned, Done, Failed, Marked, Target};

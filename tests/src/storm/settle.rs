@@ -1,6 +1,7 @@
 //! Calls whose answers are not known: each is there whole, or not at all.
 
-use milepost::{CheckpointQuery, Engine, ErrorKind, Event, LineageId, Task};
+use milepost::query::CheckpointQuery;
+use milepost::{Engine, ErrorKind, Event, LineageId, Task};
 
 use super::begun::Begun;
 use super::call::{Adding, Call, Cleaned, Done, Failed, Marked, print_of};

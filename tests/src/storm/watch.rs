@@ -1,10 +1,8 @@
 //! Subscriptions, followers and iterators: taken at some moment, read later. They may give what is
 //! there when it is read, and nothing that was erased or deleted since.
 
-use milepost::{
-    Engine, ErrorKind, Event, Events, Followed, Follower, LineageId, Result, SubscribeOptions,
-    Subscription,
-};
+use milepost::subscribe::{Followed, Follower, SubscribeOptions};
+use milepost::{Engine, ErrorKind, Event, Events, LineageId, Result, Subscription};
 
 use super::check::check_event;
 use super::model::Model;

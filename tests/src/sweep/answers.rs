@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use milepost::{
-    Append, Checkpoint, CheckpointQuery, Engine, Error, ErrorKind, Event, MarkStatus, MessageRange,
-    Page, Reducer, Result, RunReducer, TaskQuery,
-};
+use milepost::events::MarkStatus;
+use milepost::query::{CheckpointQuery, Page, TaskQuery};
+use milepost::state::{MessageRange, RunReducer};
+use milepost::{Append, Checkpoint, Engine, Error, ErrorKind, Event, Reducer, Result};
 
 use super::stores::{Keyed, Left, keys};
 
@@ -138,7 +138,7 @@ impl Questions {
             answers
                 .text(&format!("checkpoint @{id}"), || Ok(format!("{:?}", engine.checkpoint(id)?)));
         }
-        type Number = fn(&milepost::Stats) -> u64;
+        type Number = fn(&milepost::metrics::Stats) -> u64;
         let numbers: [(&str, Number); 4] = [
             ("tasks", |s| s.tasks),
             ("lineages", |s| s.lineages),

@@ -5,7 +5,8 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use milepost::{Detail, Engine, Error, ErrorKind, Finding};
+use milepost::integrity::Finding;
+use milepost::{Detail, Engine, Error, ErrorKind};
 
 use super::answers::{Answer, Answers, Difference, How, Questions, compare};
 use super::cases::Case;
@@ -304,7 +305,7 @@ impl Known {
                 Verdict::new(Outcome::SilentLoss, describe(How::Damaged, d))
             };
         }
-        let left = |f: &&Finding| f.outcome == milepost::Outcome::Left;
+        let left = |f: &&Finding| f.outcome == milepost::integrity::Outcome::Left;
         match (seen.faults.first(), seen.findings.iter().find(left)) {
             (Some(fault), _) => Verdict::new(Outcome::Left, format!("verify: {fault}")),
             (_, Some(finding)) => Verdict::new(Outcome::Left, format!("{finding:?}")),
@@ -331,7 +332,7 @@ impl Known {
 /// Whether a finding says that something is missing, and names the file or its folder.
 fn names(finding: &Finding, case: &Case) -> bool {
     let mut words = finding.place.split(['/', ' ', ':', ',']);
-    finding.outcome != milepost::Outcome::Repaired
+    finding.outcome != milepost::integrity::Outcome::Repaired
         && words.any(|word| {
             case.file.split('/').any(|part| part == word)
                 || (word == "pack" && case.kind() == "pack")

@@ -7,9 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use milepost::{
-    Append, Body, Engine, Json, LineageId, ManualClock, Mark, MarkStatus, Message, Options, Seq,
-};
+use milepost::clock::ManualClock;
+use milepost::events::{MarkStatus, Message};
+use milepost::ids::Seq;
+use milepost::{Append, Body, Engine, Json, LineageId, Mark, Options};
 
 use crate::seed::Random;
 use crate::{bodies, folder};

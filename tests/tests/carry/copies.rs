@@ -1,6 +1,7 @@
 //! Copies: the same events under another origin.
 
-use milepost::{Body, Engine, ExportTask, Options};
+use milepost::transfer::ExportTask;
+use milepost::{Body, Engine, Options};
 use milepost_tests::seed::{number, seed};
 
 use super::{Given, assert_clean, given, said, world};

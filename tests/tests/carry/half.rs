@@ -1,6 +1,7 @@
 //! Nothing of an import is there before all of it is.
 
-use milepost::{Append, Engine, Message, Options};
+use milepost::events::Message;
+use milepost::{Append, Engine, Options};
 use milepost_tests::{bodies, folder};
 
 use super::{assert_clean, assert_same, given, import, take};

@@ -38,7 +38,7 @@ pub fn written(engine: &Engine) -> Vec<u8> {
     };
     let mut writer = Writer::begin(&mut sink, &header, None).unwrap();
     for task in tasks {
-        let take = &mut |carried: milepost::ExportItem<'_>| -> Result<(), Wrapped> {
+        let take = &mut |carried: milepost::transfer::ExportItem<'_>| -> Result<(), Wrapped> {
             Ok(writer.take(&carried)?)
         };
         export.task(&task, take).unwrap();

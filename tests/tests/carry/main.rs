@@ -18,10 +18,12 @@ mod lines;
 mod refused;
 mod same;
 
-use milepost::{
-    Append, CheckpointQuery, Engine, Error, ExportChunk, ExportEvent, ExportItem, ExportTask,
-    Import, Mark, Message, Reducer, Result, Retention, RunReducer, StepStarted,
-};
+use milepost::events::{Message, StepStarted};
+use milepost::query::CheckpointQuery;
+use milepost::retention::Retention;
+use milepost::state::RunReducer;
+use milepost::transfer::{ExportChunk, ExportEvent, ExportItem, ExportTask, Import};
+use milepost::{Append, Engine, Error, Mark, Reducer, Result};
 use milepost_tests::bodies;
 use milepost_tests::seed::Random;
 use milepost_tests::world::{Adding, Expect, Marking, Who, World};

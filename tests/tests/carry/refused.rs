@@ -1,8 +1,9 @@
 //! What is refused leaves nothing.
 
-use milepost::{
-    Engine, Error, ErrorKind, ExportBody, Hash, LineageId, LogKind, Mark, Message, Offset, Options,
-};
+use milepost::events::Message;
+use milepost::ids::LogKind;
+use milepost::transfer::ExportBody;
+use milepost::{Engine, Error, ErrorKind, Hash, LineageId, Mark, Offset, Options};
 
 use super::{Given, assert_clean, given, import};
 
@@ -31,7 +32,7 @@ fn refused(change: impl FnOnce(&mut Vec<Given>)) -> Error {
     error
 }
 
-fn event(all: &mut [Given], lineage: u32, offset: Offset) -> &mut milepost::ExportEvent {
+fn event(all: &mut [Given], lineage: u32, offset: Offset) -> &mut milepost::transfer::ExportEvent {
     let log = LogKind::Lineage(LineageId(lineage));
     let wanted = |one| match one {
         &mut Given::Event(ref mut event) if (event.log, event.offset) == (log, offset) => {
@@ -42,7 +43,7 @@ fn event(all: &mut [Given], lineage: u32, offset: Offset) -> &mut milepost::Expo
     all.iter_mut().find_map(wanted).unwrap()
 }
 
-fn task(all: &mut [Given]) -> &mut milepost::ExportTask {
+fn task(all: &mut [Given]) -> &mut milepost::transfer::ExportTask {
     match &mut all[0] {
         Given::Task(task) => task,
         _ => panic!("no task"),
@@ -104,7 +105,7 @@ fn numbers_that_nothing_could_follow_are_refused() {
         });
     }
     let registered = |lineage, parent, epoch| {
-        use milepost::Control;
+        use milepost::events::Control;
         let registered = format!(
             r#"{{"kind":"lineage_registered","lineage":{lineage},"lineage_type":"restore","parent":{parent}}}"#
         );
@@ -153,7 +154,7 @@ fn a_head_that_is_another_is_refused() {
     refused(|all| {
         let head = task(all).heads[1].1;
         let lineage = LineageId(0);
-        task(all).begins = vec![milepost::LineageBegin { lineage, head }];
+        task(all).begins = vec![milepost::events::LineageBegin { lineage, head }];
     });
 }
 
@@ -187,7 +188,7 @@ fn a_task_that_is_there_is_refused_under_any_name() {
     engine.start_task("mine", "ana").unwrap();
     let mut other = all;
     task(&mut other).id = "mine".into();
-    task(&mut other).origin = milepost::Origin([9; 16]);
+    task(&mut other).origin = milepost::ids::Origin([9; 16]);
     let error = import(&engine, &other).unwrap_err();
     assert!(error.to_string().contains("there is a task `mine`"));
     assert_clean(&engine);

@@ -1,6 +1,8 @@
 //! What comes out of a store is the same in another.
 
-use milepost::{Append, Engine, Mark, MarkCause, Message, Options, Retention};
+use milepost::events::{MarkCause, Message};
+use milepost::retention::Retention;
+use milepost::{Append, Engine, Mark, Options};
 use milepost_tests::bodies;
 use milepost_tests::folder;
 use milepost_tests::seed::{number, seed};

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use milepost::{
-    AlertKind, CommandHook, CommandHooks, Detail, Engine, ErrorKind, HookPoint, Json, ManualClock,
-    Mark, Message, Options, StateCacheOptions, StepFinished,
-};
+use milepost::clock::ManualClock;
+use milepost::events::{Message, StepFinished};
+use milepost::hooks::{AlertKind, CommandHook, CommandHooks, HookPoint};
+use milepost::state::StateCacheOptions;
+use milepost::{Detail, Engine, ErrorKind, Json, Mark, Options};
 use serde_json::{Value, json};
 
 use super::{Listener, append, lines};

@@ -6,9 +6,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use milepost::{
-    Append, Engine, ErrorKind, Event, Hook, Mark, Message, Offset, Options, StepFinished, TaskId,
-};
+use milepost::events::{Message, StepFinished};
+use milepost::hooks::TaskId;
+use milepost::{Append, Engine, ErrorKind, Event, Hook, Mark, Offset, Options};
 
 use super::{Listener, append};
 

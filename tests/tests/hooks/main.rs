@@ -10,7 +10,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use milepost::{Alert, Event, Hook, Message, Offset, Task, TaskId};
+use milepost::events::Message;
+use milepost::hooks::{Alert, TaskId};
+use milepost::{Event, Hook, Offset, Task};
 
 /// Passes on what it is told, and waits for leave at the first event.
 pub struct Listener {

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use milepost::{CommandHook, CommandHooks, Engine, HookPoint, Mark, Message, Options};
+use milepost::events::Message;
+use milepost::hooks::{CommandHook, CommandHooks, HookPoint};
+use milepost::{Engine, Mark, Options};
 
 use super::{Listener, lines};
 

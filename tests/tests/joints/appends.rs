@@ -1,6 +1,7 @@
 //! Refused appends leave memory and disk as they were (I1, I2).
 
-use milepost::{Append, Body, CheckpointMarked, Engine, ErrorKind, Mark, Message, Options};
+use milepost::events::{CheckpointMarked, Message};
+use milepost::{Append, Body, Engine, ErrorKind, Mark, Options};
 
 fn said(text: &str) -> Body {
     Message::text("user", text).into()

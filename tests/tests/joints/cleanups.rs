@@ -4,9 +4,10 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use milepost::{
-    Body, Chunks, Engine, Error, Event, Mark, Message, Options, Reducer, Result, Retention,
-};
+use milepost::events::Message;
+use milepost::retention::Retention;
+use milepost::state::Chunks;
+use milepost::{Body, Engine, Error, Event, Mark, Options, Reducer, Result};
 
 /// Counts events. Says when a fold meets the first message, and waits then.
 struct Waits {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use milepost::{Append, Application, Body, Data, Engine, Options};
+use milepost::events::{Application, Data};
+use milepost::{Append, Body, Engine, Options};
 use milepost_tests::folder;
 use milepost_tests::seed::Random;
 

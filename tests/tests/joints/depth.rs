@@ -1,6 +1,7 @@
 //! Restores of restores: the depth of a lineage costs nothing that grows with it.
 
-use milepost::{Append, Engine, Mark, Message, Options};
+use milepost::events::Message;
+use milepost::{Append, Engine, Mark, Options};
 
 #[test]
 fn a_lineage_of_many_short_forks_gets_snapshots() {

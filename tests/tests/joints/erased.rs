@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use milepost::{Append, Body, Engine, Mark, Message, MessageRange, Options, Retention};
+use milepost::events::Message;
+use milepost::retention::Retention;
+use milepost::state::MessageRange;
+use milepost::{Append, Body, Engine, Mark, Options};
 use milepost_codec::{
     ArchiveBlock, ArchiveHeader, BodyForm, FrameHeader, Hash, LogBatches, LogKind, Salts, Seed,
     body_hash, salt,

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use milepost::{
-    Accepted, Body, CaptureContext, Engine, Error, ErrorKind, FailoverEngine, FailoverOptions,
-    Health, Message, Options, Participant, PendingRestore, PrepareContext, Result,
-};
+use milepost::events::Message;
+use milepost::failover::{Accepted, FailoverEngine, FailoverOptions, Health};
+use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
+use milepost::{Body, Engine, Error, ErrorKind, Options, Participant, Result};
 
 /// A participant whose restore neither ends nor can be taken back.
 struct Stuck;
@@ -20,7 +20,7 @@ impl Participant for Stuck {
     fn prepare(&self, _: &PrepareContext<'_>) -> Result<milepost_codec::RestorePart> {
         Ok(milepost_codec::RestorePart {
             participant: "stuck".into(),
-            place: milepost::Data::Json(milepost::Json::string("here")),
+            place: milepost::events::Data::Json(milepost::Json::string("here")),
             note: None,
             plan: milepost_codec::ChunkList::default(),
             roots: Vec::new(),

@@ -4,10 +4,9 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use milepost::{
-    Application, Body, Chunks, Data, Engine, Event, Mark, Message, Options, Reducer, Result,
-    StateCacheOptions,
-};
+use milepost::events::{Application, Data, Message};
+use milepost::state::{Chunks, StateCacheOptions};
+use milepost::{Body, Engine, Event, Mark, Options, Reducer, Result};
 use milepost_tests::seed::Random;
 
 use crate::holding;

@@ -1,8 +1,9 @@
 //! Imports beside other work.
 
-use milepost::{
-    Application, Body, Data, Engine, Error, ExportItem, Mark, Message, Options, Retention,
-};
+use milepost::events::{Application, Data, Message};
+use milepost::retention::Retention;
+use milepost::transfer::ExportItem;
+use milepost::{Body, Engine, Error, Mark, Options};
 use milepost_tests::seed::Random;
 
 #[test]

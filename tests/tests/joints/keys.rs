@@ -5,9 +5,9 @@ use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 
-use milepost::{
-    Append, CompactionStep, Engine, ErrorKind, Mark, Message, Options, Retention, Task,
-};
+use milepost::events::Message;
+use milepost::retention::{CompactionStep, Retention};
+use milepost::{Append, Engine, ErrorKind, Mark, Options, Task};
 use milepost_tests::folder;
 
 fn keyed(n: u32) -> Append {

@@ -3,9 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
+use milepost::events::{Application, Data, Message};
+use milepost::retention::Retention;
+use milepost::state::Chunks;
+use milepost::transfer::{ExportItem, Import};
 use milepost::{
-    Append, Application, Body, Chunks, Data, Engine, Error, Event, ExportItem, Import, Json, Mark,
-    Message, Options, Participant, Reducer, Result, Retention, Task,
+    Append, Body, Engine, Error, Event, Json, Mark, Options, Participant, Reducer, Result, Task,
 };
 use milepost_tests::bodies;
 use milepost_workspace::{Workspace, WorkspaceOptions};
@@ -101,7 +104,7 @@ impl Reducer for Hoard {
     fn decode(&self, bytes: &[u8]) -> Result<Self::State> {
         serde_json::from_slice(bytes).map_err(|e| Error::corrupt("hoard", "JSON", e))
     }
-    fn refers(&self, state: &Self::State) -> Vec<milepost::ChunkId> {
+    fn refers(&self, state: &Self::State) -> Vec<milepost::ids::ChunkId> {
         let id = |part: &Vec<u8>| {
             milepost_codec::ChunkEntry::id_of(&[b"hoarded ", part.as_slice()].concat())
         };
@@ -170,10 +173,13 @@ impl Participant for Part {
     fn name(&self) -> &str {
         "part"
     }
-    fn capture(&self, _: &milepost::CaptureContext<'_>) -> Result<Vec<Body>> {
+    fn capture(&self, _: &milepost::restore::CaptureContext<'_>) -> Result<Vec<Body>> {
         Ok(vec![application(&self.0)])
     }
-    fn prepare(&self, going: &milepost::PrepareContext<'_>) -> Result<milepost_codec::RestorePart> {
+    fn prepare(
+        &self,
+        going: &milepost::restore::PrepareContext<'_>,
+    ) -> Result<milepost_codec::RestorePart> {
         let text = self.0.clone();
         let plan = going.engine.chunk_store().put(&[text.as_bytes()])?;
         Ok(milepost_codec::RestorePart {
@@ -184,13 +190,13 @@ impl Participant for Part {
             roots: Vec::new(),
         })
     }
-    fn apply(&self, _: &Engine, _: &milepost::PendingRestore) -> Result<Vec<Body>> {
+    fn apply(&self, _: &Engine, _: &milepost::restore::PendingRestore) -> Result<Vec<Body>> {
         Ok(vec![application(&self.0)])
     }
-    fn abort(&self, _: &Engine, _: &milepost::PendingRestore) -> Result<()> {
+    fn abort(&self, _: &Engine, _: &milepost::restore::PendingRestore) -> Result<()> {
         Ok(())
     }
-    fn finish(&self, _: &Engine, _: &milepost::PendingRestore) -> Result<()> {
+    fn finish(&self, _: &Engine, _: &milepost::restore::PendingRestore) -> Result<()> {
         Ok(())
     }
 }

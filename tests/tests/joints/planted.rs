@@ -3,12 +3,13 @@
 use std::fs;
 use std::sync::Arc;
 
-use milepost::{
-    Append, ArtifactsEdited, Body, CheckpointAttached, ContextChanged, Data, Engine, Error,
-    GuidanceGiven, Mark, Options, Participant, PatchForm, PhaseChanged, PromptChanged,
-    RulesChanged, Run, RunControl, RunOptions, StepFailed, StepFinished, StepStarted, ToolCalled,
-    ToolReturned, VariablesPatched,
+use milepost::events::{
+    ArtifactsEdited, CheckpointAttached, ContextChanged, Data, GuidanceGiven, PatchForm,
+    PhaseChanged, PromptChanged, RulesChanged, RunControl, StepFailed, StepFinished, StepStarted,
+    ToolCalled, ToolReturned, VariablesPatched,
 };
+use milepost::run::{Run, RunOptions};
+use milepost::{Append, Body, Engine, Error, Mark, Options, Participant};
 use milepost_workspace::Choices;
 use serde_json::json;
 

@@ -4,10 +4,15 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use milepost::events::RunControl;
+use milepost::ids::ChunkId;
+use milepost::query::{CheckpointQuery, TaskQuery};
+use milepost::run::{Run, RunOptions};
+use milepost::state::{Chunks, MessageRange};
+use milepost::subscribe::{Follower, SubscribeOptions};
+use milepost::transfer::{Export, ExportItem};
 use milepost::{
-    CheckpointQuery, ChunkId, Chunks, Engine, Error, Event, Events, Export, ExportItem, Follower,
-    MessageRange, Point, Reducer, Result, Run, RunControl, RunOptions, RunState, SubscribeOptions,
-    Subscription, Task, TaskQuery,
+    Engine, Error, Event, Events, Point, Reducer, Result, RunState, Subscription, Task,
 };
 
 /// Whatever gives content of a task.

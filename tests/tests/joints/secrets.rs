@@ -4,7 +4,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use milepost::{Engine, Mark, Message, Retention};
+use milepost::events::Message;
+use milepost::retention::Retention;
+use milepost::{Engine, Mark};
 use milepost_tests::search;
 use milepost_tests::seed::Random;
 

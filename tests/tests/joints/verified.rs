@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use milepost::{Append, Application, Body, CompactionStep, Data, Engine, Message, Options};
+use milepost::events::{Application, Data, Message};
+use milepost::retention::CompactionStep;
+use milepost::{Append, Body, Engine, Options};
 use milepost_tests::bodies;
 use milepost_tests::folder;
 use milepost_tests::seed::Random;

@@ -3,10 +3,11 @@
 use std::sync::mpsc::channel;
 use std::thread;
 
-use milepost::{
-    Body, Engine, ErrorKind, Followed, Mark, Message, Options, Retention, Run, RunControl,
-    RunOptions, SubscribeOptions, Task,
-};
+use milepost::events::{Message, RunControl};
+use milepost::retention::Retention;
+use milepost::run::{Run, RunOptions};
+use milepost::subscribe::{Followed, SubscribeOptions};
+use milepost::{Body, Engine, ErrorKind, Mark, Options, Task};
 
 fn said(text: &str) -> Body {
     Message::text("user", text).into()

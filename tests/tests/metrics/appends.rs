@@ -1,9 +1,8 @@
 //! Appends, commits, and those that fail.
 
-use milepost::{
-    Append, Body, ControlChanged, Engine, ErrorKind, FailoverEngine, Mark, Options, RunControl,
-    Ticket,
-};
+use milepost::events::{ControlChanged, RunControl};
+use milepost::failover::FailoverEngine;
+use milepost::{Append, Body, Engine, ErrorKind, Mark, Options, Ticket};
 
 use super::{check, message, store};
 

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use milepost::{Accepted, Clock, FailoverEngine, FailoverOptions, ManualClock, Options};
+use milepost::Options;
+use milepost::clock::{Clock, ManualClock};
+use milepost::failover::{Accepted, FailoverEngine, FailoverOptions};
 
 use super::message;
 use super::recorder::Numbers;

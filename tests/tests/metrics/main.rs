@@ -10,7 +10,9 @@ mod states;
 
 use std::path::Path;
 
-use milepost::{Body, Engine, Message, Metrics, Options};
+use milepost::events::Message;
+use milepost::metrics::Metrics;
+use milepost::{Body, Engine, Options};
 
 /// A store in a folder, with a task `t`.
 pub fn store(dir: &Path) -> Engine {

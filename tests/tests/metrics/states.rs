@@ -1,6 +1,7 @@
 //! States: folded, kept, snapshots of them.
 
-use milepost::{Append, Engine, Mark, Options, RunReducer};
+use milepost::state::RunReducer;
+use milepost::{Append, Engine, Mark, Options};
 use milepost_tests::bodies;
 
 use super::check;

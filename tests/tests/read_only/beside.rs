@@ -4,7 +4,8 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use milepost::{Body, Engine, ErrorKind, Mark, Message, Options};
+use milepost::events::Message;
+use milepost::{Body, Engine, ErrorKind, Mark, Options};
 use milepost_tests::{bodies, folder};
 
 use super::{answers, assert_same, filled, to_read, tree};

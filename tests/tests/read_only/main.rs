@@ -19,9 +19,10 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use milepost::{
-    Body, CheckpointQuery, Engine, Error, Mark, Message, MessageRange, Options, StoreKey, TaskQuery,
-};
+use milepost::events::Message;
+use milepost::query::{CheckpointQuery, TaskQuery};
+use milepost::state::MessageRange;
+use milepost::{Body, Engine, Error, Mark, Options, StoreKey};
 use milepost_tests::bodies;
 
 /// Options that open for reading only.
@@ -108,7 +109,7 @@ pub fn answers(engine: &Engine) -> Vec<String> {
     said.push(format!("{:?}", marks.items));
     let mut export = engine.export(true).unwrap();
     for id in export.tasks().unwrap() {
-        let mut give = |carried: milepost::ExportItem<'_>| -> Result<(), Error> {
+        let mut give = |carried: milepost::transfer::ExportItem<'_>| -> Result<(), Error> {
             said.push(format!("{carried:?}"));
             Ok(())
         };

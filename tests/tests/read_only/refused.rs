@@ -1,9 +1,10 @@
 //! Writes to a store that was opened for reading only.
 
-use milepost::{
-    CheckpointQuery, Detail, Engine, Error, ErrorKind, FailoverEngine, Mark, Message, Options,
-    Retention, RunControl,
-};
+use milepost::events::{Message, RunControl};
+use milepost::failover::FailoverEngine;
+use milepost::query::CheckpointQuery;
+use milepost::retention::Retention;
+use milepost::{Detail, Engine, Error, ErrorKind, Mark, Options};
 
 use super::{answers, filled, to_read, tree};
 

@@ -1,6 +1,7 @@
 //! A store that no process has open.
 
-use milepost::{Engine, Options, Outcome};
+use milepost::integrity::Outcome;
+use milepost::{Engine, Options};
 
 use super::{answers, assert_same, filled, key, set_writable, to_read, tree};
 

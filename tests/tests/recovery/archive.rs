@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use milepost::{Engine, Outcome};
+use milepost::Engine;
+use milepost::integrity::Outcome;
 use milepost_tests::folder;
 
 use crate::check::{Whole, beside, clean, opens, refuses, repairs, same};

@@ -5,10 +5,9 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use milepost::{
-    Checkpoint, CheckpointQuery, Detail, Engine, ErrorKind, Event, Finding, LineageInfo, Mark,
-    Outcome, TaskInfo, TaskQuery,
-};
+use milepost::integrity::{Finding, Outcome};
+use milepost::query::{CheckpointQuery, LineageInfo, TaskInfo, TaskQuery};
+use milepost::{Checkpoint, Detail, Engine, ErrorKind, Event, Mark};
 use milepost_tests::{bodies, folder};
 
 use crate::stores::options;

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost::{Detail, Engine, ErrorKind, Message, Options};
+use milepost::events::Message;
+use milepost::{Detail, Engine, ErrorKind, Options};
 use milepost_tests::folder;
 use milepost_tests::seed::{Random, seed};
 use tempfile::TempDir;

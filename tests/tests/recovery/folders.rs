@@ -4,7 +4,10 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use milepost::{Append, Body, CheckpointQuery, Clock, Engine, ErrorKind, Mark, Message, Options};
+use milepost::clock::Clock;
+use milepost::events::Message;
+use milepost::query::CheckpointQuery;
+use milepost::{Append, Body, Engine, ErrorKind, Mark, Options};
 use milepost_tests::seed::{Random, seed};
 use milepost_tests::{bodies, folder};
 

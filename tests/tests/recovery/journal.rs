@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use milepost::{Engine, Message, Outcome};
+use milepost::Engine;
+use milepost::events::Message;
+use milepost::integrity::Outcome;
 use milepost_codec::{FRAME_HEADER_LEN, SEGMENT_HEADER_LEN};
 use milepost_tests::bodies;
 

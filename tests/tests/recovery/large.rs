@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost::{Engine, ErrorKind, Mark, Message, Options, Task};
+use milepost::events::Message;
+use milepost::{Engine, ErrorKind, Mark, Options, Task};
 use milepost_tests::seed::{Random, seed};
 use milepost_tests::{bodies, folder};
 use tempfile::TempDir;
@@ -47,14 +48,14 @@ fn fill(engine: &Engine, task: &Task, mib: std::ops::Range<u64>) {
 
 struct Whole {
     events: Vec<milepost::Event>,
-    head: milepost::Head,
+    head: milepost::ids::Head,
     checkpoints: Vec<milepost::CheckpointId>,
 }
 
 fn whole(engine: &Engine) -> Whole {
     let task = engine.task("t").unwrap();
     assert_eq!(messages(engine), 24);
-    let query = milepost::CheckpointQuery { limit: Some(1000), ..Default::default() };
+    let query = milepost::query::CheckpointQuery { limit: Some(1000), ..Default::default() };
     Whole {
         events: task.read(..).unwrap().map(|e| e.unwrap()).collect(),
         head: task.head().unwrap(),
@@ -66,7 +67,7 @@ fn read_all(engine: &Engine) -> milepost::Result<()> {
     for event in engine.task("t")?.read(..)? {
         event?;
     }
-    let query = milepost::CheckpointQuery { limit: Some(1000), ..Default::default() };
+    let query = milepost::query::CheckpointQuery { limit: Some(1000), ..Default::default() };
     engine.checkpoints(&query)?;
     Ok(())
 }

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost::{Engine, ErrorKind, Finding, Message, Options, Outcome};
+use milepost::events::Message;
+use milepost::integrity::{Finding, Outcome};
+use milepost::{Engine, ErrorKind, Options};
 use milepost_tests::{bodies, folder};
 
 use crate::check::{Whole, opens};

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use milepost::{Engine, ErrorKind, Options, Outcome};
+use milepost::integrity::Outcome;
+use milepost::{Engine, ErrorKind, Options};
 use milepost_codec::SEGMENT_HEADER_LEN;
 use milepost_tests::folder;
 

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use milepost::{Engine, Mark, Message, Outcome};
+use milepost::events::Message;
+use milepost::integrity::Outcome;
+use milepost::{Engine, Mark};
 use milepost_tests::seed::{Random, seed};
 use milepost_tests::{bodies, folder};
 

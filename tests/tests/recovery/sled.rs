@@ -4,7 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use milepost::{Append, Engine, ErrorKind, Message, Outcome, TaskQuery};
+use milepost::events::Message;
+use milepost::integrity::Outcome;
+use milepost::query::TaskQuery;
+use milepost::{Append, Engine, ErrorKind};
 use milepost_tests::{bodies, folder};
 
 use crate::check::{Cases, Whole, clean, files, goes_on, opens, refuses, repairs, same};

@@ -11,7 +11,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost::{Append, Engine, LineageId, Mark, Message, Options, Seq};
+use milepost::events::Message;
+use milepost::ids::Seq;
+use milepost::{Append, Engine, LineageId, Mark, Options};
 use milepost_codec::{
     AckWatermark, FRAME_HEADER_LEN, FrameHeader, SEGMENT_HEADER_LEN, SegmentHeader,
 };

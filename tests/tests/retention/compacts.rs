@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use milepost::{Engine, ErrorKind, Message, Options, Retention, Task};
+use milepost::events::Message;
+use milepost::retention::Retention;
+use milepost::{Engine, ErrorKind, Options, Task};
 use milepost_codec::{ArchiveBlock, ArchiveHeader, ChunkEntry};
 use milepost_tests::seed::Random;
 use milepost_tests::{bodies, folder};
@@ -21,8 +23,11 @@ fn hide(task: &Task, n: u64) {
     let application = |len: usize| -> milepost::Body {
         let mut data = marker(n);
         data.extend(Random::new(n).bytes(len));
-        milepost::Application { name: "test.secret".into(), data: milepost::Data::Bytes(data) }
-            .into()
+        milepost::events::Application {
+            name: "test.secret".into(),
+            data: milepost::events::Data::Bytes(data),
+        }
+        .into()
     };
     task.append(application(0)).unwrap();
     task.append(application(400_000)).unwrap();
@@ -347,7 +352,7 @@ fn a_compacted_store_that_is_damaged_in_both_copies_keeps_what_is_left() {
     bytes[4096 + 300] ^= 1;
     fs::write(&last, bytes).unwrap();
     assert!(Engine::open(&root, Options::default()).is_err());
-    let report = milepost::repair(&root, &Options::default(), false).unwrap();
+    let report = milepost::repair::repair(&root, &Options::default(), false).unwrap();
     assert!(report.lost.iter().all(|lost| lost.task.as_deref() != Some("t")), "{report:?}");
     let engine = Engine::open(&root, Options::default()).unwrap();
     assert_eq!(state(&engine, "t"), before);

@@ -1,8 +1,9 @@
 //! Tasks that are deleted.
 
-use milepost::{
-    CheckpointQuery, Engine, ErrorKind, Mark, Options, Retention, SubscribeOptions, TaskQuery,
-};
+use milepost::query::{CheckpointQuery, TaskQuery};
+use milepost::retention::Retention;
+use milepost::subscribe::SubscribeOptions;
+use milepost::{Engine, ErrorKind, Mark, Options};
 use milepost_tests::folder;
 
 use super::{assert_clean, labels, message, state, step};
@@ -99,9 +100,9 @@ fn all_tasks_of_a_user_go_and_nobody_elses() {
     assert_eq!(count, 5);
     assert_eq!(told.last(), Some(&(5, 5)));
     assert_eq!(names(&engine), ["b"]);
-    let ana = engine.for_user("ana");
+    let ana = engine.as_user("ana");
     assert_eq!(ana.delete_task("b").unwrap_err().kind(), ErrorKind::NotFound);
-    engine.for_user("bob").delete_task("b").unwrap();
+    engine.as_user("bob").delete_task("b").unwrap();
     assert!(names(&engine).is_empty());
 }
 
@@ -122,7 +123,7 @@ fn statistics_are_of_the_store_of_a_user_and_of_each_task() {
     let ana: Vec<_> = engine.task_stats(Some("ana")).unwrap();
     assert_eq!(ana.iter().map(|task| task.task.as_str()).collect::<Vec<_>>(), ["a", "c"]);
     let stats = engine.stats().unwrap();
-    let sum = |of: fn(&milepost::TaskStats) -> u64| all.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&milepost::query::TaskStats) -> u64| all.iter().map(of).sum::<u64>();
     assert_eq!(stats.events, sum(|task| task.events));
     assert_eq!(stats.checkpoints, sum(|task| task.checkpoints));
     assert_eq!(stats.event_bytes, sum(|task| task.bytes));

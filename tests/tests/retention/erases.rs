@@ -1,6 +1,8 @@
 //! Bodies that are erased.
 
-use milepost::{Append, Body, Engine, Entry, ErrorKind, Mark, Options, Point, Retention};
+use milepost::retention::Retention;
+use milepost::state::Entry;
+use milepost::{Append, Body, Engine, ErrorKind, Mark, Options, Point};
 use milepost_tests::{bodies, folder};
 
 use super::{assert_clean, message, state, step};

@@ -17,7 +17,10 @@ mod marks;
 mod model;
 mod trims;
 
-use milepost::{Checkpoint, CheckpointQuery, Engine, Mark, Message, Reducer, RunReducer, Task};
+use milepost::events::Message;
+use milepost::query::CheckpointQuery;
+use milepost::state::RunReducer;
+use milepost::{Checkpoint, Engine, Mark, Reducer, Task};
 use milepost_tests::bodies;
 
 fn message(n: u64) -> Message {

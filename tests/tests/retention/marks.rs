@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost::{Engine, ErrorKind, ManualClock, Mark, Options, Retention};
+use milepost::clock::ManualClock;
+use milepost::retention::Retention;
+use milepost::{Engine, ErrorKind, Mark, Options};
 use milepost_tests::folder;
 
 use super::{assert_clean, labels, message, state, step};
@@ -206,7 +208,7 @@ fn all_checkpoints_of_a_run_are_removed_and_no_others() {
     }
     let pinned = engine.point("t@c-4").unwrap().checkpoint.unwrap();
     engine.pin(&pinned, None).unwrap();
-    let query = milepost::CheckpointQuery {
+    let query = milepost::query::CheckpointQuery {
         task: Some("t".into()),
         filter: vec![("run".into(), "r-1".into())],
         ..Default::default()

@@ -5,8 +5,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use milepost::{Append, CheckpointId, Engine, LineageId, Mark, Options, Reducer, Retention};
-use milepost::{RunReducer, Task};
+use milepost::Task;
+use milepost::retention::Retention;
+use milepost::state::RunReducer;
+use milepost::{Append, CheckpointId, Engine, LineageId, Mark, Options, Reducer};
 use milepost_tests::seed::{Random, number, seed};
 use milepost_tests::{bodies, folder};
 
@@ -150,7 +152,7 @@ impl World {
         // One that the fork kept a part of is taken, and nothing is the same.
         let seen = of_parent.into_iter().filter(|(_, at)| *at + 1 < parent.offset);
         self.keys.insert(lineage, seen.collect());
-        let query = milepost::CheckpointQuery {
+        let query = milepost::query::CheckpointQuery {
             task: Some("t".into()),
             lineage: Some(lineage),
             ..Default::default()
@@ -224,7 +226,7 @@ impl World {
 
     fn check(&self) {
         let engine = self.engine();
-        let query = milepost::CheckpointQuery {
+        let query = milepost::query::CheckpointQuery {
             task: Some("t".into()),
             limit: Some(10_000),
             ..Default::default()

@@ -1,6 +1,7 @@
 //! Which events go, and what is left in their place.
 
-use milepost::{Append, Engine, ErrorKind, Event, Options, Retention};
+use milepost::retention::Retention;
+use milepost::{Append, Engine, ErrorKind, Event, Options};
 use milepost_tests::bodies;
 
 use super::{assert_clean, labels, message, state, step};
@@ -114,7 +115,12 @@ impl milepost::Reducer for Counter {
     fn initial(&self) -> u64 {
         0
     }
-    fn apply(&self, state: &mut u64, _: &Event, _: &dyn milepost::Chunks) -> milepost::Result<()> {
+    fn apply(
+        &self,
+        state: &mut u64,
+        _: &Event,
+        _: &dyn milepost::state::Chunks,
+    ) -> milepost::Result<()> {
         *state += 1;
         Ok(())
     }

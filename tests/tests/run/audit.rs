@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Once};
 
-use milepost::{
-    Append, Engine, FailedSave, GuidanceGiven, Hook, Mark, Options, PhaseChanged, Retention, Run,
-    RunControl, RunOptions, StepFinished, Task, with_context,
-};
+use milepost::calls::with_context;
+use milepost::events::{GuidanceGiven, PhaseChanged, RunControl, StepFinished};
+use milepost::retention::Retention;
+use milepost::run::{FailedSave, Run, RunOptions};
+use milepost::{Append, Engine, Hook, Mark, Options, Task};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -190,7 +191,7 @@ fn one_append_may_change_control_and_phase_and_be_marked() {
     let (engine, _) = crate::engine();
     let task = engine.start_task("t", "ana").unwrap();
     let told = told(|| {
-        let change = milepost::ControlChanged {
+        let change = milepost::events::ControlChanged {
             from: RunControl::Idle,
             to: RunControl::Running,
             reason: None,
@@ -202,7 +203,7 @@ fn one_append_may_change_control_and_phase_and_be_marked() {
     });
     // Asked again under its key nothing is done, and nothing told.
     let keyed = || {
-        let change = milepost::ControlChanged {
+        let change = milepost::events::ControlChanged {
             from: RunControl::Running,
             to: RunControl::Paused,
             reason: None,

@@ -2,10 +2,9 @@
 
 use std::sync::mpsc;
 
-use milepost::{
-    Append, ArtifactsEdited, ControlChanged, Engine, ErrorKind, GuidanceGiven, Json, Options, Run,
-    RunControl, RunOptions, SafePoint, StepStarted, Task,
-};
+use milepost::events::{ArtifactsEdited, ControlChanged, GuidanceGiven, RunControl, StepStarted};
+use milepost::run::{Run, RunOptions, SafePoint};
+use milepost::{Append, Engine, ErrorKind, Json, Options, Task};
 use milepost_tests::folder;
 
 use crate::{engine, run};
@@ -36,7 +35,7 @@ fn each_change_of_control_is_legal_or_an_error_that_changes_nothing() {
             let name = format!("{} to {}", from.name(), to.name());
             let task = at(&engine, &name, from);
             let head = task.head().unwrap();
-            let legal = milepost::transition(from, to).is_ok();
+            let legal = milepost::state::transition(from, to).is_ok();
             match task.change_control(to, None) {
                 Ok(before) => {
                     assert!(legal, "{name}");

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use milepost::{
-    Alert, AlertKind, Engine, Hook, Mark, Message, Options, Point, RunReducer, StateCacheOptions,
-    Task,
-};
+use milepost::events::Message;
+use milepost::hooks::{Alert, AlertKind};
+use milepost::state::{RunReducer, StateCacheOptions};
+use milepost::{Engine, Hook, Mark, Options, Point, Task};
 use milepost_tests::bodies;
 
 /// Marks so many checkpoints, some events apart; the points.

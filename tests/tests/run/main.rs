@@ -14,7 +14,9 @@ mod tools;
 
 use std::sync::Arc;
 
-use milepost::{Engine, ManualClock, Options, Run, RunOptions};
+use milepost::clock::ManualClock;
+use milepost::run::{Run, RunOptions};
+use milepost::{Engine, Options};
 
 pub const MINUTE: u64 = 60 * 1_000_000;
 

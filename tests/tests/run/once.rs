@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use milepost::{Engine, Error, ErrorKind, Mark, Message, Options, Run, RunOptions};
+use milepost::events::Message;
+use milepost::run::{Run, RunOptions};
+use milepost::{Engine, Error, ErrorKind, Mark, Options};
 use milepost_tests::folder;
 use serde_json::{Value, json};
 

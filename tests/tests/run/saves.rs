@@ -3,12 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use milepost::{
-    Alert, AlertKind, ArtifactsEdited, CheckpointQuery, Engine, ErrorKind, EveryPhase, EverySteps,
-    FailedSave, GuidanceGiven, Hook, Json, Mark, MarkCause, MarkStatus, Options, PromptChanged,
-    Risk, RulesChanged, RunControl, RunOptions, StepFailed, StepFinished, StepStarted, Task,
-    Trigger, TriggerContext,
+use milepost::events::{
+    ArtifactsEdited, GuidanceGiven, MarkCause, MarkStatus, PromptChanged, RulesChanged, RunControl,
+    StepFailed, StepFinished, StepStarted,
 };
+use milepost::hooks::{Alert, AlertKind};
+use milepost::query::CheckpointQuery;
+use milepost::run::{
+    EveryPhase, EverySteps, FailedSave, Risk, RunOptions, Trigger, TriggerContext,
+};
+use milepost::{Engine, ErrorKind, Hook, Json, Mark, Options, Task};
 
 use crate::{MINUTE, engine, run};
 

@@ -4,10 +4,9 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use milepost::{
-    Access, Body, Error, ErrorKind, Json, Mark, MarkCause, Risk, RunOptions, ToolCalled,
-    ToolEffects,
-};
+use milepost::events::{MarkCause, ToolCalled};
+use milepost::run::{Access, Risk, RunOptions, ToolEffects};
+use milepost::{Body, Error, ErrorKind, Json, Mark};
 
 use crate::{engine, run};
 

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use milepost::{Anchor, Engine, ErrorKind, Mark, StoreKey};
+use milepost::integrity::Anchor;
+use milepost::{Engine, ErrorKind, Mark, StoreKey};
 
 use crate::stores::{SECRET, Store, faults, message, open_anchored, options};
 

@@ -181,7 +181,7 @@ fn forge_block(entries: &Entries, log: LogId, chain: Chain, read_key: Option<&St
     }
 }
 
-fn origin(store: &Store, log: LogId) -> milepost::Origin {
+fn origin(store: &Store, log: LogId) -> milepost::ids::Origin {
     let logs = store.anchor.logs.iter();
     let mut of_task = logs.filter(|anchored| anchored.task == log.task);
     of_task.next().unwrap().origin
@@ -316,7 +316,7 @@ fn a_snapshot_replaced_with_care_shows_to_a_fold_and_is_not_believed_where_there
         assert!(!engine.verify_states(None).unwrap().is_empty(), "a fold finds it");
         assert!(engine.verify_states(Some("tuning")).unwrap().is_empty());
         engine.close().unwrap();
-        let report = milepost::repair(&root, &options(key), false).unwrap();
+        let report = milepost::repair::repair(&root, &options(key), false).unwrap();
         assert!(report.verified.is_clean() && report.lost.is_empty());
         let engine = milepost::Engine::open(&root, options(key)).unwrap();
         assert_eq!(engine.run_state(&point).unwrap() == right, key.is_some(), "I5");

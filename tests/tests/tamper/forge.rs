@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 
-use milepost::{Body, Hash, Header, LineageId, Offset, Origin, Seq, StoreId, TaskNo};
+use milepost::ids::{Origin, Seq, StoreId, TaskNo};
+use milepost::{Body, Hash, Header, LineageId, Offset};
 use milepost_codec::{
     AckWatermark, ArchiveBlock, ArchiveHeader, BodyForm, Chain, ChunkEntry, Control,
     FRAME_HEADER_LEN, FrameHeader, LogBatches, LogId, LogKind, SEGMENT_HEADER_LEN, Salts,

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use milepost::{Body, Engine, LineageId, Options, StoreKey, TaskNo};
+use milepost::ids::TaskNo;
+use milepost::{Body, Engine, LineageId, Options, StoreKey};
 use milepost_codec::{Control, LogId};
 use milepost_tests::folder;
 

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost::{
-    Anchor, Append, Engine, Error, ErrorKind, LineageId, Mark, Message, Options, Result, StoreKey,
-    TaskNo,
-};
+use milepost::events::Message;
+use milepost::ids::TaskNo;
+use milepost::integrity::Anchor;
+use milepost::{Append, Engine, Error, ErrorKind, LineageId, Mark, Options, Result, StoreKey};
 use milepost_codec::LogId;
 use milepost_tests::{bodies, folder};
 use tempfile::TempDir;

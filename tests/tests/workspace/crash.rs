@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use milepost::{Engine, Mark, Message, Options, Scope};
+use milepost::events::Message;
+use milepost::{Engine, Mark, Options, Scope};
 use milepost_tests::faults::{self, Ended, Faults, counts, nightly, spread, temp_dir};
 use milepost_tests::seed::{Random, seed};
 use milepost_workspace::{Snapshot, Workspace, WorkspaceOptions};

@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use milepost::{ErrorKind, Message, Retention, Scope};
+use milepost::events::Message;
+use milepost::retention::Retention;
+use milepost::{ErrorKind, Scope};
 use milepost_workspace::{ConflictWhy, Snapshot, Workspace, WorkspaceOptions};
 
 use super::{Scene, at, content, none};

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use milepost::{
-    Body, Hook, Mark, Message, Options, Retention, Scope, WorkspaceChange, WorkspaceState,
-};
+use milepost::events::Message;
+use milepost::hooks::{WorkspaceChange, WorkspaceState};
+use milepost::retention::Retention;
+use milepost::{Body, Hook, Mark, Options, Scope};
 use milepost_workspace::{Snapshot, Workspace, WorkspaceOptions};
 
 use super::{Scene, content, none};

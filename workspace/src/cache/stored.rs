@@ -84,7 +84,7 @@ impl Cache {
 
     /// Replaces the cache file. The file is not synced: its checksum detects a lost write.
     pub(crate) fn write(&self, path: &Path, folder: Identity) -> Result<()> {
-        milepost::replace_file(path, &self.encode(folder), false)
+        milepost::internals::replace_file(path, &self.encode(folder), false)
     }
 }
 

@@ -5,7 +5,8 @@ mod store;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-use milepost::{Append, CheckpointId, Engine, Hash, Mark, Offset, Result, Task, WorkspaceState};
+use milepost::hooks::WorkspaceState;
+use milepost::{Append, CheckpointId, Engine, Hash, Mark, Offset, Result, Task};
 use milepost_codec::ChunkId;
 
 pub(crate) use self::store::{Storage, Stored, last, store};

@@ -4,7 +4,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use milepost::{ErrorKind, Hash, Result, WorkspaceCaptured};
+use milepost::events::WorkspaceCaptured;
+use milepost::{ErrorKind, Hash, Result};
 use milepost_codec::{CHUNK_RAW_MAX, Capture, ChunkId, ChunkList, Node, PathBytes, Skip};
 
 use crate::cache::{self, Cache};

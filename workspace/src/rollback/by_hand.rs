@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use milepost::{Body, Engine, Error, ErrorKind, Hash, MarkCause, Point, Result, Task};
+use milepost::events::MarkCause;
+use milepost::{Body, Engine, Error, ErrorKind, Hash, Point, Result, Task};
 use milepost_codec::TreePath;
 
 use crate::snapshot::Snapshot;

@@ -17,9 +17,9 @@ mod record;
 
 use std::sync::Arc;
 
-use milepost::{
-    Engine, Error, Hash, LineageType, Participant, PendingRestore, Point, Result, Scope, Task,
-};
+use milepost::events::LineageType;
+use milepost::restore::PendingRestore;
+use milepost::{Engine, Error, Hash, Participant, Point, Result, Scope, Task};
 use milepost_codec::{ChunkId, PathBytes, RestoreOutcome};
 
 pub(crate) use self::dry_run::Dry;

@@ -4,10 +4,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-use milepost::{
-    Body, CaptureContext, Engine, Error, ErrorKind, Hash, Participant, PendingRestore,
-    PrepareContext, Result, Task, WorkspaceCaptured, WorkspaceState,
-};
+use milepost::events::WorkspaceCaptured;
+use milepost::hooks::WorkspaceState;
+use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
+use milepost::{Body, Engine, Error, ErrorKind, Hash, Participant, Result, Task};
 use milepost_codec::{
     Capture, ChunkId, ChunkList, Node, PathBytes, RestoreBegun, RestoreId, RestorePart, Skip,
     TreePath,

@@ -3,7 +3,8 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use milepost::{Data, Error, Json, Result};
+use milepost::events::Data;
+use milepost::{Error, Json, Result};
 use milepost_codec::{ChunkId, ChunkList, RestoreBegun, RestoreIntent, RestorePart};
 
 use crate::capture::NAME;

@@ -3,7 +3,8 @@
 use std::fs::{self, FileTimes};
 use std::time::{Duration, SystemTime};
 
-use milepost::{Append, Hash, Message};
+use milepost::events::Message;
+use milepost::{Append, Hash};
 
 use super::*;
 use crate::cache::Cache;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use milepost::{Body, ErrorKind, Mark, Options};
 
 use super::*;
-use milepost::WorkspaceState;
+use milepost::hooks::WorkspaceState;
 
 #[test]
 fn a_capture_is_one_event_with_its_mark_in_the_same_commit() {

@@ -5,7 +5,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use milepost::{Address, AddressTarget, Bisect, Engine, LineageId, Offset, Point, Verdict};
+use milepost::query::{AddressTarget, Bisect, Verdict};
+use milepost::{Address, Engine, LineageId, Offset, Point};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 
-use milepost::{Point, Verdict};
+use milepost::Point;
+use milepost::query::Verdict;
 use serde_json::Value;
 
 use crate::error::{Failure, Result};

@@ -5,7 +5,9 @@ mod command;
 mod expression;
 mod report;
 
-use milepost::{Bisect, Engine, MessageRange, Verdict};
+use milepost::Engine;
+use milepost::query::{Bisect, Verdict};
+use milepost::state::MessageRange;
 
 use crate::args;
 use crate::backend::hints::point;

@@ -1,6 +1,8 @@
 //! Report of a search: the event, its step, its changes and further commands.
 
-use milepost::{Bisect, ChangeLimits, Engine, Offset, Point, RunState, diff_states_up_to};
+use milepost::query::Bisect;
+use milepost::state::{ChangeLimits, diff_states_up_to};
+use milepost::{Engine, Offset, Point, RunState};
 use serde_json::{Value, json};
 
 use crate::backend::{Backend as _, Local};

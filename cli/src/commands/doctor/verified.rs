@@ -30,7 +30,8 @@ pub fn note_verified(folder: &Path, report: &VerifyForm, now_us: u64) {
         faults: report.faults.len(),
     };
     if let Ok(text) = serde_json::to_string(&note) {
-        let _ = milepost::replace_file(&folder.join(NOTE), (text + "\n").as_bytes(), false);
+        let _ =
+            milepost::internals::replace_file(&folder.join(NOTE), (text + "\n").as_bytes(), false);
     }
 }
 

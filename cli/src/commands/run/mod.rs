@@ -19,10 +19,8 @@ mod tee;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use milepost::{
-    Checkpoint, Engine, ErrorKind, Hash, Json, LineageId, Mark, MarkCause, Options, Task,
-    ToolReturned,
-};
+use milepost::events::{MarkCause, ToolReturned};
+use milepost::{Checkpoint, Engine, ErrorKind, Hash, Json, LineageId, Mark, Options, Task};
 use milepost_workspace::{Choices, Workspace};
 use serde_json::{Value, json};
 

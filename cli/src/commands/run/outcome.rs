@@ -7,7 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use milepost::{Body, CheckpointId, Json, MarkStatus, ToolCalled, ToolReturned};
+use milepost::events::{MarkStatus, ToolCalled, ToolReturned};
+use milepost::{Body, CheckpointId, Json};
 use milepost_workspace::PathBytes;
 use serde::Serialize;
 use serde_json::json;

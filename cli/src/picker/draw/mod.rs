@@ -193,7 +193,7 @@ impl Drawing<'_> {
             events.map_or_else(String::new, |events| format!("{events:>7}")),
         ];
         self.cells(buffer, area, cells, Style::new());
-        if checkpoint.status == milepost::MarkStatus::Failure {
+        if checkpoint.status == milepost::events::MarkStatus::Failure {
             put(buffer, Rect { width: 1, ..behind(area, 1) }, "!", self.style(Tone::Removed));
         }
     }

@@ -1,6 +1,7 @@
 //! Tests: whole screens of several sizes.
 
-use milepost::{CheckpointId, MarkCause, MarkStatus};
+use milepost::CheckpointId;
+use milepost::events::{MarkCause, MarkStatus};
 use milepost_forms::Listed;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

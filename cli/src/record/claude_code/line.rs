@@ -10,7 +10,8 @@
 //! ```
 
 use jiff::Timestamp;
-use milepost::{Application, Body, Data, Extra, Json, Message, ToolCalled, ToolReturned};
+use milepost::events::{Application, Data, Extra, Message, ToolCalled, ToolReturned};
+use milepost::{Body, Json};
 use serde::Deserialize;
 
 use crate::record::json_object::{Object, as_text, check_depth};

@@ -6,10 +6,8 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use milepost::{
-    Append, Body, Engine, ErrorKind, Json, Mark, MarkCause, Offset, StepFinished, StepStarted,
-    Task, Ticket,
-};
+use milepost::events::{MarkCause, StepFinished, StepStarted};
+use milepost::{Append, Body, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
 
 use super::line::Line;
 use super::tree::{BranchNo, Place, Spot, Tree};

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use milepost::{Body, Data, Json, StepFinished};
+use milepost::events::{Data, StepFinished};
+use milepost::{Body, Json};
 use serde_json::{Map, Value, json};
 
 use super::super::plan::{Item, Run};

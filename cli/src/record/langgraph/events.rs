@@ -8,9 +8,8 @@
 //! a row of `writes`                       Application `langgraph_write`, after the mark
 //! ```
 
-use milepost::{
-    Application, Body, Data, Json, PatchForm, StepFinished, StepStarted, VariablesPatched,
-};
+use milepost::events::{Application, Data, PatchForm, StepFinished, StepStarted, VariablesPatched};
+use milepost::{Body, Json};
 use serde::Deserialize;
 
 use super::checkpoint::{self, Content};

@@ -3,7 +3,8 @@
 //! Checkpoints of an earlier run are found by their keys. A checkpoint's patch starts from the
 //! values at the head of its branch, so it is right even if another writer changed them.
 
-use milepost::{Append, Engine, ErrorKind, Json, Mark, MarkCause, Offset, Task, Ticket};
+use milepost::events::MarkCause;
+use milepost::{Append, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
 
 use super::checkpoint::{self, Content, content};
 use super::database::{Database, Entry, ThreadId, Write};

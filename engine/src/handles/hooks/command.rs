@@ -66,7 +66,8 @@ impl fmt::Display for HookPoint {
 ///
 /// ```
 /// use std::time::Duration;
-/// use milepost::{CommandHook, CommandHooks, Engine, HookPoint, Mark, Options};
+/// use milepost::hooks::{CommandHook, CommandHooks, HookPoint};
+/// use milepost::{Engine, Mark, Options};
 ///
 /// let no = CommandHook::new("sh")
 ///     .args(["-c", "echo 'not on a Friday' >&2; exit 1"])

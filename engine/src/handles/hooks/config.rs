@@ -27,7 +27,8 @@ const GRACE: Duration = Duration::from_secs(5);
 /// configuration.
 ///
 /// ```no_run
-/// use milepost::{CommandHooks, Engine, Options};
+/// use milepost::hooks::CommandHooks;
+/// use milepost::{Engine, Options};
 ///
 /// let hooks = CommandHooks::for_store(".milepost")?;
 /// if let Some(warning) = hooks.warning() {
@@ -45,7 +46,7 @@ pub struct CommandHooks {
 
 impl CommandHooks {
     /// Returns the hooks of the user's own configuration, followed by those of the store if the
-    /// user has trusted them: see [`StoreHooks`](crate::StoreHooks).
+    /// user has trusted them: see [`StoreHooks`](crate::hooks::StoreHooks).
     ///
     /// The user's hooks are in `$XDG_CONFIG_HOME/milepost/hooks.json`, else in
     /// `~/.config/milepost/hooks.json`; the store's are in `hooks.json` in its folder. In a process

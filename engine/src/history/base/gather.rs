@@ -285,7 +285,8 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
     use super::*;
-    use crate::{Append, Engine, Message, Options};
+    use crate::events::Message;
+    use crate::{Append, Engine, Options};
 
     #[test]
     fn keys_are_the_same_by_the_index_and_by_all_events() {

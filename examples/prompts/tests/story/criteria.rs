@@ -4,10 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use milepost::{
-    Alert, AlertKind, CheckpointQuery, Engine, Hook, LineageId, LineageType, Mark, MarkCause,
-    Options, Run, RunControl, RunReducer, StepStatus, Task,
-};
+use milepost::events::{LineageType, MarkCause, RunControl};
+use milepost::hooks::{Alert, AlertKind};
+use milepost::query::CheckpointQuery;
+use milepost::run::Run;
+use milepost::state::{RunReducer, StepStatus};
+use milepost::{Engine, Hook, LineageId, Mark, Options, Task};
 use milepost_example_prompts::{End, Layer, Optimizer, Told, View, guide, options, propose, start};
 
 use crate::killed::killed;

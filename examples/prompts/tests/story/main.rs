@@ -13,10 +13,11 @@ mod people;
 
 use std::sync::Arc;
 
-use milepost::{
-    Body, Checkpoint, CheckpointQuery, Engine, ManualClock, Options, Run, RunState, StepStatus,
-    Task,
-};
+use milepost::clock::ManualClock;
+use milepost::query::CheckpointQuery;
+use milepost::run::Run;
+use milepost::state::StepStatus;
+use milepost::{Body, Checkpoint, Engine, Options, RunState, Task};
 use milepost_example_prompts::{Brief, End, Optimizer, Place, Told, View, options, start};
 
 const ROUNDS: u64 = 3;

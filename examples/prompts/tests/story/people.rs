@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use milepost::{
-    ArtifactsEdited, Engine, ErrorKind, Json, LineageId, LineageType, Mark, Options, Run,
-    RunControl, StepStatus, Task,
-};
+use milepost::events::{ArtifactsEdited, LineageType, RunControl};
+use milepost::run::Run;
+use milepost::state::StepStatus;
+use milepost::{Engine, ErrorKind, Json, LineageId, Mark, Options, Task};
 use milepost_example_prompts::{End, Optimizer, Place, Told, View, guide, options, propose};
 
 use crate::{

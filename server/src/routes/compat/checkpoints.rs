@@ -5,10 +5,9 @@ use std::collections::hash_map::Entry;
 
 use axum::Json;
 use axum::extract::State;
-use milepost::{
-    Checkpoint, CheckpointId, CheckpointQuery, ErrorKind, Lineage, LineageId, LineageInfo,
-    LineageType, Result, RunState,
-};
+use milepost::events::LineageType;
+use milepost::query::{CheckpointQuery, LineageInfo};
+use milepost::{Checkpoint, CheckpointId, ErrorKind, Lineage, LineageId, Result, RunState};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;

@@ -2,7 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
-use milepost::{CheckpointQuery, LineageId, MarkStatus};
+use milepost::LineageId;
+use milepost::events::MarkStatus;
+use milepost::query::CheckpointQuery;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::IntoParams;

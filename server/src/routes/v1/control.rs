@@ -3,10 +3,9 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use milepost::{
-    Appended, ArtifactsEdited, ControlChanged, ErrorKind, GuidanceGiven, Json, RunControl, Task,
-    transition,
-};
+use milepost::events::{ArtifactsEdited, ControlChanged, GuidanceGiven, RunControl};
+use milepost::state::transition;
+use milepost::{Appended, ErrorKind, Json, Task};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;

@@ -2,7 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use milepost::{TaskNo, TaskStats};
+use milepost::ids::TaskNo;
+use milepost::query::TaskStats;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;

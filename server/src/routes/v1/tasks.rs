@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use milepost::TaskQuery;
+use milepost::query::TaskQuery;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use milepost::{Engine, Mark, Message, Options, Scope};
+use milepost::events::Message;
+use milepost::{Engine, Mark, Options, Scope};
 use milepost_tests::disk::{Disk, Op, Variant, read_trace};
 use milepost_tests::faults::{self, Faults, counts, temp_dir};
 use milepost_tests::folder::empty;

@@ -7,7 +7,8 @@ mod tests;
 use std::cmp::Ordering;
 use std::fmt;
 
-use milepost::{Chunks, RunState};
+use milepost::RunState;
+use milepost::state::Chunks;
 use serde_json::{Number, Value};
 
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! Parser of expressions.
 
-use milepost::RunReducer;
+use milepost::state::RunReducer;
 use serde_json::Value;
 
 use super::{Expression, OPERATORS, Operator};

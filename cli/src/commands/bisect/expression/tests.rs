@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use milepost::{Document, Json, MemoryChunks, RunState};
+use milepost::state::{Document, MemoryChunks};
+use milepost::{Json, RunState};
 use proptest::prelude::*;
 use serde_json::json;
 

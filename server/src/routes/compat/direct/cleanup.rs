@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use milepost::{Engine, Retention, RetentionReport, TaskRetained};
+use milepost::Engine;
+use milepost::retention::{Retention, RetentionReport, TaskRetained};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -128,7 +129,8 @@ fn clean(
     };
     // The plan names tasks by number: a name could be reused by another owner later.
     let plan = engine.plan_retention(&policy)?;
-    let others = |task: &milepost::TaskPlan| caller.sees().is_some_and(|own| own != task.user);
+    let others =
+        |task: &milepost::retention::TaskPlan| caller.sees().is_some_and(|own| own != task.user);
     if plan.tasks.iter().any(others) {
         return Err(no_thread(milepost::Error::not_found(format!("there is no task `{target}`"))));
     }

@@ -74,7 +74,7 @@ fn check_user(caller: &Caller, user: &str) -> Result<(), ApiError> {
 
 /// Checks that a user has a task: the store has no other list of users.
 fn has_thread(engine: &Engine, user: &str) -> Result<(), ApiError> {
-    let query = milepost::TaskQuery {
+    let query = milepost::query::TaskQuery {
         user: Some(user.to_owned()),
         limit: Some(1),
         ..milepost::TaskQuery::default()

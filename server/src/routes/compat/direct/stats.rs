@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
-use milepost::{Engine, TaskStats};
+use milepost::Engine;
+use milepost::query::TaskStats;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
