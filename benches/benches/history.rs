@@ -14,7 +14,7 @@ fn history(c: &mut Criterion) {
     for first in (0..EVENTS).step_by(1000) {
         task.append(Append::batch((first..first + 1000).map(|n| generated(n, 200)))).unwrap();
     }
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     let mut group = c.benchmark_group("history");
     let mut at = 1;
     let mut next = || {

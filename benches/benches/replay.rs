@@ -15,14 +15,14 @@ fn replay(c: &mut Criterion) {
             task.append(Append::batch(batch.iter().cloned())).unwrap();
         }
     }
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     let mut group = c.benchmark_group("replay");
     group.throughput(Throughput::Bytes(bytes));
     group.bench_function("replay::read/from=sled", |b| {
         b.iter(|| task.read(..).unwrap().map(|event| event.unwrap().offset).max());
     });
     group.bench_function("replay::verify/from=sled", |b| {
-        b.iter(|| assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean()));
+        b.iter(|| assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean()));
     });
     group.finish();
     engine.close().unwrap();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use indicatif::ProgressBar;
 use milepost::clock::{Clock as _, SystemClock};
 use milepost::hooks::{Alert, AlertKind, CommandHooks, StoreTrust};
-use milepost::integrity::Progress;
+use milepost::store::Progress;
 use milepost::{Detail, Engine, ErrorKind, Hook, Options, StoreKey};
 
 use crate::backend::Remote;
@@ -285,7 +285,7 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
         bar.finish_and_clear();
     }
     if let Ok(engine) = &opened {
-        for finding in &engine.opened().findings {
+        for finding in &engine.store().report().findings {
             let (place, message) = (&finding.place, &finding.message);
             let again =
                 if message.contains(place.as_str()) { String::new() } else { format!("{place}: ") };

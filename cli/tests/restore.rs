@@ -42,11 +42,11 @@ fn go_back_everywhere(engine: &Engine) -> usize {
     let every = Some(usize::MAX);
     let tasks = TaskQuery { limit: every, ..Default::default() };
     let mut count = 0;
-    for task in engine.tasks(&tasks).unwrap().items {
+    for task in engine.query().tasks(&tasks).unwrap().items {
         let before = engine.task(&task.id).unwrap().head().unwrap();
         let query =
             CheckpointQuery { task: Some(task.id.clone()), limit: every, ..Default::default() };
-        let checkpoints = engine.checkpoints(&query).unwrap().items;
+        let checkpoints = engine.query().checkpoints(&query).unwrap().items;
         for checkpoint in &checkpoints {
             let expected = from_zero(engine, checkpoint);
             let point = engine.point(&format!("@{}", checkpoint.id)).unwrap();
@@ -62,7 +62,7 @@ fn go_back_everywhere(engine: &Engine) -> usize {
         assert_eq!(after.lineage().id(), task.active, "undone");
         assert_eq!(after.head().unwrap(), before, "a restore changes nothing there");
     }
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{:?}", report.faults);
     count
 }

@@ -6,7 +6,7 @@ mod common;
 
 use common::{Place, lists, number, row, text};
 use milepost::events::Message;
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::state::Chunks;
 use milepost::{Engine, Event, Mark, Options, Reducer};
 use serde_json::{Value, json};
@@ -299,7 +299,7 @@ fn a_task_that_cannot_be_cleaned_up_is_named_and_the_others_are_done() {
         }
         // Now its base has a state of a reducer that the command does not have.
         if round == 0 {
-            engine.retain(&Retention::new().keep(1).task("counted")).unwrap();
+            engine.retention().retain(&Policy::new().keep(1).task("counted")).unwrap();
         }
     }
     engine.close().unwrap();

@@ -10,7 +10,7 @@
 //! restore/  retention/  transfer/  query/
 //!                    forks, removal, tasks between stores, blame and bisect
 //! handles/           the engine, tasks, lineages, views, hooks
-//! integrity/         verification and anchors
+//! verification/      verification and anchors
 //! commit/            appends, the committer, watches
 //! history/           reads of tasks, lineages, events, states, checkpoints
 //! context  given_up  the context of a call
@@ -49,7 +49,6 @@ pub mod fuzzing;
 mod given_up;
 mod handles;
 mod history;
-pub mod integrity;
 pub mod query;
 pub mod repair;
 pub mod restore;
@@ -58,6 +57,7 @@ pub mod run;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
 pub mod transfer;
+mod verification;
 
 pub use commit::append::{Append, Appended};
 pub use commit::subscribe::Subscription;
@@ -144,9 +144,19 @@ pub mod calls {
     pub use crate::given_up::unless_given_up;
 }
 
-/// Chunks of content that events name, for participants.
-pub mod chunks {
+/// The store of an engine: its opening, and its chunks, for participants.
+pub mod store {
     pub use crate::handles::chunk_store::{ChunkHold, ChunkStore};
+    pub use crate::handles::store::Store;
+    pub use milepost_store::open_report::{Finding, OpenReport, Outcome, Progress};
+}
+
+/// Integrity of a store: verification and anchors.
+pub mod integrity {
+    pub use crate::handles::proof::Integrity;
+    pub use crate::verification::anchor::{Anchor, AnchoredLog};
+    pub use crate::verification::verify::VerifyReport;
+    pub use milepost_store::{EventPlace, Fault};
 }
 
 /// Helpers and limits that the other crates of Milepost share.

@@ -17,7 +17,7 @@ use milepost_store::{Fault, Remedy};
 
 use crate::handles::engine::Engine;
 use crate::handles::options::Options;
-use crate::integrity::verify::VerifyReport;
+use crate::verification::verify::VerifyReport;
 
 /// Result of a repair or of a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -152,8 +152,8 @@ fn mend(dir: &Path, options: &Options) -> Result<RepairReport> {
             }
             Err(error) => return Err(error),
         };
-        report.mended.extend(engine.opened().findings.iter().cloned());
-        report.verified = engine.verify(None, &mut |_, _| {})?;
+        report.mended.extend(engine.store().report().findings.iter().cloned());
+        report.verified = engine.integrity().verify(None, &mut |_, _| {})?;
         // Runs before `mend_faults`, so that no stat cache names a chunk that it drops.
         if loses_chunks(&report) {
             report.mended.extend(forget_stats(dir)?);

@@ -130,7 +130,7 @@ impl Seeds {
         let task = engine.start_task("t", "ana").unwrap();
         task.append(body(0, 1, 20)).unwrap();
         engine.branch(&task.point(1).unwrap(), Some("aside")).unwrap();
-        let anchor = engine.anchor().unwrap().to_json();
+        let anchor = engine.integrity().anchor().unwrap().to_json();
         for flags in 0..4 {
             let name = format!("flags {flags}");
             self.put("anchor", &name, &[flags], anchor.as_bytes());
@@ -233,8 +233,8 @@ impl Seeds {
         let mark = Mark::new().label("a").alias("b");
         let checkpoint = task.checkpoint(mark).unwrap();
         self.export("one", &engine);
-        engine.pin(&checkpoint.id, Some("why")).unwrap();
-        engine.erase(&task.point(1).unwrap(), None).unwrap();
+        engine.retention().pin(&checkpoint.id, Some("why")).unwrap();
+        engine.retention().erase(&task.point(1).unwrap(), None).unwrap();
         let back = engine.point("t@a").unwrap();
         let task = engine.restore(&back).description("again").run().unwrap();
         task.append(body(1, 1, 10)).unwrap();
@@ -244,9 +244,9 @@ impl Seeds {
             task.checkpoint(Mark::new()).unwrap();
         }
         self.export("two", &engine);
-        let policy = milepost::Retention::new().keep(1).task("u");
-        let plan = engine.plan_retention(&policy).unwrap();
-        engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
+        let policy = milepost::retention::Policy::new().keep(1).task("u");
+        let plan = engine.retention().plan(&policy).unwrap();
+        engine.retention().apply(&plan, &mut |_, _| {}).unwrap();
         self.export("trimmed", &engine);
     }
 
@@ -290,12 +290,12 @@ impl Seeds {
         // One that compresses well, so that the archive file is short.
         for n in 0..6 {
             let text = "milepost ".repeat(5000 + n);
-            task.append(milepost::Message::text("user", &text)).unwrap();
+            task.append(milepost::events::Message::text("user", &text)).unwrap();
         }
         task.append(bytes(1, 400)).unwrap();
-        engine.drain().unwrap();
+        engine.store().drain().unwrap();
         task.append(body(1, 1, 100)).unwrap();
-        engine.drain().unwrap();
+        engine.store().drain().unwrap();
         engine.close().unwrap();
         for path in files(&store.join("archive"), ".mpa").unwrap().iter().take(1) {
             let file = fs::read(path).unwrap();

@@ -46,12 +46,12 @@ pub fn exports(bytes: &[u8]) {
         panic!("no store in memory");
     };
     let taken = take(&engine, &rest, *selector < 128);
-    let export = engine.export(true).expect("an open store");
+    let export = engine.transfer().export(true).expect("an open store");
     let tasks = export.tasks().expect("an open store");
     if !taken {
         assert!(tasks.is_empty(), "a half import is there: {tasks:?}");
     }
-    let report = engine.verify(None, &mut |_, _| {}).expect("an open store");
+    let report = engine.integrity().verify(None, &mut |_, _| {}).expect("an open store");
     assert!(report.faults.is_empty(), "{:?}", report.faults);
     for task in tasks {
         let task = engine.task(&task).expect("a task that is there");
@@ -63,7 +63,7 @@ pub fn exports(bytes: &[u8]) {
 
 /// What `milepost export` writes of a store.
 pub fn export_of(engine: &Engine) -> Vec<u8> {
-    let mut export = engine.export(true).expect("an open store");
+    let mut export = engine.transfer().export(true).expect("an open store");
     let tasks = export.tasks().expect("an open store");
     let header = line::ExportHeader {
         milepost_export: line::VERSION,
@@ -95,7 +95,7 @@ fn take(engine: &Engine, bytes: &[u8], blind: bool) -> bool {
     if reader.header().is_err() {
         return false;
     }
-    let mut import = engine.import();
+    let mut import = engine.transfer().import();
     loop {
         let taken = match reader.next() {
             Err(_) => return false,

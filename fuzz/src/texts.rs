@@ -139,12 +139,12 @@ pub fn anchor(bytes: &[u8]) {
     match read {
         Ok(anchor) => {
             assert_eq!(anchor.to_json().parse().ok(), Some(anchor.clone()));
-            in_memory(|engine, _| match engine.verify_anchor(&anchor) {
+            in_memory(|engine, _| match engine.integrity().verify_anchor(&anchor) {
                 Ok(faults) => drop(format!("{faults:?}")),
                 Err(error) => {
                     let kind = error.kind();
                     assert_eq!(kind, ErrorKind::Invalid, "{error}");
-                    let own = engine.anchor().expect("an anchor").store;
+                    let own = engine.integrity().anchor().expect("an anchor").store;
                     assert_ne!(anchor.store, own, "{error}");
                 }
             });
@@ -156,7 +156,7 @@ pub fn anchor(bytes: &[u8]) {
 /// Makes an anchor one of the store in memory, so that its logs are looked at.
 fn liken(anchor: &mut Anchor) {
     in_memory(|engine, _| {
-        let own = engine.anchor().expect("an anchor");
+        let own = engine.integrity().anchor().expect("an anchor");
         anchor.store = own.store;
         for log in &mut anchor.logs {
             let mut same = own.logs.iter().filter(|l| l.task == log.task);

@@ -91,8 +91,8 @@ impl Server {
 /// Serves on the socket in the server's store.
 fn attached(server: Server) -> Result<Attached> {
     let engine = server.engine();
-    engine.check_writable().map_err(Error::other)?;
-    let Some(store) = engine.chunk_store().folder().map(Path::to_owned) else {
+    engine.store().check_writable().map_err(Error::other)?;
+    let Some(store) = engine.store().chunks().folder().map(Path::to_owned) else {
         let text = "a store in memory has no folder where a socket could be";
         return Err(Error::new(ErrorKind::InvalidInput, text));
     };

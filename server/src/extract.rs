@@ -203,7 +203,8 @@ async fn within_quota(app: &App, caller: &Caller, bytes: usize) -> Result<(), Ap
         true => 0,
         false => {
             let user = Arc::clone(&caller.user);
-            let stats = app.long_work(token, move |engine| Ok(engine.task_stats(Some(&user))?));
+            let stats =
+                app.long_work(token, move |engine| Ok(engine.query().task_stats(Some(&user))?));
             stats.await?.iter().map(|task| task.bytes).sum()
         }
     };

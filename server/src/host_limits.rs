@@ -68,7 +68,7 @@ impl Disk {
 }
 
 fn free(engine: &Engine) -> Option<u64> {
-    let store = engine.chunk_store();
+    let store = engine.store().chunks();
     let found = rustix::fs::statvfs(store.folder()?).ok()?;
     Some(found.f_bavail.saturating_mul(found.f_frsize))
 }

@@ -144,7 +144,8 @@ fn open(store: &Path) -> Result<Engine, String> {
 
 /// Computes every chain and digest again.
 pub fn verify(engine: &Engine) -> Result<(), String> {
-    let report = engine.verify(None, &mut |_, _| {}).map_err(|e| format!("I3: verify: {e}"))?;
+    let report =
+        engine.integrity().verify(None, &mut |_, _| {}).map_err(|e| format!("I3: verify: {e}"))?;
     if report.is_clean() {
         return Ok(());
     }
@@ -196,6 +197,7 @@ pub fn check_engine(engine: &Engine, acked: &Acked, seed: u64) -> Result<(), Str
     }
     for (task, lineage, offset, id) in &acked.marks {
         let mark = engine
+            .query()
             .checkpoint(id)
             .map_err(|e| refused(&format!("I1: checkpoint {id} of {task}"), &e))?;
         if (&mark.task, mark.lineage.0, mark.mark) != (task, *lineage, *offset) {
@@ -239,7 +241,7 @@ fn is_worn(engine: &Engine) -> bool {
         task: Some(task.to_owned()),
         ..Default::default()
     };
-    let page = engine.checkpoints(&of_task("tworn"));
+    let page = engine.query().checkpoints(&of_task("tworn"));
     page.is_ok_and(|page| !page.items.is_empty())
 }
 

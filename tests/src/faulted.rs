@@ -124,12 +124,12 @@ fn held(work: &mut Work) {
         for n in 0..200 {
             let events = task.read(..).unwrap().filter(Result::is_ok).count() as u64;
             let state = engine.run_state(&task.point(head.next - n % 2).unwrap());
-            let listed = engine.checkpoints(&milepost::CheckpointQuery::default());
-            let stats = engine.stats().unwrap();
+            let listed = engine.query().checkpoints(&milepost::query::CheckpointQuery::default());
+            let stats = engine.store().stats().unwrap();
             assert!(events == head.next && state.is_ok() && stats.tasks == 1);
             assert_eq!(listed.unwrap().items.len(), 1);
         }
-        assert_eq!(engine.verify(None, &mut |_, _| {}).unwrap().faults, []);
+        assert_eq!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().faults, []);
         let waited = !done.load(std::sync::atomic::Ordering::SeqCst);
         std::fs::remove_file(&hold).unwrap();
         waited

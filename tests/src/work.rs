@@ -16,7 +16,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use milepost::events::{Application, Data, Message};
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::{Body, Engine, ErrorKind, LineageId, Mark, Options, Result, Task};
 
 use crate::bodies;
@@ -351,7 +351,7 @@ impl Work {
                     Err(error) => Err(error),
                 }
             }
-            Step::Drain => self.engine().drain(),
+            Step::Drain => self.engine().store().drain(),
             Step::State => {
                 let task = self.task()?;
                 let head = task.head()?.next;
@@ -359,7 +359,7 @@ impl Work {
             }
             Step::Delete => self.delete(),
             Step::Wear => self.wear(),
-            Step::Compact => self.engine().compact(&mut |_| {}).map(|_| ()),
+            Step::Compact => self.engine().retention().compact(&mut |_| {}).map(|_| ()),
             Step::Reopen => {
                 self.engine.take().unwrap().close()?;
                 self.engine = Some(Engine::open(&self.store, options())?);
@@ -411,7 +411,7 @@ impl Work {
             task.append(bodies::bytes(self.next_batch, size))?;
         }
         task.checkpoint(Mark::new())?;
-        self.engine().delete_task(&name)?;
+        self.engine().retention().delete_task(&name)?;
         self.tell(&format!("gone {name}"));
         Ok(())
     }
@@ -431,8 +431,8 @@ impl Work {
         }
         let mark = task.checkpoint(Mark::new())?;
         task.append(bodies::body(2, self.next_batch, 10))?;
-        let policy = Retention::new().keep(1).undo(0).task(&name);
-        let report = self.engine().retain(&policy)?;
+        let policy = Policy::new().keep(1).undo(0).task(&name);
+        let report = self.engine().retention().retain(&policy)?;
         if let Some(error) = report.tasks.into_iter().find_map(|task| task.error) {
             return Err(error);
         }

@@ -292,7 +292,7 @@ impl World {
         let at = marking.at.map(|at| u64::from(at) % (head + 1));
         if let Some(at) = at {
             let point = handle.point(at).unwrap();
-            let hash = self.engine.hash_at(&point).unwrap();
+            let hash = self.engine.integrity().hash_at(&point).unwrap();
             body.at = Some(Head { next: at, hash });
             mark = mark.at(at);
         }
@@ -332,7 +332,7 @@ impl World {
         let offset = from.offset + u64::from(mark.as_ref().is_some_and(|m| m.mark == m.at));
         let mut at = from.clone();
         at.offset = offset;
-        let hash = self.engine.hash_at(&at).unwrap();
+        let hash = self.engine.integrity().hash_at(&at).unwrap();
         let header = self.header();
         let model = &mut self.model.tasks[task];
         let owner = model.fork_owner(from.lineage.0 as usize, offset);
@@ -376,7 +376,7 @@ impl World {
                 lineage: Some(LineageId(new as u32)),
                 ..CheckpointQuery::default()
             };
-            let made = self.engine.checkpoints(&query).unwrap().items.remove(0);
+            let made = self.engine.query().checkpoints(&query).unwrap().items.remove(0);
             let new = MarkModel {
                 task,
                 lineage: new,
@@ -437,8 +437,8 @@ impl World {
     }
 
     pub fn drain(&self) {
-        self.engine.drain().unwrap();
-        let stats = self.engine.stats().unwrap();
+        self.engine.store().drain().unwrap();
+        let stats = self.engine.store().stats().unwrap();
         assert_eq!(stats.applied, stats.seq);
     }
 
@@ -453,7 +453,7 @@ impl World {
         self.handles.clear();
         self.engine.clone().close().unwrap();
         self.engine = Engine::open(path, self.options.clone()).unwrap();
-        assert_eq!(self.engine.stats().unwrap().recovered, 0);
+        assert_eq!(self.engine.store().stats().unwrap().recovered, 0);
         self.take_handles();
     }
 

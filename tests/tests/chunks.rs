@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use milepost::events::{Application, Data};
 use milepost::ids::ChunkId;
-use milepost::integrity::Outcome;
 use milepost::repair::repair;
 use milepost::retention::CompactionStep;
+use milepost::store::Outcome;
 use milepost::{Body, Engine, ErrorKind, Options};
 use milepost_tests::folder;
 use milepost_tests::seed::Random;
@@ -64,7 +64,7 @@ fn members_that_nothing_names_leave_the_disk_and_the_others_stay() {
     let dir = tempfile::tempdir().unwrap();
     let (engine, root) = open(&dir);
     let task = engine.start_task("t", "ana").unwrap();
-    let (chunks, held) = (engine.chunk_store(), engine.chunk_store().hold());
+    let (chunks, held) = (engine.store().chunks(), engine.store().chunks().hold());
     let (one, tail_of_one) = event(1);
     let (two, tail_of_two) = event(2);
     // A group with two that will be named, and one of which all will be.
@@ -81,7 +81,7 @@ fn members_that_nothing_names_leave_the_disk_and_the_others_stay() {
     for gone in contents(0..20) {
         assert_eq!(packs_with(&root, &gone[100..200]), 1, "it looks where they are");
     }
-    engine.compact(&mut |_| ()).unwrap();
+    engine.retention().compact(&mut |_| ()).unwrap();
     for (id, content) in ids.iter().zip(&mixed) {
         let is_named = [&tail_of_one, &tail_of_two].contains(&content);
         assert_eq!(packs_with(&root, &content[100..200]), usize::from(is_named));
@@ -92,12 +92,12 @@ fn members_that_nothing_names_leave_the_disk_and_the_others_stay() {
         }
     }
     assert_eq!(&*chunks.get(&whole[0]).unwrap(), tail_of_three.as_slice());
-    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
 
     // There is nothing more to take away: packs stay as they are.
-    let size = || engine.stats().unwrap().disk.packs;
+    let size = || engine.store().stats().unwrap().disk.packs;
     let before = size();
-    engine.compact(&mut |_| ()).unwrap();
+    engine.retention().compact(&mut |_| ()).unwrap();
     assert_eq!(size(), before);
     drop((chunks, task));
     engine.close().unwrap();
@@ -107,7 +107,7 @@ fn members_that_nothing_names_leave_the_disk_and_the_others_stay() {
         let event = engine.task("t").unwrap().read(offset..).unwrap().next();
         assert_eq!(event.unwrap().unwrap().body, Some(body));
     }
-    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
 }
 
 #[test]
@@ -115,11 +115,12 @@ fn what_is_stored_asked_for_or_said_to_be_used_while_a_compaction_runs_stays() {
     let dir = tempfile::tempdir().unwrap();
     let (engine, _) = open(&dir);
     engine.start_task("t", "ana").unwrap();
-    let chunks = engine.chunk_store();
+    let chunks = engine.store().chunks();
     let before = contents(0..40);
     let ids = chunks.put(&slices(&before)).unwrap();
     let (mut held, mut new) = (None, Vec::new());
     engine
+        .retention()
         .compact(&mut |step| {
             if !matches!(step, CompactionStep::Packs(..)) && held.is_none() {
                 held = Some(chunks.hold());
@@ -142,9 +143,9 @@ fn what_is_stored_asked_for_or_said_to_be_used_while_a_compaction_runs_stays() {
         assert_eq!(&*chunks.get(id).unwrap(), content.as_slice());
     }
     drop(held);
-    engine.compact(&mut |_| ()).unwrap();
+    engine.retention().compact(&mut |_| ()).unwrap();
     assert_eq!(chunks.has(&ids).unwrap(), [false; 40], "nothing names them");
-    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
 }
 
 #[test]
@@ -152,7 +153,7 @@ fn a_compaction_waits_for_what_is_held() {
     let dir = tempfile::tempdir().unwrap();
     let (engine, _) = open(&dir);
     let task = engine.start_task("t", "ana").unwrap();
-    let chunks = engine.chunk_store();
+    let chunks = engine.store().chunks();
     let held = chunks.hold();
     let (body, tail) = event(1);
     let id = chunks.put(&[&tail, b"nothing names it"]).unwrap();
@@ -160,7 +161,7 @@ fn a_compaction_waits_for_what_is_held() {
     let compacting = {
         let engine = engine.clone();
         std::thread::spawn(move || {
-            engine.compact(&mut |_| ()).unwrap();
+            engine.retention().compact(&mut |_| ()).unwrap();
             sender.send(()).unwrap();
         })
     };
@@ -176,7 +177,7 @@ fn groups_are_found_again_where_sled_is_gone_or_the_store_was_killed() {
     let dir = tempfile::tempdir().unwrap();
     let (engine, root) = open(&dir);
     engine.start_task("t", "ana").unwrap();
-    let chunks = engine.chunk_store();
+    let chunks = engine.store().chunks();
     let all = contents(0..900);
     let ids = chunks.put(&slices(&all)).unwrap();
     chunks.sync().unwrap();
@@ -187,7 +188,7 @@ fn groups_are_found_again_where_sled_is_gone_or_the_store_was_killed() {
     folder::remove_sled(&root).unwrap();
     for root in [root, killed] {
         let engine = Engine::open(&root, options()).unwrap();
-        let chunks = engine.chunk_store();
+        let chunks = engine.store().chunks();
         assert_eq!(chunks.folder(), Some(root.as_path()));
         assert_eq!(chunks.has(&ids).unwrap(), vec![true; 900]);
         let mut order = ids.clone();
@@ -197,10 +198,10 @@ fn groups_are_found_again_where_sled_is_gone_or_the_store_was_killed() {
         for (id, content) in ids.iter().zip(&all) {
             assert_eq!(&*chunks.get(id).unwrap(), content.as_slice());
         }
-        let before = engine.stats().unwrap().disk.packs;
+        let before = engine.store().stats().unwrap().disk.packs;
         assert_eq!(chunks.put(&slices(&all)).unwrap(), ids);
-        assert_eq!(engine.stats().unwrap().disk.packs, before, "once");
-        assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+        assert_eq!(engine.store().stats().unwrap().disk.packs, before, "once");
+        assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
     }
 }
 
@@ -209,7 +210,7 @@ fn damage_in_one_group_takes_no_other_with_it() {
     let dir = tempfile::tempdir().unwrap();
     let (engine, root) = open(&dir);
     engine.start_task("t", "ana").unwrap();
-    let chunks = engine.chunk_store();
+    let chunks = engine.store().chunks();
     let groups = [0..5, 10..15, 20..25].map(contents);
     let ids = groups.each_ref().map(|all| chunks.put(&slices(all)).unwrap());
     drop(chunks);
@@ -220,7 +221,7 @@ fn damage_in_one_group_takes_no_other_with_it() {
     folder::flip(&pack, at.unwrap() as u64).unwrap();
     folder::remove_sled(&root).unwrap();
     let engine = Engine::open(&root, options()).unwrap();
-    let chunks = engine.chunk_store();
+    let chunks = engine.store().chunks();
     for (n, (ids, all)) in ids.iter().zip(&groups).enumerate() {
         assert_eq!(chunks.has(ids).unwrap(), [n != 1; 5], "group {n}");
         for (id, content) in ids.iter().zip(all).filter(|_| n != 1) {
@@ -234,7 +235,7 @@ fn chunks_that_are_stored_beside_compactions_are_there_while_they_are_held() {
     let dir = tempfile::tempdir().unwrap();
     let (engine, _) = open(&dir);
     let task = engine.start_task("t", "ana").unwrap();
-    let chunks = engine.chunk_store();
+    let chunks = engine.store().chunks();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for worker in 0..2 {
@@ -254,11 +255,11 @@ fn chunks_that_are_stored_beside_compactions_are_there_while_they_are_held() {
         }
         for n in 0..12 {
             task.append(event(n).0).unwrap();
-            engine.compact(&mut |_| ()).unwrap();
+            engine.retention().compact(&mut |_| ()).unwrap();
         }
         done.store(true, Ordering::Relaxed);
     });
-    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
 }
 
 #[test]
@@ -266,7 +267,7 @@ fn a_group_that_was_not_finished_is_dropped() {
     let dir = tempfile::tempdir().unwrap();
     let (engine, root) = open(&dir);
     engine.start_task("t", "ana").unwrap();
-    let chunks = engine.chunk_store();
+    let chunks = engine.store().chunks();
     let first = chunks.put(&slices(&contents(0..5))).unwrap();
     let pack = folder::files(&root.join("packs"), ".pack").unwrap().remove(0);
     let end = fs::metadata(&pack).unwrap().len();
@@ -276,10 +277,12 @@ fn a_group_that_was_not_finished_is_dropped() {
     for torn in [3, 31, 60, 100, whole.len() - 1] {
         fs::write(&pack, [&whole[..], &whole[..torn]].concat()).unwrap();
         let engine = Engine::open(&root, options()).unwrap();
-        let [finding] = &engine.opened().findings[..] else { panic!("{:?}", engine.opened()) };
+        let [finding] = &engine.store().report().findings[..] else {
+            panic!("{:?}", engine.store().report())
+        };
         assert_eq!(finding.outcome, Outcome::Dropped);
         assert!(finding.place.ends_with(&format!("at byte {end}")), "{finding:?}");
-        let has = engine.chunk_store().has(&first).unwrap();
+        let has = engine.store().chunks().has(&first).unwrap();
         assert_eq!(has, [true; 5]);
         engine.close().unwrap();
     }
@@ -290,7 +293,7 @@ fn a_damaged_group_is_reported_and_its_chunks_can_be_stored_again() {
     let dir = tempfile::tempdir().unwrap();
     let (engine, root) = open(&dir);
     let task = engine.start_task("t", "ana").unwrap();
-    let chunks = engine.chunk_store();
+    let chunks = engine.store().chunks();
     let (body, tail) = event(1);
     let held = chunks.hold();
     let before = chunks.put(&slices(&contents(0..3))).unwrap();
@@ -305,14 +308,14 @@ fn a_damaged_group_is_reported_and_its_chunks_can_be_stored_again() {
     // What was unpacked before does not hide it.
     chunks.get(&ids[0]).unwrap();
     folder::flip(&pack, at as u64).unwrap();
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     let of_chunks = report.faults.iter().filter(|fault| fault.message.contains(".pack"));
     assert!(of_chunks.count() >= ids.len(), "{report:?}");
     drop((chunks, held, task));
     engine.close().unwrap();
 
     let engine = Engine::open(&root, options()).unwrap();
-    let chunks = engine.chunk_store();
+    let chunks = engine.store().chunks();
     assert_eq!(chunks.has(&ids).unwrap(), [true; 5], "the index is believed");
     let error = chunks.get(&ids[0]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
@@ -325,7 +328,7 @@ fn a_damaged_group_is_reported_and_its_chunks_can_be_stored_again() {
     chunks.put(&slices(&hit[..1])).unwrap();
     assert_eq!(&*chunks.get(&ids[0]).unwrap(), hit[0].as_slice());
     // Some of it is named, some is not: it cannot be written again, and nothing is taken away.
-    let error = engine.compact(&mut |_| ()).unwrap_err();
+    let error = engine.retention().compact(&mut |_| ()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
     assert!(error.to_string().contains("repair"), "{error}");
     assert!(fs::metadata(&pack).unwrap().len() > 0);
@@ -334,7 +337,7 @@ fn a_damaged_group_is_reported_and_its_chunks_can_be_stored_again() {
 
     repair(&root, &options(), false).unwrap();
     let engine = Engine::open(&root, options()).unwrap();
-    let chunks = engine.chunk_store();
+    let chunks = engine.store().chunks();
     let has = chunks.has(&ids).unwrap();
     // Nothing named three of the others, and repair let go of the last.
     assert_eq!(has, [true, false, false, false, false]);
@@ -344,14 +347,14 @@ fn a_damaged_group_is_reported_and_its_chunks_can_be_stored_again() {
     }
     let event = engine.task("t").unwrap().read(1..).unwrap().next();
     assert_eq!(event.unwrap().unwrap().body, Some(body));
-    engine.compact(&mut |_| ()).unwrap();
-    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    engine.retention().compact(&mut |_| ()).unwrap();
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
 }
 
 #[test]
 fn chunks_in_memory_are_the_same() {
     let engine = Engine::in_memory(options()).unwrap();
-    let chunks = engine.chunk_store();
+    let chunks = engine.store().chunks();
     let _held = chunks.hold();
     let ids = chunks.put(&[b"one", b"", b"one"]).unwrap();
     assert_eq!(ids[0], ids[2]);

@@ -44,7 +44,7 @@ fn texts(task: &Task) -> Vec<String> {
 }
 
 fn clean(engine: &Engine) {
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
 }
 
@@ -144,7 +144,7 @@ fn sixteen_writers_on_lineages_of_their_own_do_not_meet() {
             assert_eq!(lineage.head.next, 52);
         }
         let query = TaskQuery { limit: Some(100), ..TaskQuery::default() };
-        assert_eq!(engine.tasks(&query).unwrap().items.len(), 17);
+        assert_eq!(engine.query().tasks(&query).unwrap().items.len(), 17);
         clean(&engine);
     });
 }
@@ -275,8 +275,8 @@ fn readers_beside_writers_and_the_applier_never_see_a_gap() {
                         }
                         assert_eq!(next, head, "nothing is missing up to the head");
                         if reader == 2 {
-                            let query = milepost::CheckpointQuery::default();
-                            engine.checkpoints(&query).unwrap();
+                            let query = milepost::query::CheckpointQuery::default();
+                            engine.query().checkpoints(&query).unwrap();
                             engine.run_state(&task.point(head).unwrap()).unwrap();
                         }
                     }
@@ -287,7 +287,7 @@ fn readers_beside_writers_and_the_applier_never_see_a_gap() {
                 let size = 1 + (n as usize * 7919) % 9000;
                 task.append(vec![bodies::bytes(n, size), text(n).into()]).unwrap();
                 if n % 7 == 0 {
-                    engine.drain().unwrap();
+                    engine.store().drain().unwrap();
                 }
                 if n % 20 == 0 {
                     task.checkpoint(Mark::new()).unwrap();
@@ -317,7 +317,7 @@ fn verify_beside_writers_and_the_applier_finds_nothing_wrong() {
             for n in 0..600_u64 {
                 task.append(text(n)).unwrap();
                 if n % 5 == 0 {
-                    engine.drain().unwrap();
+                    engine.store().drain().unwrap();
                 }
             }
             done.store(true, Ordering::Release);

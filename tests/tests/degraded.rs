@@ -35,7 +35,7 @@ fn check(store: &Path, all: u64) {
         }
     }
     assert_eq!(next, all);
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
     engine.close().unwrap();
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use milepost::events::{ControlChanged, Message, PhaseChanged, RunControl};
 use milepost::query::{CheckpointQuery, TaskQuery};
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::state::RunReducer;
 use milepost::{Append, Engine, Json, Mark, Options, Reducer, StoreKey};
 use milepost_tests::seed::hash;
@@ -63,7 +63,7 @@ fn make(root: &Path, key: Option<StoreKey>) {
         worn.append(Append::from(text(10 + n)).key(format!("k-{n}"))).unwrap();
         let mark = worn.checkpoint(Mark::new().label(format!("c-{n}"))).unwrap();
         if n == 3 {
-            engine.pin(&mark.id, Some("to compare with")).unwrap();
+            engine.retention().pin(&mark.id, Some("to compare with")).unwrap();
         }
     }
     let worn = engine.restore(&engine.point("worn@c-4").unwrap()).run().unwrap();
@@ -74,10 +74,10 @@ fn make(root: &Path, key: Option<StoreKey>) {
     let secret = worn.append(text(99)).unwrap().first;
     let gone = engine.start_task("gone", "eve").unwrap();
     gone.append(text(4)).unwrap();
-    engine.retain(&Retention::new().keep(2).undo(0).task("worn")).unwrap();
-    engine.erase(&worn.point(secret).unwrap(), Some("asked for")).unwrap();
-    engine.delete_task("gone").unwrap();
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().retain(&Policy::new().keep(2).undo(0).task("worn")).unwrap();
+    engine.retention().erase(&worn.point(secret).unwrap(), Some("asked for")).unwrap();
+    engine.retention().delete_task("gone").unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     // Behind the compaction, and in the journal only.
     engine.start_task("late", "ana").unwrap().append(text(5)).unwrap();
     worn.append(text(6)).unwrap();
@@ -96,7 +96,7 @@ fn picture(engine: &Engine) -> Value {
         let state = engine.run_state(&engine.point(address).unwrap()).unwrap();
         format!("{:016x}", hash(&RunReducer.encode(&state).unwrap()))
     };
-    let mut tasks = engine.tasks(&TaskQuery::default()).unwrap().items;
+    let mut tasks = engine.query().tasks(&TaskQuery::default()).unwrap().items;
     tasks.reverse();
     let task = |task: milepost::query::TaskInfo| {
         let handle = engine.task(&task.id).unwrap();
@@ -116,14 +116,14 @@ fn picture(engine: &Engine) -> Value {
             limit: Some(1000),
             ..CheckpointQuery::default()
         };
-        let checkpoints = engine.checkpoints(&query).unwrap().items.into_iter().map(|c| {
+        let checkpoints = engine.query().checkpoints(&query).unwrap().items.into_iter().map(|c| {
             json!({
                 "id": c.id.to_string(), "at": c.at, "label": c.label, "aliases": c.aliases,
                 "metadata": c.metadata.map(|m| m.text().to_owned()), "parent": c.parent.map(|p| p.to_string()),
                 "state": state(&format!("@{}", c.id)),
             })
         });
-        let pins = engine.pins(&task.id).unwrap().into_iter();
+        let pins = engine.retention().pins(&task.id).unwrap().into_iter();
         json!({
             "task": task.id, "user": task.user, "epoch": task.epoch,
             "lineages": lineages.collect::<Vec<_>>(),
@@ -200,10 +200,10 @@ fn a_store_of_an_earlier_version_is_read_verified_queried_and_worked_on() {
             }
             let engine = Engine::open(&root, options(key)).unwrap();
             assert_eq!(picture(&engine), expected, "{name}, sled {sled}");
-            assert_eq!(engine.verify(None, &mut |_, _| {}).unwrap().faults, []);
-            assert!(engine.verify_states(None).unwrap().is_empty());
+            assert_eq!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().faults, []);
+            assert!(engine.integrity().verify_states(None).unwrap().is_empty());
             work_on(&engine);
-            assert_eq!(engine.verify(None, &mut |_, _| {}).unwrap().faults, []);
+            assert_eq!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().faults, []);
             let after = picture(&engine);
             engine.close().unwrap();
             let engine = Engine::open(&root, options(key)).unwrap();
@@ -230,6 +230,6 @@ fn work_on(engine: &Engine) {
     engine.undo("essay").run().unwrap();
     assert!(engine.task("gone").is_err());
     engine.start_task("gone", "eve").unwrap();
-    engine.retain(&Retention::new().keep(1)).unwrap();
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().retain(&Policy::new().keep(1)).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
 }

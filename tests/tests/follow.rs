@@ -158,7 +158,7 @@ fn a_follower_of_a_deleted_task_ends_and_one_past_the_head_is_refused() {
     assert_eq!(task.follow(head + 1).unwrap_err().kind(), ErrorKind::Invalid);
     let mut follower = task.follow(head).unwrap();
     assert_eq!(follower.try_next().unwrap(), None);
-    engine.delete_task("t").unwrap();
+    engine.retention().delete_task("t").unwrap();
     assert_eq!(follower.try_next().unwrap_err().kind(), ErrorKind::NotFound);
 }
 

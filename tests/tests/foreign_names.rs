@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 
 use milepost::events::Message;
 use milepost::repair::repair;
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::{Append, Detail, Engine, Mark, Options, Scope};
 use milepost_tests::{bodies, folder};
 use milepost_workspace::{Choices, Workspace, WorkspaceOptions};
@@ -55,14 +55,14 @@ fn child_that_uses_everything() {
     let choices = Choices::default();
     let gone = workspace.restore(&engine, &to, Scope::All, None, &choices);
     gone.unwrap();
-    engine.drain().unwrap();
-    engine.erase(&engine.point("t@1").unwrap(), None).unwrap();
-    engine.retain(&Retention::new().keep(3).undo(0)).unwrap();
-    engine.delete_task("gone").unwrap();
-    engine.compact(&mut |_| {}).unwrap();
+    engine.store().drain().unwrap();
+    engine.retention().erase(&engine.point("t@1").unwrap(), None).unwrap();
+    engine.retention().retain(&Policy::new().keep(3).undo(0)).unwrap();
+    engine.retention().delete_task("gone").unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     let task = engine.task("t").unwrap();
     workspace.capture(&engine, &task, None).unwrap();
-    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
     drop(attached);
     engine.close().unwrap();
     // Damage is set aside; sled is built anew; the archive is written again.
@@ -74,7 +74,7 @@ fn child_that_uses_everything() {
     let mended = repair(&root, &options(), false).unwrap();
     assert!(mended.verified.is_clean(), "{mended:?}");
     let look = Engine::open(&root, options().read_only(true)).unwrap();
-    look.verify(None, &mut |_, _| {}).unwrap();
+    look.integrity().verify(None, &mut |_, _| {}).unwrap();
     look.close().unwrap();
 }
 

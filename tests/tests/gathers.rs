@@ -33,7 +33,7 @@ fn version(n: u64) -> (Body, Vec<u8>) {
 
 /// Stores versions as captures do: each in a group of its own, and an event that names it.
 fn store(engine: &Engine, task: &Task, versions: Range<u64>) {
-    let (chunks, held) = (engine.chunk_store(), engine.chunk_store().hold());
+    let (chunks, held) = (engine.store().chunks(), engine.store().chunks().hold());
     for n in versions {
         let (body, tail) = version(n);
         chunks.put(&[&tail]).unwrap();
@@ -48,7 +48,7 @@ fn assert_holds(engine: &Engine, first: u64, versions: Range<u64>) {
     let found: Vec<_> = events.map(|event| event.unwrap().body.unwrap()).collect();
     let expected: Vec<_> = versions.map(|n| version(n).0).collect();
     assert!(found == expected, "{} of {}", found.len(), expected.len());
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
 }
 
@@ -69,13 +69,13 @@ fn small_groups_are_gathered_once_and_all_is_as_it_was() {
     // A full group, and three that are left over: those stay a small one.
     store(&engine, &task, 0..54);
     let before: u64 = packs(&root).iter().sum();
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     let after = packs(&root);
     assert_eq!(after[0], 0, "what was gathered left its pack");
     assert!(after.iter().sum::<u64>() * 10 < before, "{before}, {after:?}");
     assert_holds(&engine, 1, 0..54);
     for _ in 0..2 {
-        engine.compact(&mut |_| {}).unwrap();
+        engine.retention().compact(&mut |_| {}).unwrap();
         let all = packs(&root);
         assert_eq!(all[..after.len()], after, "there is nothing more to gather");
         assert_eq!(all[after.len()..].iter().sum::<u64>(), 0);
@@ -94,7 +94,7 @@ fn a_few_small_groups_are_left_alone() {
     let task = engine.start_task("t", "ana").unwrap();
     store(&engine, &task, 0..15);
     let before = packs(&root);
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     assert_eq!(packs(&root)[..before.len()], before);
     assert_holds(&engine, 1, 0..15);
 }
@@ -107,12 +107,12 @@ fn a_store_that_is_killed_while_groups_are_gathered_has_all_that_was_in_it() {
     let task = engine.start_task("t", "ana").unwrap();
     store(&engine, &task, 0..20);
     // Too few to be gathered: what comes next is in another pack.
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     store(&engine, &task, 20..60);
     let before = packs(&root);
     assert!(before.iter().filter(|len| **len > 300_000).count() == 2, "{before:?}");
     // Something of the first goes, so that both are written again.
-    engine.erase(&task.point(1).unwrap(), None).unwrap();
+    engine.retention().erase(&task.point(1).unwrap(), None).unwrap();
     let mut copies = Vec::new();
     let mut copy = |name: String| {
         let copy = dir.path().join(name);
@@ -121,6 +121,7 @@ fn a_store_that_is_killed_while_groups_are_gathered_has_all_that_was_in_it() {
     };
     let mut waits = false;
     engine
+        .retention()
         .compact(&mut |step| {
             if let CompactionStep::Packs(done, _) = step {
                 // What was gathered of the first waits for the second, and so does the pack.
@@ -137,14 +138,14 @@ fn a_store_that_is_killed_while_groups_are_gathered_has_all_that_was_in_it() {
         let found: Vec<_> = events.map(|event| event.unwrap().body.unwrap()).collect();
         let expected: Vec<_> = (1..60).map(|n| version(n).0).collect();
         assert!(found == expected);
-        let report = engine.verify(None, &mut |_, _| {}).unwrap();
+        let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
         assert!(report.is_clean(), "{report:?}");
     };
     kept(&engine);
     for copy in copies {
         let engine = open(&copy);
         kept(&engine);
-        engine.compact(&mut |_| {}).unwrap();
+        engine.retention().compact(&mut |_| {}).unwrap();
         kept(&engine);
         assert_eq!(packs(&copy)[..2], [0, 0], "the next one does the rest");
         engine.close().unwrap();
@@ -163,15 +164,15 @@ fn a_small_group_that_is_damaged_is_moved_as_it_is_and_hides_no_other() {
     let bytes = fs::read(&pack).unwrap();
     let at = bytes.windows(50).position(|part| part == &hit[20_100..20_150]);
     folder::flip(&pack, at.unwrap() as u64).unwrap();
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     let after = packs(&root);
     assert_eq!(after[0], 0);
-    let chunks = engine.chunk_store();
+    let chunks = engine.store().chunks();
     for n in 0..60 {
         let (_, tail) = version(n);
         let found = chunks.get(&milepost_codec::ChunkEntry::id_of(&tail));
         assert_eq!(found.is_ok_and(|found| *found == *tail), n != 7);
     }
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     assert_eq!(packs(&root)[..after.len()], after);
 }

@@ -2,7 +2,7 @@
 //! allocations of its process, so it has a binary of its own.
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::{Append, Engine, Mark, Options};
 use milepost_tests::bodies;
 use peak_alloc::PeakAlloc;
@@ -36,11 +36,11 @@ fn a_cleanup_of_many_keys_takes_bounded_memory() {
     task.append(bodies::bytes(count, 40)).unwrap();
     task.checkpoint(Mark::new()).unwrap();
     let head = task.head().unwrap().next;
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
 
     MEMORY.reset_peak_usage();
-    let plan = engine.plan_retention(&Retention::new().keep(1)).unwrap();
-    let report = engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
+    let plan = engine.retention().plan(&Policy::new().keep(1)).unwrap();
+    let report = engine.retention().apply(&plan, &mut |_, _| {}).unwrap();
     let peak = MEMORY.peak_usage();
     println!("{count} keys: peak {} MiB", peak >> 20);
     assert_eq!(report.tasks.len(), 1);

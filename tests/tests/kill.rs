@@ -111,7 +111,7 @@ fn rounds(threads: u64) {
             let expected = Body::from(Message::text("user", text));
             assert_eq!(event.body, Some(expected), "I1: round {round}, offset {offset}");
         }
-        let report = engine.verify(None, &mut |_, _| {}).unwrap();
+        let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
         assert!(report.is_clean(), "{report:?}");
         engine.close().unwrap();
     }

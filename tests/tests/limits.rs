@@ -58,7 +58,7 @@ fn what_is_too_large_or_empty_is_refused_and_nothing_is_written() {
     let (label, alias) = ("l".repeat(200), "a".repeat(200));
     let largest = Mark::new().label(label).alias(alias).metadata(metadata);
     task.checkpoint(largest).unwrap();
-    engine.drain().unwrap();
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    engine.store().drain().unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
 }

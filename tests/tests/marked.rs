@@ -18,12 +18,12 @@ fn events_and_their_checkpoint_are_one_commit_and_there_after_a_kill() {
     let task = engine.start_task("t", "ana").unwrap();
     let mut ids = Vec::new();
     for n in 0..20 {
-        let before = engine.stats().unwrap().seq;
+        let before = engine.store().stats().unwrap().seq;
         // Some are larger than a section.
         let events = (0..=n % 4).map(|k| message(n * 10 + k, 6000));
         let label = format!("c-{n}");
         let done = task.append(Append::batch(events).mark(Mark::new().label(label))).unwrap();
-        assert_eq!(engine.stats().unwrap().seq, before + 1);
+        assert_eq!(engine.store().stats().unwrap().seq, before + 1);
         assert_eq!(u64::from(done.count), n % 4 + 1);
         assert_eq!(done.head.next, done.first + u64::from(done.count) + 1);
         assert_eq!(done.head, task.head().unwrap());
@@ -34,12 +34,12 @@ fn events_and_their_checkpoint_are_one_commit_and_there_after_a_kill() {
         let other = (root == &killed).then(|| Engine::open(root, Options::default()).unwrap());
         let engine = other.as_ref().unwrap_or(&engine);
         for (n, id) in ids.iter().enumerate() {
-            let mark = engine.checkpoint(&id.to_string()).unwrap();
+            let mark = engine.query().checkpoint(&id.to_string()).unwrap();
             assert_eq!(mark.label, Some(format!("c-{n}")));
             assert_eq!(mark.parent, n.checked_sub(1).map(|before| ids[before]));
             assert_eq!(mark.at, mark.mark, "it stands on its own offset");
         }
-        assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+        assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
     }
 }
 
@@ -55,7 +55,7 @@ fn of_several_checkpoints_each_is_as_whole_as_it_is_alone() {
         let mark = if n % 3 == 1 { mark.at(n) } else { mark };
         task.checkpoint(mark).unwrap();
         if n == 40 {
-            engine.drain().unwrap();
+            engine.store().drain().unwrap();
         }
     }
     let back = engine.restore(&engine.point("t@c-20").unwrap()).run().unwrap();
@@ -64,10 +64,10 @@ fn of_several_checkpoints_each_is_as_whole_as_it_is_alone() {
         back.checkpoint(Mark::new().label(format!("d-{n}"))).unwrap();
     }
     let all = CheckpointQuery { limit: Some(1000), ..CheckpointQuery::default() };
-    let mut all = engine.checkpoints(&all).unwrap().items;
+    let mut all = engine.query().checkpoints(&all).unwrap().items;
     assert_eq!(all.len(), 70);
     let gone = all[65].clone();
-    engine.remove_checkpoints(&[gone.id]).unwrap();
+    engine.retention().unmark(&[gone.id]).unwrap();
     for n in (0..70).step_by(4) {
         match n % 3 {
             0 => all[n].hash.0[0] ^= 1,
@@ -78,11 +78,11 @@ fn of_several_checkpoints_each_is_as_whole_as_it_is_alone() {
     let mut turned = all.clone();
     turned.reverse();
     for page in [&all[..], &turned, &all[30..31], &[]] {
-        let together = engine.are_whole(page).unwrap();
-        let alone = page.iter().map(|of| engine.is_whole(of).unwrap_or(false));
+        let together = engine.integrity().check_all(page).unwrap();
+        let alone = page.iter().map(|of| engine.integrity().check(of).unwrap_or(false));
         assert!(alone.eq(together.iter().copied()));
     }
-    let whole = engine.are_whole(&all).unwrap();
+    let whole = engine.integrity().check_all(&all).unwrap();
     let damaged = |n: usize| n.is_multiple_of(4);
     for (n, whole) in whole.into_iter().enumerate().filter(|(n, _)| *n != 65) {
         assert_eq!(whole, !damaged(n), "{n}");
@@ -100,21 +100,21 @@ fn a_checkpoint_is_whole_where_its_event_and_its_point_are_what_its_id_says() {
     let all = marks.map(|mark| task.checkpoint(mark).unwrap());
     assert_eq!(task.checkpoints().unwrap(), 3);
     for (n, checkpoint) in all.iter().enumerate() {
-        assert!(engine.is_whole(checkpoint).unwrap());
+        assert!(engine.integrity().check(checkpoint).unwrap());
         let mut other = checkpoint.clone();
         other.id = all[(n + 1) % 3].id;
-        assert!(!engine.is_whole(&other).unwrap());
+        assert!(!engine.integrity().check(&other).unwrap());
         let mut elsewhere = checkpoint.clone();
         elsewhere.mark = all[(n + 1) % 3].mark;
-        assert!(!engine.is_whole(&elsewhere).unwrap());
+        assert!(!engine.integrity().check(&elsewhere).unwrap());
         // No mark at all, and no event.
         elsewhere.mark = 1;
-        assert!(!engine.is_whole(&elsewhere).unwrap());
+        assert!(!engine.integrity().check(&elsewhere).unwrap());
         elsewhere.mark = 99;
-        assert_eq!(engine.is_whole(&elsewhere).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(engine.integrity().check(&elsewhere).unwrap_err().kind(), ErrorKind::Invalid);
     }
-    engine.delete_task("t").unwrap();
-    let gone = engine.is_whole(&all[0]).unwrap_err();
+    engine.retention().delete_task("t").unwrap();
+    let gone = engine.integrity().check(&all[0]).unwrap_err();
     assert_eq!(gone.kind(), ErrorKind::NotFound);
 }
 
@@ -183,12 +183,12 @@ fn many_threads_append_with_checkpoints_and_the_parents_are_one_chain() {
     let mut count = 0;
     while let Some(found) = mark {
         count += 1;
-        let parent = found.parent.map(|id| engine.checkpoint(&id.to_string()).unwrap());
+        let parent = found.parent.map(|id| engine.query().checkpoint(&id.to_string()).unwrap());
         assert!(parent.as_ref().is_none_or(|parent| parent.mark + 2 == found.mark));
         mark = parent;
     }
     assert_eq!(count, 160);
-    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
 }
 
 #[test]
@@ -223,8 +223,8 @@ fn gone_back_to_a_checkpoint_of_an_earlier_point_it_is_the_last_one_there_too() 
     // One that stands on its own offset comes along as it is.
     let own = engine.restore(&engine.point("t/0@a").unwrap()).run().unwrap();
     assert_eq!(own.last_successful().unwrap().unwrap().label.as_deref(), Some("a"));
-    assert_eq!(engine.stats().unwrap().checkpoints, 5);
-    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    assert_eq!(engine.store().stats().unwrap().checkpoints, 5);
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
 }
 
 #[test]

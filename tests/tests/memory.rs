@@ -22,8 +22,8 @@ fn a_backlog_of_one_mib_takes_fifty_mib_and_reading_them_holds_no_more_than_a_bl
         let batch: Vec<_> = (0..64).map(|i| bodies::bytes(n * 64 + i, 16 << 10)).collect();
         task.append(batch).unwrap();
     }
-    assert!(engine.stats().unwrap().event_bytes > 50 << 20);
-    engine.drain().unwrap();
+    assert!(engine.store().stats().unwrap().event_bytes > 50 << 20);
+    engine.store().drain().unwrap();
     let (mut before, mut next) = (0, 0);
     for event in task.read(..).unwrap() {
         assert_eq!(event.unwrap().offset, next);

@@ -78,7 +78,7 @@ fn lists_have_the_users_own_whatever_is_asked_for() {
     assert_eq!(tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["diary"]);
     let marks = ana.checkpoints(&CheckpointQuery::default()).unwrap().items;
     assert_eq!(marks.iter().map(|mark| mark.id.to_string()).collect::<Vec<_>>(), [anas]);
-    assert_eq!(engine.tasks(&TaskQuery::default()).unwrap().items.len(), 2);
+    assert_eq!(engine.query().tasks(&TaskQuery::default()).unwrap().items.len(), 2);
     assert!(engine.as_user("carl").tasks(&TaskQuery::default()).unwrap().items.is_empty());
 }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use milepost::events::{Application, Data, LineageType, Message, ToolCalled, WorkspaceCaptured};
 use milepost::ids::ChunkId;
 use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::run::{Access, Never, Run, RunOptions, ToolEffects};
 use milepost::{
     Append, Body, Detail, Engine, Error, ErrorKind, Hash, Json, Mark, Options, Participant,
@@ -45,7 +45,7 @@ fn messages(engine: &Engine) -> u64 {
 }
 
 fn assert_clean(engine: &Engine) {
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
 }
 
@@ -79,11 +79,11 @@ fn what_takes_part_goes_back_with_the_log_and_undo_brings_the_present_back() {
         "b cleared",
     ];
     assert_eq!(*told.lock().unwrap(), order);
-    let past = engine.restores_of("t").unwrap();
+    let past = engine.restores().of_task("t").unwrap();
     assert_eq!(past.len(), 1);
     let ended = past[0].ended.as_ref().unwrap();
     assert_eq!(ended.outcome, RestoreOutcome::Done);
-    assert!(engine.pending_restores().unwrap().is_empty());
+    assert!(engine.restores().pending().unwrap().is_empty());
 
     // The old lineage has what was captured, and nothing after it.
     let old = task.lineage_named(before).unwrap();
@@ -135,7 +135,7 @@ fn where_one_fails_all_are_taken_back_and_the_task_goes_on() {
     assert_eq!((a.get(), b.get()), ("second".into(), "second".into()));
     let said = told.lock().unwrap().split_off(6);
     assert_eq!(said, ["b taken back", "a taken back"]);
-    let past = engine.restores_of("t").unwrap();
+    let past = engine.restores().of_task("t").unwrap();
     let ended = past[0].ended.as_ref().unwrap();
     assert_eq!(ended.outcome, RestoreOutcome::Undone);
     assert!(ended.reason.as_ref().unwrap().contains("the disk is full"));
@@ -185,7 +185,7 @@ fn a_restore_that_was_cut_short_holds_its_task_up_and_no_other_until_it_is_taken
         held(engine.restore(&here).run().unwrap_err());
         held(engine.branch(&here, None).unwrap_err());
         held(engine.undo("t").run().unwrap_err());
-        held(engine.delete_task("t").unwrap_err());
+        held(engine.retention().delete_task("t").unwrap_err());
         let again = with_all(engine.restore(&here), &all(&[&text])).run();
         held(again.unwrap_err());
         // Reading, and other tasks, go on.
@@ -197,14 +197,14 @@ fn a_restore_that_was_cut_short_holds_its_task_up_and_no_other_until_it_is_taken
         engine.close().unwrap();
     }
     let engine = Engine::open(&store, Options::default()).unwrap();
-    let pending = engine.pending_restores().unwrap();
+    let pending = engine.restores().pending().unwrap();
     assert_eq!(pending.len(), 1);
-    let error = engine.recover(&pending[0], &[]).unwrap_err();
+    let error = engine.restores().recover(&pending[0], &[]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-    engine.recover(&pending[0], &all(&[&text])).unwrap();
+    engine.restores().recover(&pending[0], &all(&[&text])).unwrap();
     assert_eq!(text.get(), "second");
-    assert!(engine.pending_restores().unwrap().is_empty());
-    let error = engine.recover(&pending[0], &all(&[&text])).unwrap_err();
+    assert!(engine.restores().pending().unwrap().is_empty());
+    let error = engine.restores().recover(&pending[0], &all(&[&text])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     let task = engine.task("t").unwrap();
     task.append(Message::text("user", "three")).unwrap();
@@ -219,17 +219,17 @@ fn where_taking_back_stops_the_restore_stays_pending_until_it_is_given_up() {
     let text = Text::new("a", &told());
     cut_short(&store, &text);
     let engine = Engine::open(&store, Options::default()).unwrap();
-    let pending = engine.pending_restores().unwrap();
+    let pending = engine.restores().pending().unwrap();
     let stopping = all(&[&text.with(Trouble::Stops)]);
-    let error = engine.recover(&pending[0], &stopping).unwrap_err();
+    let error = engine.restores().recover(&pending[0], &stopping).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-    assert_eq!(engine.pending_restores().unwrap().len(), 1);
+    assert_eq!(engine.restores().pending().unwrap().len(), 1);
     // A cleanup does the other tasks, and says why not this one.
-    let report = engine.retain(&Retention::new().keep(0)).unwrap();
+    let report = engine.retention().retain(&Policy::new().keep(0)).unwrap();
     assert!(report.tasks.iter().all(|task| task.task != "t" || task.error.is_some()));
-    engine.abandon(&pending[0], "the folder is gone").unwrap();
+    engine.restores().abandon(&pending[0], "the folder is gone").unwrap();
     assert_eq!(text.get(), "half", "what is there stays as it is");
-    let past = engine.restores_of("t").unwrap();
+    let past = engine.restores().of_task("t").unwrap();
     let ended = past[0].ended.as_ref().unwrap();
     assert_eq!(ended.outcome, RestoreOutcome::GivenUp);
     let task = engine.task("t").unwrap();
@@ -263,7 +263,7 @@ fn nobody_appends_between_the_beginning_and_the_end_of_a_restore() {
     });
     // The first lineage's head, as the restore that left it recorded it, is where its events end
     // that came before the beginning.
-    for past in engine.restores_of("t").unwrap() {
+    for past in engine.restores().of_task("t").unwrap() {
         assert!(past.ended.is_some());
     }
     assert_clean(&engine);
@@ -271,7 +271,7 @@ fn nobody_appends_between_the_beginning_and_the_end_of_a_restore() {
 
 /// A stored capture of an empty folder.
 fn capture(engine: &Engine, files: u64) -> WorkspaceCaptured {
-    let store = engine.chunk_store();
+    let store = engine.store().chunks();
     let tree = Node::Directory(Vec::new()).encode();
     let tree = store.put(&[&tree]).unwrap()[0];
     let node = Node::Capture(Capture {
@@ -336,8 +336,8 @@ fn whatever_joined_is_captured_in_front_of_each_checkpoint_until_it_leaves() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = begun(&engine);
     let text = Text::new("a", &told());
-    let joined = engine.join(&task, Arc::new(text.clone())).unwrap();
-    let twice = engine.join(&task, Arc::new(text.clone())).unwrap_err();
+    let joined = engine.restores().join(&task, Arc::new(text.clone())).unwrap();
+    let twice = engine.restores().join(&task, Arc::new(text.clone())).unwrap_err();
     assert_eq!(twice.kind(), ErrorKind::Conflict, "{twice}");
     let checkpoint = task.checkpoint(Mark::new()).unwrap();
     assert_eq!(task.last_successful().unwrap().unwrap().id, checkpoint.id);
@@ -358,7 +358,7 @@ fn whatever_joined_is_captured_in_front_of_each_checkpoint_until_it_leaves() {
     task.checkpoint(Mark::new()).unwrap();
     assert_eq!(said(&task).len(), whole.len() + 1);
     // An event without a checkpoint has nothing in front of it.
-    let _joined = engine.join(&task, Arc::new(text)).unwrap();
+    let _joined = engine.restores().join(&task, Arc::new(text)).unwrap();
     task.append(Message::text("user", "five")).unwrap();
     assert_eq!(said(&task).len(), whole.len() + 1);
     assert_clean(&engine);
@@ -369,7 +369,7 @@ fn a_tool_call_that_changes_something_has_what_was_there_in_front_of_it() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = begun(&engine);
     let text = Text::new("a", &told());
-    let _joined = engine.join(&task, Arc::new(text.clone())).unwrap();
+    let _joined = engine.restores().join(&task, Arc::new(text.clone())).unwrap();
     let options = RunOptions::default().policy(Never);
     let run = Run::of(task.clone(), options).unwrap();
     let call = |call: &str| ToolCalled {
@@ -395,9 +395,9 @@ fn undo_takes_along_what_joined_and_joining_recovers_what_was_cut_short() {
     cut_short(&store, &text);
     let engine = Engine::open(&store, Options::default()).unwrap();
     let task = engine.task("t").unwrap();
-    let _joined = engine.join(&task, Arc::new(text.clone())).unwrap();
+    let _joined = engine.restores().join(&task, Arc::new(text.clone())).unwrap();
     assert_eq!(text.get(), "second");
-    assert!(engine.pending_restores().unwrap().is_empty());
+    assert!(engine.restores().pending().unwrap().is_empty());
     let to = engine.point("t@2").unwrap();
     with_all(engine.restore(&to), &all(&[&text])).run().unwrap();
     assert_eq!(text.get(), "first");

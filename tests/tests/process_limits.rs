@@ -136,9 +136,9 @@ fn child_that_has_no_file_left_for_a_segment() {
         drop(held);
         assert_eq!(task.append(message(n)).unwrap().first, n, "round {round}");
         n += 1;
-        engine.drain().unwrap();
+        engine.store().drain().unwrap();
     }
-    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
     engine.close().unwrap();
     let engine = Engine::open(&store, Options::default()).unwrap();
     let read = engine.task("t").unwrap().read(1..).unwrap();

@@ -28,7 +28,7 @@ fn store(dir: &Path) -> (Engine, Task) {
     let engine = Engine::open(dir.join("store"), Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     fill(&task, 0..EVENTS);
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     (engine, task)
 }
 
@@ -118,7 +118,7 @@ fn a_long_read_beside_appends_ends_where_the_lineage_ended_when_it_began() {
             assert!(offsets.iter().copied().eq(0..end));
         }
     });
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     let whole = all(task.read(..).unwrap());
     assert_eq!(whole.len() as u64, EVENTS + 3001);
 }

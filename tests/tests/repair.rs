@@ -29,7 +29,7 @@ fn killed() -> (TempDir, PathBuf) {
             engine.branch(&point, Some("aside")).unwrap();
         }
     }
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     for n in 60..90 {
         write(&tasks[n as usize % 2], n, 300);
     }
@@ -94,8 +94,8 @@ fn both(root: &Path) -> RepairReport {
 /// The store is whole: it verifies, goes on, and comes back without sled.
 fn whole(root: &Path) -> BTreeMap<(String, u32), Vec<Event>> {
     let engine = Engine::open(root, options()).unwrap();
-    assert!(engine.opened().findings.is_empty(), "{:?}", engine.opened());
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    assert!(engine.store().report().findings.is_empty(), "{:?}", engine.store().report());
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
     write(&engine.task("tuning").unwrap(), 1000, 10);
     let found = events(&engine);
@@ -121,7 +121,7 @@ fn an_archive_file_that_is_damaged_inside_is_written_again_from_sled() {
     folder::flip(&file, before.len() as u64 / 2).unwrap();
     let engine = Engine::open(&root, options()).unwrap();
     let expected = events(&engine);
-    let faults = engine.verify(None, &mut |_, _| {}).unwrap().faults;
+    let faults = engine.integrity().verify(None, &mut |_, _| {}).unwrap().faults;
     let name = file.file_name().unwrap().to_str().unwrap();
     assert!(faults.iter().any(|f| f.message.contains(name)), "I4: {faults:?}");
     engine.close().unwrap();
@@ -219,7 +219,7 @@ fn a_body_that_is_lost_in_a_pack_is_listed_and_a_snapshot_is_made_again() {
         write(&task, n, 20_000);
     }
     task.append(bodies::bytes(99, 300 << 10)).unwrap();
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     engine.close().unwrap();
     let pack = folder::files(&root.join("packs"), ".pack").unwrap()[0].clone();
     let len = fs::metadata(&pack).unwrap().len();
@@ -238,7 +238,7 @@ fn a_body_that_is_lost_in_a_pack_is_listed_and_a_snapshot_is_made_again() {
     assert_eq!(error.kind(), ErrorKind::Corrupt, "I4");
     let point = task.point(81).unwrap();
     assert_eq!(engine.run_state(&point).unwrap().messages.len(), 40);
-    let faults = engine.verify(None, &mut |_, _| {}).unwrap().faults;
+    let faults = engine.integrity().verify(None, &mut |_, _| {}).unwrap().faults;
     assert_eq!(faults.len(), 1, "only what is lost is left: {faults:?}");
     let body: Body = bodies::bytes(99, 300 << 10);
     let again = task.append(body.clone()).unwrap();

@@ -53,7 +53,7 @@ fn options() -> Options {
 
 /// Waits until a condition of the store holds. It does in the end, or the test is stopped.
 fn wait(engine: &Engine, holds: impl Fn(&milepost::metrics::Stats) -> bool) {
-    while !holds(&engine.stats().unwrap()) {
+    while !holds(&engine.store().stats().unwrap()) {
         std::thread::yield_now();
     }
 }
@@ -148,7 +148,7 @@ fn a_state_is_the_same_with_snapshots_without_them_and_with_damaged_ones() {
     let with = states(&engine, seed);
     engine.close().unwrap();
     let engine = Engine::open(&root, options()).unwrap();
-    assert!(engine.stats().unwrap().snapshots >= 8, "they outlive a close");
+    assert!(engine.store().stats().unwrap().snapshots >= 8, "they outlive a close");
     same(&states(&engine, seed), &with);
     engine.close().unwrap();
 
@@ -158,7 +158,7 @@ fn a_state_is_the_same_with_snapshots_without_them_and_with_damaged_ones() {
     fs::remove_dir_all(copy.join("packs")).unwrap();
     fs::create_dir(copy.join("packs")).unwrap();
     let engine = Engine::open(&copy, Options::default().snapshots(false)).unwrap();
-    assert_eq!(engine.stats().unwrap().snapshots, 0);
+    assert_eq!(engine.store().stats().unwrap().snapshots, 0);
     same(&states(&engine, seed), &with);
     engine.close().unwrap();
 
@@ -191,7 +191,7 @@ fn what_did_not_change_in_a_large_state_is_stored_once() {
     while made < 10 {
         let prompt = |n| PromptChanged { prompt: bodies::text(n, 1000) };
         task.append(Append::batch((0..100).map(prompt))).unwrap();
-        made = engine.stats().unwrap().snapshots;
+        made = engine.store().stats().unwrap().snapshots;
         batches += 1;
         // 300 MB. One is due every 300 KB, and a writer that never pauses does not keep it off.
         assert!(batches < 3000, "{made} snapshots of about {}", batches / 3);
@@ -200,8 +200,8 @@ fn what_did_not_change_in_a_large_state_is_stored_once() {
     let state = engine.run_state(&point).unwrap();
     let size = RunReducer.encode(&state).unwrap().len() as u64;
     assert!(size > 200_000);
-    engine.drain().unwrap();
-    let stats = engine.stats().unwrap();
+    engine.store().drain().unwrap();
+    let stats = engine.store().stats().unwrap();
     let (made, packs) = (stats.snapshots, stats.disk.packs);
     println!("{made} snapshots of {size} bytes take {packs} bytes");
     assert!(packs < 3 * size, "the artifacts once, the prompt each time");
@@ -226,7 +226,7 @@ fn a_verification_beside_a_writer_finds_nothing_wrong() {
             }
         });
         for _ in 0..12 {
-            let report = engine.verify(None, &mut |_, _| {}).unwrap();
+            let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
             if !report.is_clean() {
                 done.store(true, std::sync::atomic::Ordering::Relaxed);
             }

@@ -3,7 +3,7 @@
 
 use milepost::events::{PromptChanged, StepStarted};
 use milepost::query::{Bisect, Verdict};
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::{Engine, Error, Mark, Options, Point, RunState};
 use milepost_tests::bodies;
 use milepost_tests::seed::{Random, seed};
@@ -82,7 +82,7 @@ fn check_blame(engine: &Engine, point: &Point, begin: u64) {
         .collect();
     for pointer in POINTERS {
         let expected = naive(&states, pointer, begin);
-        let all = engine.blame(point, pointer, true).unwrap();
+        let all = engine.query().blame(point, pointer, true).unwrap();
         let found: Vec<_> = all
             .changes
             .iter()
@@ -96,7 +96,7 @@ fn check_blame(engine: &Engine, point: &Point, begin: u64) {
             let is = (event.lineage, event.header.time_us, milepost::Body::name_of(body.kind()));
             assert_eq!(told, is);
         }
-        let last = engine.blame(point, pointer, false).unwrap();
+        let last = engine.query().blame(point, pointer, false).unwrap();
         assert_eq!(last.changes, all.changes[..all.changes.len().min(1)]);
         assert_eq!(last.value, all.value);
         if begin == 0 {
@@ -133,9 +133,9 @@ fn blame_looks_through_stretches_until_it_is_found() {
     }
     task.append(bodies::body(8, 1, 60)).unwrap();
     let point = engine.point("t").unwrap();
-    let blamed = engine.blame(&point, "/step/number", false).unwrap();
+    let blamed = engine.query().blame(&point, "/step/number", false).unwrap();
     assert_eq!(blamed.changes[0].point.offset, first);
-    let all = engine.blame(&point, "/step", true).unwrap();
+    let all = engine.query().blame(&point, "/step", true).unwrap();
     assert_eq!(all.changes.len(), 1);
     engine.close().unwrap();
 }
@@ -154,16 +154,16 @@ fn what_retention_trimmed_is_said_to_be_set_before_the_oldest_event() {
         }
         task.checkpoint(Mark::new()).unwrap();
     }
-    engine.retain(&Retention::new().keep(1)).unwrap();
+    engine.retention().retain(&Policy::new().keep(1)).unwrap();
     let begin = task.lineage().info().unwrap().begin;
     assert!(begin > 0, "it was trimmed");
     task.append(bodies::body(3, 1, 60)).unwrap();
     let point = engine.point("t").unwrap();
     check_blame(&engine, &point, begin);
-    let blamed = engine.blame(&point, "/prompt", false).unwrap();
+    let blamed = engine.query().blame(&point, "/prompt", false).unwrap();
     assert_eq!((blamed.changes.len(), blamed.before_oldest), (0, Some(begin)));
     assert!(blamed.value.is_some());
-    let never = engine.blame(&point, "/variables/none", true).unwrap();
+    let never = engine.query().blame(&point, "/variables/none", true).unwrap();
     assert_eq!((never.changes.len(), never.before_oldest), (0, None));
     engine.close().unwrap();
 }
@@ -180,21 +180,21 @@ fn the_oldest_event_of_a_trimmed_history_is_looked_at() {
     let before = engine.point("t").unwrap().offset;
     task.append(PromptChanged { prompt: "be brief".to_owned() }).unwrap();
     task.checkpoint(Mark::new().at(before)).unwrap();
-    engine.retain(&Retention::new().keep(1)).unwrap();
+    engine.retention().retain(&Policy::new().keep(1)).unwrap();
     let begin = task.lineage().info().unwrap().begin;
     assert_eq!(begin, before, "it begins with the prompt");
     let head = engine.point("t").unwrap();
-    let blamed = engine.blame(&head, "/prompt", true).unwrap();
+    let blamed = engine.query().blame(&head, "/prompt", true).unwrap();
     assert_eq!(blamed.changes.len(), 1);
     assert_eq!((blamed.changes[0].point.offset, blamed.before_oldest), (begin, None));
     for first_bad in begin + 1..=head.offset {
-        let mut bisect = engine.bisect(None, &head).unwrap();
+        let mut bisect = engine.query().bisect(None, &head).unwrap();
         assert_eq!(bisect.good().offset, begin);
         search(&engine, &mut bisect, first_bad, &[]).unwrap();
         assert_eq!(bisect.found().unwrap().offset, first_bad - 1);
     }
     let gone = engine.point(&format!("t@{}", begin - 1));
-    assert!(gone.and_then(|gone| engine.bisect(Some(&gone), &head)).is_err());
+    assert!(gone.and_then(|gone| engine.query().bisect(Some(&gone), &head)).is_err());
     engine.close().unwrap();
 }
 
@@ -210,7 +210,7 @@ fn a_pointer_that_names_nothing_or_too_much_is_refused() {
         ("/nothing", "its fields are control, "),
         ("/messages", "name one of them, as in `/messages/0`"),
     ] {
-        let error = engine.blame(&point, pointer, false).unwrap_err();
+        let error = engine.query().blame(&point, pointer, false).unwrap_err();
         assert!(error.to_string().contains(said), "{error}");
     }
     engine.close().unwrap();
@@ -250,7 +250,7 @@ fn bisect_finds_every_event_of_a_forked_history_with_few_states() {
         let most = u64::from(events.next_power_of_two().ilog2()) + 2;
         let mut mostly = 0;
         for first_bad in begin + 1..=bad.offset {
-            let mut bisect = engine.bisect(Some(&good), &bad).unwrap();
+            let mut bisect = engine.query().bisect(Some(&good), &bad).unwrap();
             assert_eq!(u64::from(bisect.left()) + 2, most);
             let built = search(&engine, &mut bisect, first_bad, &[]).unwrap();
             assert_eq!(bisect.found().unwrap().offset, first_bad - 1);
@@ -271,7 +271,7 @@ fn bisect_finds_what_a_fold_of_every_prefix_does() {
     for wanted in [1, 5, 9] {
         let is_so = |state: &RunState| state.messages.len() >= wanted;
         let first = (0..=bad.offset).find(|offset| is_so(&at(&engine, &bad, *offset)));
-        let mut bisect = engine.bisect(None, &bad).unwrap();
+        let mut bisect = engine.query().bisect(None, &bad).unwrap();
         let done = bisect.run(&engine, |_, state| {
             Ok::<_, Error>(if is_so(state) { Verdict::Bad } else { Verdict::Good })
         });
@@ -292,18 +292,18 @@ fn a_state_that_cannot_be_judged_is_passed_over() {
     let middle = bad.offset / 2;
     let skips: Vec<u64> = (middle - 3..middle + 3).collect();
     for first_bad in [5, middle - 5, middle + 5, bad.offset] {
-        let mut bisect = engine.bisect(None, &bad).unwrap();
+        let mut bisect = engine.query().bisect(None, &bad).unwrap();
         search(&engine, &mut bisect, first_bad, &skips).unwrap();
         assert_eq!(bisect.found().unwrap().offset, first_bad - 1);
     }
     // The event is among those that were passed over.
-    let mut bisect = engine.bisect(None, &bad).unwrap();
+    let mut bisect = engine.query().bisect(None, &bad).unwrap();
     search(&engine, &mut bisect, middle, &skips).unwrap();
     assert_eq!((bisect.found(), bisect.next_point()), (None, None));
     assert_eq!(bisect.good().offset, middle - 4);
     assert_eq!(bisect.bad().offset, middle + 3);
     // And passing over has an end.
-    let mut bisect = engine.bisect(None, &bad).unwrap();
+    let mut bisect = engine.query().bisect(None, &bad).unwrap();
     let all: Vec<u64> = (1..bad.offset).collect();
     let error = search(&engine, &mut bisect, 5, &all).unwrap_err();
     assert!(error.to_string().contains("64 states were passed over"), "{error}");
@@ -317,18 +317,18 @@ fn ends_that_are_not_what_they_should_be_are_told() {
     let engine = forked(&dir, &mut random, 60);
     engine.start_task("other", "ana").unwrap();
     let bad = engine.point("t").unwrap();
-    let mut bisect = engine.bisect(None, &bad).unwrap();
+    let mut bisect = engine.query().bisect(None, &bad).unwrap();
     let error = search(&engine, &mut bisect, 0, &[]).unwrap_err();
     assert!(error.to_string().contains("is so at t/3@0 already"), "{error}");
-    let mut bisect = engine.bisect(None, &bad).unwrap();
+    let mut bisect = engine.query().bisect(None, &bad).unwrap();
     let error = search(&engine, &mut bisect, u64::MAX, &[]).unwrap_err();
     assert!(error.to_string().contains("is not so at"), "{error}");
     for good in ["other", "t/0"] {
         let good = engine.point(good).unwrap();
-        let error = engine.bisect(Some(&good), &bad).unwrap_err();
+        let error = engine.query().bisect(Some(&good), &bad).unwrap_err();
         assert!(error.to_string().contains("not in the history"), "{error}");
     }
-    let error = engine.bisect(Some(&bad), &bad).unwrap_err();
+    let error = engine.query().bisect(Some(&bad), &bad).unwrap_err();
     assert!(error.to_string().contains("comes first"), "{error}");
     engine.close().unwrap();
 }

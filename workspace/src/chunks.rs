@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use milepost::Result;
-use milepost::chunks::ChunkStore;
+use milepost::store::ChunkStore;
 use milepost_codec::ChunkId;
 
 /// Read access to contents by hash.

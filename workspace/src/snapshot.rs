@@ -101,7 +101,7 @@ impl Snapshot {
     ///
     /// `NotFound`: there is no such capture. `Corrupt`: it cannot be read, or is not a capture.
     pub fn of(engine: &Engine, root: Hash) -> Result<Self> {
-        Self::stored(Arc::new(engine.chunk_store()), root)
+        Self::stored(Arc::new(engine.store().chunks()), root)
     }
 
     pub(crate) fn stored(chunks: Arc<dyn Chunks>, root: Hash) -> Result<Self> {

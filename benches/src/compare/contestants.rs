@@ -136,7 +136,7 @@ impl EventLog for Ours {
     }
 
     fn settle(&self) {
-        self.engine.drain().unwrap();
+        self.engine.store().drain().unwrap();
     }
 
     fn scan(&self) -> Option<usize> {

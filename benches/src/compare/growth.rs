@@ -132,7 +132,7 @@ impl Store {
             task.append(batch(self.events, count)).unwrap();
             self.events += count;
         }
-        self.engine().drain().unwrap();
+        self.engine().store().drain().unwrap();
     }
 
     fn offset(&mut self) -> u64 {
@@ -184,8 +184,8 @@ impl Store {
                 let point = task.point(at).unwrap();
                 seconds(|| drop(engine.run_state(&point).unwrap()))
             }
-            "list 20 checkpoints" => seconds(|| drop(engine.checkpoints(&first).unwrap())),
-            "list 20 tasks" => seconds(|| drop(engine.tasks(&TaskQuery::default()).unwrap())),
+            "list 20 checkpoints" => seconds(|| drop(engine.query().checkpoints(&first).unwrap())),
+            "list 20 tasks" => seconds(|| drop(engine.query().tasks(&TaskQuery::default()).unwrap())),
             _ => {
                 drop((engine, task));
                 self.reopen()

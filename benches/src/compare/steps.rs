@@ -111,7 +111,7 @@ impl Saver for Ours {
     }
 
     fn settle(&mut self) {
-        self.engine.drain().unwrap();
+        self.engine.store().drain().unwrap();
     }
 }
 

@@ -104,7 +104,7 @@ pub fn batches(rounds: usize, count: u64) {
                         task.append(batch).unwrap();
                     }
                 });
-                engine.drain().unwrap();
+                engine.store().drain().unwrap();
                 rate(time)
             },
             &mut || rate(seconds(|| (0..count).for_each(|_| sqlite.append(&slices)))),

@@ -72,7 +72,7 @@ fn fill(dir: &Path) {
     }
     let task = engine.start_task("long", "bench").unwrap();
     run(&task, EVENTS - OTHERS * OF_OTHERS);
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     engine.close().unwrap();
 }
 

@@ -146,7 +146,7 @@ fn loaded(dir: &Path, bytes: u64) -> (Engine, f64) {
             task.append(Append::batch(batch.iter().cloned())).unwrap();
         }
     }
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     (engine, size as f64)
 }
 
@@ -157,7 +157,7 @@ pub fn verify(rounds: usize, bytes: u64) {
     let mut rates = Vec::new();
     for _ in 0..rounds {
         let time = seconds(|| {
-            let report = engine.verify(None, &mut |_, _| {}).unwrap();
+            let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
             assert!(report.is_clean(), "{:?}", report.faults.first());
         });
         rates.push(size / time / 1e9);

@@ -16,7 +16,7 @@ fn fill(engine: &Engine, id: &str, count: u64) -> Task {
         let batch = (first..first + 1000).map(|n| generated(n, 200));
         task.append(Append::batch(batch)).unwrap();
     }
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     task
 }
 

@@ -29,11 +29,11 @@ pub fn bulk_load(rounds: usize, bytes: u64) {
                     }
                 }
             });
-            engine.drain().unwrap();
+            engine.store().drain().unwrap();
         });
         acked.push(mb / ack);
         drained.push(mb / all);
-        disk.push(engine.stats().unwrap().disk.total as f64 / size as f64);
+        disk.push(engine.store().stats().unwrap().disk.total as f64 / size as f64);
         let read = seconds(|| {
             for event in task.read(..).unwrap() {
                 event.unwrap();
@@ -80,7 +80,7 @@ fn small_replay() {
         let batch = (first..first + 1000).map(|n| generated(n, 100));
         task.append(Append::batch(batch)).unwrap();
     }
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     let time = seconds(|| assert_eq!(task.read(..).unwrap().count(), 1_000_001));
     let rate = 1.0 / time;
     row("replay of small events, M/s", format!("{rate:.2}"), String::new(), rate, 8.0, false);
@@ -96,7 +96,7 @@ pub fn memory(count: u64) {
         let batch = (first..first + 1000).map(|n| generated(n, 500));
         task.append(Append::batch(batch)).unwrap();
     }
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     let peak = peak_mib();
     let name = format!("memory of a load of {count} events, MiB");
     row(&name, format!("{peak:.0}"), String::new(), peak, 200.0, true);

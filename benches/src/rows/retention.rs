@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use milepost::query::CheckpointQuery;
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::{Append, Engine, Mark, Options, Task};
 
 use super::{folder, store};
@@ -38,7 +38,7 @@ pub fn listing(rounds: usize, many: u64) {
     fill(&task, many);
     let few = engine.start_task("few", "bench").unwrap();
     fill(&few, 1000);
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     let list = |name: &str| {
         let query = CheckpointQuery {
             task: Some(name.into()),
@@ -46,7 +46,7 @@ pub fn listing(rounds: usize, many: u64) {
             ..CheckpointQuery::default()
         };
         seconds(|| {
-            let page = engine.checkpoints(&query).unwrap();
+            let page = engine.query().checkpoints(&query).unwrap();
             assert_eq!(page.items.len(), PAGE);
         })
     };
@@ -74,8 +74,8 @@ pub fn cleanup(rounds: usize, tasks: u64) {
         let task = engine.start_task(&format!("task-{n}"), &user).unwrap();
         fill(&task, 12);
     }
-    engine.drain().unwrap();
-    let count = || seconds(|| assert!(engine.task_stats(None).unwrap().len() as u64 >= tasks));
+    engine.store().drain().unwrap();
+    let count = || seconds(|| assert!(engine.query().task_stats(None).unwrap().len() as u64 >= tasks));
     let [stats] = alternate(rounds, [&mut || count()]);
     let name = format!("statistics of {tasks} tasks, in ms");
     row(&name, ms(stats), "50 ms".into(), stats * 1e3, 50.0, true);
@@ -86,21 +86,21 @@ pub fn cleanup(rounds: usize, tasks: u64) {
             count();
         })
     });
-    let policy = Retention::new().keep(10);
-    let plan = engine.plan_retention(&policy).unwrap();
+    let policy = Policy::new().keep(10);
+    let plan = engine.retention().plan(&policy).unwrap();
     let (took, longest) = beside(&engine, || {
-        let report = engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
+        let report = engine.retention().apply(&plan, &mut |_, _| {}).unwrap();
         let went = |task: &milepost::retention::TaskRetained| task.removed == 2 || task.checkpoints == 0;
         assert!(report.tasks.iter().all(went));
     });
     let name = format!("cleanup of {tasks} tasks: longest append, ms");
     let peer = format!("alone {}, in {took:.1} s", ms(alone));
     row(&name, ms(longest), peer, longest * 1e3, 10.0, true);
-    let before = engine.stats().unwrap().disk.total as f64;
+    let before = engine.store().stats().unwrap().disk.total as f64;
     let (took, longest) = beside(&engine, || {
-        engine.compact(&mut |_| {}).unwrap();
+        engine.retention().compact(&mut |_| {}).unwrap();
     });
-    let after = engine.stats().unwrap().disk.total as f64;
+    let after = engine.store().stats().unwrap().disk.total as f64;
     let peer = format!("{:.0} -> {:.0} MB in {took:.1} s", before / 1e6, after / 1e6);
     let name = "compaction of it: longest append, ms";
     row(name, ms(longest), peer, longest * 1e3, 1000.0, true);

@@ -187,7 +187,7 @@ pub fn disk(size: Size, snapshots: usize) {
         println!("    of it {part}: {}", mb(bytes));
     }
     let engine = Engine::open(&store, Options::default()).unwrap();
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     engine.close().unwrap();
     git.pack_all();
     let name = "the same, compacted; after git gc";

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use milepost::events::{ArtifactsEdited, GuidanceGiven, RunControl};
 use milepost::query::{CheckpointQuery, TaskQuery};
-use milepost::retention::{Pin, Retention};
+use milepost::retention::{Pin, Policy};
 use milepost::state::{Change, MessageRange, diff_states, to_patch};
 use milepost::{CheckpointId, Detail, Engine, ErrorKind, Json, Mark, Point, Task};
 use milepost_forms::{
@@ -60,7 +60,7 @@ impl Backend for Local<'_> {
         limit: usize,
         cursor: Option<String>,
     ) -> Result<Listed<TaskForm>> {
-        let page = self.0.tasks(&TaskQuery {
+        let page = self.0.query().tasks(&TaskQuery {
             user: user.map(str::to_owned),
             limit: Some(limit),
             cursor,
@@ -79,7 +79,7 @@ impl Backend for Local<'_> {
 
     fn point(&self, address: &str) -> Result<PointForm> {
         let point = hints::point(self.0, address)?;
-        let hash = self.0.hash_at(&point).map_err(|error| {
+        let hash = self.0.integrity().hash_at(&point).map_err(|error| {
             let trimmed = error.kind() == ErrorKind::NotFound;
             let failure = Failure::from(error);
             match hints::head(self.0, &point) {
@@ -133,7 +133,7 @@ impl Backend for Local<'_> {
     }
 
     fn checkpoints(&self, asked: &CheckpointsAsked) -> Result<Listed<CheckpointForm>> {
-        let page = self.0.checkpoints(&CheckpointQuery {
+        let page = self.0.query().checkpoints(&CheckpointQuery {
             task: asked.task.clone(),
             lineage: None,
             filter: asked.filter.clone(),
@@ -181,11 +181,11 @@ impl Backend for Local<'_> {
     }
 
     fn stats(&self) -> Result<StoreForm> {
-        Ok(self.0.stats()?.into())
+        Ok(self.0.store().stats()?.into())
     }
 
     fn stats_of(&self, user: &str) -> Result<UserForm> {
-        let mut tasks = self.0.task_stats(Some(user))?;
+        let mut tasks = self.0.query().task_stats(Some(user))?;
         tasks.sort_by_key(|task| std::cmp::Reverse(task.no));
         Ok(UserForm {
             user: user.to_owned(),
@@ -197,48 +197,48 @@ impl Backend for Local<'_> {
 
     fn verify(&self, asked: &VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {
         let task = asked.task.as_ref().map(|task| task.id.as_str());
-        let mut report = self.0.verify(task, told)?;
+        let mut report = self.0.integrity().verify(task, told)?;
         if let Some(anchor) = &asked.anchor {
-            report.faults.extend(self.0.verify_anchor(anchor)?);
+            report.faults.extend(self.0.integrity().verify_anchor(anchor)?);
         }
         if asked.states {
-            report.faults.extend(self.0.verify_states(task)?);
+            report.faults.extend(self.0.integrity().verify_states(task)?);
         }
         Ok(report.into())
     }
 
     fn anchor(&self) -> Result<String> {
-        Ok(self.0.anchor()?.to_json())
+        Ok(self.0.integrity().anchor()?.to_json())
     }
 
     fn blame(&self, point: &PointForm, pointer: &str, history: bool) -> Result<BlamedForm> {
-        let blamed = self.0.blame(&self.found(point)?, pointer, history)?;
+        let blamed = self.0.query().blame(&self.found(point)?, pointer, history)?;
         Ok(BlamedForm::of(&point.task, pointer, blamed))
     }
 
     fn erase(&self, point: &PointForm, reason: Option<&str>) -> Result<()> {
-        Ok(self.0.erase(&self.found(point)?, reason)?)
+        Ok(self.0.retention().erase(&self.found(point)?, reason)?)
     }
 
     fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
         let form = |pin: Pin| {
-            let checkpoint = self.0.checkpoint(&pin.checkpoint.to_string())?;
+            let checkpoint = self.0.query().checkpoint(&pin.checkpoint.to_string())?;
             Ok(PinForm::of(pin, checkpoint))
         };
-        self.0.pins(task)?.into_iter().map(form).collect()
+        self.0.retention().pins(task)?.into_iter().map(form).collect()
     }
 
     fn pin(&self, id: &CheckpointId, reason: Option<&str>) -> Result<PinForm> {
-        self.0.pin(id, reason)?;
-        let checkpoint = self.0.checkpoint(&id.to_string())?;
-        let mut pins = self.0.pins(&checkpoint.task)?.into_iter();
+        self.0.retention().pin(id, reason)?;
+        let checkpoint = self.0.query().checkpoint(&id.to_string())?;
+        let mut pins = self.0.retention().pins(&checkpoint.task)?.into_iter();
         let pin = pins.find(|pin| pin.checkpoint == *id);
         let gone = || Failure::new("the pin was removed by another command");
         Ok(PinForm::of(pin.ok_or_else(gone)?, checkpoint))
     }
 
     fn unpin(&self, id: &CheckpointId) -> Result<()> {
-        Ok(self.0.unpin(id)?)
+        Ok(self.0.retention().unpin(id)?)
     }
 
     fn clean_up(
@@ -247,28 +247,28 @@ impl Backend for Local<'_> {
         dry_run: bool,
         told: &mut dyn FnMut(u64, u64),
     ) -> Result<RetentionForm> {
-        let plan = self.0.plan_retention(&policy(asked))?;
+        let plan = self.0.retention().plan(&policy(asked))?;
         if !dry_run {
-            let report = self.0.apply_retention(&plan, told)?;
+            let report = self.0.retention().apply(&plan, told)?;
             return Ok(RetentionForm::done(plan, report));
         }
         // A failed plan of captures does not fail the rest.
-        let captures = self.0.plan_captures(&plan).inspect_err(|error| {
+        let captures = self.0.retention().plan_captures(&plan).inspect_err(|error| {
             note(&format!("what goes of captured folders is not known: {error}"));
         });
         Ok(RetentionForm::planned(plan, captures.ok()))
     }
 
     fn delete(&self, task: &str) -> Result<()> {
-        Ok(self.0.delete_task(task)?)
+        Ok(self.0.retention().delete_task(task)?)
     }
 
     fn delete_user(&self, user: &str, told: &mut dyn FnMut(u64, u64)) -> Result<u64> {
-        Ok(self.0.delete_user(user, told)?)
+        Ok(self.0.retention().delete_user(user, told)?)
     }
 
     fn compaction_needs(&self) -> Result<Option<u64>> {
-        Ok(Some(self.0.plan_compaction()?.needs))
+        Ok(Some(self.0.retention().plan_compaction()?.needs))
     }
 
     fn files(&self, point: &PointForm, each: &mut dyn FnMut(FileForm) -> Result<()>) -> Result<()> {
@@ -315,9 +315,8 @@ impl Backend for Local<'_> {
     }
 }
 
-fn policy(asked: &RetentionAsked) -> Retention {
-    let mut policy =
-        Retention::new().marks_only(asked.marks_only).keep_lineages(!asked.drop_lineages);
+fn policy(asked: &RetentionAsked) -> Policy {
+    let mut policy = Policy::new().marks_only(asked.marks_only).keep_lineages(!asked.drop_lineages);
     if let Some(keep) = asked.keep {
         policy = policy.keep(keep);
     }

@@ -10,7 +10,7 @@ use crate::output::{printable, words};
 
 /// Returns `true` if the user made or trusts the store. A store in memory is the user's own.
 pub fn is_trusted(engine: &Engine) -> bool {
-    match engine.chunk_store().folder() {
+    match engine.store().chunks().folder() {
         // Trust that cannot be read counts as none.
         Some(folder) => StoreTrust::of(folder).is_ok_and(|trust| trust.trusted),
         None => true,
@@ -20,7 +20,7 @@ pub fn is_trusted(engine: &Engine) -> bool {
 /// Returns `true` if this user recorded the folders of a task: the store is trusted, and the task
 /// was not imported.
 pub fn is_own(engine: &Engine, task: &str) -> Result<bool> {
-    Ok(is_trusted(engine) && !engine.is_imported(task)?)
+    Ok(is_trusted(engine) && !engine.transfer().is_imported(task)?)
 }
 
 /// Returns the failure for a folder that only the store names: it is not touched.

@@ -137,6 +137,6 @@ fn where_it_was(pending: &PendingRestore) -> Option<Workspace> {
 }
 
 fn pending(engine: &Engine, task: &Task) -> Result<Option<PendingRestore>> {
-    let mut pending = engine.pending_restores()?.into_iter();
+    let mut pending = engine.restores().pending()?.into_iter();
     Ok(pending.find(|pending| pending.task == task.id()))
 }

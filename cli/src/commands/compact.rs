@@ -14,7 +14,7 @@ use crate::output::{Out, bar, big, printable, size};
 use crate::store_locator::StoreArgs;
 
 pub fn run(store: &StoreArgs, engine: &Engine, args: &Compact, out: &mut Out) -> Result<()> {
-    let plan = engine.plan_compaction()?;
+    let plan = engine.retention().plan_compaction()?;
     let free = free_bytes(&store.folder()?);
     if !out.json {
         out.line(room(&plan, free))?;
@@ -64,7 +64,7 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
 
 fn compact(engine: &Engine) -> Result<CompactionReport> {
     let mut shown = Bars::default();
-    let done = engine.compact(&mut |step| shown.step(step));
+    let done = engine.retention().compact(&mut |step| shown.step(step));
     shown.clear();
     done.map_err(|error| {
         let full = error.kind() == ErrorKind::Unavailable;

@@ -23,7 +23,7 @@ pub fn run(engine: &Engine, args: &args::Recover, out: &mut Out) -> Result<()> {
         None => None,
     };
     let choices = workspace_args::choices(&args.paths, false)?;
-    let mut pending = engine.pending_restores()?;
+    let mut pending = engine.restores().pending()?;
     pending.retain(|pending| id.as_ref().is_none_or(|id| *id == pending.task));
     if let (true, Some(id), false) = (pending.is_empty(), &id, args.give_up) {
         clear_up(engine, id, args, &choices)?;
@@ -32,7 +32,7 @@ pub fn run(engine: &Engine, args: &args::Recover, out: &mut Out) -> Result<()> {
     let mut failed = None;
     for pending in &pending {
         let done = match args.give_up {
-            true => engine.abandon(pending, GIVEN_UP).map_err(Failure::from),
+            true => engine.restores().abandon(pending, GIVEN_UP).map_err(Failure::from),
             false => take_back(engine, pending, args, &choices),
         };
         let outcome = match (&done, args.give_up) {

@@ -86,7 +86,7 @@ fn hand_over(program: &OsString, rest: &[OsString], event: &EventForm) -> Result
 /// Folds each lineage of a task from its beginning, and compares the snapshots.
 fn check(source: &dyn Backend, point: &PointForm, out: &mut Out) -> Result<()> {
     let engine = needed(source, "`replay --check`")?;
-    let faults = engine.verify_states(Some(&point.task))?;
+    let faults = engine.integrity().verify_states(Some(&point.task))?;
     for fault in &faults {
         let place = out.look(Look::Bad, &printable(&fault.place));
         out.line(format!("{place}: {}", printable(&fault.message)))?;

@@ -51,7 +51,7 @@ pub fn run(mut store: StoreArgs, args: &Serve, out: &mut Out) -> Result<()> {
 
 /// Returns the service, and the admin tokens that exist.
 fn server(engine: &Engine, config: &Config) -> Result<(Server, Vec<String>)> {
-    let tokens = match engine.chunk_store().folder() {
+    let tokens = match engine.store().chunks().folder() {
         Some(folder) => Tokens::of_store(folder),
         None => Tokens::none(),
     };

@@ -81,7 +81,7 @@ fn revoke(dir: &Path, trust: &mut StoreTrust, out: &mut Out) -> Result<()> {
 fn pending(store: &StoreArgs, dir: &Path) -> Option<Vec<String>> {
     let (_, options) = store.there().ok()?;
     let engine = Engine::open(dir, options).ok()?;
-    let pending = engine.pending_restores();
+    let pending = engine.restores().pending();
     let _ = engine.close();
     let folders = pending.ok()?;
     let folders = folders.iter().filter_map(begun_in);

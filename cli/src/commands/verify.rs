@@ -85,7 +85,7 @@ pub fn run(source: &dyn Backend, args: &Verify, out: &mut Out) -> Result<()> {
 
 /// Returns the folder of a store that this process has open for writing.
 fn folder(source: &dyn Backend) -> Option<PathBuf> {
-    let store = source.engine()?.chunk_store();
+    let store = source.engine()?.store().chunks();
     store.check_writable().ok()?;
     store.folder().map(Path::to_owned)
 }

@@ -76,7 +76,7 @@ pub fn run(choice: &StoreArgs, args: &Demo, out: &mut Out) -> Result<()> {
 
     let stuck = pick_up(&engine, &task, &mut report)?;
     let better = roll_back(&engine, &name, &mut report)?;
-    let checked = engine.verify(Some(&name), &mut |_, _| {})?;
+    let checked = engine.integrity().verify(Some(&name), &mut |_, _| {})?;
     report.verified(checked.events, checked.faults.len(), clock.lap())?;
     let lineages = scores(&engine, &name)?;
     engine.close()?;
@@ -143,7 +143,7 @@ fn count_lost(task: &Task, engine: &Engine, acknowledged: &[Acknowledged]) -> Re
     let mut lost = 0;
     for one in acknowledged {
         let next = one.offset + 1;
-        if next > head || engine.hash_at(&task.point(next)?)? != one.hash {
+        if next > head || engine.integrity().hash_at(&task.point(next)?)? != one.hash {
             lost += one.events;
         }
     }

@@ -53,7 +53,7 @@ pub struct Export {
 pub fn run(engine: &Engine, task: Option<String>, args: &Export, out: &mut Out) -> Result<()> {
     let tasks = match task {
         Some(task) => vec![task],
-        None => engine.export(false)?.tasks()?,
+        None => engine.transfer().export(false)?.tasks()?,
     };
     check(engine, args, &tasks)?;
     let file = args.output.as_ref().filter(|path| *path != Path::new("-"));
@@ -78,7 +78,7 @@ pub fn run(engine: &Engine, task: Option<String>, args: &Export, out: &mut Out) 
 
 /// Checks that all tasks can be exported, before anything is written.
 fn check(engine: &Engine, args: &Export, tasks: &[String]) -> Result<()> {
-    let export = engine.export(args.files)?;
+    let export = engine.transfer().export(args.files)?;
     for task in tasks {
         if args.redact {
             check_redact(engine, task)?;
@@ -152,7 +152,7 @@ fn write(
         tasks: Big(tasks.len() as u64),
         files: args.files,
         redacted: args.redact,
-        key: engine.key_id().map(|id| HEXLOWER.encode(&id)),
+        key: engine.store().key_id().map(|id| HEXLOWER.encode(&id)),
     };
     let mut all = 0;
     for task in tasks {
@@ -161,7 +161,7 @@ fn write(
     let bar = bar(all, "export", all >= LONG && shown, false);
     let mut captured = 0;
     let mut writer = Writer::begin(sink, &header, redact)?;
-    let mut export = engine.export(args.files)?;
+    let mut export = engine.transfer().export(args.files)?;
     let done = tasks.iter().try_for_each(|task| {
         export.task(task, &mut |carried| -> Result<()> {
             if let ExportItem::Event(event) = &carried {

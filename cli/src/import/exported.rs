@@ -104,7 +104,7 @@ fn take(
     progress: &mut dyn FnMut(u64),
 ) -> std::result::Result<Vec<Task>, Refused> {
     let copies = header.redacted || args.name.is_some();
-    let key = engine.key_id().map(|id| HEXLOWER.encode(&id));
+    let key = engine.store().key_id().map(|id| HEXLOWER.encode(&id));
     if !copies && key != header.key {
         let failure = Failure::new(
             "the export is of a store with another key, or with none: its hashes would be others",
@@ -112,7 +112,7 @@ fn take(
         let hint = "`--as NAME` imports a task as a copy, with hashes of its own";
         return Err(Refused::Other(failure.hint(hint)));
     }
-    let mut import = engine.import();
+    let mut import = engine.transfer().import();
     let mut tasks = 0;
     while let Some(line) = reader.next()? {
         let number = reader.number();
@@ -138,7 +138,7 @@ fn take(
         return Err(Refused::File(reader.wrong(&why)));
     }
     let number = reader.number();
-    milepost::Import::finish(import).map_err(|error| Refused::Store(number, error))
+    milepost::transfer::Import::finish(import).map_err(|error| Refused::Store(number, error))
 }
 
 /// Checks that the input begins as an export does.

@@ -139,7 +139,7 @@ fn known(engine: &Engine, task: &str) -> Result<HashSet<String>> {
         ..CheckpointQuery::default()
     };
     loop {
-        let page = engine.checkpoints(&query)?;
+        let page = engine.query().checkpoints(&query)?;
         let imported =
             page.items.into_iter().filter(|checkpoint| checkpoint.cause == MarkCause::Imported);
         known.extend(imported.flat_map(|checkpoint| checkpoint.aliases));

@@ -59,7 +59,7 @@ fn nothing_of_a_secret_is_left_in_a_redacted_export() {
     assert!(task.checkpoint(mark.clone()).is_err(), "metadata is an object");
     let metadata = milepost::Json::new(format!("{{\"note\":\"{key}\"}}")).unwrap();
     let checkpoint = task.checkpoint(mark.metadata(metadata)).unwrap();
-    engine.pin(&checkpoint.id, Some(key)).unwrap();
+    engine.retention().pin(&checkpoint.id, Some(key)).unwrap();
     engine.restore(&engine.point("t@one").unwrap()).description(key).run().unwrap();
     engine.close().unwrap();
 
@@ -133,7 +133,7 @@ fn what_is_redacted_still_fits_where_it_stands() {
     let mark = milepost::Mark::new().label(long(200)).alias("Bearer abcdefgh");
     let mark = mark.metadata(milepost::Json::new(metadata).unwrap());
     let checkpoint = task.checkpoint(mark).unwrap();
-    engine.pin(&checkpoint.id, Some(&long(1024))).unwrap();
+    engine.retention().pin(&checkpoint.id, Some(&long(1024))).unwrap();
     let point = engine.point("t@2").unwrap();
     engine.restore(&point).description(long(1024)).run().unwrap();
     engine.close().unwrap();

@@ -128,7 +128,7 @@ impl FailoverEngine {
         degraded: FailoverOptions,
     ) -> Result<Self> {
         let engine = Engine::open(&dir, options.clone())?;
-        engine.check_writable()?;
+        engine.store().check_writable()?;
         let (wake, woken) = crossbeam_channel::bounded(1);
         let inner = Arc::new(Inner {
             dir: dir.as_ref().to_owned(),

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use milepost_codec::{CHUNK_RAW_MAX, ChunkId, Error, Result};
 use milepost_store::Log;
 
-use crate::handles::engine::Engine;
-
 /// The chunks of a store: contents of up to 1 MiB, each identified by its BLAKE3 hash and stored
 /// once. Small chunks are compressed together. Cheap to clone, `Send` and `Sync`.
 ///
@@ -20,7 +18,7 @@ use crate::handles::engine::Engine;
 ///
 /// let dir = tempfile::tempdir()?;
 /// let engine = Engine::open(dir.path().join("store"), Options::default())?;
-/// let chunks = engine.chunk_store();
+/// let chunks = engine.store().chunks();
 ///
 /// let held = chunks.hold();
 /// let ids = chunks.put(&[b"fn main() {}", b"a file", b"a file"])?;
@@ -34,7 +32,7 @@ use crate::handles::engine::Engine;
 /// ```
 #[derive(Clone)]
 pub struct ChunkStore {
-    log: Arc<dyn Log>,
+    pub(super) log: Arc<dyn Log>,
 }
 
 /// Protection from compaction for chunks that are stored or queried while it exists. A compaction
@@ -42,13 +40,6 @@ pub struct ChunkStore {
 #[must_use = "chunks that nothing names stay while it is there"]
 pub struct ChunkHold {
     _storing: Option<Box<dyn std::any::Any + Send>>,
-}
-
-impl Engine {
-    /// Returns the chunks of the store.
-    pub fn chunk_store(&self) -> ChunkStore {
-        ChunkStore { log: Arc::clone(self.inner.catalog.log()) }
-    }
 }
 
 impl ChunkStore {
@@ -133,11 +124,11 @@ impl ChunkStore {
     }
 
     /// Checks that chunks can be stored: see
-    /// [`Engine::check_writable`](crate::Engine::check_writable).
+    /// [`Store::check_writable`](crate::store::Store::check_writable).
     ///
     /// # Errors
     ///
-    /// As [`Engine::check_writable`](crate::Engine::check_writable).
+    /// As [`Store::check_writable`](crate::store::Store::check_writable).
     pub fn check_writable(&self) -> Result<()> {
         self.log.check_writable()
     }

@@ -14,7 +14,6 @@ use milepost_store::entropy::Entropy;
 use milepost_store::index::TaskEntry;
 use milepost_store::local::LocalStore;
 use milepost_store::metrics::Meters;
-use milepost_store::open_report::OpenReport;
 use milepost_store::threads;
 use milepost_store::{Log, MemoryStore};
 use parking_lot::Mutex;
@@ -27,13 +26,12 @@ use crate::commit::conditions;
 use crate::handles::lineage::Lineage;
 use crate::handles::options::Options;
 use crate::handles::task::Task;
+use crate::history::address::Address;
 use crate::history::catalog::Catalog;
-use crate::history::checkpoint::Checkpoint;
 use crate::history::point::Point;
 use crate::history::state::{LogChunks, state_from};
 use crate::history::state_cache::StateCache;
-use crate::history::stats::Stats;
-use crate::integrity::anchor::AnchorWriter;
+use crate::verification::anchor::AnchorWriter;
 
 /// An open store. Cheap to clone, `Send` and `Sync`; works from plain threads.
 ///
@@ -148,7 +146,7 @@ impl Engine {
         let engine = Self { inner: Arc::new(inner) };
         if writes {
             engine.create_store_log()?;
-            engine.give_up_imports()?;
+            engine.inner.delete_imports()?;
             engine.start_anchoring()?;
         } else if let Some(path) = &engine.inner.options.anchor {
             AnchorWriter::compare(path, &engine.inner.catalog, store)?;
@@ -180,26 +178,6 @@ impl Engine {
         };
         append.control(&created.into(), inner.now_us())?;
         inner.commit(append).map(|_| ())
-    }
-
-    /// Returns the findings of opening the store, and their outcomes.
-    pub fn opened(&self) -> &OpenReport {
-        &self.inner.opened
-    }
-
-    /// Checks that the store can be written to.
-    ///
-    /// # Errors
-    ///
-    /// `Unavailable` with [`Detail::ReadOnly`](crate::Detail): the store was opened with
-    /// [`Options::read_only`].
-    pub fn check_writable(&self) -> Result<()> {
-        self.inner.catalog.log().check_writable()
-    }
-
-    /// Returns the id of the store's key, a digest of it, if the store is keyed.
-    pub fn key_id(&self) -> Option<[u8; 16]> {
-        self.inner.options.log.key.map(|key| key.id())
     }
 
     /// Starts a task for a user.
@@ -378,54 +356,17 @@ impl Engine {
         })?
     }
 
-    /// Returns the chain hash before the event at a point.
+    /// Returns the point that an address names.
     ///
     /// # Errors
     ///
-    /// `Corrupt`: events cannot be read.
-    pub fn hash_at(&self, point: &Point) -> Result<Hash> {
-        let place = (point.no, point.lineage, point.offset);
-        self.inner.catalog.readable(place)?;
-        self.inner.hash_at(point.no, point.lineage, point.offset)
+    /// As [`Engine::point`].
+    pub fn resolve(&self, address: &Address) -> Result<Point> {
+        self.inner.catalog.resolve(address, None)
     }
 
-    /// Returns a checkpoint, given its id or at least the first 8 digits.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: no checkpoint has the id. `Invalid`: several ids begin so.
-    pub fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
-        self.inner.catalog.checkpoint_named(id.strip_prefix('@').unwrap_or(id), None)
-    }
-
-    /// Returns the statistics of the store. Reads no event.
-    ///
-    /// # Errors
-    ///
-    /// `Unavailable`: the store is closed.
-    pub fn stats(&self) -> Result<Stats> {
-        let mut stats = crate::history::stats::count(&self.inner.catalog)?;
-        let log = self.inner.catalog.log();
-        stats.seq = log.seq();
-        stats.applied = log.applied();
-        stats.disk = log.disk_bytes()?;
-        let disk = &stats.disk;
-        self.inner.meters.disk([disk.journal, disk.archive, disk.sled, disk.packs]);
-        stats.kept = self.inner.kept.counts();
-        (stats.recovered, stats.torn) = (self.inner.opened.recovered, log.was_torn());
-        if let Some(anchoring) = self.inner.anchor.lock().as_ref() {
-            stats.anchored = anchoring.keeper.anchored();
-        }
-        Ok(stats)
-    }
-
-    /// Waits until all commits are applied to sled.
-    ///
-    /// # Errors
-    ///
-    /// `Poisoned`: writing to sled failed. The commits are still in the journal.
-    pub fn drain(&self) -> Result<()> {
-        self.inner.catalog.log().drain()
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        self.inner.catalog.log().check_writable()
     }
 
     /// Closes the store: commits queued appends, delivers pending notifications to hooks, applies

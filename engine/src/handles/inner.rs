@@ -18,7 +18,7 @@ use crate::commit::committer::{BackgroundJob, CommitResult, Committer, LogAppend
 use crate::history::catalog::Catalog;
 use crate::history::chain_hash::Hashes;
 use crate::history::state_cache::StateCache;
-use crate::integrity::anchor::AnchorWriter;
+use crate::verification::anchor::AnchorWriter;
 
 /// The state of an open store.
 pub(crate) struct Inner {

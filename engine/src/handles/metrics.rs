@@ -2,7 +2,6 @@
 
 use milepost_store::metrics::Histogram;
 
-use crate::handles::engine::Engine;
 use crate::history::state_cache::StateCacheStats;
 
 /// Counts, levels and durations of this engine since its store was opened.
@@ -84,68 +83,4 @@ pub struct Metrics {
     pub kept: StateCacheStats,
     /// `true` after a write failed: the store has to be reopened.
     pub poisoned: bool,
-}
-
-impl Engine {
-    /// Returns the counts, levels and durations so far. Reads nothing from disk.
-    ///
-    /// ```
-    /// use milepost::events::Message;
-    /// use milepost::{Append, Engine, Options};
-    ///
-    /// # let dir = tempfile::tempdir().unwrap();
-    /// let engine = Engine::open(dir.path().join(".milepost"), Options::default())?;
-    /// let task = engine.start_task("tuning", "ana")?;
-    /// let before = engine.metrics();
-    /// task.append(Append::batch([Message::text("user", "a"), Message::text("user", "b")]))?;
-    /// let now = engine.metrics();
-    /// assert_eq!(now.appends - before.appends, 1);
-    /// assert_eq!(now.events - before.events, 2);
-    /// assert_eq!(now.journal_syncs, now.commits, "one sync for each commit");
-    /// assert_eq!(now.append_us.count(), now.appends);
-    /// assert_eq!(now.appends_per_commit.quantile(0.5), Some(1), "one append in each");
-    /// assert_eq!(now.appends_per_commit.quantile(1.5), None, "no share of all values");
-    /// println!("half of the appends took up to {:?} us", now.append_us.quantile(0.5));
-    /// # engine.close()?;
-    /// # Ok::<(), milepost::Error>(())
-    /// ```
-    pub fn metrics(&self) -> Metrics {
-        let meters = &self.inner.meters;
-        let log = self.inner.catalog.log();
-        let (lag_commits, lag_bytes) = log.lag();
-        Metrics {
-            appends: meters.appends.get(),
-            repeated: meters.repeated.get(),
-            append_errors: meters.append_errors.get(),
-            events: meters.events.get(),
-            checkpoints: meters.checkpoints.get(),
-            restores: meters.restores.get(),
-            commits: meters.commits.get(),
-            journal_syncs: meters.journal_syncs.get(),
-            journal_bytes: meters.journal_bytes.get(),
-            segments: meters.segments.get(),
-            segments_recycled: meters.segments_recycled.get(),
-            chunks: meters.chunks.get(),
-            chunk_bytes: meters.chunk_bytes.get(),
-            pack_syncs: meters.pack_syncs.get(),
-            snapshots: meters.snapshots.get(),
-            archive_files: meters.archive_files.get(),
-            archive_bytes: meters.archive_bytes.get(),
-            captures: meters.captures.get(),
-            capture_files: meters.capture_files.get(),
-            capture_files_read: meters.capture_files_read.get(),
-            lag_commits,
-            lag_bytes,
-            appends_per_commit: meters.appends_per_commit.now(),
-            events_per_commit: meters.events_per_commit.now(),
-            append_us: meters.append_us.now(),
-            commit_us: meters.commit_us.now(),
-            apply_us: meters.apply_us.now(),
-            archive_us: meters.archive_us.now(),
-            capture_us: meters.capture_us.now(),
-            fold_us: meters.fold_us.now(),
-            kept: self.inner.kept.counts(),
-            poisoned: log.is_poisoned(),
-        }
-    }
 }

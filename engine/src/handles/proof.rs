@@ -1,13 +1,27 @@
 //! Verification of a store, and anchors.
 
-use milepost_codec::Result;
+use milepost_codec::{Hash, Result};
 use milepost_store::Fault;
 
 use crate::handles::engine::Engine;
-use crate::integrity::anchor::Anchor;
-use crate::integrity::verify::{VerifyReport, verify};
+use crate::history::point::Point;
+use crate::verification::anchor::Anchor;
+use crate::verification::verify::{VerifyReport, verify};
+
+/// Verification and anchors: see [`Engine::integrity`].
+#[derive(Debug, Clone, Copy)]
+pub struct Integrity<'a> {
+    pub(super) engine: &'a Engine,
+}
 
 impl Engine {
+    /// Returns the checks of the store's content, and anchors.
+    pub fn integrity(&self) -> Integrity<'_> {
+        Integrity { engine: self }
+    }
+}
+
+impl Integrity<'_> {
     /// Verifies a task, or the whole store: computes every chain and the id of every checkpoint
     /// again, and reads every file. `progress` receives the number of events verified so far and
     /// the total.
@@ -20,21 +34,21 @@ impl Engine {
         task: Option<&str>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<VerifyReport> {
-        let task = task.map(|id| self.task_no(id)).transpose()?;
-        verify(&self.inner.catalog, self.inner.store, task, progress)
+        let task = task.map(|id| self.engine.task_no(id)).transpose()?;
+        verify(&self.engine.inner.catalog, self.engine.inner.store, task, progress)
     }
 
     /// Folds every lineage of a task, or of all tasks, from its beginning with each registered
-    /// reducer, and returns the snapshots with another state. [`Engine::verify`] checks only that
+    /// reducer, and returns the snapshots with another state. [`Integrity::verify`] checks only that
     /// snapshots are intact and belong to their points.
     ///
     /// # Errors
     ///
     /// `NotFound`: there is no such task. Others are those that stop the verification.
     pub fn verify_states(&self, task: Option<&str>) -> Result<Vec<Fault>> {
-        let task = task.map(|id| self.task_no(id)).transpose()?;
-        let inner = &self.inner;
-        crate::integrity::verify::verify_states(&inner.catalog, &inner.options.reducers, task)
+        let task = task.map(|id| self.engine.task_no(id)).transpose()?;
+        let inner = &self.engine.inner;
+        crate::verification::verify::verify_states(&inner.catalog, &inner.options.reducers, task)
     }
 
     /// Returns the current heads of the store, to be kept somewhere else.
@@ -43,19 +57,30 @@ impl Engine {
     ///
     /// `Unavailable`: the store is closed. `Corrupt`: its index is damaged.
     pub fn anchor(&self) -> Result<Anchor> {
-        let inner = &self.inner;
+        let inner = &self.engine.inner;
         Anchor::take(&inner.catalog, inner.store, inner.now_us())
     }
 
     /// Compares the store with an anchor and returns the differences: logs that are missing,
     /// shorter, or have another history. The result is empty if the store has only grown since.
-    /// Reads the heads and one block of each log. Together with [`Engine::verify`], which computes
+    /// Reads the heads and one block of each log. Together with [`Integrity::verify`], which computes
     /// the chains, this proves everything up to the anchor.
     ///
     /// # Errors
     ///
     /// `Invalid`: the anchor belongs to another store.
     pub fn verify_anchor(&self, anchor: &Anchor) -> Result<Vec<Fault>> {
-        anchor.check(&self.inner.catalog, self.inner.store)
+        anchor.check(&self.engine.inner.catalog, self.engine.inner.store)
+    }
+
+    /// Returns the chain hash before the event at a point.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt`: events cannot be read.
+    pub fn hash_at(&self, point: &Point) -> Result<Hash> {
+        let place = (point.no, point.lineage, point.offset);
+        self.engine.inner.catalog.readable(place)?;
+        self.engine.inner.hash_at(point.no, point.lineage, point.offset)
     }
 }

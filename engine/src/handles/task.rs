@@ -13,8 +13,8 @@ use crate::handles::lineage::{Lineage, LineageInfo, info};
 use crate::handles::ticket::Ticket;
 use crate::history::checkpoint::{Checkpoint, Mark};
 use crate::history::events::Events;
+use crate::history::lists::TaskInfo;
 use crate::history::point::Point;
-use crate::query::TaskInfo;
 
 /// A handle on a task, and on the lineage that was active when it was taken. Cheap to clone.
 ///

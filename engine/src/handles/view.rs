@@ -74,15 +74,15 @@ impl View {
         Task::of(&self.engine, catalog.find_for(id, Some(&self.user))?)
     }
 
-    /// Returns tasks of the user: see [`Engine::tasks`]. The query's `user` is ignored.
+    /// Returns tasks of the user: see `Query::tasks`. The query's `user` is ignored.
     ///
     /// # Errors
     ///
-    /// As [`Engine::tasks`].
+    /// As [`Query::tasks`](crate::query::Query::tasks).
     pub fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
         let user = Some(self.user.to_string());
         let query = TaskQuery { user, ..query.clone() };
-        self.engine.tasks(&query)
+        self.engine.inner.catalog.tasks(&query)
     }
 
     /// Returns the point that an address names: see [`Engine::point`].
@@ -95,22 +95,22 @@ impl View {
         catalog.point(address, Some(&self.user))
     }
 
-    /// Returns a checkpoint of the user's tasks: see [`Engine::checkpoint`].
+    /// Returns a checkpoint of the user's tasks: see `Query::checkpoint`.
     ///
     /// # Errors
     ///
-    /// As [`Engine::checkpoint`].
+    /// As [`Query::checkpoint`](crate::query::Query::checkpoint).
     pub fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
         let id = id.strip_prefix('@').unwrap_or(id);
         let catalog = &self.engine.inner.catalog;
         catalog.checkpoint_named(id, Some(&self.user))
     }
 
-    /// Returns checkpoints of the user's tasks: see [`Engine::checkpoints`].
+    /// Returns checkpoints of the user's tasks: see `Query::checkpoints`.
     ///
     /// # Errors
     ///
-    /// As [`Engine::checkpoints`].
+    /// As [`Query::checkpoints`](crate::query::Query::checkpoints).
     pub fn checkpoints(&self, query: &CheckpointQuery) -> Result<Page<Checkpoint>> {
         self.engine.inner.catalog.checkpoints(query, Some(&self.user))
     }
@@ -150,14 +150,14 @@ impl View {
         self.engine.event(point)
     }
 
-    /// Returns the chain hash before a point: see [`Engine::hash_at`].
+    /// Returns the chain hash before a point: see `Integrity::hash_at`.
     ///
     /// # Errors
     ///
-    /// As [`Engine::hash_at`].
+    /// As [`Integrity::hash_at`](crate::integrity::Integrity::hash_at).
     pub fn hash_at(&self, point: &Point) -> Result<Hash> {
         self.own(point)?;
-        self.engine.hash_at(point)
+        self.engine.integrity().hash_at(point)
     }
 
     /// Opens a lineage at a point: see [`Engine::branch`].
@@ -170,13 +170,13 @@ impl View {
         self.engine.branch(point, description)
     }
 
-    /// Deletes a task of the user: see [`Engine::delete_task`].
+    /// Deletes a task of the user: see `Retention::delete_task`.
     ///
     /// # Errors
     ///
-    /// As [`Engine::delete_task`].
+    /// As [`Retention::delete_task`](crate::retention::Retention::delete_task).
     pub fn delete_task(&self, task: &str) -> Result<()> {
-        self.engine.delete_task_for(task, Some(&self.user))
+        self.engine.retention().delete_task_for(task, Some(&self.user))
     }
 
     fn own(&self, point: &Point) -> Result<()> {

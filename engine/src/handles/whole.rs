@@ -2,12 +2,12 @@
 
 use milepost_codec::{Body, ErrorKind, Head, Result, TaskNo, checkpoint_id};
 
-use crate::handles::engine::Engine;
+use crate::handles::proof::Integrity;
 use crate::history::chain_hash::Hashes;
 use crate::history::checkpoint::Checkpoint;
 use crate::history::point::Point;
 
-impl Engine {
+impl Integrity<'_> {
     /// Checks a checkpoint: reads the event of its mark again, computes the id from it, and
     /// compares the chain hash at the marked point with the one in the id. Returns `false` if they
     /// differ.
@@ -17,7 +17,7 @@ impl Engine {
     ///
     /// let engine = Engine::in_memory(Options::default())?;
     /// let checkpoint = engine.start_task("essay", "ana")?.checkpoint(Mark::new())?;
-    /// assert!(engine.is_whole(&checkpoint)?);
+    /// assert!(engine.integrity().check(&checkpoint)?);
     /// # Ok::<(), milepost::Error>(())
     /// ```
     ///
@@ -25,8 +25,8 @@ impl Engine {
     ///
     /// `NotFound`: the task or the mark's event is gone. `Invalid`: the mark is past the head.
     /// `Unavailable`: the store is closed, or the disk fails.
-    pub fn is_whole(&self, checkpoint: &Checkpoint) -> Result<bool> {
-        self.look_at(checkpoint, &mut Hashes::of(&self.inner.catalog))
+    pub fn check(&self, checkpoint: &Checkpoint) -> Result<bool> {
+        self.look_at(checkpoint, &mut Hashes::of(&self.engine.inner.catalog))
     }
 
     /// Checks several checkpoints; a missing one counts as not whole. For those of a page, newest
@@ -35,8 +35,8 @@ impl Engine {
     /// # Errors
     ///
     /// `Unavailable`: the store is closed, or the disk fails.
-    pub fn are_whole(&self, checkpoints: &[Checkpoint]) -> Result<Vec<bool>> {
-        let mut hashes = Hashes::of(&self.inner.catalog);
+    pub fn check_all(&self, checkpoints: &[Checkpoint]) -> Result<Vec<bool>> {
+        let mut hashes = Hashes::of(&self.engine.inner.catalog);
         let looked = checkpoints.iter().map(|of| self.look_at(of, &mut hashes));
         let gone = |kind| matches!(kind, ErrorKind::NotFound | ErrorKind::Invalid);
         let or_gone = |looked| match looked {
@@ -47,7 +47,7 @@ impl Engine {
     }
 
     fn look_at(&self, checkpoint: &Checkpoint, hashes: &mut Hashes<'_>) -> Result<bool> {
-        let no = self.inner.catalog.find_for(&checkpoint.task, None)?;
+        let no = self.engine.inner.catalog.find_for(&checkpoint.task, None)?;
         match self.is_made_again(no, checkpoint, hashes) {
             Err(e) if e.kind() == ErrorKind::Corrupt => Ok(false),
             made => made,
@@ -60,8 +60,8 @@ impl Engine {
         checkpoint: &Checkpoint,
         hashes: &mut Hashes<'_>,
     ) -> Result<bool> {
-        let (catalog, lineage) = (&self.inner.catalog, checkpoint.lineage);
-        let event = self.event_alone(&Point {
+        let (catalog, lineage) = (&self.engine.inner.catalog, checkpoint.lineage);
+        let event = self.engine.event_alone(&Point {
             task: checkpoint.task.clone(),
             no,
             lineage,

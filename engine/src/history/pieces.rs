@@ -165,7 +165,7 @@ mod tests {
         for _ in 0..2 {
             pieces.sets.lock().grow_old();
         }
-        engine.compact(&mut |_| {}).unwrap();
+        engine.retention().compact(&mut |_| {}).unwrap();
         assert_eq!(read().unwrap(), before);
     }
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use milepost_codec::{Error, Offset, Result};
 use milepost_replay::RunState;
 
+use super::Query;
 use crate::handles::engine::Engine;
 use crate::history::events::Ancestry;
 use crate::history::point::Point;
@@ -46,7 +47,7 @@ pub enum Verdict {
 /// for step in 1..=20 {
 ///     run.append(StepStarted { step, ..Default::default() })?;
 /// }
-/// let mut bisect = engine.bisect(None, &engine.point("tuning")?)?;
+/// let mut bisect = engine.query().bisect(None, &engine.point("tuning")?)?;
 /// bisect.run(&engine, |_, state| {
 ///     let late = state.step.as_ref().is_some_and(|step| step.number > 12);
 ///     Ok::<_, milepost::Error>(if late { Verdict::Bad } else { Verdict::Good })
@@ -64,7 +65,7 @@ pub struct Bisect {
     looked: u64,
 }
 
-impl Engine {
+impl Query<'_> {
     /// Begins a search from a good point, or from the beginning of the history, to a bad one.
     /// Events that the bad point's lineage inherits count. Reads no state yet.
     ///
@@ -73,7 +74,7 @@ impl Engine {
     /// - `Invalid`: the good point is not before the bad one in its history.
     /// - `NotFound`: retention trimmed it.
     pub fn bisect(&self, good: Option<&Point>, bad: &Point) -> Result<Bisect> {
-        let catalog = &self.inner.catalog;
+        let catalog = &self.engine.inner.catalog;
         catalog.readable((bad.no, bad.lineage, bad.offset))?;
         let ancestry = Ancestry::of(catalog, bad.no, bad.lineage)?;
         let from = match good {

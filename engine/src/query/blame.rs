@@ -11,6 +11,7 @@ use milepost_codec::{Body, Error, LineageId, Offset, Result};
 use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
 use serde_json::Value;
 
+use super::Query;
 use crate::handles::engine::Engine;
 use crate::history::events::{Ancestry, Events};
 use crate::history::point::Point;
@@ -57,7 +58,7 @@ pub struct Blamed {
     pub before_oldest: Option<Offset>,
 }
 
-impl Engine {
+impl Query<'_> {
     /// Finds the event that last set or removed the part of the run state that a JSON pointer
     /// names, or with `history` all such events. Inherited events count.
     ///
@@ -77,11 +78,11 @@ impl Engine {
                 "every entry changes the list `{pointer}`: name one of them, as in `{pointer}/0`"
             )));
         }
-        let catalog = &self.inner.catalog;
+        let catalog = &self.engine.inner.catalog;
         catalog.readable((point.no, point.lineage, point.offset))?;
         let ancestry = Ancestry::of(catalog, point.no, point.lineage)?;
         let search = Search {
-            engine: self,
+            engine: self.engine,
             chunks: LogChunks::folding(catalog, point.no),
             kinds: RunReducer::kinds_for(pointer)?,
             begin: ancestry.begin(),

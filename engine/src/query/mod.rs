@@ -9,3 +9,60 @@ pub use crate::handles::lineage::LineageInfo;
 pub use crate::history::address::AddressTarget;
 pub use crate::history::lists::{CheckpointQuery, Page, TaskInfo, TaskQuery};
 pub use crate::history::stats::TaskStats;
+
+use milepost_codec::Result;
+
+use crate::handles::engine::Engine;
+use crate::history::checkpoint::Checkpoint;
+
+/// Lists and searches: see [`Engine::query`].
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'a> {
+    engine: &'a Engine,
+}
+
+impl Engine {
+    /// Returns lists of tasks and checkpoints, and searches for the event that changed a state.
+    pub fn query(&self) -> Query<'_> {
+        Query { engine: self }
+    }
+}
+
+impl Query<'_> {
+    /// Returns tasks, newest first.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: the cursor is not one of a page of this list.
+    pub fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
+        self.engine.inner.catalog.tasks(query)
+    }
+
+    /// Returns checkpoints, newest first, in the order they were committed.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no such task. `Invalid`: the cursor is not one of a page of this list.
+    pub fn checkpoints(&self, query: &CheckpointQuery) -> Result<Page<Checkpoint>> {
+        self.engine.inner.catalog.checkpoints(query, None)
+    }
+
+    /// Returns a checkpoint, given its id or at least the first 8 digits.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no checkpoint has the id. `Invalid`: several ids begin so.
+    pub fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
+        self.engine.inner.catalog.checkpoint_named(id.strip_prefix('@').unwrap_or(id), None)
+    }
+
+    /// Returns the size of each task, or of each task of one user, in the order they were started.
+    /// Reads no event.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the store is closed.
+    pub fn task_stats(&self, user: Option<&str>) -> Result<Vec<TaskStats>> {
+        self.engine.inner.catalog.task_stats(user)
+    }
+}

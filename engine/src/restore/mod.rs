@@ -2,9 +2,10 @@
 
 pub(crate) mod builder;
 pub(crate) mod fork;
-pub(crate) mod participants;
+pub(crate) mod restores;
 pub(crate) mod two_phase;
 
+pub use self::restores::Restores;
 pub use crate::handles::participant::{CaptureContext, PrepareContext};
 pub use crate::handles::participation::Participation;
 pub use crate::history::pending::{PendingRestore, RestoreRecord};

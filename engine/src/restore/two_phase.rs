@@ -74,26 +74,6 @@ impl Engine {
         )
     }
 
-    /// Ends a pending restore by undoing the changes of its participants.
-    ///
-    /// # Errors
-    ///
-    /// - `Unavailable`: a participant is missing.
-    /// - Those of the participants. The restore then stays pending.
-    pub fn recover(&self, pending: &PendingRestore, with: &[Arc<dyn Participant>]) -> Result<()> {
-        self.check_writable()?;
-        self.abort(pending, with, "recovered after an interruption")
-    }
-
-    /// Ends a restore that cannot be undone any more. Its changes outside of the log stay.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`: the restore is not pending.
-    pub fn abandon(&self, pending: &PendingRestore, reason: &str) -> Result<()> {
-        self.end(pending, RestoreOutcome::GivenUp, reason)
-    }
-
     fn run_restore(
         &self,
         target: &RestoreTarget<'_>,
@@ -303,7 +283,7 @@ impl Engine {
         Ok(vec![append])
     }
 
-    fn abort(
+    pub(super) fn abort(
         &self,
         pending: &PendingRestore,
         with: &[Arc<dyn Participant>],
@@ -326,7 +306,12 @@ impl Engine {
         self.end(pending, RestoreOutcome::Undone, reason)
     }
 
-    fn end(&self, pending: &PendingRestore, outcome: RestoreOutcome, reason: &str) -> Result<()> {
+    pub(super) fn end(
+        &self,
+        pending: &PendingRestore,
+        outcome: RestoreOutcome,
+        reason: &str,
+    ) -> Result<()> {
         let inner = &self.inner;
         let (no, restore) = (pending.no, pending.begun.restore);
         let _structure = inner.structure()?;

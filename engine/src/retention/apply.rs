@@ -11,11 +11,11 @@ use milepost_codec::{
 use milepost_store::index::MarkEntry;
 use milepost_store::index::keys;
 
+use super::Retention;
 use super::plan::{RetentionPlan, TaskPlan, fates};
-use super::policy::Retention;
+use super::policy::Policy;
 use crate::commit::committer::Slot;
 use crate::handles::audit;
-use crate::handles::engine::Engine;
 use crate::history::base;
 use crate::history::pending::is_of_the_store;
 
@@ -113,7 +113,7 @@ impl<'a> Group<'a> {
     }
 }
 
-impl Engine {
+impl Retention<'_> {
     /// Applies a plan. `progress` gets the number of processed tasks and the total.
     ///
     /// Changes since the planning are respected: newly pinned checkpoints stay, and the needed
@@ -123,7 +123,7 @@ impl Engine {
     ///
     /// - `Unavailable`: the store is closed.
     /// - `Poisoned`: a write failed.
-    pub fn apply_retention(
+    pub fn apply(
         &self,
         plan: &RetentionPlan,
         progress: &mut dyn FnMut(u64, u64),
@@ -154,9 +154,9 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// As [`Engine::plan_retention`] and [`Engine::apply_retention`].
-    pub fn retain(&self, policy: &Retention) -> Result<RetentionReport> {
-        self.apply_retention(&self.plan_retention(policy)?, &mut |_, _| {})
+    /// As `Retention::plan` and `Retention::apply`.
+    pub fn retain(&self, policy: &Policy) -> Result<RetentionReport> {
+        self.apply(&self.plan(policy)?, &mut |_, _| {})
     }
 
     /// Removes the planned marks that have not been pinned since, a few in each commit.
@@ -166,7 +166,7 @@ impl Engine {
             .collect();
         for some in all.chunks(MARKS_EACH) {
             // Locked for a few marks at a time, since restores and branches wait for it.
-            let _structure = self.inner.structure()?;
+            let _structure = self.engine.inner.structure()?;
             let mut sent: Vec<(usize, Arc<Slot>, u64)> = Vec::new();
             for marks in some.chunk_by(|(n, _), (m, _)| n == m) {
                 let Some((n, _)) = marks.first() else {
@@ -211,8 +211,8 @@ impl Engine {
 
     /// Removes unneeded events: those of each task in one commit, after the bases are durable. A
     /// task with a lineage that grew in between is tried again, since it may have a new checkpoint.
-    fn trim(&self, policy: &Retention, group: &mut Group<'_>) -> Result<()> {
-        let inner = &self.inner;
+    fn trim(&self, policy: &Policy, group: &mut Group<'_>) -> Result<()> {
+        let inner = &self.engine.inner;
         let _structure = inner.structure()?;
         let _storing = inner.catalog.log().storing();
         let mut left: Vec<usize> = (0..group.plans.len()).collect();
@@ -263,8 +263,8 @@ impl Engine {
 
     /// Makes the bases of a task's lineages and the events that name them. The bases are not
     /// durable yet.
-    fn make_bases(&self, task: TaskNo, policy: &Retention) -> Result<Trims> {
-        let inner = &self.inner;
+    fn make_bases(&self, task: TaskNo, policy: &Policy) -> Result<Trims> {
+        let inner = &self.engine.inner;
         inner.catalog.goes_on(task)?;
         // Heads are read before the needed events are computed: the commit detects later growth.
         let mut heads = Vec::new();
@@ -307,14 +307,14 @@ impl Engine {
     }
 
     pub(super) fn tell(&self, action: &'static str, task: TaskNo) {
-        if let Ok((_, active)) = self.inner.catalog.active(task) {
-            audit::AuditEvent::of(action, task, active.lineage).tell(&self.inner);
+        if let Ok((_, active)) = self.engine.inner.catalog.active(task) {
+            audit::AuditEvent::of(action, task, active.lineage).tell(&self.engine.inner);
         }
     }
 
     /// Returns `true` if a checkpoint still exists and has not been pinned.
     fn removable(&self, task: TaskNo, mark: &RemovedMark) -> Result<bool> {
-        let catalog = &self.inner.catalog;
+        let catalog = &self.engine.inner.catalog;
         let key = keys::mark(task, mark.lineage, mark.offset);
         let Some(entry) = catalog.log().get(&key)? else {
             return Ok(false);

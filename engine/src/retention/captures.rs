@@ -11,8 +11,8 @@ use milepost_codec::{
 };
 use milepost_store::tree_walk;
 
+use super::Retention;
 use super::plan::{RetentionPlan, TaskPlan, each_task};
-use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::history::base;
 use crate::history::events::Cursor;
@@ -36,7 +36,7 @@ struct Roots {
     go: HashSet<ChunkId>,
 }
 
-impl Engine {
+impl Retention<'_> {
     /// Computes the captures that this plan would remove, with the chunks that nothing else needs.
     /// Changes nothing. If the plan removes events of a task with captures, it reads the events of
     /// all tasks with captures.
@@ -46,7 +46,7 @@ impl Engine {
     /// `Corrupt`: an event, or a tree that stays, cannot be read. The chunks that it needs are
     /// unknown, and a compaction would keep all chunks too.
     pub fn plan_captures(&self, plan: &RetentionPlan) -> Result<CapturesPlan> {
-        let catalog = &self.inner.catalog;
+        let catalog = &self.engine.inner.catalog;
         let mut plans: HashMap<TaskNo, &TaskPlan> = HashMap::new();
         for task in &plan.tasks {
             let none = task.trimmed.is_empty() && task.dropped.is_empty();
@@ -69,7 +69,7 @@ impl Engine {
                 self.sort_roots(no, plans.get(&no).copied(), &mut roots)?;
             }
         }
-        for pending in self.pending_restores()? {
+        for pending in self.engine.inner.catalog.pending_restores()? {
             let parts = pending.begun.parts.iter();
             roots.stay.extend(parts.flat_map(|part| &part.roots));
         }
@@ -92,7 +92,7 @@ impl Engine {
 
     /// Sorts a task's captures into those that a plan keeps and removes.
     fn sort_roots(&self, no: TaskNo, plan: Option<&TaskPlan>, roots: &mut Roots) -> Result<()> {
-        let catalog = &self.inner.catalog;
+        let catalog = &self.engine.inner.catalog;
         for (lineage, _) in catalog.lineages(no)? {
             let log = LogId::lineage(no, lineage);
             let trimmed = |plan: &TaskPlan| {
@@ -141,8 +141,8 @@ impl Engine {
 
     /// Returns the capture that a base at this offset would name.
     fn root_at(&self, no: TaskNo, lineage: LineageId, at: u64) -> Result<Option<ChunkId>> {
-        let point = Lineage::new(self, no, lineage, None)?.point(at)?;
-        let root = self.workspace_at(&point)?;
+        let point = Lineage::new(self.engine, no, lineage, None)?.point(at)?;
+        let root = self.engine.workspace_at(&point)?;
         Ok(root.map(|root| ChunkId(root.0)))
     }
 }

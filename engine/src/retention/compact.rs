@@ -10,7 +10,7 @@ use milepost_store::index::SnapshotNote;
 use milepost_store::index::keys;
 use milepost_store::{Compacted, CompactionHost};
 
-use crate::handles::engine::Engine;
+use super::Retention;
 use crate::handles::inner::Inner;
 use crate::history::base;
 
@@ -72,14 +72,14 @@ impl CompactionHost for Inner {
     }
 }
 
-impl Engine {
+impl Retention<'_> {
     /// Returns the disk space that a compaction needs. Changes nothing.
     ///
     /// # Errors
     ///
     /// `Unavailable`: the store is closed.
     pub fn plan_compaction(&self) -> Result<CompactionPlan> {
-        let log = self.inner.catalog.log();
+        let log = self.engine.inner.catalog.log();
         Ok(CompactionPlan { disk: log.disk_bytes()?, needs: log.compaction_needs() })
     }
 
@@ -100,7 +100,7 @@ impl Engine {
     /// - `Unavailable`: the disk is full. Nothing has changed.
     /// - `Corrupt`: content to be kept cannot be read. Run `repair` first.
     pub fn compact(&self, tell: &mut dyn FnMut(CompactionStep)) -> Result<CompactionReport> {
-        let inner = &self.inner;
+        let inner = &self.engine.inner;
         let log = inner.catalog.log();
         let before = log.disk_bytes()?;
         let Compacted { left, untouched } = log.compact(inner.as_ref(), tell)?;

@@ -2,12 +2,12 @@
 
 use milepost_codec::{Deleted, LineageId, LogId, Result};
 
+use super::Retention;
 use super::plan::each_task;
 use crate::handles::audit;
-use crate::handles::engine::Engine;
 use crate::history::catalog::Viewer;
 
-impl Engine {
+impl Retention<'_> {
     /// Deletes a task: it no longer exists for any call, and its name is free. A tombstone without
     /// the name stays. The next compaction removes its bytes from the disk.
     ///
@@ -21,7 +21,7 @@ impl Engine {
 
     /// Deletes a task if `viewer` owns it, checked under the structure lock.
     pub(crate) fn delete_task_for(&self, id: &str, viewer: Viewer<'_>) -> Result<()> {
-        let inner = &self.inner;
+        let inner = &self.engine.inner;
         let structure = inner.structure()?;
         let task = inner.catalog.find_for(id, viewer)?;
         let entry = inner.catalog.task(task)?;
@@ -48,7 +48,7 @@ impl Engine {
     /// - `Poisoned`: a write failed.
     pub fn delete_user(&self, user: &str, progress: &mut dyn FnMut(u64, u64)) -> Result<u64> {
         let mut names = Vec::new();
-        each_task(&self.inner.catalog, &mut |_, entry| {
+        each_task(&self.engine.inner.catalog, &mut |_, entry| {
             if entry.deleted_us.is_none() && entry.user == user {
                 names.push(entry.name.clone());
             }

@@ -6,8 +6,8 @@ use milepost_codec::{
     WorkspaceCaptured, check_size,
 };
 
+use super::Retention;
 use crate::handles::audit;
-use crate::handles::engine::Engine;
 use crate::history::catalog::Catalog;
 use crate::history::events::Ancestry;
 use crate::history::point::Point;
@@ -24,7 +24,7 @@ const NEEDED: [u16; 7] = [
     Restored::KIND,
 ];
 
-impl Engine {
+impl Retention<'_> {
     /// Erases the body of the event at a point permanently. Its header and the hash of its body
     /// stay, so the chain verifies. The next compaction removes the bytes from the disk. Has no
     /// effect on an erased event.
@@ -36,7 +36,7 @@ impl Engine {
     /// - `Conflict`: a lineage begins with a base whose state includes it.
     pub fn erase(&self, point: &Point, reason: Option<&str>) -> Result<()> {
         check_size("a reason", reason.map_or(0, str::len), TEXT_MAX)?;
-        let inner = &self.inner;
+        let inner = &self.engine.inner;
         let catalog = &inner.catalog;
         let _structure = inner.structure()?;
         let (task, offset) = (point.no, point.offset);

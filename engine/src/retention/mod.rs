@@ -28,6 +28,21 @@ pub use captures::CapturesPlan;
 pub use compact::{CompactionPlan, CompactionReport};
 pub use pins::Pin;
 pub use plan::{RetentionPlan, TaskPlan};
-pub use policy::Retention;
+pub use policy::Policy;
 
 pub use milepost_store::CompactionStep;
+
+use crate::handles::engine::Engine;
+
+/// Removal of content: see [`Engine::retention`].
+#[derive(Debug, Clone, Copy)]
+pub struct Retention<'a> {
+    engine: &'a Engine,
+}
+
+impl Engine {
+    /// Returns the operations that remove content: by a policy, on request, or permanently.
+    pub fn retention(&self) -> Retention<'_> {
+        Retention { engine: self }
+    }
+}

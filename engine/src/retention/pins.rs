@@ -8,8 +8,8 @@ use milepost_codec::{
 use milepost_store::index::PinEntry;
 use milepost_store::index::keys::{self, KeyKind};
 
+use super::Retention;
 use crate::commit::committer::{Request, Slot};
-use crate::handles::engine::Engine;
 use crate::history::catalog::Catalog;
 use crate::history::checkpoint::Checkpoint;
 
@@ -25,7 +25,7 @@ pub struct Pin {
     pub time_us: u64,
 }
 
-impl Engine {
+impl Retention<'_> {
     /// Pins a checkpoint: no policy removes it, or the events that it needs.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl Engine {
     pub fn pin(&self, checkpoint: &CheckpointId, reason: Option<&str>) -> Result<()> {
         check_size("a reason", reason.map_or(0, str::len), TEXT_MAX)?;
         // Held so that no cleanup removes the checkpoint before it is pinned.
-        let _structure = self.inner.structure()?;
+        let _structure = self.engine.inner.structure()?;
         let (task, found) = self.pinnable(checkpoint)?;
         let pinned = Pinned { checkpoint: found.id, reason: reason.map(str::to_owned) };
         self.commit_control(task, vec![pinned.into()])
@@ -47,9 +47,9 @@ impl Engine {
     ///
     /// `NotFound`: the checkpoint does not exist.
     pub fn unpin(&self, checkpoint: &CheckpointId) -> Result<()> {
-        let _structure = self.inner.structure()?;
+        let _structure = self.engine.inner.structure()?;
         let (task, found) = self.pinnable(checkpoint)?;
-        if !self.inner.catalog.is_pinned(task, &found.id)? {
+        if !self.engine.inner.catalog.is_pinned(task, &found.id)? {
             return Ok(());
         }
         let unpinned = Unpinned { checkpoint: found.id };
@@ -62,11 +62,11 @@ impl Engine {
     ///
     /// `NotFound`: the task does not exist.
     pub fn pins(&self, task: &str) -> Result<Vec<Pin>> {
-        self.inner.catalog.pins(self.task_no(task)?)
+        self.engine.inner.catalog.pins(self.engine.task_no(task)?)
     }
 
     fn pinnable(&self, checkpoint: &CheckpointId) -> Result<(TaskNo, Checkpoint)> {
-        let catalog = &self.inner.catalog;
+        let catalog = &self.engine.inner.catalog;
         let found = catalog.checkpoint_named(&checkpoint.to_string(), None)?;
         Ok((catalog.find_for(&found.task, None)?, found))
     }
@@ -74,17 +74,17 @@ impl Engine {
     /// Commits events to a task's control log.
     pub(super) fn commit_control(&self, task: TaskNo, events: Vec<Control>) -> Result<()> {
         let request = self.control_request(task, events)?;
-        self.inner.commit(request).map(|_| ())
+        self.engine.inner.commit(request).map(|_| ())
     }
 
     /// Submits events to a task's control log, so that several tasks can share one commit.
     pub(super) fn submit_control(&self, task: TaskNo, events: Vec<Control>) -> Result<Arc<Slot>> {
         let request = self.control_request(task, events)?;
-        self.inner.committer.submit(request)
+        self.engine.inner.committer.submit(request)
     }
 
     pub(super) fn control_request(&self, task: TaskNo, events: Vec<Control>) -> Result<Request> {
-        let inner = &self.inner;
+        let inner = &self.engine.inner;
         let origin = inner.catalog.task(task)?.origin;
         let mut append = inner.log_append(LogId::control(task), origin);
         for event in events {

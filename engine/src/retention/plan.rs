@@ -8,9 +8,9 @@ use milepost_codec::{
 use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{MarkEntry, TaskEntry};
 
-use super::policy::{Retention, Scope};
+use super::Retention;
+use super::policy::{Policy, Scope};
 use super::reachability::{Beginning, KeptMark, Lineages, Verdicts};
-use crate::handles::engine::Engine;
 use crate::history::catalog::Catalog;
 use crate::history::pending::is_of_the_store;
 
@@ -22,7 +22,7 @@ const STRIDE: usize = 1024;
 #[non_exhaustive]
 pub struct RetentionPlan {
     /// The policy.
-    pub policy: Retention,
+    pub policy: Policy,
     /// Each task in the policy's scope, including tasks without changes.
     pub tasks: Vec<TaskPlan>,
 }
@@ -93,7 +93,7 @@ impl TaskPlan {
     }
 }
 
-impl Engine {
+impl Retention<'_> {
     /// Plans a cleanup by this policy. Changes nothing. The plan of an unreadable task holds its
     /// error; the others are planned.
     ///
@@ -101,12 +101,12 @@ impl Engine {
     ///
     /// - `NotFound`: the policy names a task that does not exist.
     /// - `Unavailable`: the store is closed.
-    pub fn plan_retention(&self, policy: &Retention) -> Result<RetentionPlan> {
-        let catalog = &self.inner.catalog;
+    pub fn plan(&self, policy: &Policy) -> Result<RetentionPlan> {
+        let catalog = &self.engine.inner.catalog;
         let mut tasks = Vec::new();
         match &policy.scope {
             Scope::Task(name) => {
-                let no = self.task_no(name)?;
+                let no = self.engine.task_no(name)?;
                 tasks.push((no, catalog.task(no)?));
             }
             scope => each_task(catalog, &mut |no, entry| {
@@ -119,7 +119,7 @@ impl Engine {
                 }
             })?,
         }
-        let now = self.inner.now_us();
+        let now = self.engine.inner.now_us();
         let planned = tasks.iter().map(|(no, entry)| {
             let begun = TaskPlan::of(*no, entry);
             planned(plan(catalog, policy, begun.clone(), now), begun)
@@ -146,7 +146,7 @@ pub(super) fn each_task(catalog: &Catalog, each: &mut dyn FnMut(TaskNo, &TaskEnt
     })
 }
 
-fn plan(catalog: &Catalog, policy: &Retention, begun: TaskPlan, now_us: u64) -> Result<TaskPlan> {
+fn plan(catalog: &Catalog, policy: &Policy, begun: TaskPlan, now_us: u64) -> Result<TaskPlan> {
     let no = begun.no;
     let pins: HashSet<CheckpointId> = catalog.pins(no)?.iter().map(|p| p.checkpoint).collect();
     let since = policy.younger_than.map(|s| now_us.saturating_sub(s.saturating_mul(1_000_000)));
@@ -215,7 +215,7 @@ pub(super) fn fates(
     catalog: &Catalog,
     task: TaskNo,
     removed: &HashSet<(LineageId, Offset)>,
-    policy: &Retention,
+    policy: &Policy,
 ) -> Result<Verdicts> {
     let mut lineages = Lineages::default();
     for (id, entry) in catalog.lineages(task)? {
@@ -278,7 +278,7 @@ fn freed(catalog: &Catalog, task: TaskNo, fates: &Verdicts) -> Result<(u64, u64)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Mark, Options};
+    use crate::{Engine, Mark, Options};
 
     #[test]
     fn a_task_that_cannot_be_planned_keeps_no_other_from_being_cleaned_up() {
@@ -297,19 +297,19 @@ mod tests {
         let key = keys::mark(task.no(), mark.lineage, mark.mark);
         let log = engine.inner.catalog.log();
         log.put_note(key, b"other bytes".to_vec()).unwrap();
-        let policy = Retention::new().keep(1);
-        let plan = engine.plan_retention(&policy).unwrap();
+        let policy = Policy::new().keep(1);
+        let plan = engine.retention().plan(&policy).unwrap();
         let said: Vec<_> = (plan.tasks.iter())
             .map(|task| (task.task.as_str(), task.removed.len(), task.error.is_some()))
             .collect();
         let expected = [("before", 2, false), ("damaged", 0, true), ("behind", 2, false)];
         assert_eq!(said, expected);
-        let report = engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
+        let report = engine.retention().apply(&plan, &mut |_, _| {}).unwrap();
         let done: Vec<_> = (report.tasks.iter())
             .map(|task| (task.removed, task.error.as_ref().map(Error::kind)))
             .collect();
         assert_eq!(done, [(2, None), (0, Some(ErrorKind::Corrupt)), (2, None)]);
-        let alone = engine.plan_retention(&policy.task("damaged")).unwrap();
+        let alone = engine.retention().plan(&policy.task("damaged")).unwrap();
         assert!(alone.tasks[0].error.is_some());
     }
 }

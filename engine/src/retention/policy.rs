@@ -14,14 +14,14 @@ const UNDO: u32 = 3;
 ///
 /// ```
 /// use std::time::Duration;
-/// use milepost::retention::Retention;
+/// use milepost::retention::Policy;
 ///
 /// // Of each of ana's tasks the newest 5, and whatever is of the last day.
-/// let policy = Retention::new().keep(5).younger_than(Duration::from_secs(86_400)).user("ana");
+/// let policy = Policy::new().keep(5).younger_than(Duration::from_secs(86_400)).user("ana");
 /// # let _ = policy;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Retention {
+pub struct Policy {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) keep: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none", rename = "younger_than_seconds")]
@@ -43,7 +43,7 @@ pub(super) enum Scope {
     Task(String),
 }
 
-impl Default for Retention {
+impl Default for Policy {
     fn default() -> Self {
         Self {
             keep: None,
@@ -56,7 +56,7 @@ impl Default for Retention {
     }
 }
 
-impl Retention {
+impl Policy {
     /// Creates a policy that keeps the newest 10 checkpoints of every task.
     pub fn new() -> Self {
         Self::default()
@@ -70,7 +70,7 @@ impl Retention {
     }
 
     /// Keeps checkpoints younger than `age`, in whole seconds by the engine's clock, and the newest
-    /// ones if [`Retention::keep`] is set.
+    /// ones if [`Policy::keep`] is set.
     #[must_use]
     pub fn younger_than(mut self, age: Duration) -> Self {
         self.younger_than = Some(age.as_secs());

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use milepost_codec::{CheckpointId, Error, ErrorKind, Json, RemovedMark, Result, Retained, TaskNo};
 
+use super::Retention;
 use super::apply::MARKS_EACH;
-use crate::handles::engine::Engine;
 use crate::history::lists::CheckpointQuery;
 
-impl Engine {
+impl Retention<'_> {
     /// Removes checkpoints. Their events stay until a cleanup finds them unneeded.
     ///
     /// # Errors
@@ -17,8 +17,8 @@ impl Engine {
     ///
     /// - `NotFound`: a checkpoint does not exist.
     /// - `Conflict`: a checkpoint is pinned.
-    pub fn remove_checkpoints(&self, checkpoints: &[CheckpointId]) -> Result<()> {
-        let inner = &self.inner;
+    pub fn unmark(&self, checkpoints: &[CheckpointId]) -> Result<()> {
+        let inner = &self.engine.inner;
         let _structure = inner.structure()?;
         let mut by_task: BTreeMap<TaskNo, Vec<RemovedMark>> = BTreeMap::new();
         for id in checkpoints {
@@ -64,21 +64,21 @@ impl Engine {
     ///     filter: vec![("run".into(), "r-1".into())],
     ///     ..CheckpointQuery::default()
     /// };
-    /// assert_eq!(engine.remove_checkpoints_of(&of_run)?, 2);
+    /// assert_eq!(engine.retention().unmark_all(&of_run)?, 2);
     /// # Ok::<(), milepost::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// As [`Engine::checkpoints`] and [`Engine::remove_checkpoints`].
-    pub fn remove_checkpoints_of(&self, query: &CheckpointQuery) -> Result<u64> {
+    /// As `Query::checkpoints` and `Retention::unmark`.
+    pub fn unmark_all(&self, query: &CheckpointQuery) -> Result<u64> {
         let mut query = CheckpointQuery { limit: Some(MARKS_EACH), cursor: None, ..query.clone() };
         let mut found = Vec::new();
         loop {
-            let page = self.checkpoints(&query)?;
+            let page = self.engine.inner.catalog.checkpoints(&query, None)?;
             for checkpoint in page.items {
-                let task = self.task_no(&checkpoint.task)?;
-                if !self.inner.catalog.is_pinned(task, &checkpoint.id)? {
+                let task = self.engine.task_no(&checkpoint.task)?;
+                if !self.engine.inner.catalog.is_pinned(task, &checkpoint.id)? {
                     found.push(checkpoint.id);
                 }
             }
@@ -87,7 +87,7 @@ impl Engine {
                 break;
             }
         }
-        self.remove_checkpoints(&found)?;
+        self.unmark(&found)?;
         Ok(found.len() as u64)
     }
 }

@@ -20,7 +20,7 @@ use proptest::prelude::*;
 
 use crate::context;
 use crate::query::CheckpointQuery;
-use crate::retention::Retention;
+use crate::retention::Policy;
 use crate::{Append, Engine, Mark, Options, Task};
 
 /// A log in memory with one failing read, which a countdown selects.
@@ -226,21 +226,21 @@ impl World {
                     task: Some(self.task(task)?.id().to_owned()),
                     ..CheckpointQuery::default()
                 };
-                match self.engine.checkpoints(&query)?.items.first() {
-                    Some(checkpoint) => self.engine.pin(&checkpoint.id, None),
+                match self.engine.query().checkpoints(&query)?.items.first() {
+                    Some(checkpoint) => self.engine.retention().pin(&checkpoint.id, None),
                     None => Ok(()),
                 }
             }
             Op::Erase(task, at) => {
                 let task = self.task(task)?;
                 let at = point(&task, at)?.offset - 1;
-                self.engine.erase(&task.point(at)?, None)
+                self.engine.retention().erase(&task.point(at)?, None)
             }
             Op::Cleanup(keep) => {
-                let plan = self.engine.plan_retention(&Retention::new().keep(usize::from(keep)))?;
-                self.engine.apply_retention(&plan, &mut |_, _| {}).map(drop)
+                let plan = self.engine.retention().plan(&Policy::new().keep(usize::from(keep)))?;
+                self.engine.retention().apply(&plan, &mut |_, _| {}).map(drop)
             }
-            Op::Delete(task) => self.engine.delete_task(self.task(task)?.id()),
+            Op::Delete(task) => self.engine.retention().delete_task(self.task(task)?.id()),
         }
     }
 
@@ -254,7 +254,7 @@ impl World {
     /// Checks that the index follows from the log, and that each task reads to its head and
     /// continues there.
     fn check(&self) {
-        let report = self.engine.verify(None, &mut |_, _| {}).unwrap();
+        let report = self.engine.integrity().verify(None, &mut |_, _| {}).unwrap();
         assert!(report.is_clean(), "{:?}", report.faults);
         for n in 0..3 {
             let Ok(task) = self.task(n) else { continue };
@@ -263,7 +263,7 @@ impl World {
             assert_eq!(appended.first, head, "offsets are dense (I2)");
             let read: Result<Vec<_>> = task.read(..).unwrap().collect();
             assert_eq!(read.unwrap().last().unwrap().offset, head);
-            self.engine.checkpoints(&CheckpointQuery::default()).unwrap();
+            self.engine.query().checkpoints(&CheckpointQuery::default()).unwrap();
         }
     }
 }
@@ -324,7 +324,7 @@ fn handles_and_checkpoints_that_are_given_without_a_read_are_those_that_are_read
     ];
     for mark in marks {
         let checkpoint = started.checkpoint(mark).unwrap();
-        assert_eq!(engine.checkpoint(&checkpoint.id.to_string()).unwrap(), checkpoint);
+        assert_eq!(engine.query().checkpoint(&checkpoint.id.to_string()).unwrap(), checkpoint);
     }
     let restored = engine.restore(&engine.point("task@first").unwrap()).run().unwrap();
     same(&restored);

@@ -37,23 +37,12 @@ impl std::fmt::Debug for Export {
     }
 }
 
-impl Engine {
-    /// Begins an export of tasks as they are stored, with or without captured files.
-    ///
-    /// # Errors
-    ///
-    /// `Unavailable`: the store is closed.
-    pub fn export(&self, files: bool) -> Result<Export> {
-        Ok(Export {
-            engine: self.clone(),
-            files,
-            live: self.inner.catalog.log().live()?,
-            given: HashSet::new(),
-        })
-    }
-}
-
 impl Export {
+    pub(super) fn of(engine: &Engine, files: bool) -> Result<Self> {
+        let live = engine.inner.catalog.log().live()?;
+        Ok(Self { engine: engine.clone(), files, live, given: HashSet::new() })
+    }
+
     /// Returns the ids of all tasks, in the order of their numbers.
     ///
     /// # Errors

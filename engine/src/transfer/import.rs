@@ -5,8 +5,8 @@
 //! latest by the next open of the store.
 
 use milepost_codec::{
-    BodyForm, Control, Deleted, Epoch, Error, ErrorKind, LineageId, LogId, Offset, Origin, Result,
-    TaskNo, TaskOpened, TaskPrepared,
+    Epoch, Error, ErrorKind, LineageId, LogId, Offset, Origin, Result, TaskNo, TaskOpened,
+    TaskPrepared,
 };
 use milepost_store::index::TaskEntry;
 use milepost_store::index::keys::{self, KeyKind};
@@ -14,11 +14,10 @@ use milepost_store::index::keys::{self, KeyKind};
 use super::import_task::TaskImport;
 use super::rebase::Rebase;
 use super::{ExportChunk, ExportEvent, ExportTask};
-use crate::chunks::ChunkHold;
 use crate::handles::audit::AuditEvent;
 use crate::handles::engine::{Engine, check_name};
 use crate::handles::task::Task;
-use crate::history::events::Cursor;
+use crate::store::ChunkHold;
 
 /// An import of tasks. They are visible after [`Import::finish`]. Dropping it earlier deletes them.
 pub struct Import {
@@ -49,93 +48,6 @@ impl std::fmt::Debug for Import {
 }
 
 impl Engine {
-    /// Begins an import of tasks from an [`Export`](super::Export).
-    ///
-    /// ```
-    /// use milepost::events::Message;
-    /// use milepost::transfer::ExportItem;
-    /// use milepost::{Engine, Error, Options};
-    ///
-    /// let from = Engine::in_memory(Options::default())?;
-    /// let task = from.start_task("essay", "ana")?;
-    /// task.append(Message::text("user", "hello"))?;
-    /// let to = Engine::in_memory(Options::default())?;
-    /// let mut import = to.import();
-    /// from.export(false)?.task("essay", &mut |carried| match carried {
-    ///     ExportItem::Task(task) => import.task(task),
-    ///     ExportItem::Chunk(chunk) => import.chunk(chunk),
-    ///     ExportItem::Event(event) => import.event(event),
-    ///     _ => Ok::<(), Error>(()),
-    /// })?;
-    /// import.finish()?;
-    /// assert_eq!(to.task("essay")?.head()?, task.head()?); // the same hash, too
-    /// # Ok::<(), milepost::Error>(())
-    /// ```
-    pub fn import(&self) -> Import {
-        Import {
-            engine: self.clone(),
-            _hold: self.chunk_store().hold(),
-            prepared: Vec::new(),
-            now: None,
-            refused: false,
-        }
-    }
-
-    /// Returns `true` if a task was imported or is a copy, so that not all of its events were
-    /// recorded in this store.
-    ///
-    /// # Errors
-    ///
-    /// - `NotFound`: the task does not exist.
-    /// - `Corrupt`: the store's control log cannot be read.
-    pub fn is_imported(&self, task: &str) -> Result<bool> {
-        let (no, log) = (self.task(task)?.no(), self.inner.catalog.log());
-        let start = log.head(LogId::STORE)?.map_or(0, |head| head.start);
-        let mut cursor = Cursor::new(log, LogId::STORE, start);
-        while let Some(found) = cursor.next_record(|_, record| {
-            let kind = record.header()?.kind;
-            if record.form != BodyForm::Inline || kind != TaskPrepared::KIND {
-                return Ok(false);
-            }
-            let control = Control::decode(kind, record.payload)?;
-            Ok(matches!(control, Control::TaskPrepared(prepared) if prepared.task == no))
-        })? {
-            if found {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Deletes the tasks of interrupted imports.
-    pub(crate) fn give_up_imports(&self) -> Result<()> {
-        let mut left = Vec::new();
-        let log = self.inner.catalog.log();
-        log.walk(&keys::all(KeyKind::Prepared), &mut |key, _| {
-            left.push(TaskNo(keys::first_u64(key)));
-            Ok(())
-        })?;
-        for no in left {
-            let TaskEntry { opened, origin, .. } = self.inner.catalog.task_ever(no)?;
-            match self.give_up_import(no, opened, origin) {
-                // The disk is full. The task is not visible, and the next open tries again.
-                Err(error) if error.kind() == ErrorKind::Unavailable => {}
-                given_up => given_up?,
-            }
-        }
-        Ok(())
-    }
-
-    fn give_up_import(&self, task: TaskNo, opened: Offset, origin: Origin) -> Result<()> {
-        let inner = &self.inner;
-        let mut append = inner.log_append(LogId::STORE, inner.store);
-        let deleted = Deleted { task, opened, origin };
-        append.control(&deleted.into(), inner.now_us())?;
-        inner.commit(append)?;
-        inner.withdraw(task);
-        Ok(())
-    }
-
     /// Refuses a name or a history that already exists.
     fn check_free(&self, name: &str, origin: Option<Origin>) -> Result<()> {
         let catalog = &self.inner.catalog;
@@ -161,6 +73,16 @@ impl Engine {
 }
 
 impl Import {
+    pub(super) fn of(engine: &Engine) -> Self {
+        Self {
+            engine: engine.clone(),
+            _hold: engine.store().chunks().hold(),
+            prepared: Vec::new(),
+            now: None,
+            refused: false,
+        }
+    }
+
     /// Begins a task that keeps its identity: its origin, and so every hash.
     ///
     /// # Errors
@@ -328,7 +250,7 @@ impl Drop for Import {
     fn drop(&mut self) {
         for task in std::mem::take(&mut self.prepared) {
             // If this fails, the next open of the store does it.
-            let _ = self.engine.give_up_import(task.no, task.opened, task.origin);
+            let _ = self.engine.inner.delete_import(task.no, task.opened, task.origin);
         }
     }
 }

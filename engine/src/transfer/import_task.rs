@@ -12,7 +12,7 @@ use super::rebase::Rebase;
 use super::{ExportBody, ExportEvent, ExportTask, validate};
 use crate::commit::committer::{LogAppend, Request};
 use crate::handles::engine::Engine;
-use crate::integrity::verify;
+use crate::verification::verify;
 use milepost_store::put_content;
 
 /// Maximum bytes and records of one commit.

@@ -60,7 +60,7 @@ fn labels(engine: &Engine, lineage: LineageId) -> Vec<String> {
         limit: Some(1000),
         ..CheckpointQuery::default()
     };
-    let found = engine.checkpoints(&query).unwrap().items;
+    let found = engine.query().checkpoints(&query).unwrap().items;
     assert!(found.iter().all(|mark| mark.cause == MarkCause::Step));
     found.into_iter().rev().filter_map(|m| m.label).collect()
 }

@@ -189,7 +189,7 @@ fn judge(engine: Engine, model: &mut Model, store: &Path, done: Done) {
             };
             let _ = task.read(..).map(|events| events.count());
         }
-        let _ = engine.verify(None, &mut |_, _| {});
+        let _ = engine.integrity().verify(None, &mut |_, _| {});
         let _ = engine.close();
         return;
     }
@@ -198,8 +198,8 @@ fn judge(engine: Engine, model: &mut Model, store: &Path, done: Done) {
         let kind = error.kind();
         assert_eq!(kind, ErrorKind::Corrupt, "{error}");
     }
-    let findings = engine.opened().findings.clone();
-    let verified = engine.verify(None, &mut |_, _| {});
+    let findings = engine.store().report().findings.clone();
+    let verified = engine.integrity().verify(None, &mut |_, _| {});
     let faults = match &verified {
         Ok(report) => report.faults.len(),
         Err(error) => {

@@ -119,7 +119,7 @@ impl Model {
                 lineage.hash = Some(handle.head().expect("a head").hash);
             }
         }
-        let report = engine.verify(None, &mut |_, _| {}).expect("verify");
+        let report = engine.integrity().verify(None, &mut |_, _| {}).expect("verify");
         assert!(report.is_clean(), "I3: verify: {:?}", report.faults);
     }
 
@@ -164,7 +164,7 @@ impl TaskModel {
                         assert_eq!(head.hash, hash, "I3: {place}: the head's hash");
                     }
                 } else if let Some(hash) = model.hash {
-                    let found = engine.hash_at(&lineage.point(model.next)?)?;
+                    let found = engine.integrity().hash_at(&lineage.point(model.next)?)?;
                     assert_eq!(found, hash, "I3: {place}: the hash at {}", model.next);
                 }
                 let mut events = Vec::new();
@@ -183,7 +183,7 @@ impl TaskModel {
             }
         }
         for (lineage, offset, id) in &self.marks {
-            match engine.checkpoint(&id.to_string()) {
+            match engine.query().checkpoint(&id.to_string()) {
                 Ok(mark) => {
                     let found = (&mark.task, mark.lineage.0, mark.mark, mark.id);
                     assert_eq!(found, (name, *lineage, *offset, *id), "I6");

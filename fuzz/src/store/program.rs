@@ -87,7 +87,7 @@ impl World {
             10 => self.branch(input),
             11 => self.restore(input),
             12 => self.undo(input),
-            13 => self.engine().drain().expect("drain"),
+            13 => self.engine().store().drain().expect("drain"),
             14 => self.close_and_open(),
             15 => self.start(),
             16 => self.keyed(input),
@@ -315,7 +315,7 @@ impl World {
         let engine = self.engine.take().expect("it is open");
         engine.close().expect("close");
         let engine = Engine::open(self.path(), options()).expect("open what was closed");
-        let findings = &engine.opened().findings;
+        let findings = &engine.store().report().findings;
         assert!(findings.is_empty(), "after a clean close: {findings:?}");
         self.model.check(&engine);
         self.engine = Some(engine);

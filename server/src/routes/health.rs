@@ -46,7 +46,7 @@ async fn alive() -> &'static str {
     ),
 )]
 async fn ready(State(app): State<App>) -> Response {
-    if app.engine().metrics().poisoned {
+    if app.engine().store().metrics().poisoned {
         return not_ready("a write to the store failed: it has to be opened again");
     }
     if let Some(why) = app.free().and_then(too_little) {
@@ -54,7 +54,7 @@ async fn ready(State(app): State<App>) -> Response {
     }
     // A read fails if the store is closed; such a store accepts no appends either.
     let one = TaskQuery { limit: Some(1), ..TaskQuery::default() };
-    match app.work(move |engine| Ok(engine.tasks(&one)?)).await {
+    match app.work(move |engine| Ok(engine.query().tasks(&one)?)).await {
         Ok(_) => "ready\n".into_response(),
         // The route is public: details are only in the log.
         Err(ApiError::Engine(ErrorKind::Unavailable, ..)) => {

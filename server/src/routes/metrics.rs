@@ -44,8 +44,8 @@ async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, Api
     let held = (app.budgets().all()).map(|(of, budget)| (of, budget.held()));
     let text = app.work(move |engine| {
         let mut text = Text::default();
-        text.engine(&engine.metrics());
-        text.store(&engine.stats()?);
+        text.engine(&engine.store().metrics());
+        text.store(&engine.store().stats()?);
         text.service(&meters);
         text.one("milepost_http_streams", "gauge", "Event streams that are open.", streams);
         let name = "milepost_http_held_bytes";

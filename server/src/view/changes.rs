@@ -52,21 +52,21 @@ impl View<'_> {
         }
         match &self.scoped {
             Some(scoped) => scoped.delete_task(id),
-            None => self.engine.delete_task(id),
+            None => self.engine.retention().delete_task(id),
         }
     }
 
     /// Removes a checkpoint's mark.
     pub(crate) fn remove_checkpoint(&self, id: &str) -> Result<()> {
         let checkpoint = self.checkpoint(id)?;
-        self.engine.remove_checkpoints(&[checkpoint.id])
+        self.engine.retention().unmark(&[checkpoint.id])
     }
 
     /// Pins a checkpoint.
     pub(crate) fn pin(&self, id: &str, reason: Option<&str>) -> Result<PinForm> {
         let checkpoint = self.checkpoint(id)?;
-        self.engine.pin(&checkpoint.id, reason)?;
-        let pins = self.engine.pins(&checkpoint.task)?;
+        self.engine.retention().pin(&checkpoint.id, reason)?;
+        let pins = self.engine.retention().pins(&checkpoint.task)?;
         let pin = pins.into_iter().find(|pin| pin.checkpoint == checkpoint.id);
         let gone = || {
             Error::not_found(format!("the pin of {} was removed by another command", checkpoint.id))
@@ -75,12 +75,12 @@ impl View<'_> {
     }
 
     pub(crate) fn unpin(&self, id: &str) -> Result<()> {
-        self.engine.unpin(&self.checkpoint(id)?.id)
+        self.engine.retention().unpin(&self.checkpoint(id)?.id)
     }
 
     /// Erases the body of the event at a point of a visible task.
     pub(crate) fn erase(&self, point: &Point, reason: Option<&str>) -> Result<()> {
-        self.engine.erase(point, reason)
+        self.engine.retention().erase(point, reason)
     }
 
     /// Returns at most `most` differences between two states.
@@ -119,7 +119,8 @@ impl View<'_> {
                 self.changes(&[self.run_state(&from)?, self.run_state(to)?], PLANNED)?
             }
         };
-        let hashes = (self.engine.hash_at(&from)?, self.engine.hash_at(to)?);
+        let hashes =
+            (self.engine.integrity().hash_at(&from)?, self.engine.integrity().hash_at(to)?);
         Ok(RestorePlan { from: (from, hashes.0), to: (to.clone(), hashes.1), changes })
     }
 

@@ -6,10 +6,7 @@ mod changes;
 use milepost::metrics::Stats;
 use milepost::query::{Blamed, CheckpointQuery, Page, TaskInfo, TaskQuery, TaskStats};
 use milepost::retention::Pin;
-use milepost::{
-    Checkpoint, Engine, Error, ErrorKind, Event, Hash, Point, Result, RunState, Task,
-    milepost::View,
-};
+use milepost::{Checkpoint, Engine, Error, ErrorKind, Event, Hash, Point, Result, RunState, Task};
 use milepost_workspace::Snapshot;
 
 pub(crate) use self::changes::{CHANGES, RestorePlan};
@@ -64,14 +61,14 @@ impl<'a> View<'a> {
         }
         match &self.scoped {
             Some(scoped) => scoped.tasks(query),
-            None => self.engine.tasks(query),
+            None => self.engine.query().tasks(query),
         }
     }
 
     pub(crate) fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
         let found = match &self.scoped {
             Some(scoped) => scoped.checkpoint(id),
-            None => self.engine.checkpoint(id),
+            None => self.engine.query().checkpoint(id),
         }?;
         match self.is_for(&found.task) {
             true => Ok(found),
@@ -92,7 +89,7 @@ impl<'a> View<'a> {
         }
         match &self.scoped {
             Some(scoped) => scoped.checkpoints(query),
-            None => self.engine.checkpoints(query),
+            None => self.engine.query().checkpoints(query),
         }
     }
 
@@ -117,7 +114,7 @@ impl<'a> View<'a> {
     pub(crate) fn hash_at(&self, point: &Point) -> Result<Hash> {
         match &self.scoped {
             Some(scoped) => scoped.hash_at(point),
-            None => self.engine.hash_at(point),
+            None => self.engine.integrity().hash_at(point),
         }
     }
 
@@ -130,15 +127,15 @@ impl<'a> View<'a> {
 
     /// Returns the events that set a part of the state at a point of a visible task.
     pub(crate) fn blame(&self, point: &Point, pointer: &str, history: bool) -> Result<Blamed> {
-        self.engine.blame(point, pointer, history)
+        self.engine.query().blame(point, pointer, history)
     }
 
     /// Returns the pins of a task.
     pub(crate) fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
         let task = self.task(task)?;
-        let pins = self.engine.pins(task.id())?;
+        let pins = self.engine.retention().pins(task.id())?;
         let form = |pin: Pin| {
-            let checkpoint = self.engine.checkpoint(&pin.checkpoint.to_string())?;
+            let checkpoint = self.engine.query().checkpoint(&pin.checkpoint.to_string())?;
             Ok(PinForm::of(pin, checkpoint))
         };
         pins.into_iter().map(form).collect()
@@ -161,7 +158,7 @@ impl<'a> View<'a> {
     pub(crate) fn stats(&self) -> Result<Option<Stats>> {
         match self.scoped {
             Some(_) => Ok(None),
-            None => self.engine.stats().map(Some),
+            None => self.engine.store().stats().map(Some),
         }
     }
 
@@ -169,12 +166,12 @@ impl<'a> View<'a> {
     pub(crate) fn task_stats(&self, user: &str) -> Result<Vec<TaskStats>> {
         match &self.scoped {
             Some(scoped) if scoped.user() != user => Ok(Vec::new()),
-            _ => self.engine.task_stats(Some(user)),
+            _ => self.engine.query().task_stats(Some(user)),
         }
     }
 
     /// Checks the integrity of checkpoints. Removed or unreadable ones count as damaged.
     pub(crate) fn are_whole(&self, checkpoints: &[Checkpoint]) -> Result<Vec<bool>> {
-        self.engine.are_whole(checkpoints)
+        self.engine.integrity().check_all(checkpoints)
     }
 }

@@ -64,7 +64,7 @@ async fn many_events_and_a_mark_are_one_commit() {
     let body = "{\"kind\": \"step_started\", \"body\": {\"step\": 1}}\r\n\n\
                 {\"kind\": \"step_finished\", \"body\": {\"step\": 1}}\n\
                 {\"mark\": {\"label\": \"done\", \"metadata\": {\"n\": 1}, \"aliases\": [\"c-1\"]}}";
-    let commits = || three.served.engine.metrics().commits;
+    let commits = || three.served.engine.store().metrics().commits;
     let before = commits();
     let came = lines(&three, body).await;
     assert_eq!(came.status, 201, "{came:?}");
@@ -72,7 +72,7 @@ async fn many_events_and_a_mark_are_one_commit() {
     let form = came.json();
     assert_eq!((&form["first"], &form["next"]), (&json!("1"), &json!("4")));
     let id = form["checkpoint"].as_str().unwrap();
-    let checkpoint = three.served.engine.checkpoint(id).unwrap();
+    let checkpoint = three.served.engine.query().checkpoint(id).unwrap();
     assert_eq!(checkpoint.label.as_deref(), Some("done"));
     assert_eq!((checkpoint.at, checkpoint.aliases), (3, vec!["c-1".to_owned()]));
     let one = r#"{"kind": "step_started", "body": {"step": 2}, "mark": {"status": "failure"}}"#;

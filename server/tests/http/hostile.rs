@@ -77,7 +77,7 @@ async fn no_body_makes_a_route_fail() {
             }
         }
         // What was taken can be read.
-        let report = three.served.engine.verify(None, &mut |_, _| {}).unwrap();
+        let report = three.served.engine.integrity().verify(None, &mut |_, _| {}).unwrap();
         assert_eq!(report.faults, []);
         let engine = &three.served.engine;
         engine.run_state(&engine.point("hers").unwrap()).unwrap();
@@ -122,7 +122,7 @@ fn broken() -> Vec<(&'static str, Vec<u8>)> {
 #[tokio::test]
 async fn what_is_nearly_an_event_appends_nothing() {
     let three = Three::new();
-    let before = three.served.engine.metrics().commits;
+    let before = three.served.engine.store().metrics().commits;
     for (kind, body) in broken() {
         let text = String::from_utf8_lossy(&body).chars().take(80).collect::<String>();
         let mut asked = request("POST", "/v1/tasks/hers/events", Some(&three.ana), "-");
@@ -132,7 +132,7 @@ async fn what_is_nearly_an_event_appends_nothing() {
         assert!(came.status.is_client_error(), "{kind} {text}: {came:?}");
         problem(&came);
     }
-    assert_eq!(three.served.engine.metrics().commits, before);
+    assert_eq!(three.served.engine.store().metrics().commits, before);
 }
 
 /// JSON by its grammar, and values that hardly anybody can hold.

@@ -31,11 +31,11 @@ async fn a_pin_is_given_listed_and_taken_back() {
     // Twice is once, and a reason may be left out.
     let again = three.ask("PUT", &path, &three.ana, "").await;
     assert_eq!(again.json()["reason"], Value::Null);
-    assert_eq!(three.served.engine.pins("hers").unwrap().len(), 1);
+    assert_eq!(three.served.engine.retention().pins("hers").unwrap().len(), 1);
     for _ in 0..2 {
         let came = three.ask("DELETE", &path, &three.ana, "").await;
         assert_eq!((came.status.as_u16(), came.bytes.len()), (204, 0));
-        assert_eq!(three.served.engine.pins("hers").unwrap(), []);
+        assert_eq!(three.served.engine.retention().pins("hers").unwrap(), []);
     }
     let long = format!(r#"{{"reason": "{}"}}"#, "x".repeat(1025));
     let came = three.ask("PUT", &path, &three.ana, &long).await;

@@ -76,12 +76,12 @@ async fn a_mark_is_taken_away_unless_it_is_pinned() {
     assert_eq!((came.status.as_u16(), came.bytes.len()), (204, 0));
     let again = three.ask("DELETE", &path(&one), &three.ana, "").await;
     assert_eq!(problem(&again), (404, "not_found".into()));
-    three.served.engine.pin(&two, None).unwrap();
+    three.served.engine.retention().pin(&two, None).unwrap();
     let pinned = three.ask("DELETE", &path(&two), &three.ana, "").await;
     assert_eq!(problem(&pinned), (409, "conflict".into()));
     let bobs = three.ask("DELETE", &path(&two), &three.bob, "").await;
     assert_eq!(problem(&bobs), (404, "not_found".into()), "nor that it is pinned");
-    three.served.engine.unpin(&two).unwrap();
+    three.served.engine.retention().unpin(&two).unwrap();
     assert_eq!(three.ask("DELETE", &path(&"xyz"), &three.ana, "").await.status, 400);
     three.hides("DELETE", &path(&two), &path(&"0".repeat(64)), "").await;
     assert_eq!(task.checkpoints().unwrap(), 0);

@@ -216,7 +216,7 @@ async fn each_route_answers_each_caller_as_the_page_says() {
         let said = format!("{} {} {}", row.method, row.path, row.body);
         let names = [format!("hers-{n}"), format!("also-{n}")];
         let [hers, also] = [&names[0], &names[1]].map(|name| whole(&served, &workspace, name));
-        let commits = || served.engine.metrics().commits;
+        let commits = || served.engine.store().metrics().commits;
         let before = commits();
         for stranger in &strangers {
             let came = row.ask(&served, stranger, &names[0], &hers).await;

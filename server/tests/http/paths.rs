@@ -61,7 +61,7 @@ const EVENT: &str = r#"{"kind": "step_started", "body": {"step": 1}}"#;
 #[tokio::test]
 async fn no_name_in_a_path_leads_anywhere() {
     let three = Three::new();
-    let commits = || three.served.engine.metrics().commits;
+    let commits = || three.served.engine.store().metrics().commits;
     let before = commits();
     for name in names() {
         for (method, path, body) in [
@@ -141,13 +141,13 @@ async fn a_task_of_any_name_is_found_where_its_location_says() {
         let found = three.ask("GET", &location, &three.ana, "").await;
         assert_eq!(found.json()["id"], id);
     }
-    let before = three.served.engine.metrics().commits;
+    let before = three.served.engine.store().metrics().commits;
     for id in ["", "\0", "a\r\nX-Injected: yes", "\u{7f}", &"a".repeat(201), &"a".repeat(10_000)] {
         let body = json!({ "id": id }).to_string();
         let came = three.post("/v1/tasks", &body).await;
         assert_eq!(problem(&came), (400, "invalid".into()), "{id:?}");
     }
-    assert_eq!(three.served.engine.metrics().commits, before);
+    assert_eq!(three.served.engine.store().metrics().commits, before);
 }
 
 #[tokio::test]

@@ -38,7 +38,7 @@ async fn an_address_leads_to_one_point_however_it_is_written() {
     let task = essay(&served);
     let checkpoint = task.last_successful().unwrap().unwrap();
     let point = served.engine.point("essay@3").unwrap();
-    let hash = served.engine.hash_at(&point).unwrap().to_string();
+    let hash = served.engine.integrity().hash_at(&point).unwrap().to_string();
     let expected = json!({
         "address": "essay/0@3", "task": "essay", "lineage": 0, "offset": "3", "hash": hash,
     });
@@ -96,7 +96,7 @@ async fn the_event_at_a_point_is_shown_with_the_hash_behind_it() {
     let task = essay(&served);
     let event = ok(&served, "/v1/points/essay@2/event").await;
     let after = served.engine.point("essay@3").unwrap();
-    let hash = served.engine.hash_at(&after).unwrap();
+    let hash = served.engine.integrity().hash_at(&after).unwrap();
     assert_eq!(event["hash"], hash.to_string());
     assert_eq!((&event["task"], &event["offset"]), (&json!("essay"), &json!("2")));
     assert_eq!((&event["kind"], &event["body"]["content"]), (&json!("message"), &json!("hello")));
@@ -244,7 +244,7 @@ async fn large_values_end_a_list_of_changes_early() {
     let task = served.task("essay", "ana", 0);
     let text = "x".repeat(3 << 20);
     for _ in 0..8 {
-        task.append(milepost::Message::text("user", &text)).unwrap();
+        task.append(milepost::events::Message::text("user", &text)).unwrap();
     }
     let changes = ok(&served, "/v1/points/essay@1/diff/essay").await;
     assert_eq!(changes["more"], true);
@@ -268,7 +268,7 @@ async fn a_state_that_many_look_at_is_folded_once() {
     use tower::ServiceExt as _;
     let served = Served::new();
     with_artifact(&served, "hers", 1000).await;
-    let before = served.engine.metrics().fold_us.count();
+    let before = served.engine.store().metrics().fold_us.count();
     let mut asked = tokio::task::JoinSet::new();
     for n in 0..20 {
         let query = if n % 2 == 0 { "" } else { "?pointer=/artifacts" };
@@ -279,7 +279,7 @@ async fn a_state_that_many_look_at_is_folded_once() {
     // Answers that nobody has read look at it still.
     let answers = asked.join_all().await;
     assert!(answers.iter().all(|answer| answer.as_ref().unwrap().status() == 200));
-    assert_eq!(served.engine.metrics().fold_us.count() - before, 1);
+    assert_eq!(served.engine.store().metrics().fold_us.count() - before, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -315,7 +315,7 @@ async fn a_state_that_is_known_to_be_large_is_folded_once_its_bytes_are_free() {
     assert_eq!(served.get("/v1/points/others/state").await.status, 200);
     let unread = request("GET", "/v1/points/hers/state", None, "");
     let unread = served.router().oneshot(unread).await.unwrap();
-    let before = served.engine.metrics().fold_us.count();
+    let before = served.engine.store().metrics().fold_us.count();
     for path in [
         "/v1/points/others/state",
         "/v1/points/others@1/diff/others",
@@ -323,7 +323,7 @@ async fn a_state_that_is_known_to_be_large_is_folded_once_its_bytes_are_free() {
     ] {
         assert_eq!(served.get(path).await.status, 503, "{path}");
     }
-    assert_eq!(served.engine.metrics().fold_us.count(), before);
+    assert_eq!(served.engine.store().metrics().fold_us.count(), before);
     drop(unread);
     assert_eq!(served.get("/v1/points/others/state").await.status, 200);
 }

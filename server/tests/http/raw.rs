@@ -48,7 +48,7 @@ impl Behind {
 
     /// That it was refused, or the connection ended, and that nothing came of it.
     async fn refuses(&self, bytes: &[u8], ends: bool) -> String {
-        let before = self.served.engine.metrics().commits;
+        let before = self.served.engine.store().metrics().commits;
         let came = self.send(bytes, ends).await;
         let text = String::from_utf8_lossy(bytes);
         let text: String = text.chars().take(120).collect();
@@ -57,7 +57,7 @@ impl Behind {
         let healthy = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         let healthy = self.send(healthy, false).await;
         assert!(healthy.starts_with("HTTP/1.1 200"), "{text:?}: {healthy}");
-        assert_eq!(self.served.engine.metrics().commits, before, "{text:?}");
+        assert_eq!(self.served.engine.store().metrics().commits, before, "{text:?}");
         came
     }
 }

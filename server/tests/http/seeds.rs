@@ -147,7 +147,7 @@ async fn how_many_stay_is_configured_and_pinned_ones_stay_too() {
     let served = Served::with(ServerOptions::default().keep_count(2));
     let task = served.task("t", "ana", 4);
     let pinned = task.checkpoint(Mark::new().label("pinned")).unwrap();
-    served.engine.pin(&pinned.id, None).unwrap();
+    served.engine.retention().pin(&pinned.id, None).unwrap();
     for _ in 0..4 {
         task.checkpoint(Mark::new()).unwrap();
     }

@@ -288,7 +288,7 @@ async fn a_stream_ends_with_what_went_wrong_where_its_task_is_deleted() {
     let head = append(&task, 3);
     let mut reader = stream(&served, PATH, None).await;
     reader.up_to(0, head).await;
-    served.engine.delete_task("essay").unwrap();
+    served.engine.retention().delete_task("essay").unwrap();
     let last = reader.take().await.unwrap();
     assert_eq!(last.event, "problem");
     let problem: Value = serde_json::from_str(&last.data).unwrap();

@@ -137,7 +137,7 @@ async fn an_erased_event_is_not_kept_by_the_tag_of_what_it_was() {
         before.push((path, tag(&served, path).await, served.get(path).await.json()));
     }
     let erased = served.engine.point("essay@1").unwrap();
-    served.engine.erase(&erased, None).unwrap();
+    served.engine.retention().erase(&erased, None).unwrap();
     for (path, tag, json) in before {
         let came = known(&served, path, &tag).await;
         assert_eq!(came.status, StatusCode::OK, "{path}");

@@ -92,7 +92,7 @@ impl Acts {
         check(&engine, &mut model, self.count.as_ref()).map_err(|e| format!("{when}: {e}"))?;
         drop(model);
         for anchor in lock(&self.anchors).iter() {
-            let faults = engine.verify_anchor(anchor);
+            let faults = engine.integrity().verify_anchor(anchor);
             let faults = faults.map_err(|e| format!("{when}: an anchor: {e}"))?;
             if let Some(first) = faults.first() {
                 return Err(format!("{when}: it is behind an anchor: {first:?}"));
@@ -115,7 +115,7 @@ impl Acts {
                 return Ok(());
             }
             Op::Anchor => {
-                let anchor = self.engine().anchor();
+                let anchor = self.engine().integrity().anchor();
                 let mut anchors = lock(&self.anchors);
                 anchors.push(anchor.map_err(|e| format!("an anchor: {e}"))?);
                 if anchors.len() > ANCHORS {
@@ -178,14 +178,14 @@ impl Acts {
     /// How many states are stored, where a step is to store some.
     fn stored(&self, step: &Step) -> Option<u64> {
         let counts = step.op == Op::Snapshots && self.count.is_some();
-        let stats = counts.then(|| self.engine().stats());
+        let stats = counts.then(|| self.engine().store().stats());
         stats?.ok().map(|stats| stats.snapshots)
     }
 
     fn wait_stored(&self, step: &Step, before: Option<u64>) {
         let Some(before) = before else { return };
         for _ in 0..200 {
-            let stored = self.engine().stats().map_or(0, |stats| stats.snapshots);
+            let stored = self.engine().store().stats().map_or(0, |stats| stats.snapshots);
             // One of each reducer.
             if stored >= before + 2 {
                 let mut model = lock(&self.model);
@@ -322,7 +322,7 @@ impl Acts {
     fn compact(&self, at: At, beside: &[Step]) -> Result<(), String> {
         let withdrawn = self.withdrawn();
         let (mut reports, mut done, mut result) = (0, false, Ok(()));
-        let compacted = self.engine().compact(&mut |report| {
+        let compacted = self.engine().retention().compact(&mut |report| {
             let here = match at {
                 At::Number(number) => reports == number,
                 At::Sled => matches!(report, CompactionStep::Sled(..)),

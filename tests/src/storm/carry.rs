@@ -10,7 +10,7 @@ use super::check::verify;
 
 /// Gives a task of one store to an import.
 fn give(from: &Engine, task: &str, import: &mut Import, name: Option<&str>) -> Result<()> {
-    from.export(true)?.task(task, &mut |carried| match (carried, name) {
+    from.transfer().export(true)?.task(task, &mut |carried| match (carried, name) {
         (ExportItem::Task(task), None) => import.task(task),
         (ExportItem::Task(task), Some(name)) => import.copy(name, task),
         (ExportItem::Chunk(chunk), _) => import.chunk(chunk),
@@ -32,7 +32,7 @@ fn events(engine: &Engine, task: &str) -> Result<Vec<(LineageId, Vec<Event>)>> {
 /// Carries a task into a store of its own, where it is the same.
 pub fn carry(from: &Engine, task: &str, to: &Path, quiet: bool) -> std::result::Result<(), String> {
     let engine = Engine::open(to, Options::default()).map_err(|e| e.to_string())?;
-    let mut import = engine.import();
+    let mut import = engine.transfer().import();
     let given = give(from, task, &mut import, None);
     let taken = given.and_then(|()| import.finish().map(|_| ()));
     match taken {
@@ -58,7 +58,7 @@ pub fn copy(
     name: &str,
     quiet: bool,
 ) -> std::result::Result<(), String> {
-    let mut import = engine.import();
+    let mut import = engine.transfer().import();
     let given = give(engine, task, &mut import, Some(name));
     match given.and_then(|()| import.finish().map(|_| ())) {
         // What stands for the beginning of a trimmed task is of its origin.
@@ -73,6 +73,6 @@ pub fn copy(
     if quiet && heads(task).ok() != heads(name).ok() {
         return Err("a copy has other heads".into());
     }
-    let deleted = engine.delete_task(name);
+    let deleted = engine.retention().delete_task(name);
     deleted.map_err(|e| format!("a copy is not deleted: {e}"))
 }

@@ -35,7 +35,8 @@ pub fn check(engine: &Engine, model: &mut Model, count: Option<&Count>) -> Resul
 
 /// Looks whether a store verifies.
 pub fn verify(engine: &Engine) -> Result<(), String> {
-    let report = engine.verify(None, &mut |_, _| {}).map_err(|e| format!("I3: verify: {e}"))?;
+    let report =
+        engine.integrity().verify(None, &mut |_, _| {}).map_err(|e| format!("I3: verify: {e}"))?;
     let count = report.faults.len();
     match report.faults.first() {
         None => Ok(()),
@@ -164,7 +165,7 @@ fn check_marks(engine: &Engine, name: &str, known: &mut TaskModel) -> Result<(),
         limit: Some(100_000),
         ..CheckpointQuery::default()
     };
-    let listed = engine.checkpoints(&query).map_err(|e| e.to_string())?;
+    let listed = engine.query().checkpoints(&query).map_err(|e| e.to_string())?;
     let listed: Vec<String> = listed.items.iter().map(|m| m.id.to_string()).collect();
     for (id, maybe) in &mut known.gone {
         match (maybe.take(), listed.contains(id)) {
@@ -186,7 +187,7 @@ fn check_marks(engine: &Engine, name: &str, known: &mut TaskModel) -> Result<(),
     {
         return Err(format!("I2: nobody marked checkpoint {other}"));
     }
-    let pins = engine.pins(name).map_err(|e| format!("pins: {e}"))?;
+    let pins = engine.retention().pins(name).map_err(|e| format!("pins: {e}"))?;
     let mut pins: Vec<String> = pins.iter().map(|pin| pin.checkpoint.to_string()).collect();
     pins.retain(|id| known.marks.contains_key(id));
     let due = known.marks.values().filter(|mark| mark.pinned).count();
@@ -194,7 +195,7 @@ fn check_marks(engine: &Engine, name: &str, known: &mut TaskModel) -> Result<(),
         return Err(format!("I10: {} pins, not {due}", pins.len()));
     }
     for (id, mark) in &mut known.marks {
-        let found = engine.checkpoint(id).map_err(|e| format!("I1: {id}: {e}"))?;
+        let found = engine.query().checkpoint(id).map_err(|e| format!("I1: {id}: {e}"))?;
         if (found.lineage.0, found.mark, found.at) != (mark.lineage, mark.mark, mark.at) {
             return Err(format!("I1: checkpoint {id} is {found:?}, not {mark:?}"));
         }

@@ -20,7 +20,7 @@ pub fn damage(root: &Path, options: Options, model: &Model) -> Result<(), String
     let Ok(engine) = Engine::open(root, options) else {
         return Ok(());
     };
-    let compacted = engine.compact(&mut |_| {});
+    let compacted = engine.retention().compact(&mut |_| {});
     for name in model.live() {
         let known = &model.tasks[&name];
         let Ok(task) = engine.task(&name) else {

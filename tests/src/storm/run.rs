@@ -3,7 +3,7 @@
 use milepost::events::{CheckpointMarked, Message};
 use milepost::failover::{Accepted, FailoverEngine};
 use milepost::query::CheckpointQuery;
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::state::RunReducer;
 use milepost::{
     Append, Body, Checkpoint, Engine, ErrorKind, Lineage, LineageId, Mark, Point, Reducer, Result,
@@ -48,26 +48,26 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
             Ok(Done::Activated { lineage: back.lineage().id().0, epoch: back.epoch() })
         }
         Call::Pin { mark, pinned, .. } => {
-            let id = engine.checkpoint(mark)?.id;
+            let id = engine.query().checkpoint(mark)?.id;
             match pinned {
-                true => engine.pin(&id, Some("storm"))?,
-                false => engine.unpin(&id)?,
+                true => engine.retention().pin(&id, Some("storm"))?,
+                false => engine.retention().unpin(&id)?,
             }
             Ok(Done::Unit)
         }
         Call::RemoveMark { mark, .. } => {
-            let id = engine.checkpoint(mark)?.id;
-            engine.remove_checkpoints(&[id]).map(|()| Done::Unit)
+            let id = engine.query().checkpoint(mark)?.id;
+            engine.retention().unmark(&[id]).map(|()| Done::Unit)
         }
         Call::Cleanup { task, keep, undo, marks_only } => {
-            let mut policy = Retention::new()
+            let mut policy = Policy::new()
                 .keep(usize::from(*keep))
                 .undo(u32::from(*undo))
                 .marks_only(*marks_only);
             if let Some(task) = task {
                 policy = policy.task(task);
             }
-            let report = engine.retain(&policy)?;
+            let report = engine.retention().retain(&policy)?;
             let cleaned = report.tasks.into_iter().map(|task| Cleaned {
                 task: task.task,
                 removed: task.removed,
@@ -79,15 +79,15 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
         }
         Call::Erase { task, lineage, offset } => {
             let lineage = engine.task(task)?.lineage_named(LineageId(*lineage))?;
-            engine.erase(&lineage.point(*offset)?, Some("storm"))?;
+            engine.retention().erase(&lineage.point(*offset)?, Some("storm"))?;
             Ok(Done::Unit)
         }
-        Call::Delete { task } => engine.delete_task(task).map(|()| Done::Unit),
+        Call::Delete { task } => engine.retention().delete_task(task).map(|()| Done::Unit),
         Call::State { task, to } => {
             let point = point(engine, task, to)?;
             Ok(Done::State(digest(engine, &point)?))
         }
-        Call::Drain => engine.drain().map(|()| Done::Unit),
+        Call::Drain => engine.store().drain().map(|()| Done::Unit),
     }
 }
 
@@ -126,7 +126,7 @@ pub fn forked(engine: &Engine, task: &Task, lineage: &Lineage) -> Result<Done> {
         limit: Some(10_000),
         ..CheckpointQuery::default()
     };
-    let marks = engine.checkpoints(&query)?.items;
+    let marks = engine.query().checkpoints(&query)?.items;
     Ok(Done::Forked {
         lineage: lineage.id().0,
         parent: info.parent.map(|parent| (parent.lineage.0, parent.offset)),
@@ -158,7 +158,7 @@ fn append(engine: &Engine, adding: &Adding) -> Result<Done> {
         (false, Some(_)) => on.append(append)?,
     };
     let mark = match done.checkpoint {
-        Some(id) => Some(told(engine, &engine.checkpoint(&id.to_string())?)),
+        Some(id) => Some(told(engine, &engine.query().checkpoint(&id.to_string())?)),
         None => None,
     };
     Ok(Done::Appended {

@@ -76,11 +76,11 @@ fn found(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Option
             Ok(Some(Done::Activated { lineage: task.lineage().id().0, epoch: task.epoch() }))
         }
         Call::Pin { mark, pinned, .. } => {
-            let pins = engine.pins(name)?;
+            let pins = engine.retention().pins(name)?;
             let now = pins.iter().any(|pin| pin.checkpoint.to_string() == *mark);
             Ok((now == *pinned).then_some(Done::Unit))
         }
-        Call::RemoveMark { mark, .. } => match engine.checkpoint(mark) {
+        Call::RemoveMark { mark, .. } => match engine.query().checkpoint(mark) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Some(Done::Unit)),
             _ => Ok(None),
         },
@@ -112,7 +112,7 @@ fn listed(engine: &Engine, task: &str) -> milepost::Result<Vec<Marked>> {
         limit: Some(100_000),
         ..CheckpointQuery::default()
     };
-    let all = engine.checkpoints(&query)?.items;
+    let all = engine.query().checkpoints(&query)?.items;
     Ok(all.iter().map(|mark| told(engine, mark)).collect())
 }
 

@@ -55,7 +55,7 @@ impl Questions {
     /// The questions that a whole store has answers to.
     pub fn of(engine: &Engine, left: Left) -> Self {
         let mut tasks = Vec::new();
-        for info in engine.tasks(&TaskQuery::default()).unwrap().items {
+        for info in engine.query().tasks(&TaskQuery::default()).unwrap().items {
             let lineages = engine.task(&info.id).unwrap().lineages().unwrap();
             tasks.push((info.id, lineages.iter().map(|l| l.head.next).collect()));
         }
@@ -109,7 +109,7 @@ impl Questions {
         for user in users.map(|user| user.map(str::to_owned)) {
             answers.list(&format!("tasks of {user:?}"), || {
                 let query = TaskQuery { user: user.clone(), ..TaskQuery::default() };
-                let tasks = engine.tasks(&query)?.items.into_iter();
+                let tasks = engine.query().tasks(&query)?.items.into_iter();
                 let text = tasks.map(|t| format!("{} {} {} {}", t.id, t.user, t.no.0, t.active));
                 Ok(text.collect())
             });
@@ -135,8 +135,9 @@ impl Questions {
             });
         }
         for id in &self.checkpoints {
-            answers
-                .text(&format!("checkpoint @{id}"), || Ok(format!("{:?}", engine.checkpoint(id)?)));
+            answers.text(&format!("checkpoint @{id}"), || {
+                Ok(format!("{:?}", engine.query().checkpoint(id)?))
+            });
         }
         type Number = fn(&milepost::metrics::Stats) -> u64;
         let numbers: [(&str, Number); 4] = [
@@ -146,7 +147,7 @@ impl Questions {
             ("checkpoints", |s| s.checkpoints),
         ];
         for (name, number) in numbers {
-            answers.count(&format!("how many {name}"), || Ok(number(&engine.stats()?)));
+            answers.count(&format!("how many {name}"), || Ok(number(&engine.store().stats()?)));
         }
     }
 
@@ -162,7 +163,7 @@ impl Questions {
         answers.count(&format!("head of {name}"), || Ok(engine.point(&name)?.offset));
         answers.text(&format!("hash at {name}@{head}"), || {
             let point = engine.point(&format!("{name}@{head}"))?;
-            Ok(engine.hash_at(&point)?.to_string())
+            Ok(engine.integrity().hash_at(&point)?.to_string())
         });
         let handle = || {
             let point = engine.point(&name)?;
@@ -245,7 +246,7 @@ fn checkpoints(engine: &Engine, mut query: CheckpointQuery) -> Result<Vec<Checkp
     query.limit = Some(10);
     let mut all = Vec::new();
     loop {
-        let Page { items, next } = engine.checkpoints(&query)?;
+        let Page { items, next } = engine.query().checkpoints(&query)?;
         all.extend(items);
         query.cursor = next;
         if query.cursor.is_none() {

@@ -32,7 +32,7 @@ pub(super) fn goes_on(dir: &Path, loud: bool) -> Option<Verdict> {
         for task in tasks {
             engine.task(task)?.append(bodies::text_message(1))?;
         }
-        engine.drain()
+        engine.store().drain()
     };
     let mut done = Ok(());
     for _ in 0..2 {

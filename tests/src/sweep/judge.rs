@@ -5,7 +5,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use milepost::integrity::Finding;
+use milepost::store::Finding;
 use milepost::{Detail, Engine, Error, ErrorKind};
 
 use super::answers::{Answer, Answers, Difference, How, Questions, compare};
@@ -208,10 +208,10 @@ impl Known {
                     continue;
                 }
             };
-            let findings = &engine.opened().findings;
+            let findings = &engine.store().report().findings;
             seen.findings.extend(findings.iter().cloned());
             seen.differences = compare(&self.truth, &self.questions.ask(&engine));
-            match engine.verify(None, &mut |_, _| {}) {
+            match engine.integrity().verify(None, &mut |_, _| {}) {
                 Ok(report) => {
                     let faults = report.faults.iter();
                     seen.faults = faults.map(|f| format!("{}: {}", f.place, f.message)).collect();
@@ -224,8 +224,8 @@ impl Known {
                 }
             }
             if loud {
-                let torn = engine.stats().map(|stats| stats.torn);
-                println!("open {round}: {:?}, torn {torn:?}", engine.opened());
+                let torn = engine.store().stats().map(|stats| stats.torn);
+                println!("open {round}: {:?}, torn {torn:?}", engine.store().report());
                 for difference in &seen.differences {
                     println!("  {difference:?}");
                 }
@@ -305,7 +305,7 @@ impl Known {
                 Verdict::new(Outcome::SilentLoss, describe(How::Damaged, d))
             };
         }
-        let left = |f: &&Finding| f.outcome == milepost::integrity::Outcome::Left;
+        let left = |f: &&Finding| f.outcome == milepost::store::Outcome::Left;
         match (seen.faults.first(), seen.findings.iter().find(left)) {
             (Some(fault), _) => Verdict::new(Outcome::Left, format!("verify: {fault}")),
             (_, Some(finding)) => Verdict::new(Outcome::Left, format!("{finding:?}")),
@@ -332,7 +332,7 @@ impl Known {
 /// Whether a finding says that something is missing, and names the file or its folder.
 fn names(finding: &Finding, case: &Case) -> bool {
     let mut words = finding.place.split(['/', ' ', ':', ',']);
-    finding.outcome != milepost::integrity::Outcome::Repaired
+    finding.outcome != milepost::store::Outcome::Repaired
         && words.any(|word| {
             case.file.split('/').any(|part| part == word)
                 || (word == "pack" && case.kind() == "pack")

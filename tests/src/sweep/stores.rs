@@ -96,7 +96,7 @@ impl Stores {
             }
             write(&engine, n);
             fork(&engine, n);
-            engine.drain().unwrap();
+            engine.store().drain().unwrap();
             if n + 1 < GENERATIONS {
                 folder::copy_store(&dir, &next).unwrap();
                 engine.close().unwrap();
@@ -120,10 +120,10 @@ impl Stores {
         let (work, store) = (self.root.join("work"), self.store(left));
         folder::copy(&self.generation(GENERATIONS), &work).unwrap();
         let engine = Engine::open(&work, options()).unwrap();
-        assert!(engine.stats().unwrap().snapshots > 0);
+        assert!(engine.store().stats().unwrap().snapshots > 0);
         write(&engine, GENERATIONS);
         write(&engine, GENERATIONS + 1);
-        engine.drain().unwrap();
+        engine.store().drain().unwrap();
         // Once more than half of the segment is used, a drain makes a spare one.
         for n in 0.. {
             if spares(&work) > 0 {
@@ -132,13 +132,13 @@ impl Stores {
             assert!(n < 100, "no spare segment was made");
             let task = engine.task("tuning").unwrap();
             task.append(bodies::bytes(9_000 + n, 5000)).unwrap();
-            engine.drain().unwrap();
+            engine.store().drain().unwrap();
         }
         folder::copy_store(&work, &self.root.join(format!("before {}", left.name()))).unwrap();
         if left == Left::Killed {
-            let applied = engine.stats().unwrap().applied;
+            let applied = engine.store().stats().unwrap().applied;
             tail(&engine);
-            let stats = engine.stats().unwrap();
+            let stats = engine.store().stats().unwrap();
             assert_eq!(stats.applied, applied, "the tail waits");
             assert!(stats.seq > applied + 20);
             folder::copy_store(&work, &store).unwrap();
@@ -148,7 +148,7 @@ impl Stores {
             folder::copy(&store, &again).unwrap();
             let engine = Engine::open(&again, options()).unwrap();
             // The one before may say that the store was closed, which is in the journal only.
-            let written = stats.seq - engine.opened().recovered - 1;
+            let written = stats.seq - engine.store().report().recovered - 1;
             assert!(written > 0 && written <= applied);
             fs::write(self.root.join("applied"), written.to_string()).unwrap();
             drop(engine);

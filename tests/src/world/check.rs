@@ -37,7 +37,7 @@ impl World {
             self.check_task(task);
         }
         self.check_lists();
-        let report = self.engine.verify(None, &mut |_, _| {}).unwrap();
+        let report = self.engine.integrity().verify(None, &mut |_, _| {}).unwrap();
         assert!(report.is_clean(), "{report:?}");
         assert_eq!(report.checkpoints, self.model.marks.len() as u64);
         let lineages = self.model.tasks.iter().map(|t| t.lineages.len() as u64);
@@ -70,7 +70,7 @@ impl World {
             assert_eq!(read, history);
             for (offset, hash) in &lineage.hashes {
                 let point = named.point(*offset).unwrap();
-                assert_eq!(self.engine.hash_at(&point).unwrap(), *hash, "I3: {point}");
+                assert_eq!(self.engine.integrity().hash_at(&point).unwrap(), *hash, "I3: {point}");
             }
             self.check_addresses(task, n);
             self.check_state(task, n, model.head(n));
@@ -113,7 +113,7 @@ impl World {
 
     fn check_lists(&self) {
         for mark in &self.model.marks {
-            let found = self.engine.checkpoint(&mark.id.to_string()).unwrap();
+            let found = self.engine.query().checkpoint(&mark.id.to_string()).unwrap();
             check_mark(&found, mark);
             let name = &self.model.tasks[mark.task].name;
             assert_eq!(found.task, *name);
@@ -153,7 +153,7 @@ impl World {
     fn all_pages(&self, mut query: CheckpointQuery, limit: usize) -> Vec<milepost::CheckpointId> {
         let mut found = Vec::new();
         loop {
-            let Page { items, next } = self.engine.checkpoints(&query).unwrap();
+            let Page { items, next } = self.engine.query().checkpoints(&query).unwrap();
             assert!(items.len() <= limit);
             found.extend(items.iter().map(|c| c.id));
             query.cursor = next;

@@ -18,7 +18,7 @@ fn tasks(given: &[Given]) -> Vec<&ExportTask> {
 
 /// Copies what was given into a store, each task under another name.
 fn copy(engine: &Engine, given: &[Given]) {
-    let mut import = engine.import();
+    let mut import = engine.transfer().import();
     for one in given {
         match one {
             Given::Task(task) => import.copy(&format!("{}, again", task.id), task),

@@ -20,18 +20,18 @@ fn two() -> Engine {
 }
 
 fn assert_nothing(engine: &Engine) {
-    assert_eq!(engine.export(true).unwrap().tasks().unwrap(), [""; 0]);
-    assert_eq!(engine.tasks(&Default::default()).unwrap().items, []);
+    assert_eq!(engine.transfer().export(true).unwrap().tasks().unwrap(), [""; 0]);
+    assert_eq!(engine.query().tasks(&Default::default()).unwrap().items, []);
     assert!(engine.task("short").is_err());
     assert!(engine.task("long").is_err());
-    assert_eq!(engine.stats().unwrap().tasks, 0);
+    assert_eq!(engine.store().stats().unwrap().tasks, 0);
 }
 
 #[test]
 fn nobody_sees_a_task_that_is_on_its_way() {
     let (from, to) = (two(), Engine::in_memory(Options::default()).unwrap());
     let all = given(&from, false);
-    let mut on_its_way = to.import();
+    let mut on_its_way = to.transfer().import();
     take(&mut on_its_way, &all).unwrap();
     assert_nothing(&to);
     on_its_way.finish().unwrap();
@@ -44,7 +44,7 @@ fn an_import_that_is_dropped_in_the_middle_leaves_nothing() {
     let from = two();
     let to = Engine::open(dir.path().join("to"), Options::default()).unwrap();
     let all = given(&from, false);
-    let mut dropped = to.import();
+    let mut dropped = to.transfer().import();
     take(&mut dropped, &all[..all.len() - 10]).unwrap();
     drop(dropped);
     assert_nothing(&to);
@@ -52,7 +52,7 @@ fn an_import_that_is_dropped_in_the_middle_leaves_nothing() {
     import(&to, &all).unwrap();
     assert_same(&from, &to);
     assert_clean(&to);
-    to.compact(&mut |_| {}).unwrap();
+    to.retention().compact(&mut |_| {}).unwrap();
     assert_same(&from, &to);
     assert_clean(&to);
 }
@@ -65,7 +65,7 @@ fn an_import_that_is_killed_leaves_nothing() {
     let all = given(&from, false);
     for (n, part) in [1, 10, all.len() / 2, all.len()].into_iter().enumerate() {
         let to = Engine::open(path(&format!("to-{n}")), Options::default()).unwrap();
-        let mut killed = to.import();
+        let mut killed = to.transfer().import();
         take(&mut killed, &all[..part]).unwrap();
         let copy = path(&format!("killed-{n}"));
         folder::copy_store(&path(&format!("to-{n}")), &copy).unwrap();
@@ -89,16 +89,16 @@ fn what_was_cut_short_leaves_the_disk_when_the_store_is_compacted() {
     let task = from.start_task("short", "ana").unwrap();
     let said = (0..4000).map(|n| bodies::bytes(n, 1000));
     task.append(Append::batch(said)).unwrap();
-    let mut cut = to.import();
+    let mut cut = to.transfer().import();
     take(&mut cut, &given(&from, false)).unwrap();
     drop(cut);
-    to.drain().unwrap();
+    to.store().drain().unwrap();
     let held = |engine: &Engine| {
-        let disk = engine.stats().unwrap().disk;
+        let disk = engine.store().stats().unwrap().disk;
         disk.sled + disk.archive
     };
     let before = held(&to);
-    to.compact(&mut |_| {}).unwrap();
+    to.retention().compact(&mut |_| {}).unwrap();
     let after = held(&to);
     assert_clean(&to);
     assert!(before > 3_000_000 && after < 1_000_000, "{before} {after}");

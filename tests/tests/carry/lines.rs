@@ -22,7 +22,7 @@ use line::{Big, ExportHeader, Line, VERSION};
 
 /// A store as a file.
 pub fn written(engine: &Engine) -> Vec<u8> {
-    let mut export = engine.export(true).unwrap();
+    let mut export = engine.transfer().export(true).unwrap();
     let tasks = export.tasks().unwrap();
     let header = ExportHeader {
         milepost_export: VERSION,
@@ -67,7 +67,7 @@ pub fn read(engine: &Engine, bytes: &[u8]) -> Result<(), String> {
     let wrong = |wrong: Wrong| format!("line {}: {}", wrong.0, wrong.1);
     let mut reader = Reader::new(bytes, 64 << 20);
     reader.header().map_err(wrong)?;
-    let mut import = engine.import();
+    let mut import = engine.transfer().import();
     while let Some(line) = reader.next().map_err(wrong)? {
         let taken = match &line {
             Line::Task(task) => import.task(task),
@@ -152,7 +152,7 @@ fn a_file_that_was_changed_anywhere_is_refused_or_whole() {
             }
             Err(_) => {
                 refused += 1;
-                assert_eq!(to.export(true).unwrap().tasks().unwrap(), [""; 0]);
+                assert_eq!(to.transfer().export(true).unwrap().tasks().unwrap(), [""; 0]);
             }
         }
         assert_clean(&to);

@@ -20,7 +20,7 @@ mod same;
 
 use milepost::events::{Message, StepStarted};
 use milepost::query::CheckpointQuery;
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::state::RunReducer;
 use milepost::transfer::{ExportChunk, ExportEvent, ExportItem, ExportTask, Import};
 use milepost::{Append, Engine, Error, Mark, Reducer, Result};
@@ -38,7 +38,7 @@ pub enum Given {
 
 /// All that a store gives.
 pub fn given(engine: &Engine, files: bool) -> Vec<Given> {
-    let mut export = engine.export(files).unwrap();
+    let mut export = engine.transfer().export(files).unwrap();
     let mut all = Vec::new();
     for task in export.tasks().unwrap() {
         let take = &mut |carried: ExportItem<'_>| {
@@ -69,13 +69,13 @@ pub fn take(import: &mut Import, given: &[Given]) -> Result<()> {
 
 /// The same into a store, to its end.
 pub fn import(engine: &Engine, given: &[Given]) -> Result<()> {
-    let mut import = engine.import();
+    let mut import = engine.transfer().import();
     take(&mut import, given)?;
     import.finish().map(|_| ())
 }
 
 pub fn assert_clean(engine: &Engine) {
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert_eq!(report.faults, []);
 }
 
@@ -88,14 +88,14 @@ pub fn assert_same(one: &Engine, other: &Engine) {
 /// What a store says of its tasks: checkpoints, pins, lineages, states.
 pub fn said(engine: &Engine) -> Vec<String> {
     let mut said = Vec::new();
-    for task in engine.export(false).unwrap().tasks().unwrap() {
+    for task in engine.transfer().export(false).unwrap().tasks().unwrap() {
         let query = CheckpointQuery {
             task: Some(task.clone()),
             limit: Some(10_000),
             ..CheckpointQuery::default()
         };
-        said.push(format!("{:?}", engine.checkpoints(&query).unwrap().items));
-        said.push(format!("{:?}", engine.pins(&task).unwrap()));
+        said.push(format!("{:?}", engine.query().checkpoints(&query).unwrap().items));
+        said.push(format!("{:?}", engine.retention().pins(&task).unwrap()));
         let handle = engine.task(&task).unwrap();
         let (user, epoch) = (handle.user(), handle.epoch());
         said.push(format!("{user} {epoch} {:?}", handle.lineages().unwrap()));
@@ -162,29 +162,29 @@ fn marking(who: Who, random: &mut Random) -> Marking {
 
 /// Pins, erases, and cleans up, now and then.
 fn let_go(engine: &Engine, random: &mut Random) {
-    let tasks = engine.export(false).unwrap().tasks().unwrap();
+    let tasks = engine.transfer().export(false).unwrap().tasks().unwrap();
     for task in &tasks {
         let handle = engine.task(task).unwrap();
         if let Some(checkpoint) = handle.last_successful().unwrap()
             && random.below(2) == 0
         {
-            engine.pin(&checkpoint.id, Some("to compare with")).unwrap();
+            engine.retention().pin(&checkpoint.id, Some("to compare with")).unwrap();
         }
         handle.append(Append::from(Message::text("user", "gone")).key("gone")).unwrap();
         let last = handle.head().unwrap().next - 1;
         if random.below(2) == 0 {
             let point = handle.point(last).unwrap();
-            engine.erase(&point, Some("a name was in it")).unwrap();
+            engine.retention().erase(&point, Some("a name was in it")).unwrap();
         }
         handle.append(StepStarted::default()).unwrap();
         handle.checkpoint(Mark::new().alias("last")).unwrap();
     }
     if random.below(2) == 0 {
-        let policy = Retention::new().keep(1 + random.below(3) as usize);
-        let plan = engine.plan_retention(&policy).unwrap();
-        engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
+        let policy = Policy::new().keep(1 + random.below(3) as usize);
+        let plan = engine.retention().plan(&policy).unwrap();
+        engine.retention().apply(&plan, &mut |_, _| {}).unwrap();
     }
     if random.below(4) == 0 && tasks.len() > 1 {
-        engine.delete_task(&tasks[0]).unwrap();
+        engine.retention().delete_task(&tasks[0]).unwrap();
     }
 }

@@ -26,7 +26,7 @@ fn refused(change: impl FnOnce(&mut Vec<Given>)) -> Error {
     change(&mut all);
     let engine = Engine::in_memory(Options::default()).unwrap();
     let error = import(&engine, &all).unwrap_err();
-    assert_eq!(engine.export(true).unwrap().tasks().unwrap(), [""; 0]);
+    assert_eq!(engine.transfer().export(true).unwrap().tasks().unwrap(), [""; 0]);
     assert_clean(&engine);
     println!("{error}");
     error
@@ -200,11 +200,11 @@ fn a_deleted_task_may_come_in_again() {
     let dir = tempfile::tempdir().unwrap();
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
     import(&engine, &all).unwrap();
-    engine.delete_task("essay").unwrap();
+    engine.retention().delete_task("essay").unwrap();
     import(&engine, &all).unwrap();
     assert_eq!(given(&engine, false), all);
     assert_clean(&engine);
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     assert_eq!(given(&engine, false), all);
     assert_clean(&engine);
 }

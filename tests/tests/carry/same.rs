@@ -1,7 +1,7 @@
 //! What comes out of a store is the same in another.
 
 use milepost::events::{MarkCause, Message};
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::{Append, Engine, Mark, Options};
 use milepost_tests::bodies;
 use milepost_tests::folder;
@@ -37,7 +37,7 @@ fn a_store_in_a_folder_is_the_same_behind_a_kill_and_a_compaction() {
         let killed = Engine::open(dir.path().join("killed"), Options::default()).unwrap();
         assert_same(&from.engine, &killed);
         assert_clean(&killed);
-        to.compact(&mut |_| {}).unwrap();
+        to.retention().compact(&mut |_| {}).unwrap();
         assert_same(&from.engine, &to);
         assert_clean(&to);
         to.close().unwrap();
@@ -60,11 +60,11 @@ fn everything(engine: &Engine) {
     let mark = Mark::new().label("draft").alias("a-1").alias("a-2");
     let mark = mark.metadata(metadata).cause(MarkCause::Step);
     let draft = essay.checkpoint(mark).unwrap();
-    engine.pin(&draft.id, Some("the first")).unwrap();
+    engine.retention().pin(&draft.id, Some("the first")).unwrap();
     let secret = Append::from(Message::text("user", "a name")).key("k");
     let said = essay.append(secret).unwrap();
     let point = essay.point(said.first).unwrap();
-    engine.erase(&point, None).unwrap();
+    engine.retention().erase(&point, None).unwrap();
     let back =
         engine.restore(&engine.point("essay@draft").unwrap()).description("again").run().unwrap();
     back.append(Message::text("assistant", "better")).unwrap();
@@ -77,9 +77,9 @@ fn everything(engine: &Engine) {
         tuning.append(Append::from(Message::text("user", &text)).key(format!("s{step}"))).unwrap();
         tuning.checkpoint(Mark::new().label(format!("step-{step}"))).unwrap();
     }
-    let policy = Retention::new().keep(2).task("tuning");
-    let plan = engine.plan_retention(&policy).unwrap();
-    engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
+    let policy = Policy::new().keep(2).task("tuning");
+    let plan = engine.retention().plan(&policy).unwrap();
+    engine.retention().apply(&plan, &mut |_, _| {}).unwrap();
     assert!(tuning.lineages().unwrap()[0].begin > 0, "it is trimmed");
     engine.start_task("empty", "ben").unwrap();
 }
@@ -104,7 +104,7 @@ fn three_tasks_with_all_there_is_come_back_identical() {
         task.append(Message::text("user", "more")).unwrap();
     }
     assert_eq!(said(&from).len(), said(&to).len());
-    to.drain().unwrap();
+    to.store().drain().unwrap();
     assert_clean(&to);
     to.close().unwrap();
     assert_clean(&open("to"));

@@ -31,7 +31,7 @@ fn a_refused_append_leaves_no_hole_in_the_offsets() {
     engine.close().unwrap();
     let again = Engine::open(&root, Options::default()).unwrap();
     assert_eq!(again.task("other").unwrap().head().unwrap().next, 2);
-    assert!(again.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    assert!(again.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use milepost::events::Message;
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::state::Chunks;
 use milepost::{Body, Engine, Error, Event, Mark, Options, Reducer, Result};
 
@@ -64,7 +64,7 @@ fn a_checkpoint_that_is_marked_while_a_cleanup_runs_stays() {
         task.checkpoint(Mark::new()).unwrap();
     }
     let mark = thread::scope(|scope| {
-        let cleanup = scope.spawn(|| engine.retain(&Retention::new().keep(1)).unwrap());
+        let cleanup = scope.spawn(|| engine.retention().retain(&Policy::new().keep(1)).unwrap());
         is_reached.recv().unwrap();
         let body = Body::from(Message::text("user", "worked out on the branch"));
         branch.append(body).unwrap();
@@ -113,7 +113,7 @@ fn a_cleanup_without_a_reducer_leaves_its_states() {
     let task = engine.start_task("essay", "ana").unwrap();
     let mut messages = 0;
     // The snapshotter is a thread of its own: more events until it made one.
-    while engine.stats().unwrap().snapshots < 4 {
+    while engine.store().stats().unwrap().snapshots < 4 {
         let text = format!("{messages} {}", "x".repeat(1000));
         task.append(Message::text("user", &text)).unwrap();
         messages += 1;
@@ -126,7 +126,7 @@ fn a_cleanup_without_a_reducer_leaves_its_states() {
     engine.close().unwrap();
     // As the command does.
     let engine = Engine::open(&root, Options::default()).unwrap();
-    let report = engine.retain(&Retention::new().keep(1)).unwrap();
+    let report = engine.retention().retain(&Policy::new().keep(1)).unwrap();
     let error = report.tasks[0].error.as_ref().unwrap();
     assert!(error.to_string().contains("test.count"), "{error}");
     assert!(report.tasks[0].trimmed.is_empty());
@@ -135,7 +135,7 @@ fn a_cleanup_without_a_reducer_leaves_its_states() {
     let point = engine.point("essay").unwrap();
     assert_eq!(engine.state(&Count, &point).unwrap(), messages);
     // With the reducer the cleanup goes through, and its state stays.
-    let report = engine.retain(&Retention::new().keep(1)).unwrap();
+    let report = engine.retention().retain(&Policy::new().keep(1)).unwrap();
     assert!(!report.tasks[0].trimmed.is_empty(), "{report:?}");
     assert_eq!(engine.state(&Count, &point).unwrap(), messages);
 }
@@ -150,8 +150,8 @@ fn a_lineage_that_forks_before_the_base_of_its_parent_keeps_all_of_its_own() {
         task.append(Message::text("user", &format!("m{n}"))).unwrap();
         task.checkpoint(Mark::new()).unwrap();
     }
-    let policy = Retention::new().keep(1).undo(0).keep_lineages(true);
-    let report = engine.retain(&policy).unwrap();
+    let policy = Policy::new().keep(1).undo(0).keep_lineages(true);
+    let report = engine.retention().retain(&policy).unwrap();
     assert!(!report.tasks[0].trimmed.is_empty(), "{report:?}");
     let read: Vec<_> = branch.read(..).unwrap().map(|event| event.unwrap().offset).collect();
     assert_eq!(read, [0, 1]);
@@ -159,6 +159,6 @@ fn a_lineage_that_forks_before_the_base_of_its_parent_keeps_all_of_its_own() {
     let point = branch.point(2).unwrap();
     assert_eq!(engine.run_state(&point).unwrap().messages.len(), 1);
     engine.restore(&point).run().unwrap();
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{:?}", report.faults);
 }

@@ -36,14 +36,14 @@ fn a_compaction_ends_beside_a_writer_that_never_pauses() {
     for n in 0..10 {
         task.append(megabyte(n)).unwrap();
     }
-    engine.erase(&engine.point("essay@1").unwrap(), None).unwrap();
+    engine.retention().erase(&engine.point("essay@1").unwrap(), None).unwrap();
     let ended = AtomicBool::new(false);
     let written = thread::scope(|scope| {
         let writer = scope.spawn(|| {
             let appends = (0..2000).map(|n| other.append(megabyte(n % 8)).unwrap());
             appends.take_while(|_| !ended.load(Ordering::Relaxed)).count()
         });
-        engine.compact(&mut |_| {}).unwrap();
+        engine.retention().compact(&mut |_| {}).unwrap();
         ended.store(true, Ordering::Relaxed);
         writer.join().unwrap()
     });
@@ -59,8 +59,8 @@ fn opening_reads_no_archive_because_an_event_was_erased_once() {
     for n in 0..10 {
         task.append(megabyte(n)).unwrap();
     }
-    engine.erase(&engine.point("essay@1").unwrap(), None).unwrap();
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().erase(&engine.point("essay@1").unwrap(), None).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     drop(task);
     engine.close().unwrap();
     // A reader of this file would say that it is damaged.
@@ -70,8 +70,8 @@ fn opening_reads_no_archive_because_an_event_was_erased_once() {
     bytes[middle] ^= 1;
     fs::write(&archive[0], bytes).unwrap();
     let engine = Engine::open(&root, options()).unwrap();
-    assert!(engine.opened().findings.is_empty(), "{:?}", engine.opened());
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    assert!(engine.store().report().findings.is_empty(), "{:?}", engine.store().report());
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(!report.is_clean());
 }
 
@@ -90,11 +90,11 @@ fn what_was_set_aside_does_not_keep_what_was_erased() {
     fs::write(root.join("sled-suspect"), b"").unwrap();
     let engine = Engine::open(&root, options()).unwrap();
     // Nothing was withdrawn: what was set aside stays.
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     let aside = root.join("damaged");
     assert!(holding(&root, needle).iter().any(|path| path.starts_with(&aside)));
-    engine.erase(&engine.point("essay@1").unwrap(), None).unwrap();
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().erase(&engine.point("essay@1").unwrap(), None).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     engine.close().unwrap();
     assert_eq!(holding(&root, needle), Vec::<PathBuf>::new());
 }

@@ -10,7 +10,7 @@ fn a_lineage_of_many_short_forks_gets_snapshots() {
     let mut task = engine.start_task("essay", "ana").unwrap();
     let mut restores = 0;
     // Each lineage has a few hundred bytes of its own. The snapshotter is another thread.
-    while engine.stats().unwrap().snapshots < 3 {
+    while engine.store().stats().unwrap().snapshots < 3 {
         let text = format!("{restores} {}", "x".repeat(500));
         task.append(Message::text("user", &text)).unwrap();
         let head = task.head().unwrap().next;
@@ -19,7 +19,7 @@ fn a_lineage_of_many_short_forks_gets_snapshots() {
         assert!(restores < 20_000, "no snapshot in {restores} restores");
     }
     // A spacing is 64 KiB at least: not each lineage has one.
-    let made = engine.stats().unwrap().snapshots;
+    let made = engine.store().stats().unwrap().snapshots;
     assert!(made < restores / 10, "{made} snapshots of {restores} lineages");
     let state = engine.run_state(&engine.point("essay").unwrap()).unwrap();
     assert_eq!(state.messages.len(), restores);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use milepost::events::Message;
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::state::MessageRange;
 use milepost::{Append, Body, Engine, Mark, Options};
 use milepost_codec::{
@@ -90,12 +90,12 @@ fn a_short_body_that_was_erased_cannot_be_guessed() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("store");
     let engine = store(&root);
-    engine.erase(&engine.point("essay@11").unwrap(), None).unwrap();
+    engine.retention().erase(&engine.point("essay@11").unwrap(), None).unwrap();
     // Both copies are the same before the compaction, between its steps, and after it.
     for _ in 0..2 {
-        let report = engine.verify(None, &mut |_, _| {}).unwrap();
+        let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
         assert!(report.is_clean(), "{:?}", report.faults.first());
-        engine.compact(&mut |_| {}).unwrap();
+        engine.retention().compact(&mut |_| {}).unwrap();
     }
     engine.close().unwrap();
     assert_eq!(guessed(&root), None);
@@ -111,12 +111,12 @@ fn nor_where_the_first_sections_of_its_append_are_trimmed() {
     for at in [2, 3] {
         task.checkpoint(Mark::new().at(at)).unwrap();
     }
-    engine.retain(&Retention::new().keep(1).undo(0)).unwrap();
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().retain(&Policy::new().keep(1).undo(0)).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     assert!(task.read(..).unwrap().next().unwrap().unwrap().offset > 0);
-    engine.erase(&engine.point("essay@11").unwrap(), None).unwrap();
-    engine.compact(&mut |_| {}).unwrap();
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    engine.retention().erase(&engine.point("essay@11").unwrap(), None).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{:?}", report.faults.first());
     drop(task);
     engine.close().unwrap();
@@ -133,18 +133,18 @@ fn a_base_is_not_made_of_a_snapshot_with_what_was_erased() {
     task.append(pin(PIN)).unwrap();
     task.checkpoint(Mark::new()).unwrap();
     // The snapshotter is another thread: more events until it made one.
-    while engine.stats().unwrap().snapshots < 2 {
+    while engine.store().stats().unwrap().snapshots < 2 {
         task.append(Message::text("user", &"word ".repeat(200))).unwrap();
     }
     let head = task.head().unwrap().next;
-    engine.erase(&engine.point("essay@1").unwrap(), None).unwrap();
+    engine.retention().erase(&engine.point("essay@1").unwrap(), None).unwrap();
     // A base at every place at which that snapshot may be.
     for at in 2..=head {
         task.checkpoint(Mark::new().at(at)).unwrap();
     }
     for keep in (1..=head - 2).rev() {
         let keep = usize::try_from(keep).unwrap();
-        engine.retain(&Retention::new().keep(keep).undo(0)).unwrap();
+        engine.retention().retain(&Policy::new().keep(keep).undo(0)).unwrap();
         let state = engine.run_state(&engine.point("essay").unwrap()).unwrap();
         let chunks = engine.chunks();
         let state = state.to_json(chunks.as_ref(), MessageRange::All).unwrap();

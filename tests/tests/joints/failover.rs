@@ -48,7 +48,7 @@ fn a_pending_restore_of_one_task_is_no_failure_of_the_disk() {
     task.append(Message::text("user", "one")).unwrap();
     let point = task.point(1).unwrap();
     assert!(engine.restore(&point).with(Arc::new(Stuck)).run().is_err());
-    assert_eq!(engine.pending_restores().unwrap().len(), 1);
+    assert_eq!(engine.restores().pending().unwrap().len(), 1);
 
     let held = store.append("held", Message::text("user", "two"));
     assert_eq!(held.unwrap_err().kind(), ErrorKind::Unavailable);

@@ -61,11 +61,11 @@ fn a_fold_that_is_under_way_does_not_bring_back_what_is_erased() {
     thread::scope(|scope| {
         scope.spawn(|| drop(engine.state(&slow, &engine.point("essay").unwrap())));
         is_reached.recv().unwrap();
-        engine.erase(&engine.point("essay@1").unwrap(), None).unwrap();
+        engine.retention().erase(&engine.point("essay@1").unwrap(), None).unwrap();
         go.send(()).unwrap();
     });
     assert!(!holding(&root, &secret[100..160]).is_empty());
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     assert!(holding(&root, &secret[100..160]).is_empty());
 }
 

@@ -1,7 +1,7 @@
 //! Imports beside other work.
 
 use milepost::events::{Application, Data, Message};
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::transfer::ExportItem;
 use milepost::{Body, Engine, Error, Mark, Options};
 use milepost_tests::seed::Random;
@@ -27,8 +27,8 @@ fn a_task_with_many_branches_goes_into_another_store() {
     }
     let to = Engine::open(dir.path().join("to"), options()).unwrap();
     let other = to.start_task("other", "ana").unwrap();
-    let mut import = to.import();
-    let mut export = from.export(false).unwrap();
+    let mut import = to.transfer().import();
+    let mut export = from.transfer().export(false).unwrap();
     export
         .task("beam", &mut |carried| match carried {
             ExportItem::Task(task) => import.task(task),
@@ -53,9 +53,9 @@ fn an_anchor_can_be_taken_while_a_task_is_imported() {
     }
     let to = Engine::in_memory(Options::default()).unwrap();
     let other = to.start_task("other", "ana").unwrap();
-    let mut import = to.import();
+    let mut import = to.transfer().import();
     let (mut events, mut anchor) = (0, None);
-    let mut export = from.export(false).unwrap();
+    let mut export = from.transfer().export(false).unwrap();
     export
         .task("essay", &mut |carried| {
             match carried {
@@ -67,7 +67,7 @@ fn an_anchor_can_be_taken_while_a_task_is_imported() {
             events += 1;
             if events == 2500 {
                 other.append(Message::text("user", "beside the import"))?;
-                anchor = Some(to.anchor()?);
+                anchor = Some(to.integrity().anchor()?);
             }
             Ok::<(), Error>(())
         })
@@ -75,7 +75,7 @@ fn an_anchor_can_be_taken_while_a_task_is_imported() {
     import.finish().unwrap();
     let anchor = anchor.unwrap();
     assert!(anchor.logs.iter().all(|log| log.task.0 <= 1), "{anchor:?}");
-    assert!(to.verify_anchor(&anchor).unwrap().is_empty());
+    assert!(to.integrity().verify_anchor(&anchor).unwrap().is_empty());
 }
 
 #[test]
@@ -88,12 +88,12 @@ fn a_task_that_was_trimmed_twice_is_imported() {
             task.append(Message::text("user", &text)).unwrap();
             task.checkpoint(Mark::new()).unwrap();
         }
-        let report = engine.retain(&Retention::new().keep(1)).unwrap();
+        let report = engine.retention().retain(&Policy::new().keep(1)).unwrap();
         assert!(!report.tasks[0].trimmed.is_empty(), "{report:?}");
     }
     let other = Engine::in_memory(Options::default()).unwrap();
-    let mut import = other.import();
-    let mut export = engine.export(true).unwrap();
+    let mut import = other.transfer().import();
+    let mut export = engine.transfer().export(true).unwrap();
     export
         .task("essay", &mut |carried| match carried {
             ExportItem::Task(task) => import.task(task),
@@ -103,6 +103,6 @@ fn a_task_that_was_trimmed_twice_is_imported() {
         })
         .unwrap();
     import.finish().unwrap();
-    let report = other.verify(None, &mut |_, _| {}).unwrap();
+    let report = other.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{:?}", report.faults);
 }

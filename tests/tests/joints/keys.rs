@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use milepost::events::Message;
-use milepost::retention::{CompactionStep, Retention};
+use milepost::retention::{CompactionStep, Policy};
 use milepost::{Append, Engine, ErrorKind, Mark, Options, Task};
 use milepost_tests::folder;
 
@@ -36,17 +36,17 @@ fn keys_stay_used_where_a_cleanup_runs_during_a_compaction() {
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
     let task = paid(&engine, 300);
     let done = Cell::new(false);
-    let compacted = engine.compact(&mut |step| {
+    let compacted = engine.retention().compact(&mut |step| {
         if let (CompactionStep::Sled(..), false) = (step, done.get()) {
             done.set(true);
-            let policy = Retention::new().keep(1).undo(0);
-            let report = engine.retain(&policy).unwrap();
+            let policy = Policy::new().keep(1).undo(0);
+            let report = engine.retention().retain(&policy).unwrap();
             assert!(report.tasks.iter().any(|task| !task.trimmed.is_empty()), "{report:?}");
         }
     });
     compacted.unwrap();
     assert!(done.get());
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{:?}", report.faults.first());
     assert!(task.append(keyed(17)).unwrap().repeated);
 }
@@ -55,7 +55,7 @@ fn keys_stay_used_where_a_cleanup_runs_during_a_compaction() {
 fn trimmed_and_damaged(root: &Path) {
     let engine = Engine::open(root, Options::default()).unwrap();
     paid(&engine, 20);
-    engine.retain(&Retention::new().keep(1).undo(0)).unwrap();
+    engine.retention().retain(&Policy::new().keep(1).undo(0)).unwrap();
     let task = engine.task("essay").unwrap();
     assert!(task.append(keyed(17)).unwrap().repeated, "the base keeps the key");
     drop(task);
@@ -86,7 +86,7 @@ fn a_compaction_frees_no_key_where_a_base_is_damaged() {
     let engine = Engine::open(&root, Options::default()).unwrap();
     let task = engine.task("essay").unwrap();
     no_key_is_new(&task);
-    let compacted = engine.compact(&mut |_| {});
+    let compacted = engine.retention().compact(&mut |_| {});
     assert_eq!(compacted.unwrap_err().kind(), ErrorKind::Corrupt);
     no_key_is_new(&task);
 }
@@ -113,7 +113,7 @@ fn an_append_with_a_checkpoint_is_repeated_also_once_the_checkpoint_was_removed(
     let step = || keyed(1).mark(Mark::new().label("step-1"));
     let done = task.append(step()).unwrap();
     assert_eq!(task.append(step()).unwrap().checkpoint, done.checkpoint);
-    engine.remove_checkpoints(&[done.checkpoint.unwrap()]).unwrap();
+    engine.retention().unmark(&[done.checkpoint.unwrap()]).unwrap();
     let again = task.append(step()).unwrap();
     assert!(again.repeated);
     assert_eq!((again.first, again.head, again.checkpoint), (done.first, done.head, None));
@@ -133,7 +133,7 @@ fn trimmed_at_once(engine: &Engine, task: &Task, payments: std::ops::Range<u32>)
     for _ in 0..2 {
         task.checkpoint(Mark::new()).unwrap();
     }
-    let report = engine.retain(&Retention::new().keep(1)).unwrap();
+    let report = engine.retention().retain(&Policy::new().keep(1)).unwrap();
     assert!(report.tasks.iter().any(|task| !task.trimmed.is_empty()));
 }
 
@@ -153,8 +153,8 @@ fn keys_are_found_in_every_list_of_every_base() {
         assert!(is_repeated(&task, 17));
     }
     let compacted = |engine: &Engine| {
-        engine.compact(&mut |_| {}).unwrap();
-        let report = engine.verify(None, &mut |_, _| {}).unwrap();
+        engine.retention().compact(&mut |_| {}).unwrap();
+        let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
         assert!(report.is_clean(), "{:?}", report.faults.first());
     };
     compacted(&engine);

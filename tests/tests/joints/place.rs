@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use milepost::events::{Application, Data, Message};
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::state::Chunks;
 use milepost::transfer::{ExportItem, Import};
 use milepost::{
@@ -138,9 +138,9 @@ pub fn based(place: &Place) -> u64 {
         place.say(application(&n.to_string()));
         place.task().checkpoint(Mark::new()).unwrap();
     }
-    let policy = Retention::new().keep(1).undo(0);
-    place.engine().retain(&policy).unwrap();
-    place.engine().compact(&mut |_| {}).unwrap();
+    let policy = Policy::new().keep(1).undo(0);
+    place.engine().retention().retain(&policy).unwrap();
+    place.engine().retention().compact(&mut |_| {}).unwrap();
     assert!(place.task().read(..).unwrap().next().unwrap().unwrap().offset > 0);
     0
 }
@@ -154,7 +154,7 @@ pub fn left(place: &Place, name: &str, secret: &str) -> u64 {
 }
 
 pub fn carry(from: &Engine, task: &str, mut import: Import, name: Option<&str>) {
-    let export = &mut from.export(true).unwrap();
+    let export = &mut from.transfer().export(true).unwrap();
     let take = &mut |carried: ExportItem<'_>| match (carried, name) {
         (ExportItem::Task(task), None) => import.task(task),
         (ExportItem::Task(task), Some(name)) => import.copy(name, task),
@@ -181,7 +181,7 @@ impl Participant for Part {
         going: &milepost::restore::PrepareContext<'_>,
     ) -> Result<milepost_codec::RestorePart> {
         let text = self.0.clone();
-        let plan = going.engine.chunk_store().put(&[text.as_bytes()])?;
+        let plan = going.engine.store().chunks().put(&[text.as_bytes()])?;
         Ok(milepost_codec::RestorePart {
             participant: "part".into(),
             place: Data::Json(json(&json!(text))),

@@ -166,12 +166,12 @@ pub const ROWS: &[Row] = &[
     }),
     row!("the reason of a pin", "", [Delete], |p, s| {
         let mark = p.task().checkpoint(Mark::new()).unwrap();
-        p.engine().pin(&mark.id, Some(s)).unwrap();
+        p.engine().retention().pin(&mark.id, Some(s)).unwrap();
         0
     }),
     row!("the reason of an erasure", "", [Delete], |p, s| {
         let at = p.say(said("x"));
-        p.engine().erase(&p.task().point(at).unwrap(), Some(s)).unwrap();
+        p.engine().retention().erase(&p.task().point(at).unwrap(), Some(s)).unwrap();
         at
     }),
     row!("an initial state", "", [Delete], |p, s| {
@@ -192,9 +192,9 @@ pub const ROWS: &[Row] = &[
     }),
     row!("a state in snapshots", "packs/", [Erase, Delete], |p, s| {
         let at = p.say(said(s));
-        let made = p.engine().stats().unwrap().snapshots;
+        let made = p.engine().store().stats().unwrap().snapshots;
         // Of both reducers, on another thread.
-        while p.engine().stats().unwrap().snapshots < made + 4 {
+        while p.engine().store().stats().unwrap().snapshots < made + 4 {
             p.say(said(&around("x", 900)));
         }
         at
@@ -213,7 +213,7 @@ pub const ROWS: &[Row] = &[
         let from = Engine::in_memory(Options::default()).unwrap();
         let task = from.start_task("from", "ana").unwrap();
         let at = task.append(said(&around(s, 400_000))).unwrap().first;
-        carry(&from, "from", p.engine().import(), None);
+        carry(&from, "from", p.engine().transfer().import(), None);
         p.victim = "from".into();
         at
     }),
@@ -221,7 +221,7 @@ pub const ROWS: &[Row] = &[
         let from = Engine::in_memory(Options::default()).unwrap();
         let task = from.start_task("from", "ana").unwrap();
         let at = task.append(said(s)).unwrap().first;
-        carry(&from, "from", p.engine().import(), Some("copy"));
+        carry(&from, "from", p.engine().transfer().import(), Some("copy"));
         p.victim = "copy".into();
         at
     }),

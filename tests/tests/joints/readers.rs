@@ -45,7 +45,7 @@ impl Readers {
             follower: task.follow(begin).unwrap(),
             task: task.clone(),
             run,
-            export: engine.export(true).unwrap(),
+            export: engine.transfer().export(true).unwrap(),
             point,
         }
     }
@@ -86,11 +86,11 @@ impl Readers {
             tell(format!("{carried:?}"));
             Ok::<(), Error>(())
         });
-        let marks = engine.checkpoints(&CheckpointQuery::default());
+        let marks = engine.query().checkpoints(&CheckpointQuery::default());
         tell(format!("{:?}", marks.unwrap().items));
-        let tasks = engine.tasks(&TaskQuery::default()).unwrap().items;
+        let tasks = engine.query().tasks(&TaskQuery::default()).unwrap().items;
         for task in &tasks {
-            tell(format!("{task:?} {:?}", engine.pins(&task.id)));
+            tell(format!("{task:?} {:?}", engine.retention().pins(&task.id)));
         }
         given
     }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use milepost::events::Message;
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::{Engine, Mark};
 use milepost_tests::search;
 use milepost_tests::seed::Random;
@@ -24,16 +24,16 @@ fn withdraw(engine: &Engine, victim: &str, offset: u64, way: Way) {
     match way {
         Way::Erase => {
             let point = engine.point(&format!("{victim}@{offset}")).unwrap();
-            engine.erase(&point, None).unwrap();
+            engine.retention().erase(&point, None).unwrap();
         }
-        Way::Delete => engine.delete_task(victim).unwrap(),
+        Way::Delete => engine.retention().delete_task(victim).unwrap(),
         Way::Cleanup => {
             let task = engine.task(victim).unwrap();
             for n in 0..2 {
                 task.append(Message::text("user", &format!("{n}"))).unwrap();
                 task.checkpoint(Mark::new()).unwrap();
             }
-            let report = engine.retain(&Retention::new().keep(1).undo(0)).unwrap();
+            let report = engine.retention().retain(&Policy::new().keep(1).undo(0)).unwrap();
             assert!(!report.tasks.is_empty(), "{report:?}");
         }
     }
@@ -53,7 +53,7 @@ fn assert_gone(row: &Row, way: Way, random: &mut Random) {
     let engine = place.engine().clone();
     let task = engine.task(&place.victim).unwrap();
     let readers = Readers::open(&engine, &task);
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     // The search finds it while it is there.
     let before = found(&place.root(), &secret);
     let within = before.iter().any(|path| path.starts_with(row.within));
@@ -63,7 +63,7 @@ fn assert_gone(row: &Row, way: Way, random: &mut Random) {
     let stored = beside_a_fold(&engine, &head, &secret, || {
         withdraw(&engine, &place.victim, offset, way);
     });
-    let report = engine.compact(&mut |_| {}).unwrap();
+    let report = engine.retention().compact(&mut |_| {}).unwrap();
     let after = found(&place.root(), &secret);
     assert!(after.is_empty(), "{what} is in {after:?}");
     assert!(report.untouched.is_empty(), "{what}: {report:?}");
@@ -74,7 +74,7 @@ fn assert_gone(row: &Row, way: Way, random: &mut Random) {
     let given = readers.given(&engine);
     let told = given.iter().find(|told| told.contains(&secret));
     assert_eq!(told, None, "{what} is given by a reader");
-    let verified = engine.verify(None, &mut |_, _| {}).unwrap();
+    let verified = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(verified.is_clean(), "{what}: {:?}", verified.faults.first());
 
     drop((task, engine));
@@ -104,7 +104,7 @@ fn files_that_no_compaction_touches_are_named() {
     for name in ["a-new-kind", "workspace.new", "unrecorded/1.jsonl"] {
         std::fs::write(root.join(name), "").unwrap();
     }
-    let mut report = place.engine().compact(&mut |_| {}).unwrap();
+    let mut report = place.engine().retention().compact(&mut |_| {}).unwrap();
     report.untouched.sort();
     let names = ["a-new-kind", "unrecorded/1.jsonl", "workspace.new"];
     assert_eq!(report.untouched, names.map(|name| root.join(name)));

@@ -31,7 +31,7 @@ fn sled_of(root: &Path) -> sled::Db {
 }
 
 fn assert_clean(engine: &Engine) {
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{:?}", report.faults);
 }
 
@@ -46,7 +46,7 @@ fn snapshots_of_a_deleted_task_that_a_kill_left_are_no_fault() {
     folder::copy(&root.join("sled"), &before.join("sled")).unwrap();
     let engine = open();
     let task = engine.task("essay").unwrap();
-    while engine.stats().unwrap().snapshots < 2 {
+    while engine.store().stats().unwrap().snapshots < 2 {
         let text = bodies::text(1, 900);
         task.append(Message::text("user", &text)).unwrap();
     }
@@ -59,8 +59,8 @@ fn snapshots_of_a_deleted_task_that_a_kill_left_are_no_fault() {
     drop(db);
     folder::copy(&root.join("packs"), &before.join("packs")).unwrap();
     let engine = open();
-    engine.delete_task("essay").unwrap();
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().delete_task("essay").unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     engine.close().unwrap();
     // The next opening gives the folder of the compaction its name.
     open().close().unwrap();
@@ -77,7 +77,7 @@ fn snapshots_of_a_deleted_task_that_a_kill_left_are_no_fault() {
     }
     drop(db);
     let engine = open();
-    assert!(engine.opened().findings.is_empty(), "{:?}", engine.opened());
+    assert!(engine.store().report().findings.is_empty(), "{:?}", engine.store().report());
     assert_clean(&engine);
 }
 
@@ -93,7 +93,7 @@ fn churn(engine: &Engine, task: &str, random: &mut Random) {
     let batch: Vec<Body> = (0..6).map(|_| body()).collect();
     let first = task.append(Append::batch(batch)).unwrap().first;
     for offset in [first, first + 2, first + 4] {
-        engine.erase(&task.point(offset).unwrap(), None).unwrap();
+        engine.retention().erase(&task.point(offset).unwrap(), None).unwrap();
     }
 }
 
@@ -110,7 +110,7 @@ fn verification_within_a_compaction_finds_no_fault() {
             packs += u64::from(matches!(step, CompactionStep::Packs(..)));
             assert_clean(&engine);
         };
-        engine.compact(&mut tell).unwrap();
+        engine.retention().compact(&mut tell).unwrap();
         assert!(packs > 0);
     }
 }
@@ -133,7 +133,7 @@ fn verification_beside_compactions_finds_no_fault() {
                 break;
             }
             churn(&engine, "essay", &mut random);
-            engine.compact(&mut |_| {}).unwrap();
+            engine.retention().compact(&mut |_| {}).unwrap();
         }
         ended.store(true, Ordering::Relaxed);
     });

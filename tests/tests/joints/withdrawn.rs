@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use milepost::events::{Message, RunControl};
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::run::{Run, RunOptions};
 use milepost::subscribe::{Followed, SubscribeOptions};
 use milepost::{Body, Engine, ErrorKind, Mark, Options, Task};
@@ -29,7 +29,7 @@ fn a_reader_that_is_behind_does_not_give_what_was_erased() {
     task.append(said("SECRET")).unwrap();
     let mut iterator = task.read(..).unwrap();
     iterator.next().unwrap().unwrap();
-    engine.erase(&engine.point("essay@1").unwrap(), None).unwrap();
+    engine.retention().erase(&engine.point("essay@1").unwrap(), None).unwrap();
     assert_eq!(subscribed.try_next().unwrap().unwrap().body, None);
     let Some(Followed::Event(event)) = follower.try_next().unwrap() else {
         panic!("an event is due")
@@ -47,7 +47,7 @@ fn a_reader_of_a_deleted_task_ends() {
     let mut follower = task.follow(0).unwrap();
     let mut iterator = task.read(..).unwrap();
     let waits = thread::spawn(move || at_end.next().unwrap_err().kind());
-    engine.delete_task("essay").unwrap();
+    engine.retention().delete_task("essay").unwrap();
     let gone = ErrorKind::NotFound;
     assert_eq!(subscribed.try_next().unwrap_err().kind(), gone);
     assert_eq!(subscribed.try_next().unwrap_err().kind(), gone);
@@ -69,7 +69,7 @@ fn a_paused_run_whose_task_is_deleted_is_told() {
         run.safe_point().unwrap_err().kind()
     });
     tells.recv().unwrap();
-    engine.delete_task("essay").unwrap();
+    engine.retention().delete_task("essay").unwrap();
     assert_eq!(waits.join().unwrap(), ErrorKind::NotFound);
 }
 
@@ -84,7 +84,7 @@ fn a_follower_of_a_lineage_that_was_dropped_goes_on_with_the_active_one() {
     let task = engine.undo("essay").run().unwrap();
     task.checkpoint(Mark::new()).unwrap();
     task.checkpoint(Mark::new()).unwrap();
-    let report = engine.retain(&Retention::new().keep(1).undo(0)).unwrap();
+    let report = engine.retention().retain(&Policy::new().keep(1).undo(0)).unwrap();
     assert!(!report.tasks[0].dropped.is_empty(), "{report:?}");
     let moved = follower.try_next().unwrap();
     let active = task.lineage().id();

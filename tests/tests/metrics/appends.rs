@@ -15,29 +15,29 @@ fn every_append_is_counted_once_and_each_commit_is_one_sync() {
     let dir = tempfile::tempdir().unwrap();
     let engine = store(dir.path());
     let task = engine.task("t").unwrap();
-    let before = engine.metrics();
+    let before = engine.store().metrics();
     check(&before);
     for n in 0..50 {
         task.append(three(n)).unwrap();
         // Nobody is told of an append before it is counted.
-        let now = engine.metrics();
+        let now = engine.store().metrics();
         assert_eq!(now.appends - before.appends, n + 1);
         check(&now);
     }
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     assert_eq!(now.events - before.events, 150);
     assert_eq!(now.commits - before.commits, 50);
     assert_eq!(now.journal_syncs, now.commits);
-    assert_eq!(now.events, engine.stats().unwrap().events);
-    assert_eq!(now.commits, engine.stats().unwrap().seq, "a new store");
+    assert_eq!(now.events, engine.store().stats().unwrap().events);
+    assert_eq!(now.commits, engine.store().stats().unwrap().seq, "a new store");
     assert_eq!((now.appends_per_commit.max(), now.events_per_commit.max()), (1, 3));
     let bytes = now.journal_bytes - before.journal_bytes;
-    assert!(bytes > engine.stats().unwrap().event_bytes / 2, "{bytes}");
+    assert!(bytes > engine.store().stats().unwrap().event_bytes / 2, "{bytes}");
     assert_eq!((now.append_errors, now.repeated), (0, 0));
     assert!(!now.poisoned);
     let rest = engine.clone();
     engine.close().unwrap();
-    let syncs = rest.metrics().journal_syncs;
+    let syncs = rest.store().metrics().journal_syncs;
     assert_eq!(syncs, now.commits, "what says that it was closed is none");
 }
 
@@ -45,7 +45,7 @@ fn every_append_is_counted_once_and_each_commit_is_one_sync() {
 fn appends_of_several_threads_add_up_whatever_commits_they_share() {
     let dir = tempfile::tempdir().unwrap();
     let engine = store(dir.path());
-    let before = engine.metrics();
+    let before = engine.store().metrics();
     std::thread::scope(|threads| {
         for n in 0..8 {
             let task = engine.task("t").unwrap();
@@ -56,12 +56,12 @@ fn appends_of_several_threads_add_up_whatever_commits_they_share() {
             });
         }
     });
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     check(&now);
     assert_eq!(now.appends - before.appends, 800);
     assert_eq!(now.events - before.events, 2400);
     assert_eq!(now.journal_syncs, now.commits);
-    assert_eq!(now.commits, engine.stats().unwrap().seq);
+    assert_eq!(now.commits, engine.store().stats().unwrap().seq);
     engine.close().unwrap();
 }
 
@@ -70,12 +70,12 @@ fn tickets_are_timed_until_their_result_is_there_and_share_commits() {
     let dir = tempfile::tempdir().unwrap();
     let engine = store(dir.path());
     let task = engine.task("t").unwrap();
-    let before = engine.metrics();
+    let before = engine.store().metrics();
     let tickets: Vec<Ticket> = (0..2000).map(|n| task.submit(message(n)).unwrap()).collect();
     for ticket in tickets {
         ticket.wait().unwrap();
     }
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     check(&now);
     assert_eq!(now.appends - before.appends, 2000);
     assert!(now.commits - before.commits < 2000);
@@ -89,7 +89,7 @@ fn a_store_in_memory_counts_commits_and_syncs_nothing() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     task.append(message(1)).unwrap();
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     check(&now);
     assert_eq!((now.appends, now.commits), (3, 3), "store, task, message");
     assert_eq!((now.journal_syncs, now.journal_bytes), (0, 0));
@@ -103,13 +103,13 @@ fn an_append_that_was_there_is_repeated_and_each_that_is_refused_is_an_error() {
     let task = engine.task("t").unwrap();
     let keyed = Append::from(message(1)).key("once");
     task.append(keyed.clone()).unwrap();
-    let before = engine.metrics();
+    let before = engine.store().metrics();
     assert!(task.append(keyed).unwrap().repeated);
     let mut errors = 0;
     let mut refused = |what: &str, kind: Option<ErrorKind>, expected: ErrorKind| {
         errors += 1;
         assert_eq!(kind, Some(expected), "{what}");
-        assert_eq!(engine.metrics().append_errors, errors, "{what}");
+        assert_eq!(engine.store().metrics().append_errors, errors, "{what}");
     };
     let append = |append: Append| task.append(append).err().map(|e| e.kind());
     let other = Append::from(message(2)).key("once");
@@ -129,7 +129,7 @@ fn an_append_that_was_there_is_repeated_and_each_that_is_refused_is_an_error() {
     refused("ticket", ticket.map(|e| e.kind()), ErrorKind::Conflict);
     engine.clone().close().unwrap();
     refused("closed", append(message(3).into()), ErrorKind::Unavailable);
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     check(&now);
     assert_eq!(now.repeated - before.repeated, 1);
     assert_eq!(now.appends, before.appends);
@@ -142,17 +142,17 @@ fn checkpoints_and_restores_are_counted_where_they_come_about() {
     task.checkpoint(Mark::new().label("alone")).unwrap();
     let behind = Append::from(message(1)).mark(Mark::new().label("behind"));
     task.append(behind).unwrap();
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     assert_eq!((now.checkpoints, now.restores), (2, 0));
-    assert_eq!(now.events, engine.stats().unwrap().events);
+    assert_eq!(now.events, engine.store().stats().unwrap().events);
     let point = engine.point("t@alone").unwrap();
     engine.restore(&point).run().unwrap();
     engine.undo("t").run().unwrap();
     engine.branch(&point, None).unwrap();
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     check(&now);
     assert_eq!((now.checkpoints, now.restores), (2, 1));
-    assert_eq!(now.events, engine.stats().unwrap().events);
+    assert_eq!(now.events, engine.store().stats().unwrap().events);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_store_whose_write_failed_says_so_and_every_append_is_an_error_from_then_on(
     let dir = tempfile::tempdir().unwrap();
     let engine = store(dir.path());
     let task = engine.task("t").unwrap();
-    let before = engine.metrics();
+    let before = engine.store().metrics();
     assert!(!before.poisoned);
     // The next file of the archive has no folder.
     std::fs::remove_dir_all(dir.path().join("store/archive")).unwrap();
@@ -169,7 +169,7 @@ fn a_store_whose_write_failed_says_so_and_every_append_is_an_error_from_then_on(
     assert!(appended < 1000);
     let error = task.append(message(1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Poisoned);
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     check(&now);
     assert!(now.poisoned);
     assert_eq!(now.append_errors - before.append_errors, 2);
@@ -185,10 +185,10 @@ fn each_engine_of_a_supervisor_counts_for_itself() {
     let engine = store.engine().unwrap();
     engine.start_task("t", "ana").unwrap();
     store.append("t", message(1)).unwrap();
-    assert_eq!(engine.metrics().appends, 3);
+    assert_eq!(engine.store().metrics().appends, 3);
     drop(engine);
     store.close().unwrap();
     let engine = Engine::open(&path, Options::default()).unwrap();
-    assert_eq!(engine.metrics().appends, 0);
+    assert_eq!(engine.store().metrics().appends, 0);
     engine.close().unwrap();
 }

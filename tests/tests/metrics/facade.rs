@@ -30,7 +30,7 @@ fn work(engine: &Engine) {
     task.append(Append::from(message(1)).expect_head(1)).unwrap_err();
     let point = engine.point("t@m3").unwrap();
     engine.restore(&point).run().unwrap();
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     engine.task("t").unwrap().append(bodies::bytes(2, 1000)).unwrap();
 }
 
@@ -43,17 +43,17 @@ fn a_recorder_is_told_the_same_numbers_and_is_asked_for_handles_once() {
     let asked = numbers.asked.load(Ordering::Relaxed);
     metrics::with_local_recorder(&numbers, || work(&engine));
     assert_eq!(numbers.asked.load(Ordering::Relaxed), asked);
-    let disk = engine.stats().unwrap().disk;
+    let disk = engine.store().stats().unwrap().disk;
     let rest = engine.clone();
     let (lag_commits, lag_bytes) = {
-        let now = engine.metrics();
+        let now = engine.store().metrics();
         (now.lag_commits, now.lag_bytes)
     };
     assert_eq!(lag_commits, 1);
     assert_eq!(numbers.gauge("milepost_applier_lag_commits"), 1.0);
     assert_eq!(numbers.gauge("milepost_applier_lag_bytes"), lag_bytes as f64);
     engine.close().unwrap();
-    let now = rest.metrics();
+    let now = rest.store().metrics();
     check(&now);
     for (name, value) in [
         ("milepost_appends_total", now.appends),

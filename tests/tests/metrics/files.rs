@@ -26,12 +26,12 @@ fn what_waits_for_the_applier_is_the_lag_and_after_a_drain_there_is_none() {
         task.append(message(n)).unwrap();
     }
     // So little waits for more.
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     assert_eq!(now.lag_commits, now.commits);
     assert!(now.lag_bytes >= now.journal_bytes, "{now:?}");
     assert_eq!(now.apply_us.count(), 0);
-    engine.drain().unwrap();
-    let now = engine.metrics();
+    engine.store().drain().unwrap();
+    let now = engine.store().metrics();
     assert_eq!((now.lag_commits, now.lag_bytes), (0, 0));
     assert_eq!(now.apply_us.count(), 1);
     engine.close().unwrap();
@@ -48,11 +48,11 @@ fn segments_and_archive_are_counted_as_the_files_are() {
     for n in 0..50 {
         let many = (0..5).map(|m| bodies::bytes(n * 5 + m, 200_000));
         task.append(Append::batch(many)).unwrap();
-        engine.drain().unwrap();
+        engine.store().drain().unwrap();
     }
     let rest = engine.clone();
     engine.close().unwrap();
-    let now = rest.metrics();
+    let now = rest.store().metrics();
     check(&now);
     let archived = files(&root.join("archive"), ".mpa");
     assert!(archived.len() > 3);
@@ -78,7 +78,7 @@ fn under_a_load_segments_are_used_again_and_behind_it_one_is_free() {
     }
     let rest = engine.clone();
     engine.close().unwrap();
-    let now = rest.metrics();
+    let now = rest.store().metrics();
     assert!(now.segments > 16, "{now:?}");
     assert!(now.segments_recycled * 3 > now.segments, "{now:?}");
     // One is written on, one is free.
@@ -93,13 +93,13 @@ fn a_chunk_is_counted_when_it_is_stored_and_not_when_it_is_there() {
     let task = engine.task("t").unwrap();
     let large = bodies::bytes(1, 1_000_000);
     task.append(large.clone()).unwrap();
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     let packs = files(&dir.path().join("store/packs"), ".pack");
     assert_eq!(now.chunks, 4, "of 256 KiB each");
     assert_eq!(now.chunk_bytes, packs.iter().sum::<u64>());
     assert_eq!(now.pack_syncs, 1);
     task.append(large).unwrap();
-    let again = engine.metrics();
+    let again = engine.store().metrics();
     assert_eq!(again.appends, now.appends + 1);
     assert_eq!((again.chunks, again.chunk_bytes), (4, now.chunk_bytes));
     assert_eq!(again.pack_syncs, 1, "nothing to sync");
@@ -118,9 +118,9 @@ fn commits_that_opening_takes_back_are_not_counted_again() {
     engine.close().unwrap();
     std::fs::remove_dir_all(dir.path().join("store/sled")).unwrap();
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     check(&now);
     assert_eq!((now.appends, now.commits, now.journal_syncs), (0, 0, 0));
-    assert_eq!(engine.stats().unwrap().events, 21);
+    assert_eq!(engine.store().stats().unwrap().events, 21);
     engine.close().unwrap();
 }

@@ -13,19 +13,19 @@ fn each_state_that_is_folded_is_timed_and_one_that_is_kept_is_not() {
     task.append(bodies::text_message(1)).unwrap();
     task.checkpoint(Mark::new().label("one")).unwrap();
     let point = engine.point("t@one").unwrap();
-    assert_eq!(engine.metrics().fold_us.count(), 0);
+    assert_eq!(engine.store().metrics().fold_us.count(), 0);
     engine.run_state(&point).unwrap();
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     assert_eq!((now.fold_us.count(), now.kept.misses), (1, 1));
     engine.run_state(&point).unwrap();
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     assert_eq!((now.fold_us.count(), now.kept.hits), (1, 1));
     engine.state(&RunReducer, &point).unwrap();
     engine.run_state(&task.point(1).unwrap()).unwrap();
-    let now = engine.metrics();
+    let now = engine.store().metrics();
     check(&now);
     assert_eq!(now.fold_us.count(), 3);
-    assert_eq!(now.kept, engine.stats().unwrap().kept);
+    assert_eq!(now.kept, engine.store().stats().unwrap().kept);
     assert_eq!((now.kept.states, now.kept.hits, now.kept.misses), (1, 1, 1));
 }
 
@@ -42,11 +42,11 @@ fn each_snapshot_that_is_made_is_counted() {
     let rest = engine.clone();
     // It waits for the snapshots that are due.
     engine.close().unwrap();
-    let made = rest.metrics().snapshots;
+    let made = rest.store().metrics().snapshots;
     drop(rest);
     let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
     assert!(made > 0);
-    assert_eq!(engine.stats().unwrap().snapshots, made);
-    assert_eq!(engine.metrics().snapshots, 0);
+    assert_eq!(engine.store().stats().unwrap().snapshots, made);
+    assert_eq!(engine.store().metrics().snapshots, 0);
     engine.close().unwrap();
 }

@@ -67,7 +67,7 @@ fn beside_a_writer_a_look_shows_all_that_was_acknowledged_before_and_nothing_els
             assert!(seen <= after + 1, "look {look}");
             // It does not follow the writer.
             assert_eq!(messages(&engine), seen);
-            let report = engine.verify(None, &mut |_, _| {}).unwrap();
+            let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
             assert!(report.is_clean(), "look {look}: {report:?}");
             engine.close().unwrap();
         }
@@ -121,10 +121,10 @@ fn a_compaction_during_a_look_gives_right_events_or_an_error_that_says_to_open_a
     let before: Vec<_> = seen(&look).into_iter().map(Result::unwrap).collect();
     for at in [3, 9, 11] {
         let point = writer.point(&format!("essay@{at}")).unwrap();
-        writer.erase(&point, None).unwrap();
+        writer.retention().erase(&point, None).unwrap();
     }
-    writer.delete_task("tuning").unwrap();
-    writer.compact(&mut |_| {}).unwrap();
+    writer.retention().delete_task("tuning").unwrap();
+    writer.retention().compact(&mut |_| {}).unwrap();
     let mut refused = 0;
     for (event, before) in seen(&look).into_iter().zip(&before) {
         match event {
@@ -137,7 +137,7 @@ fn a_compaction_during_a_look_gives_right_events_or_an_error_that_says_to_open_a
         }
     }
     assert!(refused > 0, "the chunks of offset {last} are gone");
-    let error = look.verify(None, &mut |_, _| {}).unwrap_err();
+    let error = look.integrity().verify(None, &mut |_, _| {}).unwrap_err();
     assert!(error.to_string().contains("open the store again"), "{error}");
     look.close().unwrap();
     let look = Engine::open(&root, to_read()).unwrap();
@@ -159,8 +159,8 @@ fn looks_beside_compactions_are_right_or_say_to_open_again() {
                     break;
                 }
                 let point = writer.point(&format!("essay@{at}")).unwrap();
-                if writer.erase(&point, None).is_ok() {
-                    writer.compact(&mut |_| {}).unwrap();
+                if writer.retention().erase(&point, None).is_ok() {
+                    writer.retention().compact(&mut |_| {}).unwrap();
                 }
                 last.store(at, Ordering::Release);
             }

@@ -62,7 +62,7 @@ fn a_chunk_that_is_damaged_is_an_error_of_what_needs_it_and_no_other() {
     let read = |at: u64| task.read(at..=at).unwrap().next().unwrap();
     assert_eq!(read(one.first).unwrap_err().kind(), ErrorKind::Corrupt);
     read(other.first).unwrap();
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(!report.is_clean());
     engine.close().unwrap();
     assert!(tree(&root) == files);

@@ -79,13 +79,13 @@ pub fn set_writable(root: &Path, writable: bool) {
 /// Everything that a store answers, in words.
 pub fn answers(engine: &Engine) -> Vec<String> {
     let mut said = Vec::new();
-    let tasks = engine.tasks(&TaskQuery::default()).unwrap().items;
+    let tasks = engine.query().tasks(&TaskQuery::default()).unwrap().items;
     for info in &tasks {
         said.push(format!("{info:?}"));
         let task = engine.task(&info.id).unwrap();
         said.push(format!("{:?} {:?}", task.control(), task.erased()));
-        said.push(format!("{:?}", engine.pins(&info.id).unwrap()));
-        said.push(format!("{:?}", engine.restores_of(&info.id).unwrap()));
+        said.push(format!("{:?}", engine.retention().pins(&info.id).unwrap()));
+        said.push(format!("{:?}", engine.restores().of_task(&info.id).unwrap()));
         for lineage in task.lineages().unwrap() {
             said.push(format!("{lineage:?}"));
             let (id, head) = (lineage.id, lineage.head.next);
@@ -99,15 +99,15 @@ pub fn answers(engine: &Engine) -> Vec<String> {
                 let state = engine.run_state(&point).unwrap();
                 let json = state.to_json(engine.chunks().as_ref(), MessageRange::All);
                 said.push(format!("{id}@{at}: {}", json.unwrap()));
-                said.push(format!("{id}@{at}: {:?}", engine.hash_at(&point).unwrap()));
+                said.push(format!("{id}@{at}: {:?}", engine.integrity().hash_at(&point).unwrap()));
             }
             let point = lineage.point(head).unwrap();
-            said.push(format!("{:?}", engine.blame(&point, "/control", true)));
+            said.push(format!("{:?}", engine.query().blame(&point, "/control", true)));
         }
     }
-    let marks = engine.checkpoints(&CheckpointQuery::default()).unwrap();
+    let marks = engine.query().checkpoints(&CheckpointQuery::default()).unwrap();
     said.push(format!("{:?}", marks.items));
-    let mut export = engine.export(true).unwrap();
+    let mut export = engine.transfer().export(true).unwrap();
     for id in export.tasks().unwrap() {
         let mut give = |carried: milepost::transfer::ExportItem<'_>| -> Result<(), Error> {
             said.push(format!("{carried:?}"));
@@ -115,17 +115,17 @@ pub fn answers(engine: &Engine) -> Vec<String> {
         };
         export.task(&id, &mut give).unwrap();
     }
-    let mut anchor = engine.anchor().unwrap();
+    let mut anchor = engine.integrity().anchor().unwrap();
     anchor.time_us = 0;
     said.push(format!("{anchor:?}"));
-    let mut stats = engine.stats().unwrap();
+    let mut stats = engine.store().stats().unwrap();
     // What is cached, and what waited when the store was opened.
     (stats.snapshots, stats.recovered, stats.torn) = (0, 0, false);
     stats.applied = stats.seq;
-    stats.kept = milepost::StateCacheStats::default();
-    stats.disk = milepost::DiskBytes::default();
+    stats.kept = milepost::state::StateCacheStats::default();
+    stats.disk = milepost::metrics::DiskBytes::default();
     said.push(format!("{stats:?}"));
-    for mut task in engine.task_stats(None).unwrap() {
+    for mut task in engine.query().task_stats(None).unwrap() {
         // Its part of what the store takes, snapshots included.
         task.disk = 0;
         said.push(format!("{task:?}"));
@@ -163,13 +163,13 @@ pub fn filled(root: &Path, options: Options) {
     let branch = engine.branch(&engine.point("essay@30").unwrap(), None).unwrap();
     branch.append(Message::text("user", "beside it")).unwrap();
     engine.undo("essay").run().unwrap();
-    let checkpoint = engine.checkpoints(&CheckpointQuery::default()).unwrap().items[0].id;
-    engine.pin(&checkpoint, Some("for ever")).unwrap();
-    engine.erase(&engine.point("essay@7").unwrap(), None).unwrap();
-    let policy = milepost::Retention::new().task("tuning").keep(1).undo(0);
-    engine.retain(&policy).unwrap();
-    engine.delete_task("gone").unwrap();
-    engine.compact(&mut |_| {}).unwrap();
+    let checkpoint = engine.query().checkpoints(&CheckpointQuery::default()).unwrap().items[0].id;
+    engine.retention().pin(&checkpoint, Some("for ever")).unwrap();
+    engine.retention().erase(&engine.point("essay@7").unwrap(), None).unwrap();
+    let policy = milepost::retention::Policy::new().task("tuning").keep(1).undo(0);
+    engine.retention().retain(&policy).unwrap();
+    engine.retention().delete_task("gone").unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     let task = engine.task("tuning").unwrap();
     task.append(Message::text("user", "behind the compaction")).unwrap();
     engine.close().unwrap();

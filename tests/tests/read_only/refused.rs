@@ -3,7 +3,7 @@
 use milepost::events::{Message, RunControl};
 use milepost::failover::FailoverEngine;
 use milepost::query::CheckpointQuery;
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::{Detail, Engine, Error, ErrorKind, Mark, Options};
 
 use super::{answers, filled, to_read, tree};
@@ -18,12 +18,12 @@ fn every_write_is_refused_says_why_and_changes_nothing() {
     let task = engine.task("essay").unwrap();
     let point = engine.point("essay@5").unwrap();
     let lineage = task.lineage_named(task.lineage().id()).unwrap();
-    let all = engine.checkpoints(&CheckpointQuery::default()).unwrap().items;
+    let all = engine.query().checkpoints(&CheckpointQuery::default()).unwrap().items;
     let (one, pinned) = (all[1].id, all[0].id);
     let message = || Message::text("user", "more");
     let long = || milepost_tests::bodies::bytes(1, 600_000);
     let refused: Vec<(&str, Error)> = vec![
-        ("check", engine.check_writable().unwrap_err()),
+        ("check", engine.store().check_writable().unwrap_err()),
         ("start", engine.start_task("new", "ana").unwrap_err()),
         ("append", task.append(message()).unwrap_err()),
         ("long", task.append(long()).unwrap_err()),
@@ -35,15 +35,15 @@ fn every_write_is_refused_says_why_and_changes_nothing() {
         ("restore", engine.restore(&point).run().unwrap_err()),
         ("branch", engine.branch(&point, None).unwrap_err()),
         ("undo", engine.undo("tuning").run().unwrap_err()),
-        ("pin", engine.pin(&one, None).unwrap_err()),
-        ("unpin", engine.unpin(&pinned).unwrap_err()),
-        ("erase", engine.erase(&point, None).unwrap_err()),
-        ("remove", engine.remove_checkpoints(&[one]).unwrap_err()),
-        ("retain", engine.retain(&Retention::new().keep(1)).unwrap_err()),
-        ("delete", engine.delete_task("essay").unwrap_err()),
-        ("delete all", engine.delete_user("ana", &mut |_, _| {}).unwrap_err()),
-        ("compact", engine.compact(&mut |_| {}).unwrap_err()),
-        ("chunks", engine.chunk_store().put(&[b"content"]).unwrap_err()),
+        ("pin", engine.retention().pin(&one, None).unwrap_err()),
+        ("unpin", engine.retention().unpin(&pinned).unwrap_err()),
+        ("erase", engine.retention().erase(&point, None).unwrap_err()),
+        ("remove", engine.retention().unmark(&[one]).unwrap_err()),
+        ("retain", engine.retention().retain(&Policy::new().keep(1)).unwrap_err()),
+        ("delete", engine.retention().delete_task("essay").unwrap_err()),
+        ("delete all", engine.retention().delete_user("ana", &mut |_, _| {}).unwrap_err()),
+        ("compact", engine.retention().compact(&mut |_| {}).unwrap_err()),
+        ("chunks", engine.store().chunks().put(&[b"content"]).unwrap_err()),
     ];
     for (what, error) in refused {
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{what}: {error}");
@@ -65,6 +65,7 @@ fn a_supervisor_takes_no_store_that_it_cannot_write_to() {
     let root = dir.path().join("store");
     filled(&root, Options::default());
     let error =
-        FailoverEngine::open(&root, to_read(), milepost::FailoverOptions::default()).unwrap_err();
+        FailoverEngine::open(&root, to_read(), milepost::failover::FailoverOptions::default())
+            .unwrap_err();
     assert!(matches!(error.detail(), Some(Detail::ReadOnly { .. })), "{error}");
 }

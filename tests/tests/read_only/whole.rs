@@ -1,6 +1,6 @@
 //! A store that no process has open.
 
-use milepost::integrity::Outcome;
+use milepost::store::Outcome;
 use milepost::{Engine, Options};
 
 use super::{answers, assert_same, filled, key, set_writable, to_read, tree};
@@ -24,13 +24,13 @@ fn a_store_that_is_opened_for_reading_answers_as_before_and_no_byte_of_it_change
         set_writable(&root, false);
         let files = tree(&root);
         let engine = Engine::open(&root, with(to_read())).unwrap();
-        assert!(engine.opened().findings.is_empty(), "{:?}", engine.opened());
+        assert!(engine.store().report().findings.is_empty(), "{:?}", engine.store().report());
         let said = answers(&engine);
         assert_same(&said, &before);
-        let report = engine.verify(None, &mut |_, _| {}).unwrap();
+        let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
         assert!(report.is_clean(), "{report:?}");
         assert!(report.frames > 0 && report.chunks > 0, "{report:?}");
-        assert!(engine.verify_states(None).unwrap().is_empty());
+        assert!(engine.integrity().verify_states(None).unwrap().is_empty());
         engine.close().unwrap();
         assert!(tree(&root) == files, "something in the store changed");
         set_writable(&root, true);
@@ -82,7 +82,7 @@ fn a_store_in_which_nothing_was_committed_is_empty() {
     std::fs::remove_file(root.join("acked")).unwrap();
     let files = tree(&root);
     let engine = Engine::open(&root, to_read()).unwrap();
-    assert!(engine.tasks(&milepost::TaskQuery::default()).unwrap().items.is_empty());
+    assert!(engine.query().tasks(&milepost::query::TaskQuery::default()).unwrap().items.is_empty());
     engine.close().unwrap();
     assert!(tree(&root) == files);
 }
@@ -95,7 +95,7 @@ fn settings_that_one_copy_lost_are_told_of_and_left() {
     std::fs::remove_file(root.join("store.copy")).unwrap();
     let files = tree(&root);
     let engine = Engine::open(&root, to_read()).unwrap();
-    let findings = &engine.opened().findings;
+    let findings = &engine.store().report().findings;
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert_eq!(findings[0].outcome, Outcome::Left);
     engine.close().unwrap();

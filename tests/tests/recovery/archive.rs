@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use milepost::Engine;
-use milepost::integrity::Outcome;
+use milepost::store::Outcome;
 use milepost_tests::folder;
 
 use crate::check::{Whole, beside, clean, opens, refuses, repairs, same};
@@ -115,14 +115,14 @@ fn an_archive_file_damaged_inside_goes_on_and_verify_finds_it() {
             damage_inside(&file);
             let how = format!("{store}, file {n}");
             let engine = Engine::open(&root, options()).unwrap();
-            assert!(engine.opened().findings.is_empty(), "{how}");
+            assert!(engine.store().report().findings.is_empty(), "{how}");
             same(&Whole::of(&engine), &before, &how);
-            let report = engine.verify(None, &mut |_, _| {}).unwrap();
+            let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
             let all: Vec<_> = report.faults.iter().map(|f| f.message.clone()).collect();
             assert_eq!(all.len(), 1, "{how}: {all:?}");
             assert!(all[0].contains(&name(&file)), "{how}: {all:?}");
             // One task is looked at in sled only.
-            let report = engine.verify(Some("essay"), &mut |_, _| {}).unwrap();
+            let report = engine.integrity().verify(Some("essay"), &mut |_, _| {}).unwrap();
             assert!(report.is_clean(), "{how}: {:?}", report.faults);
             engine.close().unwrap();
             fs::write(&file, whole).unwrap();
@@ -188,7 +188,7 @@ fn what_was_written_again_is_a_copy_that_sled_is_built_anew_from_again_and_again
     for n in [1, 0, 2] {
         fs::remove_file(&archive(&root)[n]).unwrap();
         let engine = Engine::open(&root, options()).unwrap();
-        assert_eq!(engine.opened().findings.len(), 1, "file {n}");
+        assert_eq!(engine.store().report().findings.len(), 1, "file {n}");
         same(&Whole::of(&engine), &before, "written again");
         clean(&engine, "written again");
         engine.close().unwrap();

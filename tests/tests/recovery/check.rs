@@ -5,8 +5,8 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use milepost::integrity::{Finding, Outcome};
 use milepost::query::{CheckpointQuery, LineageInfo, TaskInfo, TaskQuery};
+use milepost::store::{Finding, Outcome};
 use milepost::{Checkpoint, Detail, Engine, ErrorKind, Event, Mark};
 use milepost_tests::{bodies, folder};
 
@@ -23,13 +23,13 @@ pub struct Whole {
 
 impl Whole {
     pub fn of(engine: &Engine) -> Self {
-        let tasks = engine.tasks(&TaskQuery::default()).unwrap().items;
+        let tasks = engine.query().tasks(&TaskQuery::default()).unwrap().items;
         let query = CheckpointQuery { limit: Some(1000), ..CheckpointQuery::default() };
         let mut whole = Self {
             tasks,
             lineages: Vec::new(),
             events: Vec::new(),
-            checkpoints: engine.checkpoints(&query).unwrap().items,
+            checkpoints: engine.query().checkpoints(&query).unwrap().items,
         };
         for info in &whole.tasks {
             let task = engine.task(&info.id).unwrap();
@@ -80,7 +80,7 @@ pub fn same(now: &Whole, before: &Whole, how: &str) {
 }
 
 pub fn clean(engine: &Engine, how: &str) {
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{how}: {:?}", report.faults);
 }
 
@@ -99,7 +99,7 @@ fn assert_findings(findings: &[Finding], expected: &[Found<'_>], how: &str) {
 /// second opening after that nothing is left to be found.
 pub fn opens(root: &Path, before: &Whole, expected: &[Found<'_>], how: &str) {
     let engine = Engine::open(root, options()).unwrap_or_else(|error| panic!("{how}: {error}"));
-    assert_findings(&engine.opened().findings, expected, how);
+    assert_findings(&engine.store().report().findings, expected, how);
     same(&Whole::of(&engine), before, how);
     clean(&engine, how);
     goes_on(engine, root, how);
@@ -121,7 +121,7 @@ pub fn goes_on(engine: Engine, root: &Path, how: &str) {
     engine.close().unwrap();
     for (root, how) in [(root, how), (&killed, &*format!("{how}, killed after that"))] {
         let engine = Engine::open(root, options()).unwrap_or_else(|e| panic!("{how}: again: {e}"));
-        let findings = &engine.opened().findings;
+        let findings = &engine.store().report().findings;
         assert!(findings.is_empty(), "{how}: again: {findings:#?}");
         same(&Whole::of(&engine), &before, &format!("{how}: again"));
         clean(&engine, &format!("{how}: again"));

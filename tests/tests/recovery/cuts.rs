@@ -41,7 +41,7 @@ pub fn messages(engine: &Engine) -> u64 {
 
 /// Verifies everything.
 pub fn clean(engine: &Engine) {
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
 }
 
@@ -86,9 +86,9 @@ fn a_journal_that_was_cut_short_gives_back_every_whole_commit_before_the_cut() {
             }
             fs::write(&segment, bytes).unwrap();
             let engine = Engine::open(&root, Options::default()).unwrap();
-            let stats = engine.stats().unwrap();
+            let stats = engine.store().stats().unwrap();
             if engine.task("t").is_err() {
-                assert_eq!(engine.stats().unwrap().tasks, 0);
+                assert_eq!(engine.store().stats().unwrap().tasks, 0);
                 assert!(before < 3, "I1: the task is there while messages of it are");
                 return;
             }
@@ -110,7 +110,7 @@ fn a_journal_that_was_cut_short_gives_back_every_whole_commit_before_the_cut() {
             engine.close().unwrap();
             let engine = Engine::open(&root, Options::default()).unwrap();
             assert_eq!(messages(&engine), left + 1, "I1");
-            assert!(!engine.stats().unwrap().torn);
+            assert!(!engine.store().stats().unwrap().torn);
             clean(&engine);
             engine.close().unwrap();
             fs::remove_dir_all(&root).unwrap();
@@ -150,8 +150,8 @@ fn what_was_acknowledged_before_a_torn_write_is_all_there() {
     fs::write(&segment, bytes).unwrap();
     let engine = Engine::open(&root, Options::default()).unwrap();
     assert_eq!(messages(&engine), 40, "I1");
-    assert!(engine.stats().unwrap().torn);
-    assert!(engine.stats().unwrap().recovered > 40);
+    assert!(engine.store().stats().unwrap().torn);
+    assert!(engine.store().stats().unwrap().recovered > 40);
     clean(&engine);
 }
 
@@ -207,13 +207,13 @@ fn a_journal_that_was_cut_in_the_padding_of_its_last_frame_is_archived_whole() {
     let last = *crate::stores::frames(&segment).last().unwrap();
     crate::stores::cut(&segment, last.end - 1);
     let engine = Engine::open(&killed, Options::default()).unwrap();
-    assert!(engine.opened().findings.is_empty());
+    assert!(engine.store().report().findings.is_empty());
     let all = messages(&engine);
     // The segment is finished, and archived when it is applied.
     engine.close().unwrap();
     assert!(!segment.exists());
     let engine = Engine::open(&killed, Options::default()).unwrap();
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     engine.close().unwrap();
     fs::remove_dir_all(killed.join("sled")).unwrap();
     let engine = Engine::open(&killed, Options::default()).expect("I1: both copies are there");

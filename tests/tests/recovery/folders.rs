@@ -46,7 +46,7 @@ fn a_store_that_was_closed_opens_again_while_old_handles_live() {
     let (clone, mut old) = (engine.clone(), task.read(..).unwrap());
     engine.close().unwrap();
     let engine = Engine::open(&root, Options::default()).unwrap();
-    assert_eq!(engine.stats().unwrap().recovered, 0, "closed is closed");
+    assert_eq!(engine.store().stats().unwrap().recovered, 0, "closed is closed");
     assert!(!root.join("damaged/sled").exists());
     let late = task.append(Message::text("user", "late")).unwrap_err();
     assert_eq!(late.kind(), ErrorKind::Unavailable);
@@ -158,10 +158,10 @@ fn a_clock_that_jumps_changes_no_order() {
         }
         engine.close().unwrap();
         engine = Engine::open(&root, options()).unwrap();
-        assert!(engine.opened().findings.is_empty());
+        assert!(engine.store().report().findings.is_empty());
     }
     assert_eq!(messages(&engine), 6);
-    let listed = engine.checkpoints(&CheckpointQuery::default()).unwrap();
+    let listed = engine.query().checkpoints(&CheckpointQuery::default()).unwrap();
     let listed: Vec<_> = listed.items.iter().map(|mark| mark.id).collect();
     marks.reverse();
     assert_eq!(listed, marks, "newest first: the one that was made last");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use milepost::Engine;
 use milepost::events::Message;
-use milepost::integrity::Outcome;
+use milepost::store::Outcome;
 use milepost_codec::{FRAME_HEADER_LEN, SEGMENT_HEADER_LEN};
 use milepost_tests::bodies;
 
@@ -25,8 +25,8 @@ fn a_journal_that_was_closed_cleanly_goes_on_in_the_same_segment() {
     let segment = segments(&root)[0].clone();
     let frames_before = frames(&segment).len();
     let engine = Engine::open(&root, options()).unwrap();
-    assert_eq!(engine.opened().recovered, 0);
-    assert!(engine.opened().findings.is_empty());
+    assert_eq!(engine.store().report().recovered, 0);
+    assert!(engine.store().report().findings.is_empty());
     let task = engine.task("essay").unwrap();
     task.append(Message::text("user", "on")).unwrap();
     assert_eq!(segments(&root), std::slice::from_ref(&segment), "no other was begun");
@@ -46,8 +46,8 @@ fn a_journal_of_a_kill_with_all_frames_whole_comes_back_and_goes_on_in_a_fresh_s
     let unapplied = last_commit(&old[1]) - stores.applied;
     let engine = Engine::open(&root, options()).unwrap();
     // One of them only says that the store was closed.
-    assert_eq!(engine.opened().recovered, unapplied - 1);
-    assert!(engine.opened().findings.is_empty());
+    assert_eq!(engine.store().report().recovered, unapplied - 1);
+    assert!(engine.store().report().findings.is_empty());
     same(&Whole::of(&engine), &before, "killed");
     let task = engine.task("essay").unwrap();
     task.append(Message::text("user", "on")).unwrap();

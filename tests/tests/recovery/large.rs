@@ -18,12 +18,12 @@ fn large() -> (TempDir, PathBuf) {
     let engine = Engine::open(&root, Options::default()).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     fill(&engine, &task, 0..22);
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     let archived = folder::files(&root.join("archive"), ".mpa").unwrap();
     assert!(archived.len() > 2, "{archived:?}");
     fill(&engine, &task, 22..24);
     let copy = dir.path().join("killed");
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     folder::copy_store(&root, &copy).unwrap();
     engine.close().unwrap();
     (dir, copy)
@@ -59,7 +59,14 @@ fn whole(engine: &Engine) -> Whole {
     Whole {
         events: task.read(..).unwrap().map(|e| e.unwrap()).collect(),
         head: task.head().unwrap(),
-        checkpoints: engine.checkpoints(&query).unwrap().items.iter().map(|c| c.id).collect(),
+        checkpoints: engine
+            .query()
+            .checkpoints(&query)
+            .unwrap()
+            .items
+            .iter()
+            .map(|c| c.id)
+            .collect(),
     }
 }
 
@@ -68,7 +75,7 @@ fn read_all(engine: &Engine) -> milepost::Result<()> {
         event?;
     }
     let query = milepost::query::CheckpointQuery { limit: Some(1000), ..Default::default() };
-    engine.checkpoints(&query)?;
+    engine.query().checkpoints(&query)?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use milepost::events::Message;
-use milepost::integrity::{Finding, Outcome};
+use milepost::store::{Finding, Outcome};
 use milepost::{Engine, ErrorKind, Options};
 use milepost_tests::{bodies, folder};
 
@@ -52,7 +52,7 @@ fn with_snapshots(dir: &Path) -> (PathBuf, milepost::RunState) {
     drop(task);
     engine.close().unwrap();
     let engine = Engine::open(&root, Options::default()).unwrap();
-    assert!(engine.stats().unwrap().snapshots > 0);
+    assert!(engine.store().stats().unwrap().snapshots > 0);
     engine.close().unwrap();
     (root, state)
 }
@@ -60,7 +60,7 @@ fn with_snapshots(dir: &Path) -> (PathBuf, milepost::RunState) {
 /// What a store with a damaged pack answers: all but the event in it, and a state from events.
 fn answers_all_but_the_large_event(root: &Path, state: &milepost::RunState, finding: Option<&str>) {
     let engine = Engine::open(root, Options::default()).unwrap();
-    let findings = &engine.opened().findings;
+    let findings = &engine.store().report().findings;
     match (finding, &findings[..]) {
         (None, []) => {}
         (Some(place), [one]) => {
@@ -76,7 +76,7 @@ fn answers_all_but_the_large_event(root: &Path, state: &milepost::RunState, find
     for (offset, event) in (2..).zip(task.read(2..).unwrap()) {
         assert_eq!(event.unwrap().offset, offset);
     }
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(!report.is_clean(), "I4: verify tells of it");
     // The event that cannot be read is of no kind that changes the state, but it has to be read: a
     // state that no snapshot gives is damaged as well.
@@ -117,7 +117,7 @@ fn a_snapshot_in_a_damaged_pack_is_made_again() {
     }
     fs::write(&pack, bytes).unwrap();
     let engine = Engine::open(&root, Options::default()).unwrap();
-    assert!(engine.opened().findings.is_empty());
+    assert!(engine.store().report().findings.is_empty());
     let point = engine.point("essay").unwrap();
     assert_eq!(engine.run_state(&point).unwrap(), state, "I5");
     let task = engine.task("essay").unwrap();
@@ -129,7 +129,7 @@ fn a_snapshot_in_a_damaged_pack_is_made_again() {
     // Closing waits for the snapshots.
     engine.close().unwrap();
     let engine = Engine::open(&root, Options::default()).unwrap();
-    assert!(engine.opened().findings.is_empty());
+    assert!(engine.store().report().findings.is_empty());
     let point = engine.point("essay").unwrap();
     assert_eq!(engine.run_state(&point).unwrap(), state, "I5");
 }
@@ -160,7 +160,7 @@ fn a_missing_pack_is_told_at_each_opening_and_no_size_is_made_up() {
     fs::remove_file(pack(&root)).unwrap();
     for again in 0..4 {
         let engine = Engine::open(&root, options()).unwrap();
-        let findings = &engine.opened().findings;
+        let findings = &engine.store().report().findings;
         assert_eq!(findings.len(), 1, "opening {again}: {findings:?}");
         let Finding { place, message, .. } = &findings[0];
         assert!(place.contains("0000000001.pack"), "{again}: {place}");
@@ -201,7 +201,7 @@ fn damage_in_a_pack_takes_no_other_chunk_with_it() {
         let event = task.read(n + 1..=n + 1).unwrap().next().unwrap().unwrap();
         assert_eq!(event.body, Some(bodies::bytes(n, 300 << 10)));
     }
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert!(!report.is_clean(), "I4: verify reports it");
     // The same body again is stored anew, since the old chunk cannot be read.
     let again = task.append(bodies::bytes(0, 300 << 10)).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use milepost::integrity::Outcome;
+use milepost::store::Outcome;
 use milepost::{Engine, ErrorKind, Options};
 use milepost_codec::SEGMENT_HEADER_LEN;
 use milepost_tests::folder;
@@ -131,7 +131,7 @@ fn making_a_store_that_was_interrupted_goes_on() {
                 }
             }
             let engine = Engine::open(&root, options()).unwrap();
-            assert!(engine.opened().findings.is_empty(), "step {n}");
+            assert!(engine.store().report().findings.is_empty(), "step {n}");
             engine.start_task("essay", "ana").unwrap();
             engine.start_task("tuning", "ben").unwrap();
             clean(&engine, "made");
@@ -150,7 +150,7 @@ fn making_a_store_that_was_interrupted_goes_on() {
     }
     fs::write(root.join("store.0123456789abcdef.tmp"), "").unwrap();
     let engine = Engine::open(&root, options()).unwrap();
-    assert_eq!(engine.opened().findings.len(), 1);
+    assert_eq!(engine.store().report().findings.len(), 1);
     engine.start_task("essay", "ana").unwrap();
     engine.start_task("tuning", "ben").unwrap();
     goes_on(engine, &root, "the copy only");
@@ -170,7 +170,7 @@ fn a_store_whose_first_commit_was_not_written_goes_on() {
     fs::remove_file(root.join("acked")).unwrap();
     fs::write(root.join("journal/spare-new-0.seg"), vec![0; 256 << 10]).unwrap();
     let engine = Engine::open(&root, options()).unwrap();
-    assert!(engine.opened().findings.is_empty(), "{:?}", engine.opened());
+    assert!(engine.store().report().findings.is_empty(), "{:?}", engine.store().report());
     engine.start_task("essay", "ana").unwrap();
     engine.start_task("tuning", "ben").unwrap();
     goes_on(engine, &root, "no commit");
@@ -289,7 +289,7 @@ fn the_lock_of_a_process_that_died_goes_on() {
 fn the_lock_of_a_process_that_lives_is_unavailable_with_its_pid_and_since_when() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("store");
-    let clock = std::sync::Arc::new(milepost::ManualClock::at(1_700_000_123_000_000));
+    let clock = std::sync::Arc::new(milepost::clock::ManualClock::at(1_700_000_123_000_000));
     let engine = Engine::open(&root, options().clock(clock)).unwrap();
     let error = Engine::open(&root, options()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");

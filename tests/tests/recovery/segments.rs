@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use milepost::events::Message;
-use milepost::integrity::Outcome;
+use milepost::store::Outcome;
 use milepost::{Engine, Mark};
 use milepost_tests::seed::{Random, seed};
 use milepost_tests::{bodies, folder};
@@ -80,7 +80,7 @@ fn segments_with_swapped_names_are_repaired() {
         fs::rename(&beside, &all[1]).unwrap();
         cases.case(store, || {
             let engine = Engine::open(&root, options()).unwrap();
-            let findings = engine.opened().findings.clone();
+            let findings = engine.store().report().findings.clone();
             same(&Whole::of(&engine), &before, store);
             clean(&engine, store);
             goes_on(engine, &root, store);
@@ -221,7 +221,7 @@ fn old_frames_in_a_recycled_segment_are_not_believed() {
         .unwrap();
         n += 1;
         if n % 32 == 0 {
-            engine.drain().unwrap();
+            engine.store().drain().unwrap();
         }
         assert!(n < 3000, "no segment was recycled");
         n
@@ -329,7 +329,7 @@ fn a_commit_that_was_written_and_not_acknowledged_is_there_or_not_and_takes_no_o
     let last = frame_of(&segment, last_commit(&segment));
     zero_from(&segment, last.at);
     let engine = Engine::open(&root, options()).unwrap();
-    assert!(engine.opened().findings.is_empty());
+    assert!(engine.store().report().findings.is_empty());
     let now = Whole::of(&engine);
     assert_eq!(now.events() + 1, before.events());
     clean(&engine, "without the last");

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use milepost::events::Message;
-use milepost::integrity::Outcome;
 use milepost::query::TaskQuery;
+use milepost::store::Outcome;
 use milepost::{Append, Engine, ErrorKind};
 use milepost_tests::{bodies, folder};
 
@@ -32,8 +32,8 @@ fn a_sled_that_was_closed_cleanly_goes_on() {
     let before = Whole::of_store(&root);
     let sled = files(&root.join("sled"));
     let engine = Engine::open(&root, options()).unwrap();
-    assert!(engine.opened().findings.is_empty());
-    assert_eq!(engine.opened().recovered, 0);
+    assert!(engine.store().report().findings.is_empty());
+    assert_eq!(engine.store().report().recovered, 0);
     same(&Whole::of(&engine), &before, "closed");
     engine.close().unwrap();
     assert_eq!(files(&root.join("sled")).len(), sled.len());
@@ -167,7 +167,7 @@ fn a_key_that_was_lost_behind_a_clean_stop_does_not_make_an_append_happen_twice(
     let before = Whole::of_store(&root);
     lose_one_behind_a_clean_stop(&root, &[40]);
     let engine = Engine::open(&root, options()).unwrap();
-    assert_eq!(engine.opened().findings, []);
+    assert_eq!(engine.store().report().findings, []);
     let mut refused = 0;
     for name in ["essay", "tuning"] {
         let task = engine.task(name).unwrap();
@@ -197,7 +197,7 @@ fn a_block_that_was_lost_behind_a_clean_stop_is_corrupt_where_it_is_read() {
     lose_one_behind_a_clean_stop(&root, &[1, 0, 0, 0, 0, 0, 0, 0, 1]);
     let engine = Engine::open(&root, options()).unwrap();
     let mut refused = 0;
-    for info in engine.tasks(&TaskQuery::default()).unwrap().items {
+    for info in engine.query().tasks(&TaskQuery::default()).unwrap().items {
         for lineage in engine.task(&info.id).unwrap().lineages().unwrap() {
             let task = engine.task(&info.id).unwrap();
             let read = task.lineage_named(lineage.id).unwrap();
@@ -256,7 +256,7 @@ fn damage_is_met_while_reading() -> bool {
     assert!(found > 0, "the event is in sled");
     fs::write(&db, bytes).unwrap();
     let engine = Engine::open(&root, options()).unwrap();
-    let findings = &engine.opened().findings;
+    let findings = &engine.store().report().findings;
     if !findings.is_empty() {
         let outcomes: Vec<_> = findings.iter().map(|it| it.outcome).collect();
         assert_eq!(outcomes, [Outcome::Repaired], "{findings:?}");

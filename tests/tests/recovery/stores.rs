@@ -50,7 +50,7 @@ impl Stores {
             }
             write(&engine, n);
             fork(&engine, n);
-            engine.drain().unwrap();
+            engine.store().drain().unwrap();
             folder::copy_store(&stores.generation(n), &stores.generation(n + 1)).unwrap();
             engine.close().unwrap();
         }
@@ -62,9 +62,9 @@ impl Stores {
         folder::copy(&work, &closed).unwrap();
         let applied = last_commit(&segments(&closed)[0]) - 1;
         let engine = Engine::open(&work, options()).unwrap();
-        assert_eq!(engine.opened().recovered, 0);
+        assert_eq!(engine.store().report().recovered, 0);
         tail(&engine);
-        assert_eq!(engine.stats().unwrap().applied, applied + 1, "the tail waits");
+        assert_eq!(engine.store().stats().unwrap().applied, applied + 1, "the tail waits");
         folder::copy_store(&work, &stores.path("killed")).unwrap();
         remove_spares(&stores.path("killed"));
         engine.close().unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use milepost::events::Message;
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::{Engine, ErrorKind, Options, Task};
 use milepost_codec::{ArchiveBlock, ArchiveHeader, ChunkEntry};
 use milepost_tests::seed::Random;
@@ -95,7 +95,7 @@ fn wait_for_snapshots(engine: &Engine, task: &Task) {
     for n in 0..200 {
         task.append(bodies::bytes(n, 2000)).unwrap();
     }
-    while engine.stats().unwrap().snapshots == 0 {
+    while engine.store().stats().unwrap().snapshots == 0 {
         std::thread::yield_now();
     }
 }
@@ -113,12 +113,12 @@ fn nothing_of_a_deleted_task_is_in_any_file_and_the_others_are_as_they_were() {
     }
     let before = state(&engine, "kept");
     state(&engine, "the-name-of-it");
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     assert!(places(&root, 2).len() >= 3, "it looks where they are");
-    engine.delete_task("the-name-of-it").unwrap();
-    let needs = engine.plan_compaction().unwrap().needs;
+    engine.retention().delete_task("the-name-of-it").unwrap();
+    let needs = engine.retention().plan_compaction().unwrap().needs;
     let mut steps = Vec::new();
-    let report = engine.compact(&mut |step| steps.push(step)).unwrap();
+    let report = engine.retention().compact(&mut |step| steps.push(step)).unwrap();
     assert!(steps.len() >= 3 && needs > 0);
     assert!(report.after.packs < report.before.packs, "{report:?}");
     assert!(report.after.archive < report.before.archive, "{report:?}");
@@ -164,13 +164,13 @@ fn trimmed_events_and_erased_bodies_are_in_no_file() {
     hide(&task, 9);
     wait_for_snapshots(&engine, &task);
     step(&task, 3);
-    engine.retain(&Retention::new().keep(2)).unwrap();
+    engine.retention().retain(&Policy::new().keep(2)).unwrap();
     for offset in erased..erased + 3 {
-        engine.erase(&task.point(offset).unwrap(), None).unwrap();
+        engine.retention().erase(&task.point(offset).unwrap(), None).unwrap();
     }
     let (now, head) = (state(&engine, "t"), task.head().unwrap());
     assert!(!found_in(&root, &trimmed).is_empty());
-    engine.compact(&mut |_| {}).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
     let check = |engine: &Engine| {
         assert_eq!(found_in(&root, &trimmed), Vec::<String>::new());
         assert_eq!(places(&root, 9), Vec::<String>::new());
@@ -207,7 +207,7 @@ fn a_compaction_runs_beside_appends_and_loses_none() {
     for n in 0..300 {
         gone.append(bodies::bytes(n, 1000)).unwrap();
     }
-    engine.delete_task("gone").unwrap();
+    engine.retention().delete_task("gone").unwrap();
     let stop = AtomicBool::new(false);
     // Where a sync costs nothing, they would leave the compactions ever more to do.
     let allowed = AtomicU64::new(200);
@@ -237,7 +237,7 @@ fn a_compaction_runs_beside_appends_and_loses_none() {
             let mut more = |_| {
                 allowed.fetch_add(10, Ordering::Relaxed);
             };
-            engine.compact(&mut more).unwrap();
+            engine.retention().compact(&mut more).unwrap();
         }
         stop.store(true, Ordering::Relaxed);
         writers.into_iter().map(|w| w.join().unwrap()).collect()
@@ -274,7 +274,7 @@ fn a_store_with_nothing_to_let_go_of_is_as_it_was() {
     step(&task, 1);
     let before = state(&engine, "t");
     for _ in 0..2 {
-        engine.compact(&mut |_| {}).unwrap();
+        engine.retention().compact(&mut |_| {}).unwrap();
         assert_eq!(state(&engine, "t"), before);
         assert_clean(&engine);
     }
@@ -283,7 +283,7 @@ fn a_store_with_nothing_to_let_go_of_is_as_it_was() {
     assert!(!root.join("sled.next").exists() && !root.join("sled-now").exists());
     assert_eq!(state(&engine, "t"), before);
     assert_clean(&engine);
-    Engine::in_memory(Options::default()).unwrap().compact(&mut |_| {}).unwrap();
+    Engine::in_memory(Options::default()).unwrap().retention().compact(&mut |_| {}).unwrap();
 }
 
 /// A store with a task that was deleted, one that was trimmed, a lineage that was dropped and a body that
@@ -297,13 +297,13 @@ fn compacted(root: &Path) -> Engine {
     let task = engine.restore(&engine.point("t@c-1").unwrap()).run().unwrap();
     (4..8).for_each(|n| drop(step(&task, n)));
     hide(&task, 2);
-    let anchor = engine.anchor().unwrap();
-    engine.delete_task("gone").unwrap();
-    engine.retain(&Retention::new().keep(2).undo(0)).unwrap();
+    let anchor = engine.integrity().anchor().unwrap();
+    engine.retention().delete_task("gone").unwrap();
+    engine.retention().retain(&Policy::new().keep(2).undo(0)).unwrap();
     let last = task.head().unwrap().next - 1;
-    engine.erase(&task.point(last).unwrap(), None).unwrap();
-    engine.compact(&mut |_| {}).unwrap();
-    assert_eq!(engine.verify_anchor(&anchor).unwrap(), []);
+    engine.retention().erase(&task.point(last).unwrap(), None).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
+    assert_eq!(engine.integrity().verify_anchor(&anchor).unwrap(), []);
     engine
 }
 
@@ -312,22 +312,22 @@ fn an_anchor_of_before_and_one_of_after_both_fit() {
     let dir = tempfile::tempdir().unwrap();
     let (root, file) = (dir.path().join("store"), dir.path().join("anchor.json"));
     let engine = compacted(&root);
-    let after = engine.anchor().unwrap();
+    let after = engine.integrity().anchor().unwrap();
     step(&engine.task("t").unwrap(), 20);
-    assert_eq!(engine.verify_anchor(&after).unwrap(), []);
+    assert_eq!(engine.integrity().verify_anchor(&after).unwrap(), []);
     engine.close().unwrap();
     for _ in 0..2 {
         let options = Options::default().anchor_to(&file);
         let engine = Engine::open(&root, options).unwrap();
         engine.start_task("more", "ana").unwrap();
-        engine.delete_task("more").unwrap();
+        engine.retention().delete_task("more").unwrap();
         step(&engine.task("t").unwrap(), 21);
-        engine.retain(&Retention::new().keep(1)).unwrap();
+        engine.retention().retain(&Policy::new().keep(1)).unwrap();
         engine.close().unwrap();
     }
     // One that was put back is found.
     let engine = Engine::open(&root, Options::default()).unwrap();
-    assert_eq!(engine.verify_anchor(&after).unwrap(), []);
+    assert_eq!(engine.integrity().verify_anchor(&after).unwrap(), []);
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn a_compacted_store_that_is_damaged_in_both_copies_keeps_what_is_left() {
     let task = engine.task("t").unwrap();
     let kept: Vec<_> = task.read(..).unwrap().map(Result::unwrap).collect();
     // These are in the journal only.
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     let later = engine.start_task("later", "ana").unwrap();
     (0..3).for_each(|n| drop(step(&later, n)));
     engine.close().unwrap();

@@ -1,6 +1,6 @@
 //! Bodies that are erased.
 
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::state::Entry;
 use milepost::{Append, Body, Engine, ErrorKind, Mark, Options, Point};
 use milepost_tests::{bodies, folder};
@@ -14,25 +14,25 @@ fn what_was_read_before_it_was_erased_trimmed_or_deleted_is_not_read_again() {
     let task = engine.start_task("t", "ana").unwrap();
     let secret = task.append(message(99)).unwrap().first;
     let first = step(&task, 1);
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     let (point, other) = (task.point(secret).unwrap(), task.point(secret + 1).unwrap());
     let body = |point: &Point| engine.event(point).map(|(event, _)| event.body);
     let read = |point: &Point| body(point).unwrap();
     assert!(read(&point).is_some() && read(&other).is_some());
-    engine.erase(&point, None).unwrap();
-    engine.drain().unwrap();
+    engine.retention().erase(&point, None).unwrap();
+    engine.store().drain().unwrap();
     assert!(read(&point).is_none() && read(&other).is_some());
     // What came behind it in the same block.
     let second = step(&task, 2);
-    engine.drain().unwrap();
+    engine.store().drain().unwrap();
     assert!(read(&other).is_some());
     assert!(read(&task.point(first.at).unwrap()).is_some());
-    engine.retain(&Retention::new().keep(1)).unwrap();
-    engine.drain().unwrap();
+    engine.retention().retain(&Policy::new().keep(1)).unwrap();
+    engine.store().drain().unwrap();
     assert!(body(&other).is_err(), "it was trimmed");
     let kept = task.point(second.at).unwrap();
     assert!(read(&kept).is_some());
-    engine.delete_task("t").unwrap();
+    engine.retention().delete_task("t").unwrap();
     assert!(body(&kept).is_err());
     engine.close().unwrap();
 }
@@ -52,8 +52,8 @@ fn an_erased_body_cannot_be_read_and_everything_else_is_as_it_was() {
     let hash = engine.event(&point).unwrap().1;
     // In memory and in a snapshot it is to be gone too.
     let before = state(&engine, "t@c-2");
-    engine.erase(&point, Some("asked for")).unwrap();
-    engine.erase(&point, None).unwrap();
+    engine.retention().erase(&point, Some("asked for")).unwrap();
+    engine.retention().erase(&point, None).unwrap();
     folder::copy_store(&root, &killed).unwrap();
 
     let check = |engine: &Engine| {
@@ -73,7 +73,7 @@ fn an_erased_body_cannot_be_read_and_everything_else_is_as_it_was() {
         let chunks = engine.chunks();
         let entries = run.messages.iter(&*chunks).map(Result::unwrap);
         assert_eq!(entries.filter(|e| matches!(e, Entry::Erased { .. })).count(), 1);
-        assert_eq!(engine.checkpoint(&mark.id.to_string()).unwrap(), mark);
+        assert_eq!(engine.query().checkpoint(&mark.id.to_string()).unwrap(), mark);
         assert_clean(engine);
         now
     };
@@ -99,16 +99,16 @@ fn snapshots_that_were_made_with_an_erased_body_are_not_used() {
         task.append(bodies::body(0, n, 299)).unwrap();
         task.append(bodies::bytes(n, 2000)).unwrap();
     }
-    while engine.stats().unwrap().snapshots < 2 {
+    while engine.store().stats().unwrap().snapshots < 2 {
         std::thread::yield_now();
     }
-    engine.erase(&task.point(secret).unwrap(), None).unwrap();
+    engine.retention().erase(&task.point(secret).unwrap(), None).unwrap();
     let run = engine.run_state(&engine.point("t").unwrap()).unwrap();
     let chunks = engine.chunks();
     let first = run.messages.iter(&*chunks).next().unwrap().unwrap();
     assert!(matches!(first, Entry::Erased { .. }));
     assert_clean(&engine);
-    assert!(engine.verify_states(None).unwrap().is_empty());
+    assert!(engine.integrity().verify_states(None).unwrap().is_empty());
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn what_others_build_on_cannot_be_erased() {
     let events: Vec<_> = task.read(..).unwrap().map(Result::unwrap).collect();
     let mut refused = 0;
     for event in events {
-        let erased = engine.erase(&task.point(event.offset).unwrap(), None);
+        let erased = engine.retention().erase(&task.point(event.offset).unwrap(), None);
         match event.body.unwrap() {
             Body::Message(_) => erased.unwrap(),
             _ => {
@@ -131,7 +131,7 @@ fn what_others_build_on_cannot_be_erased() {
         }
     }
     assert_eq!(refused, 4);
-    let head = engine.erase(&engine.point("t").unwrap(), None).unwrap_err();
+    let head = engine.retention().erase(&engine.point("t").unwrap(), None).unwrap_err();
     assert_eq!(head.kind(), ErrorKind::NotFound);
 }
 
@@ -141,15 +141,15 @@ fn what_is_in_a_base_cannot_be_erased_and_the_error_names_the_lineage() {
     let task = engine.start_task("t", "ana").unwrap();
     step(&task, 1);
     let secret = task.append(message(9)).unwrap().first;
-    engine.pin(&step(&task, 2).id, None).unwrap();
+    engine.retention().pin(&step(&task, 2).id, None).unwrap();
     let branch = engine.branch(&engine.point("t").unwrap(), None).unwrap();
-    engine.pin(&branch.checkpoint(Mark::new()).unwrap().id, None).unwrap();
-    engine.retain(&Retention::new().keep(0)).unwrap();
-    let trimmed = engine.erase(&task.point(secret).unwrap(), None);
+    engine.retention().pin(&branch.checkpoint(Mark::new()).unwrap().id, None).unwrap();
+    engine.retention().retain(&Policy::new().keep(0)).unwrap();
+    let trimmed = engine.retention().erase(&task.point(secret).unwrap(), None);
     assert_eq!(trimmed.unwrap_err().kind(), ErrorKind::NotFound);
     // Behind the base it can be.
     let late = task.append(message(10)).unwrap().first;
-    engine.erase(&task.point(late).unwrap(), None).unwrap();
+    engine.retention().erase(&task.point(late).unwrap(), None).unwrap();
     assert_clean(&engine);
 }
 
@@ -159,10 +159,10 @@ fn a_key_whose_event_was_erased_stays_taken() {
     let task = engine.start_task("t", "ana").unwrap();
     let append = || Append::from(message(1)).key("once");
     let first = task.append(append()).unwrap().first;
-    engine.erase(&task.point(first).unwrap(), None).unwrap();
+    engine.retention().erase(&task.point(first).unwrap(), None).unwrap();
     assert_eq!(task.append(append()).unwrap_err().kind(), ErrorKind::Conflict);
     (0..3).for_each(|n| drop(step(&task, n)));
-    engine.retain(&Retention::new().keep(1)).unwrap();
+    engine.retention().retain(&Policy::new().keep(1)).unwrap();
     assert_eq!(task.append(append()).unwrap_err().kind(), ErrorKind::Conflict);
     assert_clean(&engine);
 }

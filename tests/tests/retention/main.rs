@@ -42,7 +42,7 @@ fn labels(engine: &Engine, task: &str) -> Vec<String> {
         limit: Some(10_000),
         ..CheckpointQuery::default()
     };
-    let page = engine.checkpoints(&query).unwrap();
+    let page = engine.query().checkpoints(&query).unwrap();
     page.items.into_iter().map(|c| c.label.unwrap()).collect()
 }
 
@@ -53,6 +53,6 @@ fn state(engine: &Engine, address: &str) -> Vec<u8> {
 }
 
 fn assert_clean(engine: &Engine) {
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     assert_eq!(report.faults, []);
 }

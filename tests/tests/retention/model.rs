@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use milepost::Task;
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::state::RunReducer;
 use milepost::{Append, CheckpointId, Engine, LineageId, Mark, Options, Reducer};
 use milepost_tests::seed::{Random, number, seed};
@@ -157,7 +157,7 @@ impl World {
             lineage: Some(lineage),
             ..Default::default()
         };
-        for found in self.engine().checkpoints(&query).unwrap().items {
+        for found in self.engine().query().checkpoints(&query).unwrap().items {
             self.remember(found.id);
         }
     }
@@ -170,19 +170,17 @@ impl World {
         mark.pinned = !mark.pinned;
         let (id, pinned) = (mark.id, mark.pinned);
         match pinned {
-            true => self.engine().pin(&id, Some("test")).unwrap(),
-            false => self.engine().unpin(&id).unwrap(),
+            true => self.engine().retention().pin(&id, Some("test")).unwrap(),
+            false => self.engine().retention().unpin(&id).unwrap(),
         }
     }
 
     fn retain(&mut self, random: &mut Random) {
         let keep = random.below(6) as usize;
-        let policy = Retention::new()
-            .keep(keep)
-            .undo(random.below(4) as u32)
-            .marks_only(random.below(3) == 0);
+        let policy =
+            Policy::new().keep(keep).undo(random.below(4) as u32).marks_only(random.below(3) == 0);
         let before = self.state("t");
-        let report = self.engine().retain(&policy).unwrap();
+        let report = self.engine().retention().retain(&policy).unwrap();
         assert!(report.tasks[0].error.is_none(), "{report:?}");
         let mut left = keep;
         let mut kept = Vec::new();
@@ -201,7 +199,7 @@ impl World {
 
     fn compact(&self) {
         let before = self.state("t");
-        self.engine().compact(&mut |_| {}).unwrap();
+        self.engine().retention().compact(&mut |_| {}).unwrap();
         assert_eq!(self.state("t"), before);
         self.check();
     }
@@ -231,15 +229,15 @@ impl World {
             limit: Some(10_000),
             ..Default::default()
         };
-        let listed = engine.checkpoints(&query).unwrap().items;
+        let listed = engine.query().checkpoints(&query).unwrap().items;
         let listed: Vec<_> = listed.iter().rev().map(|found| found.id).collect();
         let expected: Vec<_> = self.marks.iter().map(|mark| mark.id).collect();
         assert_eq!(listed, expected);
-        assert_eq!(engine.stats().unwrap().checkpoints, expected.len() as u64);
+        assert_eq!(engine.store().stats().unwrap().checkpoints, expected.len() as u64);
         for mark in &self.marks {
             assert_eq!(self.state(&format!("@{}", mark.id)), mark.state);
         }
-        let pinned = engine.pins("t").unwrap().len();
+        let pinned = engine.retention().pins("t").unwrap().len();
         assert_eq!(pinned, self.marks.iter().filter(|mark| mark.pinned).count());
         // Keys are taken still, whether their events are there or not.
         let task = self.task();

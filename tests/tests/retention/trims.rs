@@ -1,6 +1,6 @@
 //! Which events go, and what is left in their place.
 
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::{Append, Engine, ErrorKind, Event, Options};
 use milepost_tests::bodies;
 
@@ -12,18 +12,18 @@ fn events_before_the_oldest_kept_checkpoint_are_gone_and_what_is_behind_it_is_as
     let task = engine.start_task("t", "ana").unwrap();
     let marks: Vec<_> = (0..10).map(|n| step(&task, n)).collect();
     let oldest = &marks[7];
-    let hash = engine.hash_at(&engine.point("t@c-8").unwrap()).unwrap();
+    let hash = engine.integrity().hash_at(&engine.point("t@c-8").unwrap()).unwrap();
     let states: Vec<_> = (7..10).map(|n| state(&engine, &format!("t@c-{n}"))).collect();
     let events: Vec<Event> = task.read(oldest.at..).unwrap().map(Result::unwrap).collect();
 
-    let report = engine.retain(&Retention::new().keep(3)).unwrap();
+    let report = engine.retention().retain(&Policy::new().keep(3)).unwrap();
     assert_eq!(report.tasks[0].trimmed, [(oldest.lineage, oldest.at)]);
     let read: Vec<Event> = task.read(..).unwrap().map(Result::unwrap).collect();
     assert_eq!(read, events);
     for n in 7..10 {
         assert_eq!(state(&engine, &format!("t@c-{n}")), states[n - 7]);
     }
-    assert_eq!(engine.hash_at(&engine.point("t@c-8").unwrap()).unwrap(), hash);
+    assert_eq!(engine.integrity().hash_at(&engine.point("t@c-8").unwrap()).unwrap(), hash);
     for gone in [1, oldest.at - 1] {
         let error = task.read(gone..).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
@@ -44,7 +44,7 @@ fn marks_only_keeps_every_event() {
     let task = engine.start_task("t", "ana").unwrap();
     (0..10).for_each(|n| drop(step(&task, n)));
     let events = task.read(..).unwrap().count();
-    let report = engine.retain(&Retention::new().keep(2).marks_only(true)).unwrap();
+    let report = engine.retention().retain(&Policy::new().keep(2).marks_only(true)).unwrap();
     assert!(report.tasks[0].trimmed.is_empty());
     assert_eq!(labels(&engine, "t").len(), 2);
     assert_eq!(task.read(..).unwrap().count(), events);
@@ -60,10 +60,10 @@ fn a_lineage_that_was_left_goes_once_it_cannot_be_undone_to() {
     let child = task.lineage().id();
     (4..8).for_each(|n| drop(step(&task, n)));
     // It can be undone to: it stays, whole.
-    let report = engine.retain(&Retention::new().keep(2)).unwrap();
+    let report = engine.retention().retain(&Policy::new().keep(2)).unwrap();
     assert_eq!(report.tasks[0].dropped, []);
     let before = state(&engine, "t");
-    let report = engine.retain(&Retention::new().keep(2).undo(0)).unwrap();
+    let report = engine.retention().retain(&Policy::new().keep(2).undo(0)).unwrap();
     assert_eq!(report.tasks[0].dropped, [root]);
     assert_eq!(state(&engine, "t"), before);
     let lineages: Vec<_> = task.lineages().unwrap().iter().map(|l| l.id).collect();
@@ -85,7 +85,7 @@ fn a_key_that_was_used_before_the_base_is_still_taken() {
     let first: Vec<_> = (0..5).map(|n| task.append(keyed(n)).unwrap()).collect();
     (0..4).for_each(|n| drop(step(&task, n)));
     for keep in [2, 1] {
-        engine.retain(&Retention::new().keep(keep)).unwrap();
+        engine.retention().retain(&Policy::new().keep(keep)).unwrap();
         for (n, first) in (0..).zip(&first) {
             let again = task.append(keyed(n)).unwrap();
             assert!(again.repeated);
@@ -147,7 +147,7 @@ fn the_states_of_registered_reducers_are_kept_and_without_one_nothing_is_trimmed
     let engine = open(Some(Counter("test.counter", 1)));
     let task = engine.start_task("t", "ana").unwrap();
     (0..6).for_each(|n| drop(step(&task, n)));
-    engine.retain(&Retention::new().keep(2)).unwrap();
+    engine.retention().retain(&Policy::new().keep(2)).unwrap();
     let count =
         |engine: &Engine, counter: Counter| engine.state(&counter, &engine.point("t").unwrap());
     let all = engine.point("t").unwrap().offset;
@@ -161,13 +161,13 @@ fn the_states_of_registered_reducers_are_kept_and_without_one_nothing_is_trimmed
     engine.close().unwrap();
 
     let engine = open(None);
-    let report = engine.retain(&Retention::new().keep(2)).unwrap();
+    let report = engine.retention().retain(&Policy::new().keep(2)).unwrap();
     let error = report.tasks[0].error.as_ref().unwrap();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("test.counter"), "{error}");
     engine.close().unwrap();
     let engine = open(Some(Counter("test.counter", 1)));
-    let report = engine.retain(&Retention::new().keep(2)).unwrap();
+    let report = engine.retention().retain(&Policy::new().keep(2)).unwrap();
     assert!(report.tasks[0].error.is_none());
     let all = engine.point("t").unwrap().offset;
     assert_eq!(count(&engine, Counter("test.counter", 1)).unwrap(), all);
@@ -199,7 +199,7 @@ fn a_long_conversation_is_whole_behind_a_base() {
             .collect::<Vec<_>>()
     };
     let texts = messages(&engine);
-    engine.retain(&Retention::new().keep(1)).unwrap();
+    engine.retention().retain(&Policy::new().keep(1)).unwrap();
     assert_eq!(state(&engine, "t"), before);
     assert_eq!(messages(&engine), texts);
     engine.close().unwrap();
@@ -216,14 +216,14 @@ fn a_task_of_which_no_checkpoint_went_keeps_its_events() {
     let task = engine.start_task("t", "ana").unwrap();
     (0..3).for_each(|n| drop(step(&task, n)));
     let events = task.read(..).unwrap().count();
-    let plan = engine.plan_retention(&Retention::new()).unwrap();
+    let plan = engine.retention().plan(&Policy::new()).unwrap();
     assert!(plan.tasks[0].is_empty());
-    engine.retain(&Retention::new()).unwrap();
+    engine.retention().retain(&Policy::new()).unwrap();
     assert_eq!(task.read(..).unwrap().count(), events);
     // Once one is removed, by whom it may be, what only that one needed goes.
     let first = engine.point("t@c-0").unwrap().checkpoint.unwrap();
-    engine.remove_checkpoints(&[first]).unwrap();
-    engine.retain(&Retention::new()).unwrap();
+    engine.retention().unmark(&[first]).unwrap();
+    engine.retention().retain(&Policy::new()).unwrap();
     assert!(task.read(..).unwrap().count() < events);
     assert_clean(&engine);
 }
@@ -234,12 +234,12 @@ fn a_point_that_was_trimmed_cannot_be_marked_nor_looked_at() {
     let task = engine.start_task("t", "ana").unwrap();
     (0..4).for_each(|n| drop(step(&task, n)));
     let (early, first) = (engine.point("t@5").unwrap(), engine.point("t@0").unwrap());
-    engine.retain(&Retention::new().keep(1)).unwrap();
+    engine.retention().retain(&Policy::new().keep(1)).unwrap();
     let begin = task.lineages().unwrap()[0].begin;
     assert!(begin > 5);
     let kinds = [
         task.checkpoint(milepost::Mark::new().at(5)).map(drop).unwrap_err().kind(),
-        engine.hash_at(&early).map(drop).unwrap_err().kind(),
+        engine.integrity().hash_at(&early).map(drop).unwrap_err().kind(),
         engine.event(&early).map(drop).unwrap_err().kind(),
         engine.event(&first).map(drop).unwrap_err().kind(),
         engine.restore(&early).run().map(drop).unwrap_err().kind(),
@@ -247,5 +247,5 @@ fn a_point_that_was_trimmed_cannot_be_marked_nor_looked_at() {
     assert_eq!(kinds, [ErrorKind::NotFound; 5]);
     assert!(task.checkpoint(milepost::Mark::new().at(begin)).is_ok());
     assert_clean(&engine);
-    assert!(engine.verify_states(None).unwrap().is_empty());
+    assert!(engine.integrity().verify_states(None).unwrap().is_empty());
 }

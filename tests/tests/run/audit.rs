@@ -6,7 +6,7 @@ use std::sync::{Arc, Once};
 
 use milepost::calls::with_context;
 use milepost::events::{GuidanceGiven, PhaseChanged, RunControl, StepFinished};
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::run::{FailedSave, Run, RunOptions};
 use milepost::{Append, Engine, Hook, Mark, Options, Task};
 use tracing::field::{Field, Visit};
@@ -148,15 +148,15 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
             back.append(named).unwrap();
             back.checkpoint(Mark::new()).unwrap();
             engine.undo("t").run().unwrap();
-            engine.erase(&engine.point("t@1").unwrap(), None).unwrap();
-            let plan = engine.plan_retention(&Retention::new().keep(1)).unwrap();
-            engine.apply_retention(&plan, &mut |_, _| {}).unwrap();
+            engine.retention().erase(&engine.point("t@1").unwrap(), None).unwrap();
+            let plan = engine.retention().plan(&Policy::new().keep(1)).unwrap();
+            engine.retention().apply(&plan, &mut |_, _| {}).unwrap();
         });
         let caught = std::panic::catch_unwind(|| with_context("eve", "req-3", || panic!("x")));
         assert!(caught.is_err());
         with_context("ben", "req-4", || {
             with_context("eve", "req-5", || {});
-            engine.delete_task("t").unwrap();
+            engine.retention().delete_task("t").unwrap();
         });
         engine.start_task("u", "ana").unwrap();
     });

@@ -33,13 +33,13 @@ fn of_many_checkpoints_the_states_of_the_last_ten_are_kept_and_all_are_right() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let (_, points) = marked(&engine, 25);
     points.iter().for_each(|point| look(&engine, point));
-    let kept = engine.stats().unwrap().kept;
+    let kept = engine.store().stats().unwrap().kept;
     assert_eq!((kept.states, kept.misses, kept.evictions), (10, 25, 15));
     points[15..].iter().for_each(|point| look(&engine, point));
-    assert_eq!(engine.stats().unwrap().kept.hits, 10);
+    assert_eq!(engine.store().stats().unwrap().kept.hits, 10);
     // What was let go of is on disk all the same.
     points[..3].iter().for_each(|point| look(&engine, point));
-    let kept = engine.stats().unwrap().kept;
+    let kept = engine.store().stats().unwrap().kept;
     assert_eq!((kept.misses, kept.evictions), (28, 18));
 }
 
@@ -51,7 +51,7 @@ fn points_that_are_no_checkpoints_are_folded_from_the_nearest_kept_state() {
     for offset in 0..=task.head().unwrap().next {
         look(&engine, &task.point(offset).unwrap());
     }
-    let kept = engine.stats().unwrap().kept;
+    let kept = engine.store().stats().unwrap().kept;
     assert_eq!((kept.states, kept.hits, kept.misses), (1, 0, 1), "they are not kept");
     // On another lineage the same offsets are other points.
     let back = engine.restore(&points[2]).run().unwrap();
@@ -84,7 +84,7 @@ fn bytes_are_bounded_and_over_a_threshold_an_alert_is_raised_once() {
     let engine = Engine::in_memory(options).unwrap();
     let (_, points) = marked(&engine, 20);
     points.iter().for_each(|point| look(&engine, point));
-    let kept = engine.stats().unwrap().kept;
+    let kept = engine.store().stats().unwrap().kept;
     assert!(kept.bytes <= 20_000, "{kept:?}");
     assert!(kept.evictions > 0 && kept.states > 0, "{kept:?}");
     let alerts = alerts.0.lock().unwrap();
@@ -94,5 +94,5 @@ fn bytes_are_bounded_and_over_a_threshold_an_alert_is_raised_once() {
     let engine = Engine::in_memory(Options::default().keep_states(none)).unwrap();
     let (_, points) = marked(&engine, 2);
     points.iter().for_each(|point| look(&engine, point));
-    assert_eq!(engine.stats().unwrap().kept.states, 0);
+    assert_eq!(engine.store().stats().unwrap().kept.states, 0);
 }

@@ -42,9 +42,9 @@ fn each_finished_layer_is_a_checkpoint_with_everything_in_the_state_there() {
             let (text, data) = ("keep it short".to_owned(), None);
             engine.task("t").unwrap().append(GuidanceGiven { text, data }).unwrap();
         }
-        let commits = engine.stats().unwrap().seq;
+        let commits = engine.store().stats().unwrap().seq;
         marks.push(run.finish_step(finished(layer)).unwrap().unwrap());
-        assert_eq!(engine.stats().unwrap().seq, commits + 1, "one sync");
+        assert_eq!(engine.store().stats().unwrap().seq, commits + 1, "one sync");
     }
     let last = marks.last().unwrap();
     assert_eq!((last.cause, last.status), (MarkCause::Step, MarkStatus::Success));
@@ -63,11 +63,11 @@ fn each_finished_layer_is_a_checkpoint_with_everything_in_the_state_there() {
     assert_eq!((last.task.as_str(), last.lineage.0), ("t", 0));
     assert_eq!(last.parent, Some(marks[marks.len() - 2].id));
     assert_eq!(last.time_us, 1_700_000_000_000_000);
-    let listed = engine.checkpoints(&CheckpointQuery::default()).unwrap();
+    let listed = engine.query().checkpoints(&CheckpointQuery::default()).unwrap();
     let listed: Vec<_> = listed.items.iter().map(|mark| mark.id).collect();
     marks.reverse();
     assert_eq!(listed, marks.iter().map(|mark| mark.id).collect::<Vec<_>>());
-    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
     // The run's correlation id and actor are on each event that has none of its own.
     let events = run.task().read(1..).unwrap().map(|event| event.unwrap().header);
     let strange = events.filter(|header| header.correlation.as_deref() != Some("req-7"));
@@ -218,7 +218,7 @@ fn a_checkpoint_of_another_handle_counts_like_one_of_the_run() {
     // Lists can be filtered by the step.
     let query =
         CheckpointQuery { filter: vec![("step".into(), 3.into())], ..CheckpointQuery::default() };
-    let found = engine.checkpoints(&query).unwrap().items;
+    let found = engine.query().checkpoints(&query).unwrap().items;
     assert_eq!(found.iter().map(|m| m.id).collect::<Vec<_>>(), [mark.id]);
 }
 

@@ -13,7 +13,7 @@ fn an_anchor_verifies_after_the_store_has_grown_forked_and_gone_back() {
         let store = Store::make(key);
         let root = store.copy("store");
         let check = |engine: &Engine, how: &str| {
-            let found = engine.verify_anchor(&store.anchor).unwrap();
+            let found = engine.integrity().verify_anchor(&store.anchor).unwrap();
             assert!(found.is_empty(), "{how}: {found:?}");
             assert!(faults(engine).is_empty(), "{how}");
         };
@@ -51,7 +51,7 @@ fn an_anchor_of_another_store_is_invalid() {
     let (store, other) = (Store::make(None), Store::make(None));
     let root = store.copy("store");
     let engine = store.open(&root).unwrap();
-    let error = engine.verify_anchor(&other.anchor).unwrap_err();
+    let error = engine.integrity().verify_anchor(&other.anchor).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     assert!(error.to_string().contains(&other.anchor.store.to_string()), "{error}");
     engine.close().unwrap();
@@ -112,7 +112,7 @@ fn the_time_and_the_commit_of_an_anchor_are_not_in_its_digest() {
     assert_eq!(anchor.digest, store.anchor.digest);
     assert_ne!(anchor.seq, store.anchor.seq);
     let engine = store.open(&store.copy("store")).unwrap();
-    assert!(engine.verify_anchor(&anchor).unwrap().is_empty());
+    assert!(engine.integrity().verify_anchor(&anchor).unwrap().is_empty());
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn an_anchor_that_was_taken_away_does_not_show() {
     let root = store.copy("store");
     let path = root.with_extension("anchor");
     let engine = Engine::open(&root, options(None).anchor_to(&path)).unwrap();
-    assert!(engine.opened().findings.is_empty());
+    assert!(engine.store().report().findings.is_empty());
     engine.close().unwrap();
     assert_eq!(Anchor::read(path).unwrap().logs, store.anchor.logs);
 }
@@ -131,7 +131,7 @@ fn an_anchor_that_was_taken_away_does_not_show() {
 fn two_anchors_of_the_same_heads_have_one_digest() {
     let store = Store::make(None);
     let engine = store.open(&store.copy("store")).unwrap();
-    assert_eq!(engine.anchor().unwrap().digest, store.anchor.digest);
+    assert_eq!(engine.integrity().anchor().unwrap().digest, store.anchor.digest);
     engine.task("essay").unwrap().append(message("on")).unwrap();
-    assert_ne!(engine.anchor().unwrap().digest, store.anchor.digest);
+    assert_ne!(engine.integrity().anchor().unwrap().digest, store.anchor.digest);
 }

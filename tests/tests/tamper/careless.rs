@@ -38,8 +38,8 @@ fn told(store: &Store, root: &Path, right: &[String]) -> bool {
             return true;
         }
     }
-    assert!(engine.verify_anchor(&store.anchor).unwrap().is_empty());
-    !engine.opened().findings.is_empty() || !faults(&engine).is_empty()
+    assert!(engine.integrity().verify_anchor(&store.anchor).unwrap().is_empty());
+    !engine.store().report().findings.is_empty() || !faults(&engine).is_empty()
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_store_with_an_anchor_tells_of_a_tail_that_was_cut_though_the_witness_is_gon
     folder::copy(&root, &copy).unwrap();
     let engine = Engine::open(&copy, crate::stores::options(None)).unwrap();
     assert!(faults(&engine).is_empty(), "not found by verify");
-    assert!(!engine.verify_anchor(&store.anchor).unwrap().is_empty());
+    assert!(!engine.integrity().verify_anchor(&store.anchor).unwrap().is_empty());
     let error = open_anchored(&store, &root, &store.anchor).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
 }

@@ -27,10 +27,10 @@ fn only_verify_finds(how: &str, edit: impl Fn(&Entries), check: impl Fn(&Engine)
         edit(&entries);
         entries.close();
         let engine = store.open(&root).unwrap();
-        let findings = &engine.opened().findings;
+        let findings = &engine.store().report().findings;
         assert!(findings.is_empty(), "{how}: not found by opening: {findings:?}");
         check(&engine);
-        let found = engine.verify_anchor(&store.anchor).unwrap();
+        let found = engine.integrity().verify_anchor(&store.anchor).unwrap();
         assert!(found.is_empty(), "{how}: not found by the anchor: {found:?}");
         assert!(!faults(&engine).is_empty(), "{how}: found by verify");
         engine.close().unwrap();
@@ -99,7 +99,7 @@ fn a_checkpoint_hidden_from_lists_shows_to_verify() {
         }
     };
     only_verify_finds("checkpoint", edit, |engine| {
-        let all = engine.checkpoints(&milepost::CheckpointQuery::default());
+        let all = engine.query().checkpoints(&milepost::query::CheckpointQuery::default());
         assert_eq!(all.unwrap().items.len(), 3);
     });
 }
@@ -115,7 +115,7 @@ fn an_entry_changed_without_care_is_repaired_by_opening() {
         entries.put(&key, Some(&value));
         drop(entries);
         let engine = store.open(&root).unwrap();
-        assert_eq!(engine.opened().findings.len(), 1);
+        assert_eq!(engine.store().report().findings.len(), 1);
         assert_eq!(engine.task("essay").unwrap().user(), "ana");
         assert!(faults(&engine).is_empty());
     }
@@ -196,14 +196,14 @@ fn an_event_changed_in_sled_alone_shows_to_verify_and_to_an_anchor() {
     forge_block(&entries, TUNING, chain, None);
     entries.close();
     let engine = store.open(&root).unwrap();
-    assert!(engine.opened().findings.is_empty(), "not found by opening");
+    assert!(engine.store().report().findings.is_empty(), "not found by opening");
     let said = said(&engine, "tuning").unwrap();
     assert!(said.last().unwrap().contains("never was said"), "{said:?}");
     // The chain fits: it is the other copy that tells.
     let found = faults(&engine);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("the two copies differ"), "{found:?}");
-    let found = engine.verify_anchor(&store.anchor).unwrap();
+    let found = engine.integrity().verify_anchor(&store.anchor).unwrap();
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].place, TUNING.to_string());
 }
@@ -221,7 +221,7 @@ fn an_event_changed_in_sled_without_the_key_cannot_be_read() {
     let engine = store.open(&root).unwrap();
     let error = said(&engine, "tuning").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
-    let verified = engine.verify(None, &mut |_, _| {});
+    let verified = engine.integrity().verify(None, &mut |_, _| {});
     let suspect = root.join("sled-suspect");
     assert!(suspect.exists(), "the next opening repairs it");
     drop(engine);
@@ -231,7 +231,7 @@ fn an_event_changed_in_sled_without_the_key_cannot_be_read() {
     let said = said(&engine, "tuning").unwrap();
     assert!(said.last().unwrap().contains("after the mark"), "{said:?}");
     assert!(faults(&engine).is_empty());
-    assert!(engine.verify_anchor(&store.anchor).unwrap().is_empty());
+    assert!(engine.integrity().verify_anchor(&store.anchor).unwrap().is_empty());
     // A block that cannot be read is in the report; it does not end the verification.
     let report = verified.expect("what is found is in the report");
     assert!(!report.is_clean(), "found by verify");
@@ -304,17 +304,17 @@ fn a_snapshot_replaced_with_care_shows_to_a_fold_and_is_not_believed_where_there
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("store");
         let (engine, point, right) = with_snapshots(&root, key);
-        let anchor = engine.anchor().unwrap();
+        let anchor = engine.integrity().anchor().unwrap();
         engine.close().unwrap();
         assert!(forge_snapshot(&root));
         let engine = milepost::Engine::open(&root, options(key)).unwrap();
-        assert!(engine.opened().findings.len() <= 1);
-        assert!(engine.verify_anchor(&anchor).unwrap().is_empty());
+        assert!(engine.store().report().findings.len() <= 1);
+        assert!(engine.integrity().verify_anchor(&anchor).unwrap().is_empty());
         let forged = engine.run_state(&point).unwrap() != right;
         assert_eq!(forged, key.is_none(), "what has no key gives the forged state");
         assert_eq!(faults(&engine).is_empty(), key.is_none(), "and verify sees it with a key only");
-        assert!(!engine.verify_states(None).unwrap().is_empty(), "a fold finds it");
-        assert!(engine.verify_states(Some("tuning")).unwrap().is_empty());
+        assert!(!engine.integrity().verify_states(None).unwrap().is_empty(), "a fold finds it");
+        assert!(engine.integrity().verify_states(Some("tuning")).unwrap().is_empty());
         engine.close().unwrap();
         let report = milepost::repair::repair(&root, &options(key), false).unwrap();
         assert!(report.verified.is_clean() && report.lost.is_empty());
@@ -348,11 +348,11 @@ fn retained(key: Option<StoreKey>) -> (tempfile::TempDir, std::path::PathBuf) {
             task.checkpoint(milepost::Mark::new()).unwrap();
         }
     }
-    engine.retain(&milepost::Retention::new().keep(2)).unwrap();
+    engine.retention().retain(&milepost::retention::Policy::new().keep(2)).unwrap();
     let task = engine.task("kept").unwrap();
     let late = task.append(message("late")).unwrap().first;
-    engine.erase(&task.point(late).unwrap(), None).unwrap();
-    engine.delete_task("deleted").unwrap();
+    engine.retention().erase(&task.point(late).unwrap(), None).unwrap();
+    engine.retention().delete_task("deleted").unwrap();
     assert!(faults(&engine).is_empty());
     engine.close().unwrap();
     (dir, root)

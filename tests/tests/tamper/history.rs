@@ -113,9 +113,9 @@ fn a_history_that_is_written_again_as_it_was_is_the_same() {
     History::read(&root).write(&root);
     settle(&root);
     let engine = store.open(&root).unwrap();
-    assert!(engine.opened().findings.is_empty());
+    assert!(engine.store().report().findings.is_empty());
     assert!(faults(&engine).is_empty(), "{:?}", faults(&engine));
-    assert!(engine.verify_anchor(&store.anchor).unwrap().is_empty());
+    assert!(engine.integrity().verify_anchor(&store.anchor).unwrap().is_empty());
 }
 
 #[test]
@@ -128,13 +128,13 @@ fn a_history_that_was_forged_with_care_shows_against_an_anchor_only() {
         history.write(&root);
         let engine = store.open(&root).unwrap_or_else(|e| panic!("{how}: {e}"));
         // At first sled is not there, which is told; whoever forges opens it once.
-        assert_eq!(engine.opened().findings.len(), 1, "{how}");
+        assert_eq!(engine.store().report().findings.len(), 1, "{how}");
         engine.close().unwrap();
         settle(&root);
         let engine = store.open(&root).unwrap();
-        assert!(engine.opened().findings.is_empty(), "{how}: not found by opening");
+        assert!(engine.store().report().findings.is_empty(), "{how}: not found by opening");
         assert!(faults(&engine).is_empty(), "{how}: not found by verify: {:?}", faults(&engine));
-        let found = engine.verify_anchor(&store.anchor).unwrap();
+        let found = engine.integrity().verify_anchor(&store.anchor).unwrap();
         assert!(!found.is_empty(), "{how}: found by the anchor");
         engine.close().unwrap();
         let error = open_anchored(&store, &root, &store.anchor).expect_err(how);
@@ -156,7 +156,7 @@ fn the_anchor_names_the_log_that_is_not_as_it_was() {
         EDITS.iter().find(|(how, _)| *how == edit).unwrap().1(&mut history);
         history.write(&root);
         let engine = store.open(&root).unwrap();
-        let found = engine.verify_anchor(&store.anchor).unwrap();
+        let found = engine.integrity().verify_anchor(&store.anchor).unwrap();
         found.into_iter().map(|fault| fault.place).collect::<Vec<_>>()
     };
     let only = |log: LogId| vec![log.to_string()];
@@ -178,16 +178,16 @@ fn what_is_forged_behind_the_anchor_is_growth_to_it() {
     history.write(&root);
     settle(&root);
     let engine = store.open(&root).unwrap();
-    assert!(engine.opened().findings.is_empty());
+    assert!(engine.store().report().findings.is_empty());
     assert!(faults(&engine).is_empty(), "{:?}", faults(&engine));
-    assert!(engine.verify_anchor(&store.anchor).unwrap().is_empty());
+    assert!(engine.integrity().verify_anchor(&store.anchor).unwrap().is_empty());
     let said = said(&engine, "essay").unwrap();
     assert!(said.last().unwrap().contains("never said"), "{said:?}");
     // The next anchor that is kept tells.
     let kept = store.open(&store.copy("right")).unwrap();
     kept.task("essay").unwrap().append(message("on")).unwrap();
-    let anchor = kept.anchor().unwrap();
-    assert_eq!(engine.verify_anchor(&anchor).unwrap().len(), 1);
+    let anchor = kept.integrity().anchor().unwrap();
+    assert_eq!(engine.integrity().verify_anchor(&anchor).unwrap().len(), 1);
 }
 
 #[test]
@@ -203,10 +203,10 @@ fn a_task_taken_away_shows_against_an_anchor_only() {
     history.write(&root);
     settle(&root);
     let engine = store.open(&root).unwrap();
-    assert!(engine.opened().findings.is_empty());
+    assert!(engine.store().report().findings.is_empty());
     assert!(engine.task("tuning").is_err(), "it is gone");
     assert!(faults(&engine).is_empty(), "{:?}", faults(&engine));
-    let found = engine.verify_anchor(&store.anchor).unwrap();
+    let found = engine.integrity().verify_anchor(&store.anchor).unwrap();
     // The store's log, and all of the task's.
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(found.iter().any(|fault| fault.message.contains("taken away")));
@@ -218,9 +218,9 @@ fn an_old_version_of_the_whole_store_shows_against_an_anchor_only() {
         let store = Store::make(key);
         let older = store.dir.path().join("older");
         let engine = store.open(&older).unwrap();
-        assert!(engine.opened().findings.is_empty());
+        assert!(engine.store().report().findings.is_empty());
         assert!(faults(&engine).is_empty());
-        let found = engine.verify_anchor(&store.anchor).unwrap();
+        let found = engine.integrity().verify_anchor(&store.anchor).unwrap();
         assert!(found.iter().any(|f| f.message.contains("put back")), "{found:?}");
         engine.close().unwrap();
         let error = open_anchored(&store, &older, &store.anchor).unwrap_err();
@@ -240,7 +240,7 @@ fn an_old_version_that_went_on_shows_against_an_anchor() {
         let task = engine.task("tuning").unwrap();
         task.append(message(&format!("another {n}"))).unwrap();
     }
-    let found = engine.verify_anchor(&store.anchor).unwrap();
+    let found = engine.integrity().verify_anchor(&store.anchor).unwrap();
     let essay = found.iter().find(|fault| fault.place == ESSAY.to_string());
     assert!(essay.unwrap().message.contains("as anchored"), "{found:?}");
 }
@@ -263,7 +263,10 @@ fn a_history_that_was_forged_without_the_key_does_not_open() {
             Ok(engine) => {
                 // No frame is believed: an empty store, which an anchor tells from the real one.
                 assert!(engine.task("essay").is_err(), "{how}: nothing forged is there");
-                assert!(!engine.verify_anchor(&store.anchor).unwrap().is_empty(), "{how}");
+                assert!(
+                    !engine.integrity().verify_anchor(&store.anchor).unwrap().is_empty(),
+                    "{how}"
+                );
             }
         }
     }
@@ -281,10 +284,10 @@ fn a_forged_copy_beside_a_keyed_sled_is_replaced_by_what_sled_has() {
     history.write(&root);
     folder::copy(&sled, &root.join("sled")).unwrap();
     let engine = store.open(&root).unwrap();
-    assert!(!engine.opened().findings.is_empty(), "it is told");
+    assert!(!engine.store().report().findings.is_empty(), "it is told");
     assert_eq!(said(&engine, "essay").unwrap(), before);
     assert!(faults(&engine).is_empty(), "{:?}", faults(&engine));
-    assert!(engine.verify_anchor(&store.anchor).unwrap().is_empty());
+    assert!(engine.integrity().verify_anchor(&store.anchor).unwrap().is_empty());
 }
 
 #[test]
@@ -311,9 +314,9 @@ fn a_tail_cut_off_between_two_frames_shows_against_an_anchor_only_key_or_not() {
         let engine = store.open(&root).unwrap();
         engine.close().unwrap();
         let engine = Engine::open(&root, options(key)).unwrap();
-        assert!(engine.opened().findings.is_empty());
+        assert!(engine.store().report().findings.is_empty());
         assert!(faults(&engine).is_empty(), "{:?}", faults(&engine));
-        let found = engine.verify_anchor(&store.anchor).unwrap();
+        let found = engine.integrity().verify_anchor(&store.anchor).unwrap();
         assert!(found.iter().any(|f| f.message.contains("cut off")), "{found:?}");
     }
 }

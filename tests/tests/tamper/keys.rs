@@ -37,7 +37,7 @@ fn a_keyed_store_is_refused_without_its_key_and_with_another_and_the_error_shows
         }
     }
     let engine = store.open(&root).unwrap();
-    assert!(engine.opened().findings.is_empty(), "nothing was touched");
+    assert!(engine.store().report().findings.is_empty(), "nothing was touched");
     assert_eq!(said(&engine, "essay").unwrap(), before);
     assert!(faults(&engine).is_empty());
 }
@@ -85,7 +85,7 @@ fn no_file_of_a_keyed_store_has_the_secret() {
     let store = Store::make(Some(StoreKey::new(&SECRET)));
     let root = store.copy("store");
     let engine = store.open(&root).unwrap();
-    let anchor = engine.anchor().unwrap();
+    let anchor = engine.integrity().anchor().unwrap();
     engine.close().unwrap();
     let needles = [
         SECRET.to_vec(),
@@ -107,7 +107,7 @@ fn the_same_events_have_other_chain_hashes_with_another_key() {
         let engine = store.open(&store.copy("store")).unwrap();
         assert!(faults(&engine).is_empty());
         let point = engine.point("essay@0").unwrap();
-        (store.anchor.logs[1].origin, engine.hash_at(&point).unwrap())
+        (store.anchor.logs[1].origin, engine.integrity().hash_at(&point).unwrap())
     };
     for key in [None, Some(StoreKey::new(&SECRET))] {
         let (origin, root) = head(key);

@@ -49,7 +49,7 @@ impl Store {
         let aside = engine.branch(&point, Some("aside")).unwrap();
         aside.append(message("on the branch")).unwrap();
         write(&engine, 1);
-        let anchor = engine.anchor().unwrap();
+        let anchor = engine.integrity().anchor().unwrap();
         engine.close().unwrap();
         fs::rename(next, root).unwrap();
         assert_eq!(archived(&dir.path().join("whole")), 1);
@@ -116,7 +116,7 @@ pub fn said(engine: &Engine, task: &str) -> Result<Vec<String>> {
 
 /// What `verify` finds.
 pub fn faults(engine: &Engine) -> Vec<String> {
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     let faults = report.faults.into_iter();
     faults.map(|f| format!("{}: {}", f.place, f.message)).collect()
 }

@@ -135,7 +135,7 @@ fn check(dir: &Path, first: &Content, second: &Content, kept: bool) -> Result<bo
     if report.appended.is_some() && !left_out {
         return Err("the folder is not what the log says".into());
     }
-    let report = engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     if !report.is_clean() {
         return Err(format!("{report:?}"));
     }

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use milepost::events::Message;
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::{ErrorKind, Scope};
 use milepost_workspace::{ConflictWhy, Snapshot, Workspace, WorkspaceOptions};
 
@@ -344,12 +344,12 @@ fn files_go_back_to_a_lineage_that_was_left_where_a_cleanup_trimmed_the_present_
     }
     scene.write("a", "three");
     scene.capture("third");
-    let policy = Retention::new().keep(2).undo(0);
-    let report = scene.engine.retain(&policy).unwrap();
+    let policy = Policy::new().keep(2).undo(0);
+    let report = scene.engine.retention().retain(&policy).unwrap();
     assert_eq!(report.tasks[0].removed, 1, "{report:?}");
     let second = scene.engine.point(&format!("@{second}")).unwrap();
     let here = scene.engine.task("t").unwrap().point(second.offset).unwrap();
-    scene.engine.hash_at(&here).unwrap_err();
+    scene.engine.integrity().hash_at(&here).unwrap_err();
     (scene.workspace).restore(&scene.engine, &second, Scope::All, None, &none()).unwrap();
     assert_eq!(scene.read("a"), "two");
     scene.workspace.undo(&scene.engine, "t", &none()).unwrap();

@@ -67,7 +67,7 @@ impl Scene {
     }
 
     pub fn assert_clean(&self) {
-        let report = self.engine.verify(None, &mut |_, _| {}).unwrap();
+        let report = self.engine.integrity().verify(None, &mut |_, _| {}).unwrap();
         assert!(report.is_clean(), "{report:?}");
     }
 }

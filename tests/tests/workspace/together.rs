@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use milepost::events::Message;
 use milepost::hooks::{WorkspaceChange, WorkspaceState};
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use milepost::{Body, Hook, Mark, Options, Scope};
 use milepost_workspace::{Snapshot, Workspace, WorkspaceOptions};
 
@@ -52,10 +52,10 @@ fn what_no_kept_capture_needs_leaves_the_disk_and_the_rest_stays() {
     }
     // It is compressed: what is looked for is the chunk.
     let id = milepost_codec::ChunkEntry::id_of(secret.as_bytes());
-    let store = scene.engine.chunk_store();
+    let store = scene.engine.store().chunks();
     assert_eq!(store.has(&[id]).unwrap(), [true]);
-    scene.engine.retain(&Retention::new().keep(2)).unwrap();
-    let report = scene.engine.compact(&mut |_| {}).unwrap();
+    scene.engine.retention().retain(&Policy::new().keep(2)).unwrap();
+    let report = scene.engine.retention().compact(&mut |_| {}).unwrap();
     assert_eq!(report.packs_left, None);
     assert_eq!(store.has(&[id]).unwrap(), [false]);
     scene.assert_clean();
@@ -71,7 +71,7 @@ fn what_no_kept_capture_needs_leaves_the_disk_and_the_rest_stays() {
     let to = scene.point("c-2");
     scene.workspace.restore(&scene.engine, &to, Scope::All, None, &none()).unwrap();
     assert_eq!(scene.read("new"), "version 2");
-    scene.engine.compact(&mut |_| {}).unwrap();
+    scene.engine.retention().compact(&mut |_| {}).unwrap();
     scene.assert_clean();
 }
 
@@ -85,8 +85,8 @@ fn a_capture_that_only_a_base_names_keeps_what_it_needs() {
         let mark = Mark::new().label(format!("later-{n}"));
         scene.task.checkpoint(mark).unwrap();
     }
-    scene.engine.retain(&Retention::new().keep(1)).unwrap();
-    scene.engine.compact(&mut |_| {}).unwrap();
+    scene.engine.retention().retain(&Policy::new().keep(1)).unwrap();
+    scene.engine.retention().compact(&mut |_| {}).unwrap();
     scene.assert_clean();
     scene.write("a", "changed");
     scene.capture("changed");
@@ -109,7 +109,7 @@ fn damage_to_a_chunk_is_told_with_the_paths_that_it_hits() {
     let at = 400;
     bytes[at] ^= 1;
     std::fs::write(&pack, bytes).unwrap();
-    let report = scene.engine.verify(None, &mut |_, _| {}).unwrap();
+    let report = scene.engine.integrity().verify(None, &mut |_, _| {}).unwrap();
     let said: Vec<&str> = report.faults.iter().map(|f| f.message.as_str()).collect();
     assert!(said.iter().any(|text| text.contains("src/")), "{said:?}");
 }
@@ -131,7 +131,7 @@ fn two_tasks_with_the_same_files_store_them_once() {
 #[test]
 fn a_workspace_that_joined_can_be_captured_by_hand_and_says_so_once() {
     let scene = Scene::begin();
-    let joined = scene.engine.join(&scene.task, scene.workspace.participant());
+    let joined = scene.engine.restores().join(&scene.task, scene.workspace.participant());
     let _joined = joined.unwrap();
     let captures = || {
         let events = scene.task.read(..).unwrap();
@@ -218,7 +218,7 @@ fn hooks_are_told_what_a_workspace_does_and_captures_are_counted() {
     assert_eq!(of(&changes), [(Idle, Creating), (Creating, Error)]);
     assert_eq!(changes[1].2.error, Some(failed.unwrap_err().to_string()));
 
-    let metrics = scene.engine.metrics();
+    let metrics = scene.engine.store().metrics();
     assert_eq!((metrics.captures, metrics.capture_us.count()), (2, 2));
     assert_eq!(metrics.capture_files, 4);
     assert!((3..=4).contains(&metrics.capture_files_read));

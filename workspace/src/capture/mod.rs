@@ -67,7 +67,7 @@ impl Workspace {
         task: &Task,
         mark: Option<Mark>,
     ) -> Result<CaptureReport> {
-        engine.check_writable()?;
+        engine.store().check_writable()?;
         let _busy = self.busy();
         self.go(engine, task.id(), WorkspaceState::Creating, None)?;
         let done = take(self, engine, task, mark);
@@ -83,7 +83,7 @@ fn take(
     task: &Task,
     mark: Option<Mark>,
 ) -> Result<CaptureReport> {
-    let chunks = engine.chunk_store();
+    let chunks = engine.store().chunks();
     let beside = beside(&chunks)?;
     let (folder, options) = (workspace.folder(), workspace.options());
     let _lock = Lock::take(folder, beside.as_deref(), options.wait)?;

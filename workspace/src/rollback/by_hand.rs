@@ -47,9 +47,9 @@ fn is_behind(engine: &Engine, task: &Task, to: &Point) -> Result<bool> {
     if task.head()?.next < to.offset {
         return Ok(false);
     }
-    let here = task.point(to.offset).and_then(|at| engine.hash_at(&at));
+    let here = task.point(to.offset).and_then(|at| engine.integrity().hash_at(&at));
     match here {
-        Ok(here) => Ok(here == engine.hash_at(to)?),
+        Ok(here) => Ok(here == engine.integrity().hash_at(to)?),
         // Retention trimmed the task's lineage there: another lineage keeps the point.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),

@@ -63,7 +63,7 @@ impl Workspace {
     /// cannot be read. `Corrupt`: the capture cannot be read. `Invalid`: choices contradict each
     /// other.
     pub fn plan(&self, engine: &Engine, to: &Point, choices: &Choices) -> Result<Plan> {
-        let chunks = engine.chunk_store();
+        let chunks = engine.store().chunks();
         let task = engine.task(&to.task)?;
         let known = engine.workspace_at(&task.point(task.head()?.next)?)?;
         let target = participant::target(&chunks, engine.workspace_at(to)?)?;
@@ -113,7 +113,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`Workspace::plan`] and [`Restore::target`](milepost::Restore::target). `Invalid`: the last restore left the
+    /// As [`Workspace::plan`] and `Restore::target`. `Invalid`: the last restore left the
     /// files alone, so an undo does too.
     pub fn plan_undo(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<Plan> {
         let to = engine.undo(task).target()?;
@@ -132,7 +132,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`Restore::run`](milepost::Restore::run). `Conflict`: a path is in the way, or another process changed
+    /// As `Restore::run`. `Conflict`: a path is in the way, or another process changed
     /// one during the restore; the message names the paths, [`Workspace::plan`] gives details.
     /// `Unavailable`: another process holds the folder, the disk has not enough room, or the system
     /// refuses. On error, the folder is as it was before.
@@ -177,19 +177,19 @@ impl Workspace {
     pub fn recover(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<Recovery> {
         let participant = Arc::new(WorkspaceParticipant::new(self, choices));
         let mut recovery = Recovery::default();
-        for pending in engine.pending_restores()? {
+        for pending in engine.restores().pending()? {
             if pending.task != task {
                 continue;
             }
             if record::is_of(&pending.begun, self.folder()) || self.began(&pending)? {
                 let with = [Arc::clone(&participant) as Arc<dyn Participant>];
-                engine.recover(&pending, &with)?;
+                engine.restores().recover(&pending, &with)?;
                 recovery.taken_back = true;
             }
         }
         let left = participant.left_over()?;
         if !left.is_empty() {
-            for past in engine.restores_of(task)? {
+            for past in engine.restores().of_task(task)? {
                 // Leftovers of an abandoned restore stay.
                 let done = match past.ended.map(|ended| ended.outcome) {
                     Some(RestoreOutcome::Done) => true,
@@ -215,7 +215,7 @@ impl Workspace {
         Ok(record::folder_of(&pending.begun)? == Some(self.identity()?))
     }
 
-    /// Returns the workspace as a participant of tasks: see [`Engine::join`].
+    /// Returns the workspace as a participant of tasks: see `Restores::join`.
     ///
     /// ```
     /// use milepost::{Engine, Mark, Options, Scope};
@@ -227,7 +227,7 @@ impl Workspace {
     /// let engine = Engine::open(store, Options::default())?;
     /// let task = engine.start_task("essay", "ana")?;
     /// let workspace = Workspace::open(&folder, WorkspaceOptions::default())?;
-    /// let _joined = engine.join(&task, workspace.participant())?;
+    /// let _joined = engine.restores().join(&task, workspace.participant())?;
     ///
     /// std::fs::write(folder.join("draft.md"), "good")?;
     /// task.checkpoint(Mark::new().label("good"))?; // captures the folder

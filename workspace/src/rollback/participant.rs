@@ -126,7 +126,7 @@ impl WorkspaceParticipant {
         known: Option<ChunkId>,
         before: Option<ChunkId>,
     ) -> Result<Stored> {
-        let chunks = at.engine.chunk_store();
+        let chunks = at.engine.store().chunks();
         let beside = capture::beside(&chunks)?;
         Stored::durable(&Storage {
             folder: self.workspace.folder(),
@@ -142,7 +142,7 @@ impl WorkspaceParticipant {
     }
 
     fn plan(&self, going: &PrepareContext<'_>) -> Result<(Record, Plan)> {
-        let chunks = going.engine.chunk_store();
+        let chunks = going.engine.store().chunks();
         let target = target(&chunks, going.target)?;
         let as_chunk = |Hash(root): Hash| ChunkId(root);
         let known = going.known.map(as_chunk);
@@ -230,7 +230,7 @@ impl WorkspaceParticipant {
         stamps: &(dyn Fn(&TreePath) -> Option<Stamp> + Sync),
         work: impl FnOnce(&Restore<'_>, &Record) -> Result<T>,
     ) -> Result<T> {
-        let chunks = engine.chunk_store();
+        let chunks = engine.store().chunks();
         let record = Record::read(&chunks, begun)?;
         let identity = self.workspace.identity()?;
         if identity != record.folder {
@@ -296,7 +296,7 @@ impl WorkspaceParticipant {
     fn hold(&self, engine: &Engine, wait: Duration) -> Result<()> {
         let mut under_way = self.under_way.lock();
         if under_way.lock.is_none() {
-            let beside = capture::beside(&engine.chunk_store())?;
+            let beside = capture::beside(&engine.store().chunks())?;
             under_way.lock = Some(Lock::take(self.workspace.folder(), beside.as_deref(), wait)?);
         }
         Ok(())
@@ -319,7 +319,7 @@ impl Participant for WorkspaceParticipant {
             self.end(engine, task, done.as_ref().err());
             return done.map(|stored| bodies(stored.event));
         };
-        let chunks = at.engine.chunk_store();
+        let chunks = at.engine.store().chunks();
         let target = target(&chunks, at.engine.workspace_at(to)?)?;
         self.hold(at.engine, A_MOMENT)?;
         let begins = WorkspaceState::Restoring;
@@ -334,7 +334,7 @@ impl Participant for WorkspaceParticipant {
         if !shown.conflicts.is_empty() {
             return Err(in_the_way(&shown.conflicts));
         }
-        let chunks = going.engine.chunk_store();
+        let chunks = going.engine.store().chunks();
         let part = record.store(&chunks, self.workspace.folder())?;
         chunks.sync()?;
         self.under_way.lock().shown = shown;
@@ -349,7 +349,7 @@ impl Participant for WorkspaceParticipant {
         let remembered = Remembered::of(&self.workspace, engine, &pending.begun)?;
         let stamps = |path: &TreePath| remembered.stamp(path);
         let done = self.with_restore(engine, &pending.begun, &stamps, |restore, record| {
-            let chunks = engine.chunk_store();
+            let chunks = engine.store().chunks();
             let capture = tree::capture(&chunks, &record.to_come)?;
             let root = record.present()?;
             let present = tree::capture(&chunks, &root)?;

@@ -31,7 +31,7 @@ pub(super) struct Remembered {
 impl Remembered {
     pub(super) fn of(workspace: &Workspace, engine: &Engine, begun: &RestoreBegun) -> Result<Self> {
         let identity = workspace.identity()?;
-        let beside = capture::beside(&engine.chunk_store())?;
+        let beside = capture::beside(&engine.store().chunks())?;
         let place = beside.map(|beside| (cache::path_of(&beside, identity), identity));
         let read = || {
             let (path, identity) = place.as_ref()?;

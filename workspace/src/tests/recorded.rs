@@ -12,10 +12,10 @@ fn a_capture_is_one_event_with_its_mark_in_the_same_commit() {
     let scene = Scene::new();
     scene.write("f", "x");
     let (engine, task) = (&scene.engine, &scene.task);
-    let seq = engine.stats().unwrap().seq;
+    let seq = engine.store().stats().unwrap().seq;
     let mark = Mark::new().label("first");
     let report = scene.workspace.capture(engine, task, Some(mark)).unwrap();
-    assert_eq!(engine.stats().unwrap().seq, seq + 1);
+    assert_eq!(engine.store().stats().unwrap().seq, seq + 1);
     let at = report.appended.unwrap();
     let events: Vec<_> = task.read(at..).unwrap().map(Result::unwrap).collect();
     assert_eq!(events.len(), 2);

@@ -141,13 +141,13 @@ fn the_same_content_is_stored_once() {
     let content = "the same content\n".repeat(20_000);
     scene.write("a", &content);
     scene.capture();
-    let before = scene.engine.stats().unwrap().disk.packs;
+    let before = scene.engine.store().stats().unwrap().disk.packs;
     for n in 0..50 {
         scene.write(format!("copies/{n}"), &content);
     }
     scene.write("longer", format!("{content}and a bit"));
     scene.capture();
-    let after = scene.engine.stats().unwrap().disk.packs;
+    let after = scene.engine.store().stats().unwrap().disk.packs;
     assert!(after - before < 64 << 10, "{before} {after}");
 }
 

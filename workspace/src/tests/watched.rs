@@ -30,7 +30,7 @@ impl Scene {
 
     /// Runs a complete scan without storing anything.
     fn whole(&self) -> ([u8; 32], ScanResult) {
-        let chunks = self.engine.chunk_store();
+        let chunks = self.engine.store().chunks();
         let head = self.task.point(self.task.head().unwrap().next).unwrap();
         let known = self.engine.workspace_at(&head).unwrap();
         let dry = Dry::over(&chunks);

@@ -32,7 +32,7 @@ pub fn run(store: &StoreArgs, engine: &Engine, args: &args::Bisect, out: &mut Ou
 
 /// Begins a search between two points. A failure has a hint.
 fn begin(engine: &Engine, good: Option<&milepost::Point>, bad: &milepost::Point) -> Result<Bisect> {
-    engine.bisect(good, bad).map_err(|error| {
+    engine.query().bisect(good, bad).map_err(|error| {
         Failure::from(error).hint(
             "the bad point is the one that the search begins at, --good ADDRESS one before it; \
              `milepost lineages TASK` shows which history has which",

@@ -45,7 +45,7 @@ fn lock(said: String) -> Check {
 }
 
 fn opened(engine: &Engine) -> Check {
-    let report = engine.opened();
+    let report = engine.store().report();
     match report.findings.as_slice() {
         [] => Check::fine(
             "opening",
@@ -95,7 +95,7 @@ fn applied(stats: &StoreForm) -> Check {
 }
 
 fn pending(engine: &Engine) -> Result<Check> {
-    let pending = engine.pending_restores()?;
+    let pending = engine.restores().pending()?;
     Ok(match pending.first() {
         None => Check::fine("restores", "none is interrupted"),
         Some(first) => Check::wrong(
@@ -111,7 +111,7 @@ fn pending(engine: &Engine) -> Result<Check> {
 }
 
 fn compaction(engine: &Engine, folder: &Path) -> Result<Check> {
-    let needs = engine.plan_compaction()?.needs;
+    let needs = engine.retention().plan_compaction()?.needs;
     let free = statvfs(folder).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
     let said = format!("needs at most {} of free space", size(needs));
     Ok(match free {

@@ -329,7 +329,7 @@ impl Folder {
             workspace.capture(engine, task, Some(mark))
         })?;
         let id = report.checkpoint.map(|id| id.to_string());
-        let checkpoint = engine.checkpoint(&id.unwrap_or_default())?;
+        let checkpoint = engine.query().checkpoint(&id.unwrap_or_default())?;
         Ok((checkpoint, Some(report.root)))
     }
 }

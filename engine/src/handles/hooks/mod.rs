@@ -75,7 +75,7 @@ pub enum AlertKind {
     /// A checkpoint could not be saved. The run continues.
     SaveFailed,
     /// The cached states of checkpoints exceed
-    /// [`StateCacheOptions::alert_bytes`](crate::StateCacheOptions::alert_bytes).
+    /// [`StateCacheOptions::alert_bytes`](crate::state::StateCacheOptions::alert_bytes).
     StatesKept,
     /// A hook command failed, or exceeded its time limit.
     HookFailed,

@@ -303,7 +303,7 @@ mod tests {
             let appended = task.append(append).unwrap();
             if n % 7 == 6 {
                 let point = task.point(appended.first).unwrap();
-                engine.erase(&point, None).unwrap();
+                engine.retention().erase(&point, None).unwrap();
             }
             if n % 20 == 19 {
                 // Restores a point in the middle of an append.

@@ -70,7 +70,7 @@ fn criterion_2_a_checkpoint_has_the_whole_state_and_its_id_verifies() {
     let lineages = run.task().lineages().unwrap();
     assert_eq!(lineages[0].lineage_type, LineageType::Root);
     assert_eq!(mark.id.to_string().len(), 64, "SHA-256");
-    let report = engine.verify(Some("prompts"), &mut |_, _| {}).unwrap();
+    let report = engine.integrity().verify(Some("prompts"), &mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{report:?}");
     assert_eq!(report.checkpoints, checkpoints(&engine, 1000).len() as u64);
     // Who did it and what it belongs to is on each event that the run recorded.
@@ -90,9 +90,9 @@ fn criterion_3_of_more_than_ten_states_the_old_ones_are_let_go_of_and_are_there_
     for mark in marks.iter().rev().chain(&marks) {
         let point = engine.point(&format!("@{}", mark.id)).unwrap();
         assert_eq!(at(&engine, mark), engine.state(&RunReducer, &point).unwrap());
-        assert!(engine.stats().unwrap().kept.states <= 10);
+        assert!(engine.store().stats().unwrap().kept.states <= 10);
     }
-    let kept = engine.stats().unwrap().kept;
+    let kept = engine.store().stats().unwrap().kept;
     assert_eq!(kept.states, 10);
     assert!(kept.evictions >= marks.len() as u64 - 10, "{kept:?}");
     assert!(kept.bytes > 0, "{kept:?}");
@@ -207,7 +207,7 @@ fn criterion_7_checkpoints_are_listed_newest_first_each_with_its_checksum() {
             cursor,
             ..CheckpointQuery::default()
         };
-        let page = engine.checkpoints(&query).unwrap();
+        let page = engine.query().checkpoints(&query).unwrap();
         paged.extend(page.items.iter().map(|mark| mark.id));
         cursor = page.next;
         if cursor.is_none() {

@@ -94,7 +94,7 @@ fn checkpoints(engine: &Engine, limit: usize) -> Vec<Checkpoint> {
         limit: Some(limit),
         ..CheckpointQuery::default()
     };
-    engine.checkpoints(&query).unwrap().items
+    engine.query().checkpoints(&query).unwrap().items
 }
 
 fn at(engine: &Engine, checkpoint: &Checkpoint) -> RunState {

@@ -150,7 +150,7 @@ fn a_rollback_with_other_guidance_goes_another_way_and_can_be_undone() {
     engine.undo("prompts").run().unwrap();
     assert_eq!(end(&engine), (long, points));
     assert_eq!(engine.task("prompts").unwrap().head().unwrap(), head);
-    assert!(engine.verify(None, &mut |_, _| {}).unwrap().is_clean());
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
 }
 
 #[test]

@@ -194,7 +194,7 @@ async fn metrics(
     caller: Caller,
 ) -> std::result::Result<Json<Answer<CacheForm>>, ApiError> {
     caller.is_admin("metrics of the store are for admins")?;
-    let metrics = app.engine().metrics();
+    let metrics = app.engine().store().metrics();
     let kept = metrics.kept;
     Ok(Json(Answer {
         data: CacheForm {

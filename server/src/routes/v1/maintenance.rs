@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use milepost::integrity::Anchor;
-use milepost::retention::Retention;
+use milepost::retention::Policy;
 use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -57,7 +57,7 @@ async fn anchor(
 ) -> Result<impl IntoResponse, ApiError> {
     let text = app.work(move |engine| {
         let view = View::of(engine, &caller);
-        Ok(view.whole(ANCHOR)?.anchor()?.to_json())
+        Ok(view.whole(ANCHOR)?.integrity().anchor()?.to_json())
     });
     Ok(([(header::CONTENT_TYPE, JSON)], text.await?))
 }
@@ -113,12 +113,12 @@ async fn verify(
         if task.is_some() && anchor.is_some() {
             return Err(ApiError::Invalid("an anchor is of the whole store, not of a task".into()));
         }
-        let mut report = engine.verify(task, &mut |_, _| {})?;
+        let mut report = engine.integrity().verify(task, &mut |_, _| {})?;
         if let Some(anchor) = &anchor {
-            report.faults.extend(engine.verify_anchor(anchor)?);
+            report.faults.extend(engine.integrity().verify_anchor(anchor)?);
         }
         if asked.states {
-            report.faults.extend(engine.verify_states(task)?);
+            report.faults.extend(engine.integrity().verify_states(task)?);
         }
         Ok(Json(report.into()))
     };
@@ -154,14 +154,14 @@ struct RetentionAsked {
 }
 
 impl RetentionAsked {
-    fn policy(self) -> Result<Retention, ApiError> {
+    fn policy(self) -> Result<Policy, ApiError> {
         if self.keep_count.is_none() && self.younger_than_seconds.is_none() {
             let text = "a policy says what is kept: send `keep_count`, `younger_than_seconds` or \
                 both, as in {\"keep_count\": 10}";
             return Err(ApiError::Invalid(text.into()));
         }
         let mut policy =
-            Retention::new().marks_only(self.marks_only).keep_lineages(!self.drop_lineages);
+            Policy::new().marks_only(self.marks_only).keep_lineages(!self.drop_lineages);
         if let Some(Big(seconds)) = self.younger_than_seconds {
             policy = policy.younger_than(Duration::from_secs(seconds));
         }
@@ -214,9 +214,9 @@ async fn plan(
     let policy = asked.policy()?;
     let plan = move |view: &View<'_>| {
         let engine = view.whole(RETENTION)?;
-        let plan = engine.plan_retention(&policy)?;
+        let plan = engine.retention().plan(&policy)?;
         // Unreadable captures do not block the rest of the plan.
-        let captures = engine.plan_captures(&plan).ok();
+        let captures = engine.retention().plan_captures(&plan).ok();
         Ok(Json(RetentionForm::planned(plan, captures)))
     };
     app.work(move |engine| plan(&View::of(engine, &caller))).await
@@ -252,8 +252,8 @@ async fn retain(
     let policy = asked.policy()?;
     let retain = move |view: &View<'_>| {
         let engine = view.whole(RETENTION)?;
-        let plan = engine.plan_retention(&policy)?;
-        let report = engine.apply_retention(&plan, &mut |_, _| {})?;
+        let plan = engine.retention().plan(&policy)?;
+        let report = engine.retention().apply(&plan, &mut |_, _| {})?;
         Ok(Json(RetentionForm::done(plan, report)))
     };
     app.work(move |engine| retain(&View::of(engine, &caller))).await

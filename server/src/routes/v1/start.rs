@@ -108,7 +108,7 @@ impl CountedStart {
         let mut fits = app.quotas().starts(user, most);
         if fits.is_none() && limited {
             let of_user = user.to_owned();
-            let count = move |engine: &Engine| Ok(engine.task_stats(Some(&of_user))?.len());
+            let count = move |engine: &Engine| Ok(engine.query().task_stats(Some(&of_user))?.len());
             let tasks = app.long_work(caller.of_token(), count).await?;
             app.quotas().has(user, tasks as u64);
             fits = app.quotas().starts(user, most);

@@ -196,7 +196,7 @@ impl Base {
         let task = engine.task("t").unwrap();
         let captured = workspace.capture(&engine, &task, None);
         captured.map_err(|e| format!("capturing, done {done}: {e}"))?;
-        let report = engine.verify(None, &mut |_, _| {}).unwrap();
+        let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
         if !report.is_clean() {
             return Err(format!("{report:?}"));
         }

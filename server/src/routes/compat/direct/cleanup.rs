@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use milepost::Engine;
-use milepost::retention::{Retention, RetentionReport, TaskRetained};
+use milepost::retention::{Policy, RetentionReport, TaskRetained};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -108,7 +108,7 @@ fn clean(
     keep: usize,
     now_us: u64,
 ) -> Result<Cleaned, ApiError> {
-    let policy = Retention::new().keep(keep);
+    let policy = Policy::new().keep(keep);
     let (operation_type, target, policy) = match target {
         Target::All => {
             caller.is_admin("a cleanup of all users is for admins: name a user or a thread")?;
@@ -128,13 +128,13 @@ fn clean(
         }
     };
     // The plan names tasks by number: a name could be reused by another owner later.
-    let plan = engine.plan_retention(&policy)?;
+    let plan = engine.retention().plan(&policy)?;
     let others =
         |task: &milepost::retention::TaskPlan| caller.sees().is_some_and(|own| own != task.user);
     if plan.tasks.iter().any(others) {
         return Err(no_thread(milepost::Error::not_found(format!("there is no task `{target}`"))));
     }
-    let RetentionReport { tasks, .. } = engine.apply_retention(&plan, &mut |_, _| {})?;
+    let RetentionReport { tasks, .. } = engine.retention().apply(&plan, &mut |_, _| {})?;
     let failed = tasks.iter().filter(|task| task.error.is_some()).count();
     if failed > 0 && failed == tasks.len() && tasks.iter().all(|task| task.removed == 0) {
         let first = tasks.iter().find_map(|task| task.error.as_ref());

@@ -77,9 +77,9 @@ fn has_thread(engine: &Engine, user: &str) -> Result<(), ApiError> {
     let query = milepost::query::TaskQuery {
         user: Some(user.to_owned()),
         limit: Some(1),
-        ..milepost::TaskQuery::default()
+        ..milepost::query::TaskQuery::default()
     };
-    match engine.tasks(&query)?.items.is_empty() {
+    match engine.query().tasks(&query)?.items.is_empty() {
         true => Err(no_user(user)),
         false => Ok(()),
     }

@@ -83,7 +83,7 @@ pub(super) async fn stats(
     let timestamp = utc_seconds(app.now_us());
     let Some(user) = query.user_id else {
         caller.is_admin("statistics of all users are for admins: name a user")?;
-        let all = |engine: &Engine| Ok(engine.task_stats(None)?);
+        let all = |engine: &Engine| Ok(engine.query().task_stats(None)?);
         let users = of(app.long_work(caller.of_token(), all).await?);
         let stats = Stats::System {
             operation_type: "system_stats",
@@ -97,7 +97,7 @@ pub(super) async fn stats(
     };
     check_user(&caller, &user)?;
     let asked = user.clone();
-    let of_user = move |engine: &Engine| Ok(engine.task_stats(Some(&asked))?);
+    let of_user = move |engine: &Engine| Ok(engine.query().task_stats(Some(&asked))?);
     let tasks = app.long_work(caller.of_token(), of_user).await?;
     let message = format!("获取用户{user}统计成功");
     let mut user = of(tasks).pop().ok_or_else(|| no_user(&user))?;

@@ -43,11 +43,11 @@ const SHARE: u32 = 20;
 ///
 /// let engine = Engine::in_memory(Options::default())?;
 /// let task = engine.start_task("tuning", "ana")?;
-/// let anchor = engine.anchor()?;
+/// let anchor = engine.integrity().anchor()?;
 /// task.append(Message::text("user", "later"))?;
 ///
 /// let kept: Anchor = anchor.to_json().parse()?;
-/// assert!(engine.verify_anchor(&kept)?.is_empty(), "the store has grown from it");
+/// assert!(engine.integrity().verify_anchor(&kept)?.is_empty(), "the store has grown from it");
 /// # Ok::<(), milepost::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,0 +1,143 @@
+//! The store of an engine: its opening, statistics, metrics and chunks.
+
+use std::sync::Arc;
+
+use milepost_codec::Result;
+use milepost_store::open_report::OpenReport;
+
+use crate::handles::chunk_store::ChunkStore;
+use crate::handles::engine::Engine;
+use crate::handles::metrics::Metrics;
+use crate::history::stats::Stats;
+
+/// The store of an engine: see [`Engine::store`].
+#[derive(Debug, Clone, Copy)]
+pub struct Store<'a> {
+    engine: &'a Engine,
+}
+
+impl Engine {
+    /// Returns the store: its opening, statistics, metrics and chunks.
+    pub fn store(&self) -> Store<'_> {
+        Store { engine: self }
+    }
+}
+
+impl<'a> Store<'a> {
+    /// Returns the findings of opening the store, and their outcomes.
+    pub fn report(&self) -> &'a OpenReport {
+        &self.engine.inner.opened
+    }
+
+    /// Checks that the store can be written to.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` with [`Detail::ReadOnly`](crate::Detail): the store was opened with
+    /// [`Options::read_only`].
+    pub fn check_writable(&self) -> Result<()> {
+        self.engine.inner.catalog.log().check_writable()
+    }
+
+    /// Returns the id of the store's key, a digest of it, if the store is keyed.
+    pub fn key_id(&self) -> Option<[u8; 16]> {
+        self.engine.inner.options.log.key.map(|key| key.id())
+    }
+
+    /// Returns the statistics of the store. Reads no event.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the store is closed.
+    pub fn stats(&self) -> Result<Stats> {
+        let mut stats = crate::history::stats::count(&self.engine.inner.catalog)?;
+        let log = self.engine.inner.catalog.log();
+        stats.seq = log.seq();
+        stats.applied = log.applied();
+        stats.disk = log.disk_bytes()?;
+        let disk = &stats.disk;
+        self.engine.inner.meters.disk([disk.journal, disk.archive, disk.sled, disk.packs]);
+        stats.kept = self.engine.inner.kept.counts();
+        (stats.recovered, stats.torn) = (self.engine.inner.opened.recovered, log.was_torn());
+        if let Some(anchoring) = self.engine.inner.anchor.lock().as_ref() {
+            stats.anchored = anchoring.keeper.anchored();
+        }
+        Ok(stats)
+    }
+
+    /// Waits until all commits are applied to sled.
+    ///
+    /// # Errors
+    ///
+    /// `Poisoned`: writing to sled failed. The commits are still in the journal.
+    pub fn drain(&self) -> Result<()> {
+        self.engine.inner.catalog.log().drain()
+    }
+
+    /// Returns the counts, levels and durations so far. Reads nothing from disk.
+    ///
+    /// ```
+    /// use milepost::events::Message;
+    /// use milepost::{Append, Engine, Options};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// let engine = Engine::open(dir.path().join(".milepost"), Options::default())?;
+    /// let task = engine.start_task("tuning", "ana")?;
+    /// let before = engine.metrics();
+    /// task.append(Append::batch([Message::text("user", "a"), Message::text("user", "b")]))?;
+    /// let now = engine.metrics();
+    /// assert_eq!(now.appends - before.appends, 1);
+    /// assert_eq!(now.events - before.events, 2);
+    /// assert_eq!(now.journal_syncs, now.commits, "one sync for each commit");
+    /// assert_eq!(now.append_us.count(), now.appends);
+    /// assert_eq!(now.appends_per_commit.quantile(0.5), Some(1), "one append in each");
+    /// assert_eq!(now.appends_per_commit.quantile(1.5), None, "no share of all values");
+    /// println!("half of the appends took up to {:?} us", now.append_us.quantile(0.5));
+    /// # engine.close()?;
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    pub fn metrics(&self) -> Metrics {
+        let meters = &self.engine.inner.meters;
+        let log = self.engine.inner.catalog.log();
+        let (lag_commits, lag_bytes) = log.lag();
+        Metrics {
+            appends: meters.appends.get(),
+            repeated: meters.repeated.get(),
+            append_errors: meters.append_errors.get(),
+            events: meters.events.get(),
+            checkpoints: meters.checkpoints.get(),
+            restores: meters.restores.get(),
+            commits: meters.commits.get(),
+            journal_syncs: meters.journal_syncs.get(),
+            journal_bytes: meters.journal_bytes.get(),
+            segments: meters.segments.get(),
+            segments_recycled: meters.segments_recycled.get(),
+            chunks: meters.chunks.get(),
+            chunk_bytes: meters.chunk_bytes.get(),
+            pack_syncs: meters.pack_syncs.get(),
+            snapshots: meters.snapshots.get(),
+            archive_files: meters.archive_files.get(),
+            archive_bytes: meters.archive_bytes.get(),
+            captures: meters.captures.get(),
+            capture_files: meters.capture_files.get(),
+            capture_files_read: meters.capture_files_read.get(),
+            lag_commits,
+            lag_bytes,
+            appends_per_commit: meters.appends_per_commit.now(),
+            events_per_commit: meters.events_per_commit.now(),
+            append_us: meters.append_us.now(),
+            commit_us: meters.commit_us.now(),
+            apply_us: meters.apply_us.now(),
+            archive_us: meters.archive_us.now(),
+            capture_us: meters.capture_us.now(),
+            fold_us: meters.fold_us.now(),
+            kept: self.engine.inner.kept.counts(),
+            poisoned: log.is_poisoned(),
+        }
+    }
+
+    /// Returns the chunks of the store.
+    pub fn chunks(&self) -> ChunkStore {
+        ChunkStore { log: Arc::clone(self.engine.inner.catalog.log()) }
+    }
+}

@@ -1,0 +1,83 @@
+//! Pending and past restores, and the participants of a task.
+
+use std::sync::Arc;
+
+use milepost_codec::{RestoreOutcome, Result};
+
+use crate::handles::engine::Engine;
+use crate::handles::participant::Participant;
+use crate::handles::participation::Participation;
+use crate::handles::task::Task;
+use crate::history::pending::{PendingRestore, RestoreRecord};
+
+/// Pending and past restores, and the participants of tasks: see [`Engine::restores`].
+#[derive(Debug, Clone, Copy)]
+pub struct Restores<'a> {
+    engine: &'a Engine,
+}
+
+impl Engine {
+    /// Returns pending and past restores, and the participants of tasks.
+    pub fn restores(&self) -> Restores<'_> {
+        Restores { engine: self }
+    }
+}
+
+impl Restores<'_> {
+    /// Returns the restores that began and have not ended, because the process died or another
+    /// program changed the files to restore: see [`Restores::recover`].
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt`: the index or a control log cannot be read. `Unavailable`: the store is closed.
+    pub fn pending(&self) -> Result<Vec<PendingRestore>> {
+        self.engine.inner.catalog.pending_restores()
+    }
+
+    /// Returns the restores of a task that restored more than the log, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no such task. `Corrupt`: its control log cannot be read.
+    pub fn of_task(&self, task: &str) -> Result<Vec<RestoreRecord>> {
+        self.engine.inner.catalog.restores_of(self.engine.task_no(task)?)
+    }
+
+    /// Ends a pending restore by undoing the changes of its participants.
+    ///
+    /// # Errors
+    ///
+    /// - `Unavailable`: a participant is missing.
+    /// - Those of the participants. The restore then stays pending.
+    pub fn recover(&self, pending: &PendingRestore, with: &[Arc<dyn Participant>]) -> Result<()> {
+        self.engine.check_writable()?;
+        self.engine.abort(pending, with, "recovered after an interruption")
+    }
+
+    /// Ends a restore that cannot be undone any more. Its changes outside of the log stay.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: the restore is not pending.
+    pub fn abandon(&self, pending: &PendingRestore, reason: &str) -> Result<()> {
+        self.engine.end(pending, RestoreOutcome::GivenUp, reason)
+    }
+
+    /// Adds a participant to a task until the result is dropped. Each checkpoint that is marked
+    /// through a [`Task`] or a [`Run`](crate::run::Run), and each tool call that changes something,
+    /// captures it first, and [`Engine::undo`] includes it. An interrupted restore in which it took
+    /// part is undone first.
+    ///
+    /// # Errors
+    ///
+    /// - `Conflict`: a participant of the same name has joined the task.
+    /// - Those of [`Restores::recover`], if a restore is pending.
+    pub fn join(&self, task: &Task, participant: Arc<dyn Participant>) -> Result<Participation> {
+        let joined = self.engine.inner.participants.add(task, participant)?;
+        if let Some(entry) = self.engine.inner.catalog.pending(task.no())? {
+            let pending = self.engine.inner.catalog.pending_restore(task.no(), &entry)?;
+            self.recover(&pending, &self.engine.joined(task.no()))?;
+        }
+        Ok(joined)
+    }
+}
