@@ -33,7 +33,8 @@
 //!     run.append(StepFinished { step, ..Default::default() })?; // durable when it returns
 //!     run.checkpoint(Mark::new().label(format!("step-{step}")))?;
 //! }
-//! let run = engine.restore(&engine.point("tuning@step-2")?).description("step 3 went wrong").run()?;
+//! let second = engine.point("tuning@step-2")?;
+//! let run = engine.restore(&second).description("step 3 went wrong").run()?;
 //! assert_eq!(run.last_successful()?.and_then(|c| c.label).as_deref(), Some("step-2"));
 //! engine.undo("tuning").run()?;
 //! engine.close()?;

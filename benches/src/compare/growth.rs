@@ -185,7 +185,9 @@ impl Store {
                 seconds(|| drop(engine.run_state(&point).unwrap()))
             }
             "list 20 checkpoints" => seconds(|| drop(engine.query().checkpoints(&first).unwrap())),
-            "list 20 tasks" => seconds(|| drop(engine.query().tasks(&TaskQuery::default()).unwrap())),
+            "list 20 tasks" => {
+                seconds(|| drop(engine.query().tasks(&TaskQuery::default()).unwrap()))
+            }
             _ => {
                 drop((engine, task));
                 self.reopen()

@@ -75,7 +75,8 @@ pub fn cleanup(rounds: usize, tasks: u64) {
         fill(&task, 12);
     }
     engine.store().drain().unwrap();
-    let count = || seconds(|| assert!(engine.query().task_stats(None).unwrap().len() as u64 >= tasks));
+    let count =
+        || seconds(|| assert!(engine.query().task_stats(None).unwrap().len() as u64 >= tasks));
     let [stats] = alternate(rounds, [&mut || count()]);
     let name = format!("statistics of {tasks} tasks, in ms");
     row(&name, ms(stats), "50 ms".into(), stats * 1e3, 50.0, true);
@@ -90,7 +91,8 @@ pub fn cleanup(rounds: usize, tasks: u64) {
     let plan = engine.retention().plan(&policy).unwrap();
     let (took, longest) = beside(&engine, || {
         let report = engine.retention().apply(&plan, &mut |_, _| {}).unwrap();
-        let went = |task: &milepost::retention::TaskRetained| task.removed == 2 || task.checkpoints == 0;
+        let went =
+            |task: &milepost::retention::TaskRetained| task.removed == 2 || task.checkpoints == 0;
         assert!(report.tasks.iter().all(went));
     });
     let name = format!("cleanup of {tasks} tasks: longest append, ms");

@@ -39,8 +39,8 @@ impl Integrity<'_> {
     }
 
     /// Folds every lineage of a task, or of all tasks, from its beginning with each registered
-    /// reducer, and returns the snapshots with another state. [`Integrity::verify`] checks only that
-    /// snapshots are intact and belong to their points.
+    /// reducer, and returns the snapshots with another state. [`Integrity::verify`] checks only
+    /// that snapshots are intact and belong to their points.
     ///
     /// # Errors
     ///
@@ -63,8 +63,8 @@ impl Integrity<'_> {
 
     /// Compares the store with an anchor and returns the differences: logs that are missing,
     /// shorter, or have another history. The result is empty if the store has only grown since.
-    /// Reads the heads and one block of each log. Together with [`Integrity::verify`], which computes
-    /// the chains, this proves everything up to the anchor.
+    /// Reads the heads and one block of each log. Together with [`Integrity::verify`], which
+    /// computes the chains, this proves everything up to the anchor.
     ///
     /// # Errors
     ///

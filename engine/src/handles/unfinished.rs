@@ -1,5 +1,6 @@
 //! Deletion of tasks whose import was interrupted.
 
+// tidy: one operation
 use milepost_codec::{Deleted, ErrorKind, LogId, Offset, Origin, Result, TaskNo};
 use milepost_store::index::TaskEntry;
 use milepost_store::index::keys::{self, KeyKind};

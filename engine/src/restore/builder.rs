@@ -128,8 +128,8 @@ impl<'a> Restore<'a> {
     /// - `Invalid`: the description has more than 1,024 bytes, a hook refuses, or there is no
     ///   restore to undo. An undo has neither scope nor description.
     /// - `NotFound`: retention trimmed the point or dropped the lineage.
-    /// - `Unavailable`: another restore of the task is pending, or the restore to undo also restored
-    ///   files and no workspace takes part.
+    /// - `Unavailable`: another restore of the task is pending, or the restore to undo also
+    ///   restored files and no workspace takes part.
     pub fn run(self) -> Result<Task> {
         let Self { engine, viewer, scope, with, .. } = &self;
         let description = self.description.as_deref();

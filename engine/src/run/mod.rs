@@ -30,7 +30,9 @@ use self::checkpointing::DueCheckpoint;
 pub use self::checkpointing::RunStats;
 use self::once::Keys;
 pub use self::options::{FailedSave, RunOptions};
-pub use self::policy::{EveryPhase, EverySteps, Never, Policy, Risk, Trigger, TriggerContext};
+pub use self::policy::{
+    CheckpointPolicy, EveryPhase, EverySteps, Never, Risk, Trigger, TriggerContext,
+};
 pub use self::tools::{Access, ToolEffects};
 use crate::commit::append::{Append, Appended};
 use crate::handles::run_control;

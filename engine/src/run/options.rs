@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::policy::{EverySteps, Policy};
+use super::policy::{CheckpointPolicy, EverySteps};
 use crate::context::Context;
 
 /// The reaction of a run to a failed checkpoint of its policy.
@@ -31,7 +31,7 @@ pub enum FailedSave {
 /// ```
 #[derive(Clone)]
 pub struct RunOptions {
-    pub(super) policy: Arc<dyn Policy>,
+    pub(super) policy: Arc<dyn CheckpointPolicy>,
     pub(super) failed_save: FailedSave,
     pub(super) autosave_after: Option<Duration>,
     pub(super) context: Context,
@@ -60,7 +60,7 @@ impl std::fmt::Debug for RunOptions {
 impl RunOptions {
     /// Sets the policy of automatic checkpoints. Default: one at the end of each step.
     #[must_use]
-    pub fn policy(mut self, policy: impl Policy + 'static) -> Self {
+    pub fn policy(mut self, policy: impl CheckpointPolicy + 'static) -> Self {
         self.policy = Arc::new(policy);
         self
     }

@@ -33,12 +33,12 @@ pub struct TriggerContext {
 }
 
 /// A policy of automatic checkpoints. Any closure from a [`TriggerContext`] to `bool` is one.
-pub trait Policy: Send + Sync {
+pub trait CheckpointPolicy: Send + Sync {
     /// Returns `true` if a checkpoint is to be marked.
     fn marks(&self, moment: &TriggerContext) -> bool;
 }
 
-impl<F: Fn(&TriggerContext) -> bool + Send + Sync> Policy for F {
+impl<F: Fn(&TriggerContext) -> bool + Send + Sync> CheckpointPolicy for F {
     fn marks(&self, moment: &TriggerContext) -> bool {
         self(moment)
     }
@@ -51,7 +51,7 @@ pub struct EverySteps(
     pub u64,
 );
 
-impl Policy for EverySteps {
+impl CheckpointPolicy for EverySteps {
     fn marks(&self, moment: &TriggerContext) -> bool {
         match moment.occasion {
             Trigger::StepFinished | Trigger::StepFailed => moment.steps >= self.0.max(1),
@@ -64,7 +64,7 @@ impl Policy for EverySteps {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EveryPhase;
 
-impl Policy for EveryPhase {
+impl CheckpointPolicy for EveryPhase {
     fn marks(&self, moment: &TriggerContext) -> bool {
         moment.occasion == Trigger::PhaseChanged
     }
@@ -74,7 +74,7 @@ impl Policy for EveryPhase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Never;
 
-impl Policy for Never {
+impl CheckpointPolicy for Never {
     fn marks(&self, _: &TriggerContext) -> bool {
         false
     }
@@ -106,7 +106,7 @@ impl Default for Risk {
     }
 }
 
-impl Policy for Risk {
+impl CheckpointPolicy for Risk {
     fn marks(&self, moment: &TriggerContext) -> bool {
         let factors = [
             moment.files > self.files,

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use milepost::state::{MemoryChunks, RunReducer, fold};
-use milepost::{Body, CheckpointId, Engine, Error, ErrorKind, Event, Hash, LineageId, Reducer, Task, Ticket};
+use milepost::{
+    Body, CheckpointId, Engine, Error, ErrorKind, Event, Hash, LineageId, Reducer, Task, Ticket,
+};
 use milepost_tests::bodies::body;
 
 /// What makes the bodies of one append: the kind of each follows from the first.

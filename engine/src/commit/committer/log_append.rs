@@ -73,8 +73,8 @@ pub(crate) enum Effect {
 }
 
 impl Effect {
-    /// Returns the effect of an event in the control log of `task`. The safe one is the default: the
-    /// caches of a task can always be read again.
+    /// Returns the effect of an event in the control log of `task`. The safe one is the default:
+    /// the caches of a task can always be read again.
     fn of(task: TaskNo, control: &Control) -> Option<Self> {
         match control {
             Control::Activated(to) => Some(Self::Activates(task, (to.epoch, to.lineage))),
@@ -98,14 +98,15 @@ impl LogAppend {
         match &self.adopted {
             Some(salts) => {
                 let bytes = records.start * 16..records.end * 16;
-                Salts::Explicit(salts.get(bytes).unwrap_or_default())
+                Salts::Explicit(salts.get(bytes).expect("each adopted record has a salt"))
             }
             None => Salts::Seeded(self.seed, records.start as u64),
         }
     }
 
     pub(crate) fn slice(&self, (start, end): (u32, u32)) -> &[u8] {
-        self.bytes.get(start as usize..end as usize).unwrap_or_default()
+        let span = start as usize..end as usize;
+        self.bytes.get(span).expect("a span lies in the bytes")
     }
 
     pub(crate) fn new(log: LogId, origin: Origin, seed: Seed) -> Self {

@@ -172,8 +172,8 @@ impl Leader {
         Ok(done)
     }
 
-    /// Returns a log before the records of an append: after the earlier steps of the plan, as the append
-    /// opens it, or as it is stored.
+    /// Returns a log before the records of an append: after the earlier steps of the plan, as the
+    /// append opens it, or as it is stored.
     fn start(&mut self, plan: &Plan, append: &LogAppend) -> Result<Start> {
         let planned = plan.last(append.log);
         if let Some(head) = append.open {

@@ -85,7 +85,8 @@ impl StoreHooks {
     ///
     /// # Errors
     ///
-    /// As [`crate::hooks::CommandHooks::for_store`]. `Invalid`: other users can write the record of trust.
+    /// As [`crate::hooks::CommandHooks::for_store`]. `Invalid`: other users can write the record of
+    /// trust.
     pub fn read(dir: impl AsRef<Path>) -> Result<Option<Self>> {
         Self::read_at(Places::from_environment(), dir.as_ref())
     }
