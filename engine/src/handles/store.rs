@@ -34,7 +34,7 @@ impl<'a> Store<'a> {
     /// # Errors
     ///
     /// `Unavailable` with [`Detail::ReadOnly`](crate::Detail): the store was opened with
-    /// [`Options::read_only`].
+    /// [`Options::read_only`](crate::Options::read_only).
     pub fn check_writable(&self) -> Result<()> {
         self.engine.inner.catalog.log().check_writable()
     }

@@ -57,7 +57,7 @@ impl Engine {
 
     /// Undoes the last restore of a task: the lineage that was active before it becomes active
     /// again. A second call undoes the restore before that. If the restore also restored files, the
-    /// participants that [joined](Restores::join) the task take part.
+    /// participants that [joined](crate::restore::Restores::join) the task take part.
     pub fn undo<'a>(&'a self, task: &'a str) -> Restore<'a> {
         Restore::new(self, None, Target::Before(task))
     }
