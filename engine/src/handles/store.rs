@@ -83,9 +83,9 @@ impl<'a> Store<'a> {
     /// # let dir = tempfile::tempdir().unwrap();
     /// let engine = Engine::open(dir.path().join(".milepost"), Options::default())?;
     /// let task = engine.start_task("tuning", "ana")?;
-    /// let before = engine.metrics();
+    /// let before = engine.store().metrics();
     /// task.append(Append::batch([Message::text("user", "a"), Message::text("user", "b")]))?;
-    /// let now = engine.metrics();
+    /// let now = engine.store().metrics();
     /// assert_eq!(now.appends - before.appends, 1);
     /// assert_eq!(now.events - before.events, 2);
     /// assert_eq!(now.journal_syncs, now.commits, "one sync for each commit");
