@@ -52,6 +52,11 @@ survives SECONDS="60":
 interleavings:
     RUSTFLAGS="--cfg shuttle" cargo test --package milepost --lib --target-dir target/shuttle interleavings
 
+# Licences and sources of the dependencies (needs cargo-deny). `.ci/run` asks where these files changed since.
+licences:
+    cargo deny check bans licenses sources
+    sha256sum Cargo.lock deny.toml > .ci/licences
+
 # The documentation, warnings denied.
 doc:
     RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps

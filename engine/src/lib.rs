@@ -160,10 +160,15 @@ pub mod integrity {
     pub use milepost_store::{EventPlace, Fault};
 }
 
-/// Helpers and limits that the other crates of Milepost share.
+/// Limits of texts, in bytes.
+pub mod limits {
+    pub use milepost_codec::{METADATA_MAX, NAME_MAX, TEXT_MAX};
+}
+
+/// Helpers that the other crates of Milepost share.
 #[doc(hidden)]
 pub mod internals {
-    pub use milepost_codec::{METADATA_MAX, NAME_MAX, TEXT_MAX, check_size};
+    pub use milepost_codec::check_size;
     pub use milepost_store::entropy::new_secret;
     pub use milepost_store::files::own::check_store;
     pub use milepost_store::files::replace as replace_file;

@@ -54,6 +54,18 @@ fn told() -> Arc<Mutex<Vec<String>>> {
 }
 
 #[test]
+fn files_are_not_restored_without_a_participant() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let to = task.point(1).unwrap();
+    for scope in [Scope::All, Scope::Files] {
+        let error = engine.restore(&to).scope(scope).run().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+    }
+    assert_eq!(task.lineages().unwrap().len(), 1);
+}
+
+#[test]
 fn what_takes_part_goes_back_with_the_log_and_undo_brings_the_present_back() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = begun(&engine);

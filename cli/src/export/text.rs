@@ -3,7 +3,7 @@
 use data_encoding::{BASE64, HEXLOWER};
 use milepost::events::{Control, RestoreBegun, WorkspaceCaptured};
 use milepost::ids::{Head, LogKind};
-use milepost::internals::TEXT_MAX;
+use milepost::limits::TEXT_MAX;
 use milepost::transfer::{ExportBody, ExportChunk, ExportEvent, ExportTask};
 use milepost::{Body, CheckpointId, Hash, Header};
 use serde::Serialize;

@@ -137,6 +137,7 @@ impl Append {
     /// has none.
     pub(crate) fn marked(&self) -> Option<Mark> {
         let mark = self.mark.clone()?;
+        // The user of a mark is the one of the thread's context, as for a mark of its own.
         Some(mark.or_context(&Context { user: None, ..self.context.clone() }))
     }
 

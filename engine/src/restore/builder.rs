@@ -81,7 +81,8 @@ impl<'a> Restore<'a> {
     }
 
     /// Adds a participant, for example a folder. First the present is captured and marked. Then
-    /// either everything is restored, with a new active lineage, or nothing.
+    /// either everything is restored, with a new active lineage, or nothing. With
+    /// [`Scope::State`] it takes no part.
     pub fn with(mut self, participant: Arc<dyn Participant>) -> Self {
         self.with.push(participant);
         self
@@ -125,8 +126,9 @@ impl<'a> Restore<'a> {
     ///
     /// - `Conflict`: a path, or the state of the folder, prevents the restore.
     /// - `Corrupt`: the history before the point cannot be read.
-    /// - `Invalid`: the description has more than 1,024 bytes, a hook refuses, or there is no
-    ///   restore to undo. An undo has neither scope nor description.
+    /// - `Invalid`: the description has more than 1,024 bytes, a hook refuses, files are
+    ///   to be restored without a participant, or there is no restore to undo. An undo has neither
+    ///   scope nor description.
     /// - `NotFound`: retention trimmed the point or dropped the lineage.
     /// - `Unavailable`: another restore of the task is pending, or the restore to undo also
     ///   restored files and no workspace takes part.
@@ -139,6 +141,10 @@ impl<'a> Restore<'a> {
                 let default = if with.is_empty() { Scope::State } else { Scope::All };
                 match scope.unwrap_or(default) {
                     Scope::State => engine.restore_state(point, description),
+                    _ if with.is_empty() => {
+                        let why = "a restore of files needs a participant that restores them";
+                        Err(Error::invalid(format!("{why}: see `Restore::with`")))
+                    }
                     scope => engine.restore_with(point, scope, description, with),
                 }
             }
@@ -147,7 +153,10 @@ impl<'a> Restore<'a> {
                 Err(Error::invalid(why))
             }
             Target::Before(task) if with.is_empty() => engine.undo_joined(task, *viewer),
-            Target::Before(task) => engine.undo_with(task, *viewer, with),
+            Target::Before(task) => {
+                let no = engine.inner.catalog.find_for(task, *viewer)?;
+                engine.undo_with((no, task), *viewer, with)
+            }
         }
     }
 }

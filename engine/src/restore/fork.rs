@@ -88,7 +88,10 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// As [`Restore::run`](crate::Restore::run).
+    /// - `Corrupt`: the history before the point cannot be read.
+    /// - `Invalid`: the description has more than 1,024 bytes.
+    /// - `NotFound`: retention trimmed the point.
+    /// - `Unavailable`: a restore of the task is pending.
     pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
         let inner = &self.inner;
         let structure = inner.structure()?;
@@ -120,7 +123,7 @@ impl Engine {
             drop(structure);
             let joined = self.joined(no);
             if !joined.is_empty() {
-                return self.undo_with(task, viewer, &joined);
+                return self.undo_with((no, task), viewer, &joined);
             }
             return Err(Error::new(
                 ErrorKind::Unavailable,

@@ -50,12 +50,11 @@ impl Engine {
     /// Undoes the last restore of a task with participants.
     pub(super) fn undo_with(
         &self,
-        task: &str,
+        (no, task): (TaskNo, &str),
         viewer: Viewer<'_>,
         with: &[Arc<dyn Participant>],
     ) -> Result<Task> {
         let catalog = &self.inner.catalog;
-        let no = catalog.find_for(task, viewer)?;
         let (epoch, active) = catalog.active(no)?;
         let lineage_type = catalog.lineage(no, active.lineage)?.lineage_type;
         let (LineageType::Rollback, Some(back)) = (lineage_type, active.back) else {

@@ -102,12 +102,12 @@ fn type_of_crate(item: &syn::Item) -> Option<String> {
     (is_of_crate && !is_test(attrs)).then(|| ident.to_string())
 }
 
-/// The names at the root of `milepost` are those of `engine/public-names.txt`.
+/// The public names of `milepost`, with their modules, are those of `engine/public-names.txt`.
 pub fn public(sources: &[Source], root: &Path) -> Vec<Violation> {
     let Some(lib) = sources.iter().find(|source| source.path.ends_with("/lib.rs")) else {
         return Vec::new();
     };
-    let names = public_names(&lib.syntax);
+    let names = public_names(&lib.syntax, sources);
     let list = root.join("engine/public-names.txt");
     if std::env::var("MILEPOST_TIDY").as_deref() == Ok("update") {
         let lines: String = names.iter().map(|name| format!("{name}\n")).collect();
@@ -124,28 +124,57 @@ pub fn public(sources: &[Source], root: &Path) -> Vec<Violation> {
     names.symmetric_difference(&listed).map(violation).collect()
 }
 
-/// The public names of a root: what is exported, and public modules.
-pub fn public_names(root: &syn::File) -> BTreeSet<String> {
-    fn leaves(tree: &syn::UseTree, names: &mut BTreeSet<String>) {
-        match tree {
-            syn::UseTree::Path(path) => leaves(&path.tree, names),
-            syn::UseTree::Name(name) => drop(names.insert(name.ident.to_string())),
-            syn::UseTree::Rename(name) => drop(names.insert(name.rename.to_string())),
-            syn::UseTree::Glob(_) => {}
-            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, names)),
-        }
-    }
+/// The public names of a root and of its public modules, which are inline or in `sources`.
+pub fn public_names(root: &syn::File, sources: &[Source]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for item in &root.items {
-        match item {
-            syn::Item::Use(item) if matches!(item.vis, syn::Visibility::Public(_)) => {
-                leaves(&item.tree, &mut names);
-            }
-            syn::Item::Mod(item) if matches!(item.vis, syn::Visibility::Public(_)) => {
-                names.insert(item.ident.to_string());
-            }
-            _ => {}
-        }
-    }
+    add_names(&root.items, "", sources, &mut names);
     names
+}
+
+fn add_names(items: &[syn::Item], module: &str, sources: &[Source], names: &mut BTreeSet<String>) {
+    for item in items {
+        let (vis, ident) = match item {
+            syn::Item::Use(item) if is_public(&item.vis) => {
+                let mut found = BTreeSet::new();
+                leaves(&item.tree, &mut found);
+                names.extend(found.iter().map(|name| format!("{module}{name}")));
+                continue;
+            }
+            syn::Item::Mod(item) => (&item.vis, &item.ident),
+            syn::Item::Struct(item) => (&item.vis, &item.ident),
+            syn::Item::Enum(item) => (&item.vis, &item.ident),
+            syn::Item::Trait(item) => (&item.vis, &item.ident),
+            syn::Item::Type(item) => (&item.vis, &item.ident),
+            syn::Item::Const(item) => (&item.vis, &item.ident),
+            syn::Item::Fn(item) => (&item.vis, &item.sig.ident),
+            _ => continue,
+        };
+        if !is_public(vis) {
+            continue;
+        }
+        names.insert(format!("{module}{ident}"));
+        let syn::Item::Mod(inner) = item else { continue };
+        let ends = [format!("/src/{ident}.rs"), format!("/src/{ident}/mod.rs")];
+        let file = sources.iter().find(|source| ends.iter().any(|end| source.path.ends_with(end)));
+        let items = match (&inner.content, file) {
+            (Some((_, items)), _) => items,
+            (None, Some(file)) => &file.syntax.items,
+            (None, None) => continue,
+        };
+        add_names(items, &format!("{module}{ident}::"), sources, names);
+    }
+}
+
+fn is_public(vis: &syn::Visibility) -> bool {
+    matches!(vis, syn::Visibility::Public(_))
+}
+
+fn leaves(tree: &syn::UseTree, names: &mut BTreeSet<String>) {
+    match tree {
+        syn::UseTree::Path(path) => leaves(&path.tree, names),
+        syn::UseTree::Name(name) => drop(names.insert(name.ident.to_string())),
+        syn::UseTree::Rename(name) => drop(names.insert(name.rename.to_string())),
+        syn::UseTree::Glob(_) => {}
+        syn::UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, names)),
+    }
 }

@@ -87,9 +87,10 @@ fn names_of_types_and_the_root_are_checked() {
         source("x/src/b.rs", "pub enum Place {} struct Own;"),
     ];
     assert_eq!(names::twice("x", &sources)[0].place, "x: Place");
-    let lib = syn::parse_file("mod a; pub mod b; pub use a::{C, d::E as F}; use a::G;").unwrap();
-    let names: Vec<_> = names::public_names(&lib).into_iter().collect();
-    assert_eq!(names, ["C", "F", "b"]);
+    let lib = "mod a; pub mod b; pub mod c { pub use a::H; } pub use a::{C, d::E as F}; use a::G;";
+    let lib = syn::parse_file(lib).unwrap();
+    let names: Vec<_> = names::public_names(&lib, &sources).into_iter().collect();
+    assert_eq!(names, ["C", "F", "b", "b::Place", "c", "c::H"]);
 }
 
 #[test]

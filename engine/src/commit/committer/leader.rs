@@ -72,7 +72,7 @@ pub(crate) struct Leader {
     pub(super) begun: HashSet<TaskNo>,
     /// Tasks whose cached state the current batch changes. It is read again after the commit, when
     /// the index has the batch.
-    pub(super) changed: Vec<TaskNo>,
+    pub(super) changed: HashSet<TaskNo>,
     /// Logs of tasks that are not visible yet. Their growth in this batch is not reported.
     pub(super) unseen: HashSet<LogId>,
     /// The last due snapshot of each task: its lineage and that lineage's own bytes before it.
@@ -114,7 +114,7 @@ impl Leader {
             tallies: HashMap::new(),
             deleted: HashSet::new(),
             begun: HashSet::new(),
-            changed: Vec::new(),
+            changed: HashSet::new(),
             unseen: HashSet::new(),
             due: HashMap::new(),
             plan: Plan::default(),
@@ -200,10 +200,10 @@ impl Leader {
                 }
                 let grown = grown.into_iter();
                 let grown = grown.map(|(log, offsets)| (log, offsets, self.due(log))).collect();
-                for task in std::mem::take(&mut self.changed) {
-                    // Marks of the task may be removed, and are then no parents of later marks. Or
-                    // all of the task is removed.
-                    self.logs.retain(|log, _| log.task != task);
+                // Marks of these tasks may be removed, and are then no parents of later marks. Or
+                // all of a task is removed.
+                if !self.changed.is_empty() {
+                    self.logs.retain(|log, _| !self.changed.contains(&log.task));
                 }
                 grown
             }
@@ -228,14 +228,16 @@ impl Leader {
     pub(super) fn take_effect(&mut self, effect: Effect) {
         match effect {
             Effect::Activates(task, active) => drop(self.active.insert(task, active)),
-            Effect::Changes(task) | Effect::EndsRestore(task, _) => self.changed.push(task),
+            Effect::Changes(task) | Effect::EndsRestore(task, _) => {
+                self.changed.insert(task);
+            }
             Effect::Deletes(task) => {
                 self.deleted.insert(task);
-                self.changed.push(task);
+                self.changed.insert(task);
             }
             Effect::BeginsRestore(task) => {
                 self.begun.insert(task);
-                self.changed.push(task);
+                self.changed.insert(task);
             }
         }
     }

@@ -37,8 +37,8 @@ impl StoreTrust {
     /// # Errors
     ///
     /// `NotFound`: there is no store. `Corrupt`: its settings cannot be read. `Invalid`: other
-    /// users can write the record of trust, `check_store` refuses the store,
-    /// or its path is not UTF-8.
+    /// users can write the record of trust, the store has links, pipes or files of other users, or
+    /// its path is not UTF-8.
     pub fn of(dir: impl AsRef<Path>) -> Result<Self> {
         Self::at(Places::from_environment(), dir.as_ref())
     }
