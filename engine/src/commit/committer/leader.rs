@@ -378,7 +378,8 @@ impl Leader {
             && draft.mark.parent.is_none()
             && self.known(append)?.last_mark.is_none()
         {
-            // Read here, where a failure is possible: adding the mark after the records must not fail.
+            // Read here, where a failure is possible: adding the mark after the records must not
+            // fail.
             let last = self.catalog.last_mark(append.log.task, lineage)?;
             self.known(append)?.last_mark = Some(last);
         }
