@@ -13,7 +13,7 @@ use milepost_codec::{
 use super::log_append::{Effect, LogAppend};
 use super::plan::Plan;
 use super::request::Request;
-use super::results::{Answer, CommitResult, Results};
+use super::results::{Answer, CommitResult, Results, refused, unknown};
 use milepost_store::CommitBatch;
 use milepost_store::index::{LogHead, PendingEntry, Tally};
 use milepost_store::metrics::Meters;
@@ -487,16 +487,4 @@ fn events_of(batch: &CommitBatch) -> u64 {
     let groups = batch.groups.iter();
     let of_lineages = groups.filter(|group| matches!(group.log.kind, LogKind::Lineage(_)));
     of_lineages.map(|group| u64::from(group.count)).sum()
-}
-
-fn refused(error: &Error) -> Error {
-    let message = format!("nothing was appended, ask again: {error}");
-    Error::new(error.kind(), message)
-}
-
-fn unknown(error: &Error) -> Error {
-    Error::new(
-        ErrorKind::Poisoned,
-        format!("the write failed, whether the events are there shows after a reopen: {error}"),
-    )
 }

@@ -185,3 +185,17 @@ pub(crate) fn hand_out(results: Results, own: Option<&Arc<Slot>>, meters: &Meter
         gate.open();
     }
 }
+
+/// Returns the error of a request whose batch was not written.
+pub(super) fn refused(error: &Error) -> Error {
+    let message = format!("nothing was appended, ask again: {error}");
+    Error::new(error.kind(), message)
+}
+
+/// Returns the error of a request whose batch may have been written.
+pub(super) fn unknown(error: &Error) -> Error {
+    Error::new(
+        ErrorKind::Poisoned,
+        format!("the write failed, whether the events are there shows after a reopen: {error}"),
+    )
+}
