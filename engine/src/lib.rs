@@ -4,6 +4,23 @@
 //! truth: state is a fold over it, and a checkpoint is a mark on an offset. A restore opens a new
 //! lineage at an offset, so that the restore itself can be undone.
 //!
+//! [`Engine`] opens a store, starts tasks, reads states, and restores points. [`Task`] appends
+//! events and marks checkpoints. Other operations are grouped by area:
+//!
+//! | call | operations |
+//! |---|---|
+//! | [`engine.query()`](Engine::query) | lists of tasks and checkpoints, blame, bisect |
+//! | [`engine.restores()`](Engine::restores) | pending and past restores, participants |
+//! | [`engine.retention()`](Engine::retention) | pins, cleanup, deletion, erasure, compaction |
+//! | [`engine.integrity()`](Engine::integrity) | verification, anchors |
+//! | [`engine.transfer()`](Engine::transfer) | export and import of tasks |
+//! | [`engine.store()`](Engine::store) | report of the opening, statistics, metrics, chunks |
+//!
+//! [`run::Run`] drives a task step by step, [`failover::FailoverEngine`] keeps accepting appends
+//! while the disk fails, and [`repair::repair`] rebuilds a damaged store.
+//!
+//! # Modules of the source
+//!
 //! ```text
 //! failover/  run/    keeps appending while the disk fails; the loop of an iteration
 //! repair             rebuilds a damaged store
@@ -81,7 +98,7 @@ pub use milepost_codec::{
 pub use milepost_replay::{Event, Reducer, RunState};
 pub use restore::builder::Restore;
 
-/// Bodies of events.
+/// Bodies of events, and their fields.
 pub mod events {
     pub use milepost_codec::{
         Application, ArtifactsEdited, CheckpointAttached, CheckpointMarked, CheckpointUnmarked,
@@ -93,7 +110,7 @@ pub mod events {
     };
 }
 
-/// Ids, numbers and heads of stores, tasks and logs.
+/// Ids and numbers of stores, tasks and logs, and the heads of logs.
 pub mod ids {
     pub use milepost_codec::{ChunkId, Epoch, Head, LogKind, Origin, Seq, StoreId, TaskNo};
 }
@@ -132,7 +149,7 @@ pub mod metrics {
     pub use milepost_store::metrics::Histogram;
 }
 
-/// Clocks.
+/// Clocks for the times of events: the system's, and one that is set by hand.
 pub mod clock {
     pub use milepost_store::clock::{Clock, ManualClock, SystemClock};
 }
@@ -145,7 +162,7 @@ pub mod calls {
     pub use crate::given_up::unless_given_up;
 }
 
-/// The store of an engine: its opening, and its chunks, for participants.
+/// The store of an engine: the report of its opening, and its chunks, which participants use.
 pub mod store {
     pub use crate::handles::chunk_store::{ChunkHold, ChunkStore};
     pub use crate::handles::store::Store;

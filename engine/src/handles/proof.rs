@@ -15,7 +15,7 @@ pub struct Integrity<'a> {
 }
 
 impl Engine {
-    /// Returns the checks of the store's content, and anchors.
+    /// Returns the operations that verify the store's content, and that take and compare anchors.
     pub fn integrity(&self) -> Integrity<'_> {
         Integrity { engine: self }
     }

@@ -10,14 +10,15 @@ use crate::handles::engine::Engine;
 use crate::handles::metrics::Metrics;
 use crate::history::stats::Stats;
 
-/// The store of an engine: see [`Engine::store`].
+/// The store of an engine, apart from its tasks: see [`Engine::store`].
 #[derive(Debug, Clone, Copy)]
 pub struct Store<'a> {
     engine: &'a Engine,
 }
 
 impl Engine {
-    /// Returns the store: its opening, statistics, metrics and chunks.
+    /// Returns the operations on the store itself: the report of its opening, statistics, metrics,
+    /// and chunks.
     pub fn store(&self) -> Store<'_> {
         Store { engine: self }
     }

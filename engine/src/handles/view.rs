@@ -12,8 +12,8 @@ use crate::history::checkpoint::Checkpoint;
 use crate::history::lists::{CheckpointQuery, Page, TaskInfo, TaskQuery};
 use crate::history::point::Point;
 
-/// An engine restricted to the tasks of one user. A task of another user gives the same answers as
-/// a missing one, also for the id of a checkpoint and in lists.
+/// An engine restricted to the tasks of one user: see [`Engine::as_user`]. A task of another user
+/// gives the same answers as a missing one, also for the id of a checkpoint and in lists.
 ///
 /// ```
 /// use milepost::{Engine, ErrorKind, Options};
@@ -74,7 +74,8 @@ impl View {
         Task::of(&self.engine, catalog.find_for(id, Some(&self.user))?)
     }
 
-    /// Returns tasks of the user: see `Query::tasks`. The query's `user` is ignored.
+    /// Returns tasks of the user: see [`Query::tasks`](crate::query::Query::tasks). The query's
+    /// `user` is ignored.
     ///
     /// # Errors
     ///
@@ -95,7 +96,8 @@ impl View {
         catalog.point(address, Some(&self.user))
     }
 
-    /// Returns a checkpoint of the user's tasks: see `Query::checkpoint`.
+    /// Returns a checkpoint of the user's tasks: see
+    /// [`Query::checkpoint`](crate::query::Query::checkpoint).
     ///
     /// # Errors
     ///
@@ -106,7 +108,8 @@ impl View {
         catalog.checkpoint_named(id, Some(&self.user))
     }
 
-    /// Returns checkpoints of the user's tasks: see `Query::checkpoints`.
+    /// Returns checkpoints of the user's tasks: see
+    /// [`Query::checkpoints`](crate::query::Query::checkpoints).
     ///
     /// # Errors
     ///
@@ -150,7 +153,8 @@ impl View {
         self.engine.event(point)
     }
 
-    /// Returns the chain hash before a point: see `Integrity::hash_at`.
+    /// Returns the chain hash before a point: see
+    /// [`Integrity::hash_at`](crate::integrity::Integrity::hash_at).
     ///
     /// # Errors
     ///
@@ -170,7 +174,8 @@ impl View {
         self.engine.branch(point, description)
     }
 
-    /// Deletes a task of the user: see `Retention::delete_task`.
+    /// Deletes a task of the user: see
+    /// [`Retention::delete_task`](crate::retention::Retention::delete_task).
     ///
     /// # Errors
     ///

@@ -15,14 +15,15 @@ use milepost_codec::Result;
 use crate::handles::engine::Engine;
 use crate::history::checkpoint::Checkpoint;
 
-/// Lists and searches: see [`Engine::query`].
+/// Lists of tasks and checkpoints, and searches: see [`Engine::query`].
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a> {
     engine: &'a Engine,
 }
 
 impl Engine {
-    /// Returns lists of tasks and checkpoints, and searches for the event that changed a state.
+    /// Returns the operations that list tasks and checkpoints, or search for the event that changed
+    /// a state. They change nothing.
     pub fn query(&self) -> Query<'_> {
         Query { engine: self }
     }

@@ -17,7 +17,8 @@ pub struct Restores<'a> {
 }
 
 impl Engine {
-    /// Returns pending and past restores, and the participants of tasks.
+    /// Returns the operations on pending and past restores, and on the participants of tasks.
+    /// [`Engine::restore`] and [`Engine::undo`] make new restores.
     pub fn restores(&self) -> Restores<'_> {
         Restores { engine: self }
     }

@@ -154,7 +154,7 @@ impl Retention<'_> {
     ///
     /// # Errors
     ///
-    /// As `Retention::plan` and `Retention::apply`.
+    /// As [`Retention::plan`] and [`Retention::apply`].
     pub fn retain(&self, policy: &Policy) -> Result<RetentionReport> {
         self.apply(&self.plan(policy)?, &mut |_, _| {})
     }

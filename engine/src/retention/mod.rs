@@ -34,14 +34,15 @@ pub use milepost_store::CompactionStep;
 
 use crate::handles::engine::Engine;
 
-/// Removal of content: see [`Engine::retention`].
+/// Removal of content, and pins: see [`Engine::retention`].
 #[derive(Debug, Clone, Copy)]
 pub struct Retention<'a> {
     engine: &'a Engine,
 }
 
 impl Engine {
-    /// Returns the operations that remove content: by a policy, on request, or permanently.
+    /// Returns the operations that remove checkpoints, events and tasks, by a policy or on request,
+    /// and those that pin checkpoints to protect them from policies.
     pub fn retention(&self) -> Retention<'_> {
         Retention { engine: self }
     }

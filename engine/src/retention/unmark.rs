@@ -70,7 +70,7 @@ impl Retention<'_> {
     ///
     /// # Errors
     ///
-    /// As `Query::checkpoints` and `Retention::unmark`.
+    /// As [`Query::checkpoints`](crate::query::Query::checkpoints) and [`Retention::unmark`].
     pub fn unmark_all(&self, query: &CheckpointQuery) -> Result<u64> {
         let mut query = CheckpointQuery { limit: Some(MARKS_EACH), cursor: None, ..query.clone() };
         let mut found = Vec::new();

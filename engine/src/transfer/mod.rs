@@ -27,14 +27,14 @@ use crate::history::events::Cursor;
 pub use export::Export;
 pub use import::Import;
 
-/// Tasks between stores: see [`Engine::transfer`].
+/// Export and import of tasks: see [`Engine::transfer`].
 #[derive(Debug, Clone, Copy)]
 pub struct Transfer<'a> {
     engine: &'a Engine,
 }
 
 impl Engine {
-    /// Returns the operations that move tasks between stores.
+    /// Returns the operations that export tasks of this store, and import tasks of other stores.
     pub fn transfer(&self) -> Transfer<'_> {
         Transfer { engine: self }
     }

@@ -113,8 +113,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`Workspace::plan`] and `Restore::target`. `Invalid`: the last restore left the
-    /// files alone, so an undo does too.
+    /// As [`Workspace::plan`] and [`Restore::target`](milepost::Restore::target). `Invalid`: the
+    /// last restore left the files alone, so an undo does too.
     pub fn plan_undo(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<Plan> {
         let to = engine.undo(task).target()?;
         let active = engine.task(task)?.lineage().info()?;
@@ -132,8 +132,9 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As `Restore::run`. `Conflict`: a path is in the way, or another process changed
-    /// one during the restore; the message names the paths, [`Workspace::plan`] gives details.
+    /// As [`Restore::run`](milepost::Restore::run). `Conflict`: a path is in the way, or another
+    /// process changed one during the restore; the message names the paths, [`Workspace::plan`]
+    /// gives details.
     /// `Unavailable`: another process holds the folder, the disk has not enough room, or the system
     /// refuses. On error, the folder is as it was before.
     pub fn restore(
@@ -215,7 +216,8 @@ impl Workspace {
         Ok(record::folder_of(&pending.begun)? == Some(self.identity()?))
     }
 
-    /// Returns the workspace as a participant of tasks: see `Restores::join`.
+    /// Returns the workspace as a participant of tasks: see
+    /// [`Restores::join`](milepost::restore::Restores::join).
     ///
     /// ```
     /// use milepost::{Engine, Mark, Options, Scope};
