@@ -34,12 +34,20 @@ impl Context {
         }
     }
 
-    /// Returns the header of events of this context. The thread's context, then `now_us`, fill in
-    /// what it does not have.
-    pub(crate) fn header(self, kind: u16, now_us: u64) -> Header {
-        let Self { actor, user, correlation, time_us } = NOW.with_borrow(|now| self.or(now));
-        let time_us = time_us.unwrap_or(now_us);
-        Header { kind, time_us, actor, user, correlation, key: None, batch: 0 }
+    /// Returns the header of events of this context. Missing fields come from the thread's context,
+    /// a missing time is `now_us`.
+    pub(crate) fn header(&self, kind: u16, now_us: u64) -> Header {
+        let either =
+            |own: &Option<String>, other: &Option<String>| own.as_ref().or(other.as_ref()).cloned();
+        NOW.with_borrow(|now| Header {
+            kind,
+            time_us: self.time_us.or(now.time_us).unwrap_or(now_us),
+            actor: either(&self.actor, &now.actor),
+            user: either(&self.user, &now.user),
+            correlation: either(&self.correlation, &now.correlation),
+            key: None,
+            batch: 0,
+        })
     }
 
     /// Returns the texts, which have a limit.

@@ -273,8 +273,9 @@ impl Case<'_> {
             .env(SEED, self.seed.to_string())
             .env(WHAT, "Work")
             .env(faults::FAIL, class)
-            // A thread whose memory ends while it prints the trace of a panic waits for itself: std
-            // prints the trace of the failed allocation behind the same lock (rust-lang/rust#148020).
+            // A thread whose memory ends while it prints the trace of a panic waits for itself:
+            // std prints the trace of the failed allocation with the same lock held
+            // (rust-lang/rust#148020).
             .env("RUST_BACKTRACE", "0")
             .stdin(Stdio::null())
             .stdout(Stdio::null())

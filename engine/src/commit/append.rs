@@ -231,7 +231,7 @@ impl Append {
         event_max: usize,
     ) -> Result<()> {
         self.check()?;
-        let mut header = self.context.clone().header(0, now_us);
+        let mut header = self.context.header(0, now_us);
         // Events of one append differ only in kind: the header is encoded again when the kind
         // changes.
         let Scratch { header: mut encoded, mut payload } = SCRATCH.take();

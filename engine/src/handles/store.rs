@@ -37,7 +37,7 @@ impl<'a> Store<'a> {
     /// `Unavailable` with [`Detail::ReadOnly`](crate::Detail): the store was opened with
     /// [`Options::read_only`](crate::Options::read_only).
     pub fn check_writable(&self) -> Result<()> {
-        self.engine.inner.catalog.log().check_writable()
+        self.engine.check_writable()
     }
 
     /// Returns the id of the store's key, a digest of it, if the store is keyed.

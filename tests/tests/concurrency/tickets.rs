@@ -64,7 +64,7 @@ fn a_ticket_is_a_future_that_is_ready_when_the_events_are_durable_or_refused() {
         let mut ticket = pin!(task.submit(text(100)).unwrap());
         let polled = ticket.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         let done = match polled {
-            // It was done before anybody asked, and is polled once more by nobody.
+            // The ticket was done before the first poll, and no other poll follows.
             Poll::Ready(done) => done,
             Poll::Pending => block_on(ticket),
         };

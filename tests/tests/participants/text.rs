@@ -14,11 +14,11 @@ pub struct Text {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Trouble {
     None,
-    /// It changes half of it and fails.
+    /// The change fails halfway.
     Fails,
     /// The process dies there.
     Dies,
-    /// Somebody changed it since: it cannot be taken back.
+    /// Another program changed the text since: an undo is impossible.
     Stops,
 }
 
@@ -48,7 +48,7 @@ impl Text {
         Application { name: self.name.into(), data: Data::Bytes(text.into()) }.into()
     }
 
-    /// What the history up to a point says of it.
+    /// Returns the text that the history up to a point gives.
     pub fn at(&self, engine: &Engine, task: &milepost::Task, point: &milepost::Point) -> String {
         let lineage = task.lineage_named(point.lineage).unwrap();
         let mut found = "first".to_owned();
@@ -113,7 +113,7 @@ impl Participant for Text {
 
     fn abort(&self, _: &Engine, pending: &PendingRestore) -> Result<()> {
         if self.trouble == Trouble::Stops {
-            return Err(Error::new(ErrorKind::Conflict, "somebody changed it"));
+            return Err(Error::new(ErrorKind::Conflict, "another program changed it"));
         }
         self.tell("taken back");
         self.set(&note(self.name, pending, "from"));

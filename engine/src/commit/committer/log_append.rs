@@ -161,14 +161,19 @@ impl LogAppend {
     pub(crate) fn push(&mut self, header: Header, form: BodyForm, payload: &[u8]) -> Result<()> {
         let bytes = header.encode();
         self.push_encoded(&bytes, form, payload)?;
+        if let Some(key) = &header.key {
+            self.key = Some(key.clone());
+        }
+        self.index_last(header);
+        Ok(())
+    }
+
+    /// Keeps the header of the last record, if the record has index entries.
+    fn index_last(&mut self, header: Header) {
         let is_control = matches!(self.log.kind, LogKind::Control);
         if header.key.is_some() || is_control || is_indexed(header.kind) {
-            if let Some(key) = &header.key {
-                self.key = Some(key.clone());
-            }
             self.indexed.push((self.records.len() as u32 - 1, header));
         }
-        Ok(())
     }
 
     /// Appends an event with an encoded header and no index entry.
@@ -192,11 +197,7 @@ impl LogAppend {
     ) -> Result<()> {
         self.push_hashed(record.header, record.form, record.payload, body)?;
         self.adopted.get_or_insert_default().extend(salt);
-        let header = record.header()?;
-        let is_control = matches!(self.log.kind, LogKind::Control);
-        if header.key.is_some() || is_control || is_indexed(header.kind) {
-            self.indexed.push((self.records.len() as u32 - 1, header));
-        }
+        self.index_last(record.header()?);
         Ok(())
     }
 
