@@ -143,10 +143,9 @@ pub mod hooks {
 
 /// Counts and durations of a store, and its size on the disk.
 pub mod metrics {
-    pub use crate::handles::metrics::Metrics;
     pub use crate::history::stats::Stats;
     pub use milepost_store::DiskBytes;
-    pub use milepost_store::metrics::Histogram;
+    pub use milepost_store::metrics::{Histogram, Metric, Metrics, Value};
 }
 
 /// Clocks for the times of events: the system's, and one that is set by hand.

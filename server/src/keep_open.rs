@@ -35,7 +35,7 @@ impl KeptOpen {
             let (mut wait, mut is_open) = (LOOK, true);
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 wait = LOOK;
-                if is_open && !app.engine().store().metrics().poisoned {
+                if is_open && !app.engine().store().is_poisoned() {
                     continue;
                 }
                 let reserve = app.options().disk_reserve;

@@ -134,11 +134,6 @@ pub trait Maintenance: Send + Sync {
         None
     }
 
-    /// Returns the number of commits that wait to be applied, and their bytes.
-    fn lag(&self) -> (u64, u64) {
-        (0, 0)
-    }
-
     /// Returns `true` after a write with unknown outcome: the store has to be reopened.
     fn is_poisoned(&self) -> bool {
         false

@@ -11,7 +11,6 @@ pub(crate) mod followers;
 pub(crate) mod hooks;
 pub(crate) mod inner;
 pub(crate) mod lineage;
-pub(crate) mod metrics;
 pub(crate) mod options;
 pub(crate) mod participant;
 pub(crate) mod participation;

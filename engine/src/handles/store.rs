@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use milepost_codec::Result;
+use milepost_store::metrics::Metrics;
 use milepost_store::open_report::OpenReport;
 
 use crate::handles::chunk_store::ChunkStore;
 use crate::handles::engine::Engine;
-use crate::handles::metrics::Metrics;
 use crate::history::stats::Stats;
 
 /// The store of an engine, apart from its tasks: see [`Engine::store`].
@@ -66,6 +66,11 @@ impl<'a> Store<'a> {
         Ok(stats)
     }
 
+    /// Returns `true` after a write with unknown outcome: the store has to be reopened.
+    pub fn is_poisoned(&self) -> bool {
+        self.engine.inner.catalog.log().is_poisoned()
+    }
+
     /// Waits until all commits are applied to sled.
     ///
     /// # Errors
@@ -98,43 +103,7 @@ impl<'a> Store<'a> {
     /// # Ok::<(), milepost::Error>(())
     /// ```
     pub fn metrics(&self) -> Metrics {
-        let meters = &self.engine.inner.meters;
-        let log = self.engine.inner.catalog.log();
-        let (lag_commits, lag_bytes) = log.lag();
-        Metrics {
-            appends: meters.appends.get(),
-            repeated: meters.repeated.get(),
-            append_errors: meters.append_errors.get(),
-            events: meters.events.get(),
-            checkpoints: meters.checkpoints.get(),
-            restores: meters.restores.get(),
-            commits: meters.commits.get(),
-            journal_syncs: meters.journal_syncs.get(),
-            journal_bytes: meters.journal_bytes.get(),
-            segments: meters.segments.get(),
-            segments_recycled: meters.segments_recycled.get(),
-            chunks: meters.chunks.get(),
-            chunk_bytes: meters.chunk_bytes.get(),
-            pack_syncs: meters.pack_syncs.get(),
-            snapshots: meters.snapshots.get(),
-            archive_files: meters.archive_files.get(),
-            archive_bytes: meters.archive_bytes.get(),
-            captures: meters.captures.get(),
-            capture_files: meters.capture_files.get(),
-            capture_files_read: meters.capture_files_read.get(),
-            lag_commits,
-            lag_bytes,
-            appends_per_commit: meters.appends_per_commit.now(),
-            events_per_commit: meters.events_per_commit.now(),
-            append_us: meters.append_us.now(),
-            commit_us: meters.commit_us.now(),
-            apply_us: meters.apply_us.now(),
-            archive_us: meters.archive_us.now(),
-            capture_us: meters.capture_us.now(),
-            fold_us: meters.fold_us.now(),
-            kept: self.engine.inner.kept.counts(),
-            poisoned: log.is_poisoned(),
-        }
+        self.engine.inner.meters.now()
     }
 
     /// Returns the chunks of the store.

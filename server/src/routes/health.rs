@@ -46,7 +46,7 @@ async fn alive() -> &'static str {
     ),
 )]
 async fn ready(State(app): State<App>) -> Response {
-    if app.engine().store().metrics().poisoned {
+    if app.engine().store().is_poisoned() {
         return not_ready("a write to the store failed: it has to be opened again");
     }
     if let Some(why) = app.free().and_then(too_little) {

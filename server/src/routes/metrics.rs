@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use milepost::metrics::{Histogram, Metrics, Stats};
+use milepost::metrics::{Histogram, Metric, Metrics, Stats, Value};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -93,82 +93,12 @@ impl Text {
     }
 
     fn engine(&mut self, of: &Metrics) {
-        let counters = [
-            ("appends", "Appends that were committed.", of.appends),
-            (
-                "repeated_appends",
-                "Appends that were there already, under the same key.",
-                of.repeated,
-            ),
-            ("append_errors", "Appends that were refused or failed.", of.append_errors),
-            ("events", "Events that were committed.", of.events),
-            ("checkpoints", "Checkpoints that were marked.", of.checkpoints),
-            ("restores", "Restores.", of.restores),
-            ("commits", "Commits.", of.commits),
-            ("journal_syncs", "Syncs of the journal.", of.journal_syncs),
-            ("journal_bytes", "Bytes that commits wrote to the journal.", of.journal_bytes),
-            ("segments", "Segments of the journal that were begun.", of.segments),
-            (
-                "segments_recycled",
-                "Those of them in the file of an archived one.",
-                of.segments_recycled,
-            ),
-            ("chunks", "Chunks that were stored.", of.chunks),
-            ("chunk_bytes", "Their bytes in the packs.", of.chunk_bytes),
-            ("pack_syncs", "Syncs of packs.", of.pack_syncs),
-            ("snapshots", "Snapshots that were made.", of.snapshots),
-            ("archive_files", "Segments that were archived.", of.archive_files),
-            ("archive_bytes", "Bytes of those files.", of.archive_bytes),
-            ("captures", "Captures of workspaces.", of.captures),
-            ("capture_files", "Files that they looked at.", of.capture_files),
-            ("capture_files_read", "Those of them that had to be read.", of.capture_files_read),
-            (
-                "kept_state_hits",
-                "States of checkpoints that were asked for and were kept.",
-                of.kept.hits,
-            ),
-            ("kept_state_misses", "Those that had to be folded.", of.kept.misses),
-            ("kept_state_evictions", "Cached states that were evicted.", of.kept.evictions),
-        ];
-        for (name, what, value) in counters {
-            self.one(&format!("milepost_{name}_total"), "counter", what, value);
-        }
-        let gauges = [
-            ("applier_lag_commits", "Commits that wait for the applier.", of.lag_commits),
-            ("applier_lag_bytes", "Bytes that they hold in memory.", of.lag_bytes),
-            ("kept_states", "States of checkpoints that are kept.", of.kept.states),
-            ("kept_state_bytes", "Their bytes, as they are encoded.", of.kept.bytes),
-            (
-                "poisoned",
-                "1 where a write failed: the store has to be opened again.",
-                u64::from(of.poisoned),
-            ),
-        ];
-        for (name, what, value) in gauges {
-            self.one(&format!("milepost_{name}"), "gauge", what, value);
-        }
-        self.summary(
-            "milepost_commit_appends",
-            "Appends of each commit.",
-            &of.appends_per_commit,
-            1.0,
-        );
-        self.summary(
-            "milepost_commit_events",
-            "Events of each commit.",
-            &of.events_per_commit,
-            1.0,
-        );
-        let spans = [
-            ("append", "An append as its caller sees it.", &of.append_us),
-            ("commit", "Writing a commit to the journal and syncing it.", &of.commit_us),
-            ("apply", "A round of the applier.", &of.apply_us),
-            ("archive", "Archiving a segment.", &of.archive_us),
-            ("fold", "Folding a state that was asked for.", &of.fold_us),
-            ("capture", "A capture of a workspace.", &of.capture_us),
-        ];
-        for (name, what, of) in spans {
-            self.summary(&format!("milepost_{name}_seconds"), what, of, 1e6);
+        for Metric { name, help, value, .. } in of.all() {
+            match value {
+                Value::Counter(value) => self.one(name, "counter", help, value),
+                Value::Gauge(value) => self.one(name, "gauge", help, value),
+                Value::Distribution(of, divisor) => self.summary(name, help, of, divisor),
+            }
         }
     }
 

@@ -126,11 +126,6 @@ impl Maintenance for LocalStore {
         Some(&self.shared.meters)
     }
 
-    fn lag(&self) -> (u64, u64) {
-        let tail = self.shared.tail.read();
-        (tail.commits() as u64, tail.bytes() as u64)
-    }
-
     fn is_poisoned(&self) -> bool {
         self.shared.poisoned().is_some()
     }

@@ -33,7 +33,7 @@ impl Facade {
     }
 
     /// Returns a histogram of counts.
-    pub fn sizes(&self, name: &'static str, what: &'static str) -> Histogram {
+    pub fn counts(&self, name: &'static str, what: &'static str) -> Histogram {
         metrics::describe_histogram!(name, Unit::Count, what);
         let histogram = metrics::histogram!(name, "store" => self.store.clone());
         Histogram(histogram, 1.0)

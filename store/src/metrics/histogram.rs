@@ -72,14 +72,14 @@ impl fmt::Debug for Histogram {
 /// record into different ones from sharing a cache line.
 #[derive(Debug)]
 #[repr(align(128))]
-pub struct Spread {
+pub struct Distribution {
     buckets: AtomicHistogram,
     sum: AtomicU64,
     max: AtomicU64,
     told: facade::Histogram,
 }
 
-impl Spread {
+impl Distribution {
     pub fn new(told: facade::Histogram) -> Self {
         Self {
             buckets: AtomicHistogram::with_config(&CONFIG),
@@ -116,22 +116,22 @@ mod tests {
     use super::*;
     use crate::metrics::facade::Facade;
 
-    fn spread() -> Spread {
-        Spread::new(Facade::new(String::new()).sizes("milepost_test", "a test"))
+    fn distribution() -> Distribution {
+        Distribution::new(Facade::new(String::new()).counts("milepost_test", "a test"))
     }
 
     #[test]
     fn without_values_there_is_no_quantile() {
-        let empty = spread().now();
+        let empty = distribution().now();
         assert_eq!((empty.count(), empty.sum(), empty.max()), (0, 0, 0));
         assert_eq!((empty.quantile(0.5), empty.mean()), (None, None));
     }
 
     #[test]
     fn a_quantile_is_at_most_three_percent_too_large_and_the_largest_value_is_exact() {
-        let spread = spread();
-        (1..=100_000).for_each(|value| spread.record(value));
-        let now = spread.now();
+        let distribution = distribution();
+        (1..=100_000).for_each(|value| distribution.record(value));
+        let now = distribution.now();
         assert_eq!((now.count(), now.max()), (100_000, 100_000));
         assert_eq!(now.sum(), 100_000 * 100_001 / 2);
         for share in [0.001, 0.01, 0.25, 0.5, 0.9, 0.99, 0.999] {
@@ -144,11 +144,11 @@ mod tests {
 
     #[test]
     fn a_value_without_a_bucket_of_its_own_is_counted_in_the_last() {
-        let spread = spread();
-        spread.record(LAST);
-        spread.record(LAST + 1);
-        spread.record(1 << 50);
-        let now = spread.now();
+        let distribution = distribution();
+        distribution.record(LAST);
+        distribution.record(LAST + 1);
+        distribution.record(1 << 50);
+        let now = distribution.now();
         assert_eq!((now.count(), now.max()), (3, 1 << 50));
         assert_eq!(now.quantile(0.5), Some(LAST));
     }

@@ -1,7 +1,8 @@
 //! Meters: counts, levels and durations of an open store.
 //!
 //! ```text
-//! meters.rs      the meters of an open store
+//! table.rs       the metrics of an open store, with their names and help texts
+//! meters.rs      counters and levels
 //! histogram.rs   distributions of values
 //! facade.rs      handles of the recorder of the `metrics` facade
 //! no_facade.rs   the same without that feature: nothing is reported
@@ -17,6 +18,8 @@ mod facade;
 mod facade;
 mod histogram;
 mod meters;
+mod table;
 
 pub use crate::metrics::histogram::Histogram;
-pub use crate::metrics::meters::{DegradedMeters, Meters};
+pub use crate::metrics::meters::DegradedMeters;
+pub use crate::metrics::table::{Meters, Metric, Metrics, Value};

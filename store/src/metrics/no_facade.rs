@@ -20,7 +20,7 @@ impl Facade {
         Gauge
     }
 
-    pub fn sizes(&self, _name: &'static str, _what: &'static str) -> Histogram {
+    pub fn counts(&self, _name: &'static str, _what: &'static str) -> Histogram {
         Histogram
     }
 

@@ -34,7 +34,7 @@ fn every_append_is_counted_once_and_each_commit_is_one_sync() {
     let bytes = now.journal_bytes - before.journal_bytes;
     assert!(bytes > engine.store().stats().unwrap().event_bytes / 2, "{bytes}");
     assert_eq!((now.append_errors, now.repeated), (0, 0));
-    assert!(!now.poisoned);
+    assert_eq!(now.poisoned, 0);
     let rest = engine.clone();
     engine.close().unwrap();
     let syncs = rest.store().metrics().journal_syncs;
@@ -171,7 +171,7 @@ fn a_store_whose_write_failed_says_so_and_every_append_is_an_error_from_then_on(
     assert_eq!(error.kind(), ErrorKind::Poisoned);
     let now = engine.store().metrics();
     check(&now);
-    assert!(now.poisoned);
+    assert_eq!(now.poisoned, 1);
     assert_eq!(now.append_errors - before.append_errors, 2);
     assert_eq!(now.appends, before.appends + appended);
     let _ = engine.close();

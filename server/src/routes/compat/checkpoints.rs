@@ -195,14 +195,13 @@ async fn metrics(
 ) -> std::result::Result<Json<Answer<CacheForm>>, ApiError> {
     caller.is_admin("metrics of the store are for admins")?;
     let metrics = app.engine().store().metrics();
-    let kept = metrics.kept;
     Ok(Json(Answer {
         data: CacheForm {
-            cached: kept.states,
-            cache_bytes: kept.bytes,
-            hits: kept.hits,
-            misses: kept.misses,
-            evictions: kept.evictions,
+            cached: metrics.kept_states,
+            cache_bytes: metrics.kept_bytes,
+            hits: metrics.kept_hits,
+            misses: metrics.kept_misses,
+            evictions: metrics.kept_evictions,
             saved: metrics.checkpoints,
         },
     }))
