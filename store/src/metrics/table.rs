@@ -155,7 +155,7 @@ metrics! {
         segments_recycled "milepost_segments_recycled_total";
         /// Stored chunks. A chunk that exists already is not counted.
         chunks "milepost_chunks_total";
-        /// Their bytes in the packs.
+        /// Bytes of stored chunks in the packs.
         chunk_bytes "milepost_chunk_bytes_total";
         /// Syncs of packs.
         pack_syncs "milepost_pack_syncs_total";
@@ -185,7 +185,7 @@ metrics! {
         lag_bytes "milepost_applier_lag_bytes";
         /// Cached states of checkpoints now.
         kept_states "milepost_kept_states";
-        /// Their encoded size in bytes.
+        /// Encoded bytes of the cached states.
         kept_bytes "milepost_kept_state_bytes";
         /// 1 after a write failed: the store has to be reopened.
         poisoned "milepost_poisoned";
