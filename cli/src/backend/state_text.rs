@@ -1,8 +1,9 @@
 //! A whole state as text. It may be of any length, so it is printed while it is read.
 
-use milepost::state::{Chunks, Entry};
-use milepost::{Body, Offset, RunState};
-use serde_json::json;
+use std::io;
+
+use milepost::RunState;
+use milepost::state::Chunks;
 
 use crate::error::Result;
 use crate::output::Out;
@@ -12,45 +13,27 @@ pub fn print(state: &RunState, chunks: &dyn Chunks, out: &mut Out) -> Result<()>
     let fields = state.text(chunks, None)?;
     out.raw(fields.strip_suffix('}').unwrap_or(&fields))?;
     out.raw(",")?;
-    let guidance = state.guidance.iter(chunks).map(|guidance| {
-        let guidance = guidance?;
-        body(guidance.offset, &guidance.given.into())
-    });
-    list("guidance", guidance, out)?;
+    list("guidance", state.guidance.iter(chunks), |guidance, to| guidance.write_json(to), out)?;
     out.raw(",")?;
-    list("messages", state.messages.iter(chunks).map(|found| entry(found?)), out)?;
+    list("messages", state.messages.iter(chunks), |entry, to| entry.write_json(to), out)?;
     Ok(out.line("}")?)
 }
 
-fn list(name: &str, items: impl Iterator<Item = Result<String>>, out: &mut Out) -> Result<()> {
+fn list<T>(
+    name: &str,
+    items: impl Iterator<Item = milepost::Result<T>>,
+    write: fn(T, &mut Vec<u8>) -> io::Result<()>,
+    out: &mut Out,
+) -> Result<()> {
     out.raw(&format!("\"{name}\":["))?;
+    let mut text = Vec::new();
     for (index, item) in items.enumerate() {
         if index > 0 {
             out.raw(",")?;
         }
-        out.raw(&item?)?;
+        text.clear();
+        write(item?, &mut text)?;
+        out.raw(&String::from_utf8_lossy(&text))?;
     }
     Ok(out.raw("]")?)
-}
-
-/// Formats an entry of the conversation: its body as JSON, with the event's offset.
-fn entry(entry: Entry) -> Result<String> {
-    let offset = entry.offset();
-    match entry {
-        Entry::Message { message, .. } => body(offset, &message.into()),
-        Entry::ToolCall { call, .. } => body(offset, &call.into()),
-        Entry::ToolReturn { returned, .. } => body(offset, &returned.into()),
-        Entry::Erased { kind, .. } => {
-            let kind = Body::name_of(kind);
-            Ok(json!({"kind": kind, "erased": true, "offset": offset}).to_string())
-        }
-        // A kind of a newer engine.
-        _ => Ok(json!({"kind": "unknown", "offset": offset}).to_string()),
-    }
-}
-
-fn body(offset: Offset, body: &Body) -> Result<String> {
-    let text = body.to_json()?;
-    let fields = text.strip_prefix('{').unwrap_or(&text);
-    Ok(format!("{{\"offset\":{offset},{fields}"))
 }
