@@ -1,12 +1,12 @@
 //! A state as JSON text, written while it is read, so that its long lists need not be in memory.
 
 use std::collections::VecDeque;
+use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use milepost::state::{Chunks, Entry};
-use milepost::{Body, ErrorKind, Json, Offset};
-use serde_json::{Value, json};
+use milepost::state::Chunks;
+use milepost::{ErrorKind, Json};
 
 use crate::buffer::Buffer;
 use crate::error::ApiError;
@@ -202,29 +202,38 @@ impl StateText {
     /// their number.
     fn items(&self, list: List, from: u64, most: usize, to: &mut Vec<u8>) -> Result<u64, ApiError> {
         let chunks = self.chunks.0.as_ref();
-        let items: Box<dyn Iterator<Item = milepost::Result<Shown>>> = match list {
+        match list {
             List::Guidance => {
                 let items = self.state.guidance.iter_from(from, chunks);
-                Box::new(items.map(|it| it.map(|it| Shown::Body(it.offset, it.given.into()))))
+                written(items, most, to, |guidance, to| guidance.write_json(to))
             }
             List::Messages => {
                 let items = self.state.messages.iter_from(from, chunks);
-                Box::new(items.map(|it| it.map(Shown::entry)))
-            }
-        };
-        let (begin, mut count) = (to.len(), 0);
-        for item in items.take(most) {
-            if count > 0 {
-                to.push(b',');
-            }
-            item?.write(to)?;
-            count += 1;
-            if to.len() - begin >= BUFFER {
-                break;
+                written(items, most, to, |entry, to| entry.write_json(to))
             }
         }
-        Ok(count)
     }
+}
+
+/// Appends up to `most` items, separated by commas, until the buffer is full. Returns their number.
+fn written<T>(
+    items: impl Iterator<Item = milepost::Result<T>>,
+    most: usize,
+    to: &mut Vec<u8>,
+    write: fn(T, Buffer<'_>) -> io::Result<()>,
+) -> Result<u64, ApiError> {
+    let (begin, mut count) = (to.len(), 0);
+    for item in items.take(most) {
+        if count > 0 {
+            to.push(b',');
+        }
+        write(item?, Buffer::new(to)).map_err(|_| ApiError::Bug)?;
+        count += 1;
+        if to.len() - begin >= BUFFER {
+            break;
+        }
+    }
+    Ok(count)
 }
 
 impl Source for StateText {
@@ -291,44 +300,4 @@ fn too_large(error: milepost::Error) -> ApiError {
 
 fn nothing(pointer: &Pointer) -> ApiError {
     ApiError::NotFound(format!("the state has nothing at `{}`", pointer.0))
-}
-
-/// An item of a list.
-enum Shown {
-    /// The JSON form of a body, with the event's offset.
-    Body(Offset, Body),
-    Json(Value),
-}
-
-impl Shown {
-    fn entry(entry: Entry) -> Self {
-        let offset = entry.offset();
-        match entry {
-            Entry::Message { message, .. } => Self::Body(offset, message.into()),
-            Entry::ToolCall { call, .. } => Self::Body(offset, call.into()),
-            Entry::ToolReturn { returned, .. } => Self::Body(offset, returned.into()),
-            Entry::Erased { kind, .. } => {
-                let kind = Body::name_of(kind);
-                Self::Json(json!({"kind": kind, "erased": true, "offset": offset}))
-            }
-            // A kind of a newer engine version.
-            _ => Self::Json(json!({"kind": "unknown", "offset": offset})),
-        }
-    }
-
-    fn write(self, to: &mut Vec<u8>) -> Result<(), ApiError> {
-        match self {
-            Self::Json(json) => to.extend_from_slice(json.to_string().as_bytes()),
-            Self::Body(offset, body) => {
-                to.extend_from_slice(format!("{{\"offset\":{offset}").as_bytes());
-                let at = to.len();
-                serde_json::to_writer(Buffer::new(to), &body).map_err(|_| ApiError::Bug)?;
-                // Replaces the opening brace of the body's own JSON.
-                if let Some(brace) = to.get_mut(at) {
-                    *brace = b',';
-                }
-            }
-        }
-        Ok(())
-    }
 }

@@ -83,6 +83,47 @@ fn lists_have_the_users_own_whatever_is_asked_for() {
 }
 
 #[test]
+fn a_view_of_one_task_shows_no_other() {
+    let (engine, anas, bobs) = two_users();
+    engine.as_user("ana").start_task("letters").unwrap();
+    for view in [engine.view().only("diary"), engine.as_user("ana").only("diary")] {
+        assert_eq!(view.task("diary").unwrap().user(), "ana");
+        let tasks = view.tasks(&TaskQuery::default()).unwrap().items;
+        assert_eq!(tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["diary"]);
+        let marks = view.checkpoints(&CheckpointQuery::default()).unwrap().items;
+        assert_eq!(marks.iter().map(|mark| mark.id.to_string()).collect::<Vec<_>>(), [&*anas]);
+        let stats = view.task_stats("ana").unwrap();
+        assert_eq!(stats.iter().map(|stats| stats.task.as_str()).collect::<Vec<_>>(), ["diary"]);
+        assert!(!view.shows_all());
+        for other in ["letters", "notes", "nothing"] {
+            let point = engine.point(other).ok();
+            let refused = [
+                view.task(other).map(drop),
+                view.point(other).map(drop),
+                view.pins(other).map(drop),
+                view.delete_task(other),
+                view.undo(other).run().map(drop),
+                view.only(other).task(other).map(drop),
+                view.only(other).task("diary").map(drop),
+                point.map_or(Err(Error::not_found("")), |point| view.erase(&point, None)),
+            ];
+            for refused in refused {
+                assert_eq!(refused.unwrap_err().kind(), ErrorKind::NotFound, "{other}");
+            }
+        }
+        for refused in [view.checkpoint(&bobs).map(drop), view.pin(&bobs, None), view.unmark(&bobs)]
+        {
+            assert_eq!(refused.unwrap_err().kind(), ErrorKind::NotFound);
+        }
+        assert_eq!(view.start_task("new").unwrap_err().kind(), ErrorKind::Invalid);
+        let users = TaskQuery { user: Some("bob".into()), ..TaskQuery::default() };
+        let of_bob = view.tasks(&users).unwrap().items.len();
+        assert_eq!(of_bob, usize::from(view.user().is_some()), "a user's view ignores it");
+    }
+    assert!(engine.view().shows_all() && engine.task("letters").is_ok());
+}
+
+#[test]
 fn a_list_says_that_there_is_more_only_where_that_is_the_users_own() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     // More of the other's between and behind than are looked at together.

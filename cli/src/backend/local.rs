@@ -1,13 +1,13 @@
 //! A store that this process has open.
 
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::ops::Range;
 
 use milepost::events::{ArtifactsEdited, GuidanceGiven, RunControl};
 use milepost::query::{CheckpointQuery, TaskQuery};
 use milepost::retention::{Pin, Policy};
-use milepost::state::{Change, MessageRange, diff_states, to_patch};
-use milepost::{CheckpointId, Detail, Engine, ErrorKind, Json, Mark, Point, Task};
+use milepost::state::{Change, Chunks, MessageRange, diff_states, to_patch};
+use milepost::{CheckpointId, Detail, Engine, ErrorKind, Json, Mark, Point, RunState, Task};
 use milepost_forms::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, CountsForm, EventAt, FileForm,
     LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionForm, StoreForm, TaskForm,
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::{
     Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, RetentionAsked, VerifyAsked,
-    captures, hints, recovery, state_text,
+    captures, hints, recovery,
 };
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
@@ -120,7 +120,7 @@ impl Backend for Local<'_> {
 
     fn print_state(&self, point: &PointForm, out: &mut Out) -> Result<()> {
         let state = self.0.run_state(&self.found(point)?)?;
-        state_text::print(&state, self.0.chunks().as_ref(), out)
+        print_whole(&state, self.0.chunks().as_ref(), out)
     }
 
     fn changes(&self, before: &PointForm, after: &PointForm) -> Result<ChangesForm> {
@@ -333,4 +333,39 @@ fn policy(asked: &RetentionAsked) -> Policy {
         Some(task) => policy.task(task.as_str()),
         None => policy,
     }
+}
+
+/// Prints the whole state as one document. Its long lists are printed as they are read.
+fn print_whole(state: &RunState, chunks: &dyn Chunks, out: &mut Out) -> Result<()> {
+    let fields = state.text(chunks, None)?;
+    out.raw(fields.strip_suffix('}').unwrap_or(&fields))?;
+    out.raw(",")?;
+    print_list(
+        "guidance",
+        state.guidance.iter(chunks),
+        |guidance, to| guidance.write_json(to),
+        out,
+    )?;
+    out.raw(",")?;
+    print_list("messages", state.messages.iter(chunks), |entry, to| entry.write_json(to), out)?;
+    Ok(out.line("}")?)
+}
+
+fn print_list<T>(
+    name: &str,
+    items: impl Iterator<Item = milepost::Result<T>>,
+    write: fn(T, &mut Vec<u8>) -> io::Result<()>,
+    out: &mut Out,
+) -> Result<()> {
+    out.raw(&format!("\"{name}\":["))?;
+    let mut text = Vec::new();
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            out.raw(",")?;
+        }
+        text.clear();
+        write(item?, &mut text)?;
+        out.raw(&String::from_utf8_lossy(&text))?;
+    }
+    Ok(out.raw("]")?)
 }

@@ -20,7 +20,6 @@ mod local;
 pub mod own;
 pub mod recovery;
 mod remote;
-mod state_text;
 
 use std::ops::Range;
 use std::time::Duration;

@@ -27,7 +27,7 @@ use crate::handles::lineage::Lineage;
 use crate::handles::options::Options;
 use crate::handles::task::Task;
 use crate::history::address::Address;
-use crate::history::catalog::Catalog;
+use crate::history::catalog::{Catalog, Viewer};
 use crate::history::point::Point;
 use crate::history::state::{LogChunks, state_from};
 use crate::history::state_cache::StateCache;
@@ -262,7 +262,7 @@ impl Engine {
     }
 
     pub(crate) fn task_no(&self, id: &str) -> Result<TaskNo> {
-        self.inner.catalog.find_for(id, None)
+        self.inner.catalog.find_for(id, Viewer::ALL)
     }
 
     /// Returns the point that an address names.
@@ -272,7 +272,7 @@ impl Engine {
     /// `Invalid`: it is no address, several checkpoint ids begin so, or the offset is past the
     /// head. `NotFound`: the task, lineage, label or checkpoint does not exist.
     pub fn point(&self, address: &str) -> Result<Point> {
-        self.inner.catalog.point(address, None)
+        self.inner.catalog.point(address, Viewer::ALL)
     }
 
     /// Returns the state of a point, folded by a reducer.
@@ -362,7 +362,7 @@ impl Engine {
     ///
     /// As [`Engine::point`].
     pub fn resolve(&self, address: &Address) -> Result<Point> {
-        self.inner.catalog.resolve(address, None)
+        self.inner.catalog.resolve(address, Viewer::ALL)
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {

@@ -1,19 +1,22 @@
-//! View of a store for one user.
+//! View of the tasks that one caller may see.
 
 use std::sync::Arc;
 
-use milepost_codec::{Hash, Json, Result};
+use milepost_codec::{Error, ErrorKind, Hash, Json, Result};
 use milepost_replay::{Chunks, Event, Reducer, RunState};
 
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;
+use crate::history::catalog::Viewer;
 use crate::history::checkpoint::Checkpoint;
 use crate::history::lists::{CheckpointQuery, Page, TaskInfo, TaskQuery};
 use crate::history::point::Point;
 
-/// An engine restricted to the tasks of one user: see [`Engine::as_user`]. A task of another user
-/// gives the same answers as a missing one, also for the id of a checkpoint and in lists.
+/// The tasks of an engine that one caller may see: all, those of a user, or a single one. Any other
+/// task gives the same answers as a missing one, also for the id of a checkpoint and in lists.
+///
+/// A view has no operation on the store as a whole, so a service can hand it to its users.
 ///
 /// ```
 /// use milepost::{Engine, ErrorKind, Options};
@@ -23,26 +26,47 @@ use crate::history::point::Point;
 /// let bob = engine.as_user("bob");
 /// assert_eq!(bob.task("diary").unwrap_err().kind(), ErrorKind::NotFound);
 /// bob.start_task("notes")?;
-/// assert_eq!(bob.tasks(&Default::default())?.items.len(), 1);
+/// bob.start_task("letters")?;
+/// assert_eq!(bob.tasks(&Default::default())?.items.len(), 2);
+/// assert_eq!(bob.only("notes").tasks(&Default::default())?.items.len(), 1);
 /// # Ok::<(), milepost::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct View {
     engine: Engine,
-    user: Arc<str>,
+    user: Option<Arc<str>>,
+    task: Option<Arc<str>>,
 }
 
 impl Engine {
-    /// Returns the engine restricted to one user's tasks.
+    /// Returns the view of all tasks.
+    pub fn view(&self) -> View {
+        View { engine: self.clone(), user: None, task: None }
+    }
+
+    /// Returns the view of one user's tasks.
     pub fn as_user(&self, user: &str) -> View {
-        View { engine: self.clone(), user: user.into() }
+        View { user: Some(user.into()), ..self.view() }
     }
 }
 
 impl View {
-    /// Returns the user.
-    pub fn user(&self) -> &str {
-        &self.user
+    /// Returns the view of a single task of this view.
+    #[must_use]
+    pub fn only(&self, task: &str) -> Self {
+        // Two different tasks have none in common. No task has an empty name.
+        let task = if self.task.as_deref().is_none_or(|only| only == task) { task } else { "" };
+        Self { task: Some(task.into()), ..self.clone() }
+    }
+
+    /// Returns the user whose tasks it shows, unless it shows those of all users.
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    /// Returns `true` if it shows all tasks of the store.
+    pub fn shows_all(&self) -> bool {
+        self.viewer().sees_all()
     }
 
     /// Starts a task of the user.
@@ -50,9 +74,9 @@ impl View {
     /// # Errors
     ///
     /// As [`Engine::start_task`]. Ids are unique in the store. `Conflict`: another user's task has
-    /// the id.
+    /// the id. `Invalid`: the view does not show the tasks of a single user, or not this task.
     pub fn start_task(&self, id: &str) -> Result<Task> {
-        self.engine.start_task(id, &self.user)
+        self.start_task_from(id, None)
     }
 
     /// Starts a task of the user from an initial state.
@@ -61,27 +85,45 @@ impl View {
     ///
     /// As [`View::start_task`].
     pub fn start_task_from(&self, id: &str, initial: Option<Json>) -> Result<Task> {
-        self.engine.start_task_from(id, &self.user, initial)
+        let Some(user) = self.user() else {
+            let why = "a task belongs to a user, and the view has none: see `Engine::start_task`";
+            return Err(Error::invalid(why));
+        };
+        if self.task.as_deref().is_some_and(|only| only != id) {
+            return Err(Error::invalid(format!("the view does not show a task `{id}`")));
+        }
+        self.engine.start_task_from(id, user, initial)
     }
 
-    /// Returns a task of the user: see [`Engine::task`].
+    /// Returns a task: see [`Engine::task`].
     ///
     /// # Errors
     ///
     /// As [`Engine::task`].
     pub fn task(&self, id: &str) -> Result<Task> {
         let catalog = &self.engine.inner.catalog;
-        Task::of(&self.engine, catalog.find_for(id, Some(&self.user))?)
+        Task::of(&self.engine, catalog.find_for(id, self.viewer())?)
     }
 
-    /// Returns tasks of the user: see [`Query::tasks`](crate::query::Query::tasks). The query's
-    /// `user` is ignored.
+    /// Returns tasks: see [`Query::tasks`](crate::query::Query::tasks). If the view has a user, the
+    /// query's `user` is ignored.
     ///
     /// # Errors
     ///
     /// As [`Query::tasks`](crate::query::Query::tasks).
     pub fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
-        let user = Some(self.user.to_string());
+        if let Some(only) = &self.task {
+            let items = match self.task(only) {
+                Ok(task) if query.user.as_deref().is_none_or(|user| task.user() == user) => {
+                    vec![task.info()?]
+                }
+                Ok(_) => Vec::new(),
+                Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+                Err(error) => return Err(error),
+            };
+            return Ok(Page { items, next: None });
+        }
+        let user = self.user().map(str::to_owned).or_else(|| query.user.clone());
         let query = TaskQuery { user, ..query.clone() };
         self.engine.inner.catalog.tasks(&query)
     }
@@ -93,10 +135,10 @@ impl View {
     /// As [`Engine::point`].
     pub fn point(&self, address: &str) -> Result<Point> {
         let catalog = &self.engine.inner.catalog;
-        catalog.point(address, Some(&self.user))
+        catalog.point(address, self.viewer())
     }
 
-    /// Returns a checkpoint of the user's tasks: see
+    /// Returns a checkpoint: see
     /// [`Query::checkpoint`](crate::query::Query::checkpoint).
     ///
     /// # Errors
@@ -105,17 +147,17 @@ impl View {
     pub fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
         let id = id.strip_prefix('@').unwrap_or(id);
         let catalog = &self.engine.inner.catalog;
-        catalog.checkpoint_named(id, Some(&self.user))
+        catalog.checkpoint_named(id, self.viewer())
     }
 
-    /// Returns checkpoints of the user's tasks: see
+    /// Returns checkpoints: see
     /// [`Query::checkpoints`](crate::query::Query::checkpoints).
     ///
     /// # Errors
     ///
     /// As [`Query::checkpoints`](crate::query::Query::checkpoints).
     pub fn checkpoints(&self, query: &CheckpointQuery) -> Result<Page<Checkpoint>> {
-        self.engine.inner.catalog.checkpoints(query, Some(&self.user))
+        self.engine.inner.catalog.checkpoints(query, self.viewer())
     }
 
     /// Returns the state of a point: see [`Engine::state`].
@@ -124,7 +166,7 @@ impl View {
     ///
     /// As [`Engine::state`].
     pub fn state<R: Reducer>(&self, reducer: &R, point: &Point) -> Result<R::State> {
-        self.own(point)?;
+        self.shown(point)?;
         self.engine.state(reducer, point)
     }
 
@@ -134,7 +176,7 @@ impl View {
     ///
     /// As [`Engine::run_state`].
     pub fn run_state(&self, point: &Point) -> Result<RunState> {
-        self.own(point)?;
+        self.shown(point)?;
         self.engine.run_state(point)
     }
 
@@ -149,7 +191,7 @@ impl View {
     ///
     /// As [`Engine::event`].
     pub fn event(&self, point: &Point) -> Result<(Event, Hash)> {
-        self.own(point)?;
+        self.shown(point)?;
         self.engine.event(point)
     }
 
@@ -160,7 +202,7 @@ impl View {
     ///
     /// As [`Integrity::hash_at`](crate::integrity::Integrity::hash_at).
     pub fn hash_at(&self, point: &Point) -> Result<Hash> {
-        self.own(point)?;
+        self.shown(point)?;
         self.engine.integrity().hash_at(point)
     }
 
@@ -170,22 +212,16 @@ impl View {
     ///
     /// As [`Engine::branch`].
     pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
-        self.own(point)?;
+        self.shown(point)?;
         self.engine.branch(point, description)
     }
 
-    /// Deletes a task of the user: see
-    /// [`Retention::delete_task`](crate::retention::Retention::delete_task).
-    ///
-    /// # Errors
-    ///
-    /// As [`Retention::delete_task`](crate::retention::Retention::delete_task).
-    pub fn delete_task(&self, task: &str) -> Result<()> {
-        self.engine.retention().delete_task_for(task, Some(&self.user))
+    pub(crate) fn shown(&self, point: &Point) -> Result<()> {
+        self.engine.inner.catalog.owned(point, self.viewer())
     }
 
-    fn own(&self, point: &Point) -> Result<()> {
-        self.engine.inner.catalog.owned(point, Some(&self.user))
+    pub(crate) fn viewer(&self) -> Viewer<'_> {
+        Viewer { user: self.user(), task: self.task.as_deref() }
     }
 
     pub(crate) fn engine(&self) -> &Engine {

@@ -3,6 +3,7 @@
 use milepost_codec::{Body, ErrorKind, Head, Result, TaskNo, checkpoint_id};
 
 use crate::handles::proof::Integrity;
+use crate::history::catalog::Viewer;
 use crate::history::chain_hash::Hashes;
 use crate::history::checkpoint::Checkpoint;
 use crate::history::point::Point;
@@ -47,7 +48,7 @@ impl Integrity<'_> {
     }
 
     fn look_at(&self, checkpoint: &Checkpoint, hashes: &mut Hashes<'_>) -> Result<bool> {
-        let no = self.engine.inner.catalog.find_for(&checkpoint.task, None)?;
+        let no = self.engine.inner.catalog.find_for(&checkpoint.task, Viewer::ALL)?;
         match self.is_made_again(no, checkpoint, hashes) {
             Err(e) if e.kind() == ErrorKind::Corrupt => Ok(false),
             made => made,

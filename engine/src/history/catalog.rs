@@ -22,8 +22,28 @@ use crate::history::base::KnownKeys;
 use crate::history::erased::ErasedEvents;
 use crate::history::pieces::Pieces;
 
-/// The viewer of tasks: a user, who sees only their own tasks, or `None`, who sees all.
-pub(crate) type Viewer<'a> = Option<&'a str>;
+/// The tasks that a caller may see.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Viewer<'a> {
+    /// Only those of this user.
+    pub(crate) user: Option<&'a str>,
+    /// Only the one with this name.
+    pub(crate) task: Option<&'a str>,
+}
+
+impl Viewer<'_> {
+    /// Sees all tasks.
+    pub(crate) const ALL: Self = Self { user: None, task: None };
+
+    fn sees(&self, entry: &TaskEntry) -> bool {
+        self.user.is_none_or(|user| entry.user == user)
+            && self.task.is_none_or(|task| entry.name == task)
+    }
+
+    pub(crate) fn sees_all(&self) -> bool {
+        self.user.is_none() && self.task.is_none()
+    }
+}
 
 /// Reader of the index.
 #[derive(Clone)]
@@ -87,8 +107,7 @@ impl Catalog {
         entry.map(|bytes| number(&bytes, "task name entry").map(TaskNo)).transpose()
     }
 
-    /// Returns the number of a task that the viewer may see. A task of another user is reported as
-    /// missing.
+    /// Returns the number of a task that the viewer may see. Any other is reported as missing.
     pub(crate) fn find_for(&self, name: &str, viewer: Viewer<'_>) -> Result<TaskNo> {
         match self.find(name)? {
             Some(task) if self.shows(task, viewer)? => Ok(task),
@@ -99,7 +118,7 @@ impl Catalog {
     /// Returns `true` if a task exists and the viewer may see it.
     pub(crate) fn shows(&self, task: TaskNo, viewer: Viewer<'_>) -> Result<bool> {
         let entry = self.task_ever(task)?;
-        Ok(entry.deleted_us.is_none() && viewer.is_none_or(|user| entry.user == user))
+        Ok(entry.deleted_us.is_none() && viewer.sees(&entry))
     }
 
     /// Returns a task that is not deleted.

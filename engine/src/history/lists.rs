@@ -139,7 +139,8 @@ impl Catalog {
         viewer: Viewer<'_>,
     ) -> Result<Page<Checkpoint>> {
         let catalog = self;
-        let named = query.task.as_ref().map(|id| catalog.find_for(id, viewer));
+        let named = query.task.as_deref().or(viewer.task);
+        let named = named.map(|id| catalog.find_for(id, viewer));
         let task = named.transpose()?;
         let prefix = match task {
             Some(task) => keys::of_task(KeyKind::TaskMark, task),

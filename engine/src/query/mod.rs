@@ -13,7 +13,10 @@ pub use crate::history::stats::TaskStats;
 use milepost_codec::Result;
 
 use crate::handles::engine::Engine;
+use crate::handles::view::View;
+use crate::history::catalog::Viewer;
 use crate::history::checkpoint::Checkpoint;
+use crate::history::point::Point;
 
 /// Lists of tasks and checkpoints, and searches: see [`Engine::query`].
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +48,7 @@ impl Query<'_> {
     ///
     /// `NotFound`: there is no such task. `Invalid`: the cursor is not one of a page of this list.
     pub fn checkpoints(&self, query: &CheckpointQuery) -> Result<Page<Checkpoint>> {
-        self.engine.inner.catalog.checkpoints(query, None)
+        self.engine.inner.catalog.checkpoints(query, Viewer::ALL)
     }
 
     /// Returns a checkpoint, given its id or at least the first 8 digits.
@@ -54,7 +57,7 @@ impl Query<'_> {
     ///
     /// `NotFound`: no checkpoint has the id. `Invalid`: several ids begin so.
     pub fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
-        self.engine.inner.catalog.checkpoint_named(id.strip_prefix('@').unwrap_or(id), None)
+        self.engine.inner.catalog.checkpoint_named(id.strip_prefix('@').unwrap_or(id), Viewer::ALL)
     }
 
     /// Returns the size of each task, or of each task of one user, in the order they were started.
@@ -65,5 +68,33 @@ impl Query<'_> {
     /// `Unavailable`: the store is closed.
     pub fn task_stats(&self, user: Option<&str>) -> Result<Vec<TaskStats>> {
         self.engine.inner.catalog.task_stats(user)
+    }
+}
+
+impl View {
+    /// Finds the events that set a part of the state of a point: see [`Query::blame`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::blame`].
+    pub fn blame(&self, point: &Point, pointer: &str, history: bool) -> Result<Blamed> {
+        self.shown(point)?;
+        self.engine().query().blame(point, pointer, history)
+    }
+
+    /// Returns the sizes of a user's tasks: see [`Query::task_stats`]. Empty if the view shows the
+    /// tasks of another user.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::task_stats`].
+    pub fn task_stats(&self, user: &str) -> Result<Vec<TaskStats>> {
+        let viewer = self.viewer();
+        if viewer.user.is_some_and(|own| own != user) {
+            return Ok(Vec::new());
+        }
+        let mut tasks = self.engine().query().task_stats(Some(user))?;
+        tasks.retain(|stats| viewer.task.is_none_or(|only| stats.task == only));
+        Ok(tasks)
     }
 }

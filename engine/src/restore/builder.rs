@@ -52,26 +52,26 @@ impl Engine {
     /// before it is not changed. Without participants this is one small durable append, regardless
     /// of the length of the history.
     pub fn restore<'a>(&'a self, point: &'a Point) -> Restore<'a> {
-        Restore::new(self, None, Target::Point(point))
+        Restore::new(self, Viewer::ALL, Target::Point(point))
     }
 
     /// Undoes the last restore of a task: the lineage that was active before it becomes active
     /// again. A second call undoes the restore before that. If the restore also restored files, the
     /// participants that [joined](crate::restore::Restores::join) the task take part.
     pub fn undo<'a>(&'a self, task: &'a str) -> Restore<'a> {
-        Restore::new(self, None, Target::Before(task))
+        Restore::new(self, Viewer::ALL, Target::Before(task))
     }
 }
 
 impl View {
     /// Restores a point: see [`Engine::restore`].
     pub fn restore<'a>(&'a self, point: &'a Point) -> Restore<'a> {
-        Restore::new(self.engine(), Some(self.user()), Target::Point(point))
+        Restore::new(self.engine(), self.viewer(), Target::Point(point))
     }
 
     /// Undoes the last restore of a task: see [`Engine::undo`].
     pub fn undo<'a>(&'a self, task: &'a str) -> Restore<'a> {
-        Restore::new(self.engine(), Some(self.user()), Target::Before(task))
+        Restore::new(self.engine(), self.viewer(), Target::Before(task))
     }
 }
 

@@ -272,7 +272,7 @@ impl Inner {
         let Some(id) = point.checkpoint else {
             return Ok(None);
         };
-        let checkpoint = self.catalog.checkpoint_named(&id.to_string(), None)?;
+        let checkpoint = self.catalog.checkpoint_named(&id.to_string(), Viewer::ALL)?;
         if offset != point.offset || checkpoint.mark < offset || checkpoint.hash != hash {
             return Ok(None);
         }

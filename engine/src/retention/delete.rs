@@ -16,7 +16,7 @@ impl Retention<'_> {
     /// - `NotFound`: the task does not exist.
     /// - `Unavailable`: a restore of it is pending.
     pub fn delete_task(&self, id: &str) -> Result<()> {
-        self.delete_task_for(id, None)
+        self.delete_task_for(id, Viewer::ALL)
     }
 
     /// Deletes a task if `viewer` owns it, checked under the structure lock.

@@ -22,6 +22,7 @@ mod plan;
 mod policy;
 mod reachability;
 mod unmark;
+mod view;
 
 pub use apply::{RetentionReport, TaskRetained};
 pub use captures::CapturesPlan;

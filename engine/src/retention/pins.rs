@@ -10,7 +10,7 @@ use milepost_store::index::keys::{self, KeyKind};
 
 use super::Retention;
 use crate::commit::committer::{Request, Slot};
-use crate::history::catalog::Catalog;
+use crate::history::catalog::{Catalog, Viewer};
 use crate::history::checkpoint::Checkpoint;
 
 /// A pinned checkpoint.
@@ -67,8 +67,8 @@ impl Retention<'_> {
 
     fn pinnable(&self, checkpoint: &CheckpointId) -> Result<(TaskNo, Checkpoint)> {
         let catalog = &self.engine.inner.catalog;
-        let found = catalog.checkpoint_named(&checkpoint.to_string(), None)?;
-        Ok((catalog.find_for(&found.task, None)?, found))
+        let found = catalog.checkpoint_named(&checkpoint.to_string(), Viewer::ALL)?;
+        Ok((catalog.find_for(&found.task, Viewer::ALL)?, found))
     }
 
     /// Commits events to a task's control log.

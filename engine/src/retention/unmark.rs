@@ -6,6 +6,7 @@ use milepost_codec::{CheckpointId, Error, ErrorKind, Json, RemovedMark, Result, 
 
 use super::Retention;
 use super::apply::MARKS_EACH;
+use crate::history::catalog::Viewer;
 use crate::history::lists::CheckpointQuery;
 
 impl Retention<'_> {
@@ -22,8 +23,8 @@ impl Retention<'_> {
         let _structure = inner.structure()?;
         let mut by_task: BTreeMap<TaskNo, Vec<RemovedMark>> = BTreeMap::new();
         for id in checkpoints {
-            let found = inner.catalog.checkpoint_named(&id.to_string(), None)?;
-            let task = inner.catalog.find_for(&found.task, None)?;
+            let found = inner.catalog.checkpoint_named(&id.to_string(), Viewer::ALL)?;
+            let task = inner.catalog.find_for(&found.task, Viewer::ALL)?;
             if inner.catalog.is_pinned(task, id)? {
                 return Err(Error::new(ErrorKind::Conflict, format!("checkpoint {id} is pinned")));
             }
@@ -75,7 +76,7 @@ impl Retention<'_> {
         let mut query = CheckpointQuery { limit: Some(MARKS_EACH), cursor: None, ..query.clone() };
         let mut found = Vec::new();
         loop {
-            let page = self.engine.inner.catalog.checkpoints(&query, None)?;
+            let page = self.engine.inner.catalog.checkpoints(&query, Viewer::ALL)?;
             for checkpoint in page.items {
                 let task = self.engine.task_no(&checkpoint.task)?;
                 if !self.engine.inner.catalog.is_pinned(task, &checkpoint.id)? {

@@ -18,7 +18,7 @@ use milepost_store::liveness::{LiveSection, Liveness};
 
 use super::{ExportBody, ExportEvent, ExportItem, ExportTask};
 use crate::handles::engine::Engine;
-use crate::history::catalog::Catalog;
+use crate::history::catalog::{Catalog, Viewer};
 use crate::history::events::read_chunks;
 use milepost_store::CHUNK;
 
@@ -69,7 +69,7 @@ impl Export {
     /// - `Invalid`: it was trimmed and has captured folders, and the export is without files.
     pub fn check(&self, id: &str) -> Result<()> {
         let catalog = &self.engine.inner.catalog;
-        let no = catalog.find_for(id, None)?;
+        let no = catalog.find_for(id, Viewer::ALL)?;
         catalog.goes_on(no)?;
         if self.files || !catalog.tally(no)?.captured {
             return Ok(());
@@ -103,7 +103,7 @@ impl Export {
         self.check(id)?;
         let engine = self.engine.clone();
         let catalog = &engine.inner.catalog;
-        let no = catalog.find_for(id, None)?;
+        let no = catalog.find_for(id, Viewer::ALL)?;
         let entry = catalog.task(no)?;
         let (mut heap, mut sources) = (BinaryHeap::new(), self.sources(no, &entry)?);
         let task = ExportTask {

@@ -1,6 +1,7 @@
 //! The state of a run as JSON.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 use milepost_codec::{Body, Error, Json, Offset, Result};
 use serde::Serialize;
@@ -193,24 +194,84 @@ fn last<T: Item>(
     items.collect::<Result<Vec<_>>>().map(Value::Array)
 }
 
-/// Returns an entry's JSON text: the form of its body, with the event's offset.
-pub(crate) fn entry_text(entry: Entry) -> Result<String> {
-    let at = entry.offset();
-    let body = match entry {
-        Entry::Message { message, .. } => Body::Message(message),
-        Entry::ToolCall { call, .. } => Body::ToolCalled(call),
-        Entry::ToolReturn { returned, .. } => Body::ToolReturned(returned),
-        Entry::Erased { offset, kind } => {
-            let kind = Body::name_of(kind);
-            return Ok(json!({"kind": kind, "erased": true, "offset": offset}).to_string());
+impl Entry {
+    /// Writes the entry as JSON: the form of its body, with the event's offset.
+    ///
+    /// # Errors
+    ///
+    /// The writer's.
+    pub fn write_json(self, to: impl Write) -> io::Result<()> {
+        let at = self.offset();
+        let body = match self {
+            Entry::Message { message, .. } => Body::Message(message),
+            Entry::ToolCall { call, .. } => Body::ToolCalled(call),
+            Entry::ToolReturn { returned, .. } => Body::ToolReturned(returned),
+            Entry::Erased { offset, kind } => {
+                let kind = Body::name_of(kind);
+                let erased = json!({"kind": kind, "erased": true, "offset": offset});
+                return Ok(serde_json::to_writer(to, &erased)?);
+            }
+        };
+        write_body(at, &body, to)
+    }
+}
+
+impl Guidance {
+    /// Writes the guidance as JSON: the form of its body, with the event's offset.
+    ///
+    /// # Errors
+    ///
+    /// The writer's.
+    pub fn write_json(self, to: impl Write) -> io::Result<()> {
+        write_body(self.offset, &Body::GuidanceGiven(self.given), to)
+    }
+}
+
+/// Writes the body's text verbatim, for our own parser, which keeps everything that can be
+/// displayed.
+fn write_body(offset: Offset, body: &Body, mut to: impl Write) -> io::Result<()> {
+    write!(to, "{{\"offset\":{offset},")?;
+    serde_json::to_writer(AfterBrace { to, is_behind: false }, body)?;
+    Ok(())
+}
+
+/// A writer without the first byte, the opening brace of a body's own JSON.
+struct AfterBrace<W> {
+    to: W,
+    is_behind: bool,
+}
+
+impl<W: Write> Write for AfterBrace<W> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        match text.split_first() {
+            Some((_, rest)) if !self.is_behind => {
+                self.to.write_all(rest)?;
+                self.is_behind = true;
+                Ok(text.len())
+            }
+            _ => self.to.write(text),
         }
-    };
-    body_text(at, &body)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Returns the JSON text that `write` writes.
+fn written(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<String> {
+    let no_text = |why: String| Error::invalid(format!("no JSON form: {why}"));
+    let mut text = Vec::new();
+    write(&mut text).map_err(|error| no_text(error.to_string()))?;
+    String::from_utf8(text).map_err(|error| no_text(error.to_string()))
+}
+
+pub(crate) fn entry_text(entry: Entry) -> Result<String> {
+    written(|to| entry.write_json(to))
 }
 
 pub(crate) fn guidance_text(guidance: Guidance) -> Result<String> {
-    let body = Body::GuidanceGiven(guidance.given);
-    body_text(guidance.offset, &body)
+    written(|to| guidance.write_json(to))
 }
 
 fn entry_json(entry: Entry) -> Result<Value> {
@@ -219,17 +280,6 @@ fn entry_json(entry: Entry) -> Result<Value> {
 
 fn guidance_json(guidance: Guidance) -> Result<Value> {
     text_value(&guidance_text(guidance)?)
-}
-
-/// Returns the body's text verbatim, for our own parser, which keeps everything that can be
-/// displayed.
-fn body_text(offset: Offset, body: &Body) -> Result<String> {
-    let mut text = body.to_json()?;
-    // Replaces the opening brace of the body's form.
-    if text.starts_with('{') {
-        text.replace_range(..1, &format!("{{\"offset\":{offset},"));
-    }
-    Ok(text)
 }
 
 fn json_value(json: &Json) -> Result<Value> {

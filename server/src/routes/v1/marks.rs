@@ -138,6 +138,6 @@ async fn unmark(
     PathName(id): PathName,
 ) -> Result<StatusCode, ApiError> {
     let context = context.unconditional()?;
-    app.work(move |engine| Ok(View::of(engine, &context.caller).remove_checkpoint(&id)?)).await?;
+    app.work(move |engine| Ok(View::of(engine, &context.caller).unmark(&id)?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

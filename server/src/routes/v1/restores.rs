@@ -229,7 +229,11 @@ async fn restore(
         let description = asked.description.as_deref();
         let form = match files {
             None => {
-                let restored = view.restore(&point, description);
+                let restore = view.restore(&point);
+                let restored = match description {
+                    Some(description) => restore.description(description).run(),
+                    None => restore.run(),
+                };
                 RestoredForm::of(&restored.map_err(refused)?)?
             }
             Some(Files { engine, folder }) => {
@@ -275,7 +279,7 @@ async fn undo(
 ) -> Result<Json<RestoredForm>, ApiError> {
     let undo = move |view: &View<'_>| {
         let lineage = view.task(&task)?.lineage().info()?;
-        let done = view.undo(&task).map_err(|error| {
+        let done = view.undo(&task).run().map_err(|error| {
             // A retry does not help: only the command knows the location of the files.
             let waits = matches!(error.detail(), Some(Detail::Pending { .. }));
             let files = lineage.lineage_type == LineageType::Rollback && !waits;

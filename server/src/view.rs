@@ -1,9 +1,14 @@
-//! Changes through a view: a user changes their own tasks, an admin all tasks and the store.
+//! The engine as its caller sees it: all of it for an admin, own tasks for a user, a single task
+//! for a token with that limit.
 
+use std::ops::Deref;
+
+use milepost::retention::Pin;
 use milepost::state::{ChangeLimits, Changes, diff_states_up_to};
-use milepost::{Engine, Error, ErrorKind, Json, Point, Result, RunState, Scope, Task};
+use milepost::{Checkpoint, Engine, Error, ErrorKind, Json, Point, Result, RunState, Scope, Task};
+use milepost_workspace::Snapshot;
 
-use super::View;
+use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::forms::PinForm;
 
@@ -26,47 +31,61 @@ pub(crate) struct RestorePlan {
     pub(crate) changes: Changes,
 }
 
-impl View<'_> {
+/// The engine as one caller sees it. Another user's object answers exactly like one that does not
+/// exist.
+pub(crate) struct View<'a> {
+    engine: &'a Engine,
+    shown: milepost::View,
+    /// The only task of a token with that limit.
+    only: Option<&'a str>,
+}
+
+impl Deref for View<'_> {
+    type Target = milepost::View;
+
+    fn deref(&self) -> &Self::Target {
+        &self.shown
+    }
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn of(engine: &'a Engine, caller: &'a Caller) -> Self {
+        let shown = caller.sees().map_or_else(|| engine.view(), |user| engine.as_user(user));
+        let only = caller.limits.task.as_deref();
+        let shown = only.map_or(shown.clone(), |task| shown.only(task));
+        Self { engine, shown, only }
+    }
+
     /// Returns the whole engine for admins. `wanted`: the error text for others.
     pub(crate) fn whole(&self, wanted: &'static str) -> std::result::Result<&Engine, ApiError> {
-        match (&self.scoped, self.only) {
-            (None, None) => Ok(self.engine),
-            _ => Err(ApiError::Forbidden(wanted)),
+        match self.shows_all() {
+            true => Ok(self.engine),
+            false => Err(ApiError::Forbidden(wanted)),
         }
     }
 
     /// Starts a task. For a user who is no admin, `user` is ignored.
     pub(crate) fn start_task(&self, id: &str, user: &str, initial: Option<Json>) -> Result<Task> {
-        if !self.is_for(id) {
+        if self.only.is_some_and(|only| only != id) {
             return Err(Error::invalid("the token is for another task"));
         }
-        match &self.scoped {
-            Some(scoped) => scoped.start_task_from(id, initial),
-            None => self.engine.start_task_from(id, user, initial),
-        }
+        self.engine.start_task_from(id, self.user().unwrap_or(user), initial)
     }
 
-    pub(crate) fn delete_task(&self, id: &str) -> Result<()> {
-        if !self.is_for(id) {
-            return self.blind().delete_task(id);
-        }
-        match &self.scoped {
-            Some(scoped) => scoped.delete_task(id),
-            None => self.engine.retention().delete_task(id),
-        }
-    }
-
-    /// Removes a checkpoint's mark.
-    pub(crate) fn remove_checkpoint(&self, id: &str) -> Result<()> {
-        let checkpoint = self.checkpoint(id)?;
-        self.engine.retention().unmark(&[checkpoint.id])
+    /// Returns the pins of a task.
+    pub(crate) fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
+        let form = |pin: Pin| {
+            let checkpoint = self.checkpoint(&pin.checkpoint.to_string())?;
+            Ok(PinForm::of(pin, checkpoint))
+        };
+        self.shown.pins(task)?.into_iter().map(form).collect()
     }
 
     /// Pins a checkpoint.
     pub(crate) fn pin(&self, id: &str, reason: Option<&str>) -> Result<PinForm> {
         let checkpoint = self.checkpoint(id)?;
-        self.engine.retention().pin(&checkpoint.id, reason)?;
-        let pins = self.engine.retention().pins(&checkpoint.task)?;
+        self.shown.pin(&checkpoint.id.to_string(), reason)?;
+        let pins = self.shown.pins(&checkpoint.task)?;
         let pin = pins.into_iter().find(|pin| pin.checkpoint == checkpoint.id);
         let gone = || {
             Error::not_found(format!("the pin of {} was removed by another command", checkpoint.id))
@@ -74,13 +93,22 @@ impl View<'_> {
         Ok(PinForm::of(pin.ok_or_else(gone)?, checkpoint.clone()))
     }
 
-    pub(crate) fn unpin(&self, id: &str) -> Result<()> {
-        self.engine.retention().unpin(&self.checkpoint(id)?.id)
+    /// Returns the number of erased events of a point's task.
+    pub(crate) fn erased(&self, point: &Point) -> Result<u64> {
+        Ok(self.task(&point.task)?.erased())
     }
 
-    /// Erases the body of the event at a point of a visible task.
-    pub(crate) fn erase(&self, point: &Point, reason: Option<&str>) -> Result<()> {
-        self.engine.retention().erase(point, reason)
+    /// Returns the last folder captured before a point. Its id comes from a state the caller may
+    /// see.
+    pub(crate) fn captured(&self, point: &Point) -> Result<Snapshot> {
+        let root = self.run_state(point)?.workspace;
+        let none = || Error::not_found(format!("no folder was captured before {point}"));
+        Snapshot::of(self.engine, root.ok_or_else(none)?)
+    }
+
+    /// Checks the integrity of checkpoints. Removed or unreadable ones count as damaged.
+    pub(crate) fn are_whole(&self, checkpoints: &[Checkpoint]) -> Result<Vec<bool>> {
+        self.engine.integrity().check_all(checkpoints)
     }
 
     /// Returns at most `most` differences between two states.
@@ -106,7 +134,7 @@ impl View<'_> {
         task.point(task.head()?.next)
     }
 
-    /// Returns the effects of a restore to a point of a visible task.
+    /// Returns the effects of a restore to a point.
     pub(crate) fn plan_restore(
         &self,
         to: &Point,
@@ -119,29 +147,7 @@ impl View<'_> {
                 self.changes(&[self.run_state(&from)?, self.run_state(to)?], PLANNED)?
             }
         };
-        let hashes =
-            (self.engine.integrity().hash_at(&from)?, self.engine.integrity().hash_at(to)?);
+        let hashes = (self.hash_at(&from)?, self.hash_at(to)?);
         Ok(RestorePlan { from: (from, hashes.0), to: (to.clone(), hashes.1), changes })
-    }
-
-    pub(crate) fn restore(&self, to: &Point, description: Option<&str>) -> Result<Task> {
-        let restore = match &self.scoped {
-            Some(scoped) => scoped.restore(to),
-            None => self.engine.restore(to),
-        };
-        match description {
-            Some(description) => restore.description(description).run(),
-            None => restore.run(),
-        }
-    }
-
-    pub(crate) fn undo(&self, task: &str) -> Result<Task> {
-        if !self.is_for(task) {
-            return self.blind().undo(task).run();
-        }
-        match &self.scoped {
-            Some(scoped) => scoped.undo(task).run(),
-            None => self.engine.undo(task).run(),
-        }
     }
 }
