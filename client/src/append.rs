@@ -1,7 +1,7 @@
 //! Appends.
 
 use milepost_codec::Body;
-use milepost_forms::AppendedForm;
+use milepost_forms::{AppendedForm, CheckpointGiven};
 use serde::Serialize;
 
 use crate::checkpoints::Mark;
@@ -60,7 +60,7 @@ impl Append {
         let asked = ask.asked();
         let wrong = |error: serde_json::Error| Error::invalid(&asked, error.to_string());
         if let [body] = self.bodies.as_slice() {
-            let mark = self.mark.as_ref();
+            let mark = self.mark.as_ref().map(|mark| &mark.0);
             return ask.json(&Given::of(body, mark));
         }
         let mut lines = Vec::new();
@@ -74,7 +74,7 @@ impl Append {
             lines.push(b'\n');
         }
         if let Some(mark) = &self.mark {
-            let line = serde_json::to_vec(&MarkLine { mark }).map_err(wrong)?;
+            let line = serde_json::to_vec(&MarkLine { mark: &mark.0 }).map_err(wrong)?;
             lines.extend(line.into_iter().filter(|byte| *byte != b'\n'));
         }
         Ok(ask.body(LINES, lines))
@@ -93,11 +93,11 @@ struct Given<'a> {
     kind: &'static str,
     body: &'a Body,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mark: Option<&'a Mark>,
+    mark: Option<&'a CheckpointGiven>,
 }
 
 impl<'a> Given<'a> {
-    fn of(body: &'a Body, mark: Option<&'a Mark>) -> Self {
+    fn of(body: &'a Body, mark: Option<&'a CheckpointGiven>) -> Self {
         let kind = body.kind_name();
         Self { kind, body, mark }
     }
@@ -106,7 +106,7 @@ impl<'a> Given<'a> {
 /// The last line of a batch.
 #[derive(Serialize)]
 struct MarkLine<'a> {
-    mark: &'a Mark,
+    mark: &'a CheckpointGiven,
 }
 
 impl Client {

@@ -1,9 +1,8 @@
 //! Checkpoints.
 
-use milepost_codec::{Json, MarkStatus};
-use milepost_forms::{Big, CheckpointForm, Listed};
+use milepost_codec::{Json, LineageId, MarkStatus};
+use milepost_forms::{Big, CheckpointForm, CheckpointGiven, Listed};
 use reqwest::Method;
-use serde::Serialize;
 
 use crate::client::Client;
 use crate::conditions::Conditions;
@@ -19,21 +18,8 @@ use crate::request::Ask;
 /// let mark = Mark::new().label("draft").status(MarkStatus::Failure).alias("run-7");
 /// # let _ = mark;
 /// ```
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Mark {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    label: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<MarkStatus>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    metadata: Option<Json>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    aliases: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lineage: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<Big>,
-}
+#[derive(Debug, Clone, Default)]
+pub struct Mark(pub(crate) CheckpointGiven);
 
 impl Mark {
     /// Creates a mark at the head, with status `Success`.
@@ -44,42 +30,42 @@ impl Mark {
     /// Sets a label for people. It must not consist of digits only.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
+        self.0.label = Some(label.into());
         self
     }
 
     /// Sets the status of the work up to the mark.
     #[must_use]
     pub fn status(mut self, status: MarkStatus) -> Self {
-        self.status = Some(status);
+        self.0.status = Some(status);
         self
     }
 
     /// Sets an object of at most 64 KiB, kept verbatim.
     #[must_use]
     pub fn metadata(mut self, metadata: Json) -> Self {
-        self.metadata = Some(metadata);
+        self.0.metadata = Some(metadata);
         self
     }
 
     /// Adds an id of the checkpoint in another system.
     #[must_use]
     pub fn alias(mut self, alias: impl Into<String>) -> Self {
-        self.aliases.push(alias.into());
+        self.0.aliases.push(alias.into());
         self
     }
 
     /// Sets the lineage. Default: the active lineage.
     #[must_use]
     pub fn lineage(mut self, lineage: u32) -> Self {
-        self.lineage = Some(lineage);
+        self.0.lineage = Some(LineageId(lineage));
         self
     }
 
     /// Marks the point before the event at this offset of the lineage.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
-        self.at = Some(Big(offset));
+        self.0.at = Some(Big(offset));
         self
     }
 }
@@ -132,7 +118,7 @@ impl Client {
     /// `NotFound`: no such task. `Conflict`: another lineage was activated.
     pub async fn mark(&self, task: &str, mark: Mark) -> Result<CheckpointForm> {
         let path = ["v1", "tasks", task, "checkpoints"];
-        let ask = self.post(path, &mark)?;
+        let ask = self.post(path, &mark.0)?;
         Conditions::default().on(ask)?.read().await
     }
 

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use milepost_codec::{Json, RunControl};
-use milepost_forms::{AppendedForm, ControlForm};
+use milepost_forms::{AppendedForm, ControlAsked, ControlForm, GuidanceAsked};
 use reqwest::Method;
-use serde::Serialize;
 
 use crate::client::Client;
 use crate::conditions::{Conditions, conditions};
@@ -20,12 +19,9 @@ use crate::error::Result;
 /// let pause = ChangeControl::to(RunControl::Paused).reason("let me look");
 /// # let _ = pause;
 /// ```
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct ChangeControl {
-    to: RunControl,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    #[serde(skip)]
+    asked: ControlAsked,
     conditions: Conditions,
 }
 
@@ -35,13 +31,14 @@ impl ChangeControl {
     /// Creates a change: `Running` begins or resumes, `Paused` pauses, `Stopped` stops, `Idle`
     /// ends.
     pub fn to(control: RunControl) -> Self {
-        Self { to: control, reason: None, conditions: Conditions::default() }
+        let asked = ControlAsked { to: control, reason: None };
+        Self { asked, conditions: Conditions::default() }
     }
 
     /// Sets the reason, for people.
     #[must_use]
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
-        self.reason = Some(reason.into());
+        self.asked.reason = Some(reason.into());
         self
     }
 }
@@ -60,12 +57,9 @@ impl From<RunControl> for ChangeControl {
 /// let guidance = Guidance::new("Fewer adjectives.").target("essay.md");
 /// # let _ = guidance;
 /// ```
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Guidance {
-    text: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<String>,
-    #[serde(skip)]
+    asked: GuidanceAsked,
     conditions: Conditions,
 }
 
@@ -74,13 +68,14 @@ conditions!(Guidance);
 impl Guidance {
     /// Creates guidance from a text.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), target: None, conditions: Conditions::default() }
+        let asked = GuidanceAsked { text: text.into(), target: None };
+        Self { asked, conditions: Conditions::default() }
     }
 
     /// Sets the part of the work that the guidance is about.
     #[must_use]
     pub fn target(mut self, target: impl Into<String>) -> Self {
-        self.target = Some(target.into());
+        self.asked.target = Some(target.into());
         self
     }
 }
@@ -142,7 +137,7 @@ impl Client {
         change: impl Into<ChangeControl>,
     ) -> Result<ControlForm> {
         let change = change.into();
-        let ask = self.post(["v1", "tasks", task, "control"], &change)?;
+        let ask = self.post(["v1", "tasks", task, "control"], &change.asked)?;
         change.conditions.on(ask)?.read().await
     }
 
@@ -154,7 +149,7 @@ impl Client {
     /// another request.
     pub async fn guide(&self, task: &str, guidance: impl Into<Guidance>) -> Result<AppendedForm> {
         let guidance = guidance.into();
-        let ask = self.post(["v1", "tasks", task, "guidance"], &guidance)?;
+        let ask = self.post(["v1", "tasks", task, "guidance"], &guidance.asked)?;
         guidance.conditions.on(ask)?.read().await
     }
 

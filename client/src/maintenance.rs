@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use milepost_codec::Json;
-use milepost_forms::{Big, RetentionForm, StatsForm, StoreForm, UserForm, VerifyForm};
-use serde::Serialize;
+use milepost_forms::{
+    Big, RetentionAsked, RetentionForm, StatsForm, StoreForm, UserForm, VerifyAsked, VerifyForm,
+};
 
 use crate::client::Client;
 use crate::error::{Error, Result};
@@ -20,21 +21,8 @@ use crate::retry::RetryRule;
 /// let policy = Retention::new().keep(5).younger_than(Duration::from_secs(86_400)).user("ana");
 /// # let _ = policy;
 /// ```
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Retention {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    keep_count: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    younger_than_seconds: Option<Big>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    undo: Option<u32>,
-    marks_only: bool,
-    drop_lineages: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<String>,
-}
+#[derive(Debug, Clone, Default)]
+pub struct Retention(RetentionAsked);
 
 impl Retention {
     /// Creates a policy for all tasks. It needs [`Retention::keep`] or [`Retention::younger_than`].
@@ -44,8 +32,8 @@ impl Retention {
 
     /// Keeps the newest checkpoints of each task, this many: 0 to 1,000,000.
     #[must_use]
-    pub fn keep(mut self, count: u32) -> Self {
-        self.keep_count = Some(count);
+    pub fn keep(mut self, count: usize) -> Self {
+        self.0.keep_count = Some(count);
         self
     }
 
@@ -53,42 +41,42 @@ impl Retention {
     /// [`Retention::keep`].
     #[must_use]
     pub fn younger_than(mut self, age: Duration) -> Self {
-        self.younger_than_seconds = Some(Big(age.as_secs()));
+        self.0.younger_than_seconds = Some(Big(age.as_secs()));
         self
     }
 
     /// Keeps the data to undo this many of the last restores. Default: 3.
     #[must_use]
     pub fn undo(mut self, restores: u32) -> Self {
-        self.undo = Some(restores);
+        self.0.undo = Some(restores);
         self
     }
 
     /// Removes marks only, and keeps all events.
     #[must_use]
     pub fn marks_only(mut self) -> Self {
-        self.marks_only = true;
+        self.0.marks_only = true;
         self
     }
 
     /// Also removes lineages that no kept checkpoint and no undo needs. They are kept by default.
     #[must_use]
     pub fn drop_lineages(mut self) -> Self {
-        self.drop_lineages = true;
+        self.0.drop_lineages = true;
         self
     }
 
     /// Limits the policy to the tasks of one user. It excludes [`Retention::task`].
     #[must_use]
     pub fn user(mut self, user: impl Into<String>) -> Self {
-        self.user = Some(user.into());
+        self.0.user = Some(user.into());
         self
     }
 
     /// Limits the policy to one task.
     #[must_use]
     pub fn task(mut self, task: impl Into<String>) -> Self {
-        self.task = Some(task.into());
+        self.0.task = Some(task.into());
         self
     }
 }
@@ -106,14 +94,8 @@ pub struct StatsQuery {
 }
 
 /// The scope of a verification: the whole store, or one task.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Verify {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<String>,
-    states: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    anchor: Option<Json>,
-}
+#[derive(Debug, Clone, Default)]
+pub struct Verify(VerifyAsked);
 
 impl Verify {
     /// Creates a verification of the whole store: every hash, and both copies of every event.
@@ -124,21 +106,21 @@ impl Verify {
     /// Limits the verification to one task.
     #[must_use]
     pub fn task(mut self, task: impl Into<String>) -> Self {
-        self.task = Some(task.into());
+        self.0.task = Some(task.into());
         self
     }
 
     /// Also folds every lineage from its beginning and compares the result with the snapshots.
     #[must_use]
     pub fn states(mut self, states: bool) -> Self {
-        self.states = states;
+        self.0.states = states;
         self
     }
 
     /// Also compares the whole store with an earlier result of [`Client::anchor`].
     #[must_use]
     pub fn anchor(mut self, anchor: Json) -> Self {
-        self.anchor = Some(anchor);
+        self.0.anchor = Some(anchor);
         self
     }
 }
@@ -155,7 +137,7 @@ impl Client {
     /// `Forbidden`: the caller is no admin. `NotFound`: no such task. `Timeout`: the verification
     /// takes longer than a request may.
     pub async fn verify(&self, verify: &Verify) -> Result<VerifyForm> {
-        self.post(["v1", "verify"], verify)?.read().await
+        self.post(["v1", "verify"], &verify.0)?.read().await
     }
 
     /// Returns the heads of the store, to keep elsewhere and verify against later. For admins.
@@ -174,7 +156,7 @@ impl Client {
     /// `Forbidden`: the caller is no admin. `NotFound`: no such task. `Invalid`: the policy names a
     /// user and a task.
     pub async fn plan_retention(&self, policy: &Retention) -> Result<RetentionForm> {
-        let ask = self.post(["v1", "retention", "plan"], policy)?;
+        let ask = self.post(["v1", "retention", "plan"], &policy.0)?;
         ask.again(RetryRule::Always).read().await
     }
 
@@ -185,7 +167,7 @@ impl Client {
     ///
     /// As [`Client::plan_retention`]. `Timeout`: the cleanup continues in the service.
     pub async fn retain(&self, policy: &Retention) -> Result<RetentionForm> {
-        self.post(["v1", "retention"], policy)?.read().await
+        self.post(["v1", "retention"], &policy.0)?.read().await
     }
 
     /// Returns the numbers of the store to an admin who names no user, otherwise those of a user's

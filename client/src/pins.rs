@@ -1,18 +1,10 @@
 //! Pinned checkpoints.
 
-use milepost_forms::{Listed, PinForm};
+use milepost_forms::{Listed, PinAsked, PinForm};
 use reqwest::Method;
-use serde::Serialize;
 
 use crate::client::Client;
 use crate::error::Result;
-
-/// The reason for a change.
-#[derive(Serialize)]
-pub(crate) struct Why<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<&'a str>,
-}
 
 impl Client {
     /// Returns all pinned checkpoints of a task.
@@ -31,7 +23,7 @@ impl Client {
     /// `NotFound`: no such checkpoint. `Invalid`: the reason is too long.
     pub async fn pin(&self, id: &str, reason: Option<&str>) -> Result<PinForm> {
         let ask = self.ask(Method::PUT, ["v1", "checkpoints", id, "pin"])?;
-        ask.json(&Why { reason })?.read().await
+        ask.json(&PinAsked { reason: reason.map(str::to_owned) })?.read().await
     }
 
     /// Removes the pin of a checkpoint.

@@ -2,12 +2,11 @@
 
 use milepost_codec::Json;
 use milepost_forms::{
-    BlamedForm, ChangesForm, ErasedForm, EventAt, PartForm, PointForm, StateForm,
+    BlamedForm, ChangesForm, EraseAsked, ErasedForm, EventAt, PartForm, PointForm, StateForm,
 };
 
 use crate::client::Client;
 use crate::error::Result;
-use crate::pins::Why;
 
 /// Addresses have the same form as in the command: `essay`, `essay@12`, `essay@draft`, `essay~1`,
 /// `essay/3@12`, `@1f2e3d4c`. In a task's id and a label, `@`, `~`, `/` and `%` are
@@ -100,7 +99,8 @@ impl Client {
     /// `NotFound`: no such event. `Conflict`, `Invalid`: the body can only be removed together with
     /// its lineage.
     pub async fn erase(&self, address: &str, reason: Option<&str>) -> Result<ErasedForm> {
-        let ask = self.post(["v1", "points", address, "erase"], &Why { reason })?;
+        let asked = EraseAsked { reason: reason.map(str::to_owned) };
+        let ask = self.post(["v1", "points", address, "erase"], &asked)?;
         ask.read().await
     }
 }

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use milepost_codec::{Scope, TreePath};
-use milepost_forms::{RestorePlanForm, RestoredForm};
+use milepost_forms::{ChoicesAsked, RestoreAsked, RestorePlanForm, RestoredForm};
 use reqwest::Method;
-use serde::Serialize;
 
 use crate::client::Client;
 use crate::conditions::{Conditions, conditions};
@@ -21,58 +20,37 @@ use crate::retry::RetryRule;
 /// let both = Restore::to("essay@one").files_too("/home/ana/essay");
 /// # let _ = (state, both);
 /// ```
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Restore {
-    to: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scope: Option<Scope>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    folder: Option<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    choices: Option<Choices>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    #[serde(skip)]
+    asked: RestoreAsked,
     conditions: Conditions,
 }
 
 conditions!(Restore);
 
-/// Decisions about conflicting paths.
-#[derive(Debug, Clone, Default, Serialize)]
-struct Choices {
-    theirs: Vec<TreePath>,
-    keep_mine: Vec<TreePath>,
-    moved: bool,
-}
-
 impl Restore {
     /// Restores the state at an address.
     pub fn to(address: impl Into<String>) -> Self {
-        Self {
-            to: address.into(),
-            scope: None,
-            folder: None,
-            choices: None,
-            description: None,
-            conditions: Conditions::default(),
-        }
+        let to = address.into();
+        let asked =
+            RestoreAsked { to, scope: None, folder: None, choices: None, description: None };
+        Self { asked, conditions: Conditions::default() }
     }
 
     /// Also restores the files of a folder on the service's machine, by its absolute path. For
     /// admins.
     #[must_use]
     pub fn files_too(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.scope = Some(Scope::All);
-        self.folder = Some(folder.into());
+        self.asked.scope = Some(Scope::All);
+        self.asked.folder = Some(folder.into());
         self
     }
 
     /// Restores only the files of a folder, and keeps the state. For admins.
     #[must_use]
     pub fn files_only(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.scope = Some(Scope::Files);
-        self.folder = Some(folder.into());
+        self.asked.scope = Some(Scope::Files);
+        self.asked.folder = Some(folder.into());
         self
     }
 
@@ -100,12 +78,12 @@ impl Restore {
     /// Describes the new lineage, in at most 1,024 bytes.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
+        self.asked.description = Some(description.into());
         self
     }
 
-    fn choices(&mut self) -> &mut Choices {
-        self.choices.get_or_insert_default()
+    fn choices(&mut self) -> &mut ChoicesAsked {
+        self.asked.choices.get_or_insert_default()
     }
 }
 
@@ -126,7 +104,7 @@ impl Client {
     /// `NotFound`: no such point. `Forbidden`: files are for admins. `Invalid`: not an address, or
     /// no folder is named.
     pub async fn plan_restore(&self, restore: impl Into<Restore>) -> Result<RestorePlanForm> {
-        let ask = self.post(["v1", "restores", "plan"], &restore.into())?;
+        let ask = self.post(["v1", "restores", "plan"], &restore.into().asked)?;
         ask.again(RetryRule::Always).read().await
     }
 
@@ -138,8 +116,8 @@ impl Client {
     /// another restore. `Invalid`: a key or an expected head with files.
     pub async fn restore(&self, restore: impl Into<Restore>) -> Result<RestoredForm> {
         let restore = restore.into();
-        let ask = self.post(["v1", "restores"], &restore)?;
-        let ask = match restore.scope {
+        let ask = self.post(["v1", "restores"], &restore.asked)?;
+        let ask = match restore.asked.scope {
             None => restore.conditions.on(ask)?,
             Some(_) => restore.conditions.given_on(ask)?,
         };

@@ -1,9 +1,8 @@
 //! Tasks and their lineages.
 
 use milepost_codec::Json;
-use milepost_forms::{LineageForm, Listed, TaskForm};
+use milepost_forms::{LineageForm, Listed, TaskForm, TaskGiven};
 use reqwest::Method;
-use serde::Serialize;
 
 use crate::client::Client;
 use crate::conditions::Conditions;
@@ -32,21 +31,17 @@ pub struct TaskQuery {
 /// # let _ = (plain, begun);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct NewTask {
-    id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    initial: Option<Json>,
-    #[serde(skip)]
+    given: TaskGiven,
     conditions: Conditions,
 }
 
 impl NewTask {
     /// Creates a task with an id of 1 to 200 bytes.
     pub fn new(id: impl Into<String>) -> Self {
-        Self { id: id.into(), user: None, initial: None, conditions: Conditions::default() }
+        let given = TaskGiven { id: id.into(), user: None, initial: None };
+        Self { given, conditions: Conditions::default() }
     }
 
     /// Sets an idempotency key, 1 to 256 visible ASCII characters. Requests with the same key start
@@ -60,14 +55,14 @@ impl NewTask {
     /// Sets another user as the owner. For admins.
     #[must_use]
     pub fn user(mut self, user: impl Into<String>) -> Self {
-        self.user = Some(user.into());
+        self.given.user = Some(user.into());
         self
     }
 
     /// Sets the initial state.
     #[must_use]
     pub fn initial(mut self, state: Json) -> Self {
-        self.initial = Some(state);
+        self.given.initial = Some(state);
         self
     }
 }
@@ -105,7 +100,7 @@ impl Client {
     /// caller is no admin.
     pub async fn start_task(&self, task: impl Into<NewTask>) -> Result<TaskForm> {
         let task = task.into();
-        let ask = self.post(["v1", "tasks"], &task)?;
+        let ask = self.post(["v1", "tasks"], &task.given)?;
         task.conditions.on(ask)?.read().await
     }
 

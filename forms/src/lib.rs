@@ -1,4 +1,4 @@
-//! The JSON of Milepost's answers: one structure for each, for writers and readers.
+//! The JSON of Milepost's requests and answers: one structure for each, for writers and readers.
 //!
 //! The service answers in these forms, its clients read them, and the command prints them. Numbers
 //! that may exceed 2^53 are strings ([`Big`]). Times appear both as RFC 3339 and as microseconds
@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! tasks, events, checkpoints, points   contents of a task
+//! requests                             bodies of requests
 //! results, restores                    results of requests that change something
 //! changes, blame                       differences, and the events that set a value
 //! stats, verify, retention             contents of a store, and the effects of a cleanup
@@ -31,6 +32,7 @@ mod checkpoints;
 mod convert;
 mod events;
 mod points;
+mod requests;
 mod restores;
 mod results;
 mod retention;
@@ -49,6 +51,10 @@ pub use checkpoints::{CheckpointForm, PinForm};
 pub use convert::files_plan;
 pub use events::{EventForm, MovedForm, RangeForm};
 pub use points::{EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
+pub use requests::{
+    CheckpointGiven, ChoicesAsked, ControlAsked, EraseAsked, Fields, GuidanceAsked, MarkGiven,
+    PinAsked, RestoreAsked, RetentionAsked, TaskGiven, VerifyAsked,
+};
 pub use restores::{PlaceForm, RestorePlanForm, RestoredForm};
 pub use results::{AppendedForm, ControlForm, ErasedForm};
 pub use retention::{CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};

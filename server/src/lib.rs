@@ -58,7 +58,6 @@ mod negotiate;
 mod options;
 mod permit;
 mod quotas;
-mod read;
 mod request_scope;
 mod routes;
 mod server;

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use milepost::events::MarkStatus;
-use milepost::{Append, Body, Json, Mark};
+use milepost::{Append, Body, Mark};
+use milepost_forms::MarkGiven;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -34,24 +34,6 @@ pub(crate) struct LineGiven<'a> {
     mark: Option<MarkGiven>,
 }
 
-/// A checkpoint to mark after events.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct MarkGiven {
-    /// A label for people; not all digits.
-    #[serde(default, deserialize_with = "crate::read::some_text")]
-    label: Option<String>,
-    /// Default: `success`.
-    #[schema(value_type = Option<String>)]
-    status: Option<MarkStatus>,
-    /// An object of at most 64 KiB.
-    #[schema(value_type = Option<Object>)]
-    metadata: Option<Json>,
-    /// Ids of the checkpoint in other systems.
-    #[serde(default, deserialize_with = "crate::read::aliases")]
-    aliases: Vec<String>,
-}
-
 impl EventGiven<'_> {
     pub(crate) fn append(self) -> Result<Append, String> {
         let append = Append::from(body(&self.kind, self.body)?);
@@ -77,22 +59,6 @@ impl LineGiven<'_> {
             (None, ..) => Err("there is no `kind`".into()),
             (_, None, _) => Err("there is no `body`".into()),
         }
-    }
-}
-
-impl From<MarkGiven> for Mark {
-    fn from(given: MarkGiven) -> Self {
-        let mut mark = Self::new();
-        if let Some(label) = given.label {
-            mark = mark.label(label);
-        }
-        if let Some(status) = given.status {
-            mark = mark.status(status);
-        }
-        if let Some(metadata) = given.metadata {
-            mark = mark.metadata(metadata);
-        }
-        given.aliases.into_iter().fold(mark, Mark::alias)
     }
 }
 

@@ -11,10 +11,12 @@ use jiff::tz::TimeZone;
 
 pub(crate) use append::{EventGiven, Line, LineGiven};
 pub(crate) use milepost_forms::{
-    AppendedForm, Big, BlamedForm, ChangesForm, CheckpointForm, ControlForm, CountsForm,
-    ErasedForm, EventAt, EventForm, FileForm, LineageForm, Listed, MovedForm, PinForm, PointForm,
-    Problem, RangeForm, RestorePlanForm, RestoredForm, RetentionForm, StateOrPart, StatsForm,
-    TaskForm, TaskStatsForm, UserForm, VerifyForm, big_or_none,
+    AppendedForm, Big, BlamedForm, ChangesForm, CheckpointForm, CheckpointGiven, ControlAsked,
+    ControlForm, CountsForm, EraseAsked, ErasedForm, EventAt, EventForm, Fields, FileForm,
+    GuidanceAsked, LineageForm, Listed, MovedForm, PinAsked, PinForm, PointForm, Problem,
+    RangeForm, RestoreAsked, RestorePlanForm, RestoredForm, RetentionAsked, RetentionForm,
+    StateOrPart, StatsForm, TaskForm, TaskGiven, TaskStatsForm, UserForm, VerifyAsked, VerifyForm,
+    big_or_none,
 };
 
 /// Returns the `Location` of a name below a path. The name is one segment (RFC 3986).

@@ -6,8 +6,6 @@ use axum::response::Response;
 use milepost::events::{ArtifactsEdited, ControlChanged, GuidanceGiven, RunControl};
 use milepost::state::transition;
 use milepost::{Appended, ErrorKind, Json, Task};
-use serde::Deserialize;
-use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -16,8 +14,7 @@ use crate::app::App;
 use crate::append_task::{self, Target};
 use crate::error::ApiError;
 use crate::extract::{PathName, Required};
-use crate::forms::{AppendedForm, ControlForm, Problem};
-use crate::read::Fields;
+use crate::forms::{AppendedForm, ControlAsked, ControlForm, Fields, GuidanceAsked, Problem};
 use crate::view::View;
 use crate::write_context::{WriteContext, answer, refused};
 
@@ -29,26 +26,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(control))
         .routes(routes!(guidance))
         .routes(routes!(artifacts))
-}
-
-/// A change of a run's control.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct ControlAsked {
-    /// `running` begins or resumes, `paused` pauses, `stopped` stops, `idle` ends.
-    #[schema(value_type = String)]
-    to: RunControl,
-    reason: Option<String>,
-}
-
-/// Guidance for a run.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct GuidanceAsked {
-    text: String,
-    /// The part of the work that the guidance is about.
-    #[serde(default, deserialize_with = "crate::read::some_text")]
-    target: Option<String>,
 }
 
 /// Begins, pauses, resumes, stops or ends a run.

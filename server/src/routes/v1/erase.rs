@@ -2,29 +2,18 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde::Deserialize;
-use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{OptionalJson, PathName};
-use crate::forms::{ErasedForm, Problem};
+use crate::forms::{EraseAsked, ErasedForm, Problem};
 use crate::view::View;
 use crate::write_context::WriteContext;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(erase))
-}
-
-/// The reason for an erasure.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct EraseAsked {
-    /// The reason, for people.
-    #[serde(default, deserialize_with = "crate::read::some_text")]
-    reason: Option<String>,
 }
 
 /// Erases the body of the event at a point permanently. Kind, time, actor, key and hash are kept.

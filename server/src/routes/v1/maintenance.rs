@@ -1,15 +1,10 @@
 //! Verification and retention, for admins.
 
-use std::time::Duration;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use milepost::integrity::Anchor;
-use milepost::retention::Policy;
-use serde::Deserialize;
-use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -17,13 +12,10 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{Nothing, OptionalJson, Query, Required};
-use crate::forms::{Big, Problem, RetentionForm, VerifyForm, big_or_none};
+use crate::forms::{Problem, RetentionAsked, RetentionForm, VerifyAsked, VerifyForm};
 use crate::negotiate::JSON;
 use crate::view::View;
 use crate::write_context::WriteContext;
-
-/// The maximum of `keep_count`.
-const KEEP_MAX: usize = 1_000_000;
 
 /// Errors for callers who are no admins.
 const VERIFY: &str = "verification is for admins";
@@ -60,21 +52,6 @@ async fn anchor(
         Ok(view.whole(ANCHOR)?.integrity().anchor()?.to_json())
     });
     Ok(([(header::CONTENT_TYPE, JSON)], text.await?))
-}
-
-/// The scope of a verification.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct VerifyAsked {
-    /// One task. Default: the whole store.
-    #[serde(default, deserialize_with = "crate::read::some_text")]
-    task: Option<String>,
-    /// Also fold every lineage from its beginning and compare the result with the snapshots.
-    #[serde(default)]
-    states: bool,
-    /// An earlier anchor, to compare the whole store with.
-    #[schema(value_type = Option<Object>)]
-    anchor: Option<milepost::Json>,
 }
 
 /// Verifies the store or one task: every hash, and both copies of every event.
@@ -123,66 +100,6 @@ async fn verify(
         Ok(Json(report.into()))
     };
     app.work(move |engine| verify(&View::of(engine, &caller))).await
-}
-
-/// A retention policy, and its scope.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct RetentionAsked {
-    /// Keep this many of the newest checkpoints of each task. `keep_count` or
-    /// `younger_than_seconds` is required.
-    #[schema(maximum = 1_000_000)]
-    keep_count: Option<usize>,
-    /// Also keep checkpoints younger than this.
-    #[schema(schema_with = big_or_none)]
-    younger_than_seconds: Option<Big>,
-    /// Keep the data to undo this many of the last restores. Default: 3.
-    #[schema(value_type = Option<u64>, maximum = 4_294_967_295_u64)]
-    undo: Option<u32>,
-    /// Remove marks only, and keep all events.
-    #[serde(default)]
-    marks_only: bool,
-    /// Also remove lineages that no kept checkpoint and no undo needs. Default: keep them.
-    #[serde(default)]
-    drop_lineages: bool,
-    /// Only tasks of this user.
-    #[serde(default, deserialize_with = "crate::read::some_text")]
-    user: Option<String>,
-    /// Only this task.
-    #[serde(default, deserialize_with = "crate::read::some_text")]
-    task: Option<String>,
-}
-
-impl RetentionAsked {
-    fn policy(self) -> Result<Policy, ApiError> {
-        if self.keep_count.is_none() && self.younger_than_seconds.is_none() {
-            let text = "a policy says what is kept: send `keep_count`, `younger_than_seconds` or \
-                both, as in {\"keep_count\": 10}";
-            return Err(ApiError::Invalid(text.into()));
-        }
-        let mut policy =
-            Policy::new().marks_only(self.marks_only).keep_lineages(!self.drop_lineages);
-        if let Some(Big(seconds)) = self.younger_than_seconds {
-            policy = policy.younger_than(Duration::from_secs(seconds));
-        }
-        match self.keep_count {
-            Some(keep) if keep > KEEP_MAX => {
-                let text = format!("keep_count is 0 to {KEEP_MAX}, not {keep}");
-                return Err(ApiError::Invalid(text));
-            }
-            Some(keep) => policy = policy.keep(keep),
-            None => {}
-        }
-        if let Some(undo) = self.undo {
-            policy = policy.undo(undo);
-        }
-        match (self.user, self.task) {
-            (Some(_), Some(_)) => Err(ApiError::Invalid("name a user or a task, not both".into())),
-            (Some(user), None) => Ok(policy.user(user)),
-            (None, Some(task)) => Ok(policy.task(task)),
-            (None, None) => Ok(policy),
-        }
-    }
 }
 
 /// Returns the effects of a cleanup without changing anything.

@@ -4,65 +4,18 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use milepost::events::MarkStatus;
-use milepost::{LineageId, Mark};
-use serde::Deserialize;
-use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{PathName, Required};
-use crate::forms::{Big, CheckpointForm, Problem, big_or_none, location};
+use crate::forms::{CheckpointForm, CheckpointGiven, Problem, location};
 use crate::view::View;
 use crate::write_context::{WriteContext, refused};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(mark)).routes(routes!(unmark))
-}
-
-/// A checkpoint to mark.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct CheckpointGiven {
-    /// A label for people; not all digits.
-    #[serde(default, deserialize_with = "crate::read::some_text")]
-    label: Option<String>,
-    /// Default: `success`.
-    #[schema(value_type = Option<String>)]
-    status: Option<MarkStatus>,
-    /// An object of at most 64 KiB.
-    #[schema(value_type = Option<Object>)]
-    metadata: Option<milepost::Json>,
-    /// Ids of the checkpoint in other systems.
-    #[serde(default, deserialize_with = "crate::read::aliases")]
-    aliases: Vec<String>,
-    /// The lineage to mark. Default: the active one.
-    #[schema(value_type = Option<u32>)]
-    lineage: Option<LineageId>,
-    /// The point before the event at this offset. Default: the head.
-    #[schema(schema_with = big_or_none)]
-    at: Option<Big>,
-}
-
-impl From<CheckpointGiven> for Mark {
-    fn from(given: CheckpointGiven) -> Self {
-        let mut mark = Self::new();
-        if let Some(label) = given.label {
-            mark = mark.label(label);
-        }
-        if let Some(status) = given.status {
-            mark = mark.status(status);
-        }
-        if let Some(metadata) = given.metadata {
-            mark = mark.metadata(metadata);
-        }
-        if let Some(Big(at)) = given.at {
-            mark = mark.at(at);
-        }
-        given.aliases.into_iter().fold(mark, Self::alias)
-    }
 }
 
 /// Marks a checkpoint.

@@ -3,8 +3,6 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::Deserialize;
-use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -12,7 +10,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{Nothing, OptionalJson, PathName, Query};
-use crate::forms::{Listed, PinForm, Problem};
+use crate::forms::{Listed, PinAsked, PinForm, Problem};
 use crate::view::View;
 use crate::write_context::WriteContext;
 
@@ -45,15 +43,6 @@ async fn pins(
         Ok(Json(Listed { items, next: None }))
     })
     .await
-}
-
-/// The reason for a pin.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct PinAsked {
-    /// The reason, at most 1,024 bytes.
-    #[serde(default, deserialize_with = "crate::read::some_text")]
-    reason: Option<String>,
 }
 
 /// Pins a checkpoint: no cleanup removes it or the events it needs.

@@ -1,7 +1,5 @@
 //! Restores and undos.
 
-use std::path::PathBuf;
-
 use axum::Extension;
 use axum::Json;
 use axum::extract::State;
@@ -9,9 +7,7 @@ use axum::http::StatusCode;
 use milepost::events::LineageType;
 use milepost::{Detail, Engine, ErrorKind, Point, Scope};
 use milepost_forms::files_plan;
-use milepost_workspace::{Choices, Plan, TreePath};
-use serde::Deserialize;
-use utoipa::ToSchema;
+use milepost_workspace::{Choices, Plan};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -20,7 +16,7 @@ use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::error::ApiError;
 use crate::extract::{PathName, Required};
-use crate::forms::{ChangesForm, Problem, RestorePlanForm, RestoredForm};
+use crate::forms::{ChangesForm, Problem, RestoreAsked, RestorePlanForm, RestoredForm};
 use crate::states;
 use crate::view::{RestorePlan, View};
 use crate::workspace_folder::WorkspaceFolder;
@@ -30,89 +26,34 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(plan)).routes(routes!(restore)).routes(routes!(undo))
 }
 
-/// A restore.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct RestoreAsked {
-    /// The address of the point to restore.
-    #[serde(deserialize_with = "crate::read::text")]
-    to: String,
-    /// The scope: `state` (the default), `files` or `all`. Files are for admins.
-    #[schema(value_type = Option<String>)]
-    scope: Option<Scope>,
-    /// The absolute path of the folder to restore, on the service's machine.
-    #[schema(value_type = Option<String>)]
-    folder: Option<PathBuf>,
-    /// Decisions about conflicting paths.
-    choices: Option<ChoicesAsked>,
-    /// The purpose of the new lineage, at most 1,024 bytes.
-    #[serde(default, deserialize_with = "crate::read::some_text")]
-    description: Option<String>,
-}
-
-/// Decisions about conflicting paths. A folder's path covers everything below it.
-#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields, default)]
-struct ChoicesAsked {
-    /// Overwrite these paths with the captured content.
-    #[schema(value_type = Vec<String>)]
-    #[serde(deserialize_with = "crate::read::items")]
-    theirs: Vec<TreePath>,
-    /// Keep the present content of these paths.
-    #[schema(value_type = Vec<String>)]
-    #[serde(deserialize_with = "crate::read::items")]
-    keep_mine: Vec<TreePath>,
-    /// Accept a folder that was captured at another location.
-    moved: bool,
-    /// Also remove paths that the capture's rules ignore, if they were recorded since.
-    take_ignored: bool,
-}
-
-impl From<ChoicesAsked> for Choices {
-    fn from(asked: ChoicesAsked) -> Self {
-        let choices = asked.theirs.into_iter().fold(Self::default(), Self::theirs);
-        let choices = asked.keep_mine.into_iter().fold(choices, Self::keep_mine);
-        let choices = match asked.take_ignored {
-            true => choices.take_ignored(),
-            false => choices,
-        };
-        match asked.moved {
-            true => choices.moved(),
-            false => choices,
-        }
-    }
-}
-
 /// Files to restore. Folders have no owner, so this needs the whole engine.
 struct Files<'a> {
     engine: &'a Engine,
     folder: WorkspaceFolder,
 }
 
-impl RestoreAsked {
-    /// Resolves the point to restore, the scope and the files.
-    fn resolve<'a>(
-        &self,
-        view: &'a View<'a>,
-    ) -> Result<(Point, Scope, Option<Files<'a>>), ApiError> {
-        let scope = self.scope.unwrap_or(Scope::State);
-        if scope == Scope::State {
-            if self.folder.is_some() || self.choices.is_some() {
-                let text = "`folder` and `choices` are for the scopes `files` and `all`";
-                return Err(ApiError::Invalid(text.into()));
-            }
-            return Ok((view.point(&self.to)?, scope, None));
-        }
-        let engine = view.whole("files go back for admins: `state` is for all")?;
-        let Some(folder) = &self.folder else {
-            let text = "name the folder whose files go back in `folder`";
+/// Resolves the point to restore, the scope and the files.
+fn resolve<'a>(
+    asked: &RestoreAsked,
+    view: &'a View<'a>,
+) -> Result<(Point, Scope, Option<Files<'a>>), ApiError> {
+    let scope = asked.scope.unwrap_or(Scope::State);
+    if scope == Scope::State {
+        if asked.folder.is_some() || asked.choices.is_some() {
+            let text = "`folder` and `choices` are for the scopes `files` and `all`";
             return Err(ApiError::Invalid(text.into()));
-        };
-        let point = view.point(&self.to)?;
-        let choices = self.choices.clone().unwrap_or_default();
-        let folder = WorkspaceFolder::of(engine, &point, folder, choices.into())?;
-        Ok((point, scope, Some(Files { engine, folder })))
+        }
+        return Ok((view.point(&asked.to)?, scope, None));
     }
+    let engine = view.whole("files go back for admins: `state` is for all")?;
+    let Some(folder) = &asked.folder else {
+        let text = "name the folder whose files go back in `folder`";
+        return Err(ApiError::Invalid(text.into()));
+    };
+    let point = view.point(&asked.to)?;
+    let choices = asked.choices.clone().unwrap_or_default();
+    let folder = WorkspaceFolder::of(engine, &point, folder, choices.into())?;
+    Ok((point, scope, Some(Files { engine, folder })))
 }
 
 /// Converts a plan of a restore, and its plan of files.
@@ -162,7 +103,7 @@ async fn plan(
 ) -> Result<Json<RestorePlanForm>, ApiError> {
     let to = asked.to.clone();
     let plan = move |view: &View<'_>| {
-        let (point, scope, files) = asked.resolve(view)?;
+        let (point, scope, files) = resolve(&asked, view)?;
         let files = files.map(|files| files.folder.plan(files.engine, &point));
         let files = files.transpose()?;
         let plan = view.plan_restore(&point, scope)?;
@@ -225,7 +166,7 @@ async fn restore(
         Some(_) => context.unconditional()?,
     };
     let restore = move |view: &View<'_>| {
-        let (point, scope, files) = asked.resolve(view)?;
+        let (point, scope, files) = resolve(&asked, view)?;
         let description = asked.description.as_deref();
         let form = match files {
             None => {

@@ -5,8 +5,6 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use milepost::Engine;
-use serde::Deserialize;
-use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -14,27 +12,12 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{PathName, Required};
-use crate::forms::{Problem, TaskForm, location};
+use crate::forms::{Problem, TaskForm, TaskGiven, location};
 use crate::view::View;
 use crate::write_context::WriteContext;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(start)).routes(routes!(delete))
-}
-
-/// A task to start.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct TaskGiven {
-    /// The id: 1 to 200 bytes without control characters.
-    #[serde(deserialize_with = "crate::read::text")]
-    id: String,
-    /// The owner, 1 to 200 bytes. Default: the caller. Other owners are for admins.
-    #[serde(default, deserialize_with = "crate::read::some_text")]
-    user: Option<String>,
-    /// The initial state.
-    #[schema(value_type = Option<Object>)]
-    initial: Option<milepost::Json>,
 }
 
 /// Starts a task.

@@ -16,12 +16,12 @@ const ALIASES: usize = 8;
 const ITEMS: usize = 10_000;
 
 /// Deserializes a name.
-pub(crate) fn text<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
+pub(super) fn text<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
     Text.deserialize(d)
 }
 
 /// Deserializes a name or `null`.
-pub(crate) fn some_text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
+pub(super) fn some_text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
     struct Some;
     impl<'de> Visitor<'de> for Some {
         type Value = Option<String>;
@@ -46,7 +46,7 @@ pub(crate) fn some_text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String
 }
 
 /// Deserializes the aliases of a mark.
-pub(crate) fn aliases<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
+pub(super) fn aliases<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
     struct Aliases;
     impl<'de> Visitor<'de> for Aliases {
         type Value = Vec<String>;
@@ -72,7 +72,7 @@ pub(crate) fn aliases<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D:
 }
 
 /// Deserializes a list of at most 10,000 items.
-pub(crate) fn items<'de, D, T>(d: D) -> Result<Vec<T>, D::Error>
+pub(super) fn items<'de, D, T>(d: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
@@ -99,7 +99,7 @@ where
 
 /// An object of at most 10,000 fields.
 #[derive(Debug)]
-pub(crate) struct Fields<T>(pub(crate) std::collections::BTreeMap<String, T>);
+pub struct Fields<T>(pub std::collections::BTreeMap<String, T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Fields<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {

@@ -1,0 +1,259 @@
+//! Bodies of requests. A client sends them, the service reads them: texts and lists have limits
+//! while they are parsed, and an unknown field is an error.
+
+mod read;
+
+use std::path::PathBuf;
+
+use milepost_codec::{Json, LineageId, MarkStatus, RunControl, Scope, TreePath};
+use serde::{Deserialize, Serialize};
+#[cfg(feature = "schema")]
+use utoipa::ToSchema;
+
+use crate::Big;
+pub use read::Fields;
+
+/// A task to start.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct TaskGiven {
+    /// The id: 1 to 200 bytes without control characters.
+    #[serde(deserialize_with = "read::text")]
+    pub id: String,
+    /// The owner, 1 to 200 bytes. Default: the caller. Other owners are for admins.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub user: Option<String>,
+    /// The initial state.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial: Option<Json>,
+}
+
+/// A checkpoint to mark.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CheckpointGiven {
+    /// A label for people; not all digits.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub label: Option<String>,
+    /// Default: `success`.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<MarkStatus>,
+    /// An object of at most 64 KiB.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Json>,
+    /// Ids of the checkpoint in other systems.
+    #[serde(default, deserialize_with = "read::aliases", skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+    /// The lineage to mark. Default: the active one.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u32>))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lineage: Option<LineageId>,
+    /// The point before the event at this offset. Default: the head.
+    #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::big_or_none))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Big>,
+}
+
+/// A checkpoint to mark after events.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct MarkGiven {
+    /// A label for people; not all digits.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub label: Option<String>,
+    /// Default: `success`.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<MarkStatus>,
+    /// An object of at most 64 KiB.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Json>,
+    /// Ids of the checkpoint in other systems.
+    #[serde(default, deserialize_with = "read::aliases", skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+}
+
+/// A restore.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RestoreAsked {
+    /// The address of the point to restore.
+    #[serde(deserialize_with = "read::text")]
+    pub to: String,
+    /// The scope: `state` (the default), `files` or `all`. Files are for admins.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// The absolute path of the folder to restore, on the service's machine.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+    /// Decisions about conflicting paths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choices: Option<ChoicesAsked>,
+    /// The purpose of the new lineage, at most 1,024 bytes.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub description: Option<String>,
+}
+
+/// Decisions about conflicting paths. A folder's path covers everything below it.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct ChoicesAsked {
+    /// Overwrite these paths with the captured content.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
+    #[serde(deserialize_with = "read::items")]
+    pub theirs: Vec<TreePath>,
+    /// Keep the present content of these paths.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
+    #[serde(deserialize_with = "read::items")]
+    pub keep_mine: Vec<TreePath>,
+    /// Accept a folder that was captured at another location.
+    pub moved: bool,
+    /// Also remove paths that the capture's rules ignore, if they were recorded since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub take_ignored: bool,
+}
+
+/// A change of a run's control.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ControlAsked {
+    /// `running` begins or resumes, `paused` pauses, `stopped` stops, `idle` ends.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub to: RunControl,
+    /// The reason, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Guidance for a run.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct GuidanceAsked {
+    /// The guidance.
+    pub text: String,
+    /// The part of the work that the guidance is about.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub target: Option<String>,
+}
+
+/// The reason for a pin.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PinAsked {
+    /// The reason, at most 1,024 bytes.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub reason: Option<String>,
+}
+
+/// The reason for an erasure.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct EraseAsked {
+    /// The reason, for people.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub reason: Option<String>,
+}
+
+/// The scope of a verification.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct VerifyAsked {
+    /// One task. Default: the whole store.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub task: Option<String>,
+    /// Also fold every lineage from its beginning and compare the result with the snapshots.
+    #[serde(default)]
+    pub states: bool,
+    /// An earlier anchor, to compare the whole store with.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<Json>,
+}
+
+/// A retention policy, and its scope.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RetentionAsked {
+    /// Keep this many of the newest checkpoints of each task. `keep_count` or
+    /// `younger_than_seconds` is required.
+    #[cfg_attr(feature = "schema", schema(maximum = 1_000_000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_count: Option<usize>,
+    /// Also keep checkpoints younger than this.
+    #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::big_or_none))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub younger_than_seconds: Option<Big>,
+    /// Keep the data to undo this many of the last restores. Default: 3.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, maximum = 4_294_967_295_u64))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undo: Option<u32>,
+    /// Remove marks only, and keep all events.
+    #[serde(default)]
+    pub marks_only: bool,
+    /// Also remove lineages that no kept checkpoint and no undo needs. Default: keep them.
+    #[serde(default)]
+    pub drop_lineages: bool,
+    /// Only tasks of this user.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub user: Option<String>,
+    /// Only this task.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub task: Option<String>,
+}
