@@ -24,6 +24,12 @@ use crate::retry::RetryRule;
 #[derive(Debug, Clone, Default)]
 pub struct Retention(RetentionAsked);
 
+impl From<RetentionAsked> for Retention {
+    fn from(asked: RetentionAsked) -> Self {
+        Self(asked)
+    }
+}
+
 impl Retention {
     /// Creates a policy for all tasks. It needs [`Retention::keep`] or [`Retention::younger_than`].
     pub fn new() -> Self {

@@ -5,20 +5,20 @@ use std::ops::Range;
 
 use milepost::events::{ArtifactsEdited, GuidanceGiven, RunControl};
 use milepost::query::{CheckpointQuery, TaskQuery};
-use milepost::retention::{Pin, Policy};
+use milepost::retention::Pin;
 use milepost::state::{Change, Chunks, MessageRange, diff_states, to_patch};
 use milepost::{CheckpointId, Detail, Engine, ErrorKind, Json, Mark, Point, RunState, Task};
 use milepost_forms::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, CountsForm, EventAt, FileForm,
-    LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionForm, StoreForm, TaskForm,
-    UserForm, VerifyForm,
+    LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm,
+    StoreForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_workspace::TreePath;
 use serde_json::{Value, json};
 
 use super::{
-    Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, RetentionAsked, VerifyAsked,
-    captures, hints, recovery,
+    Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, VerifyAsked, captures, hints,
+    recovery,
 };
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
@@ -247,7 +247,7 @@ impl Backend for Local<'_> {
         dry_run: bool,
         told: &mut dyn FnMut(u64, u64),
     ) -> Result<RetentionForm> {
-        let plan = self.0.retention().plan(&policy(asked))?;
+        let plan = self.0.retention().plan(&asked.clone().policy()?)?;
         if !dry_run {
             let report = self.0.retention().apply(&plan, told)?;
             return Ok(RetentionForm::done(plan, report));
@@ -312,26 +312,6 @@ impl Backend for Local<'_> {
         let artifacts = artifacts.into_iter().collect();
         let appended = self.writable(&task.id)?.append(ArtifactsEdited { artifacts })?;
         Ok(AppendedForm::from(&appended))
-    }
-}
-
-fn policy(asked: &RetentionAsked) -> Policy {
-    let mut policy = Policy::new().marks_only(asked.marks_only).keep_lineages(!asked.drop_lineages);
-    if let Some(keep) = asked.keep {
-        policy = policy.keep(keep);
-    }
-    if let Some(age) = asked.younger_than {
-        policy = policy.younger_than(age);
-    }
-    if let Some(undo) = asked.undo {
-        policy = policy.undo(undo);
-    }
-    if let Some(user) = &asked.user {
-        policy = policy.user(user.as_str());
-    }
-    match &asked.task {
-        Some(task) => policy.task(task.as_str()),
-        None => policy,
     }
 }
 

@@ -22,7 +22,6 @@ pub mod recovery;
 mod remote;
 
 use std::ops::Range;
-use std::time::Duration;
 
 use milepost::events::{MarkStatus, RunControl};
 use milepost::integrity::Anchor;
@@ -30,8 +29,8 @@ use milepost::state::MessageRange;
 use milepost::{CheckpointId, Engine, Json};
 use milepost_forms::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, FileForm,
-    LineageForm, Listed, MovedForm, PinForm, PointForm, RestoredForm, RetentionForm, StoreForm,
-    TaskForm, UserForm, VerifyForm,
+    LineageForm, Listed, MovedForm, PinForm, PointForm, RestoredForm, RetentionAsked,
+    RetentionForm, StoreForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_workspace::TreePath;
 use serde_json::Value;
@@ -53,18 +52,6 @@ pub enum Followed {
 
 /// Callback for the bytes of a file, piece by piece.
 pub type Bytes<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
-
-/// Policy of a cleanup, and the tasks that it concerns.
-#[derive(Debug, Clone, Default)]
-pub struct RetentionAsked {
-    pub keep: Option<usize>,
-    pub younger_than: Option<Duration>,
-    pub undo: Option<u32>,
-    pub marks_only: bool,
-    pub drop_lineages: bool,
-    pub user: Option<String>,
-    pub task: Option<String>,
-}
 
 /// Filter of a list of checkpoints.
 #[derive(Debug, Default)]

@@ -16,15 +16,15 @@ use milepost_client::{
 };
 use milepost_forms::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, LineageForm, Listed,
-    PinForm, PointForm, RestoredForm, RetentionForm, StoreForm, TaskForm, UserForm, VerifyForm,
+    PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm, StoreForm, TaskForm, UserForm,
+    VerifyForm,
 };
 use milepost_workspace::TreePath;
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
 use super::{
-    Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, RetentionAsked, VerifyAsked,
-    captures, hints,
+    Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, VerifyAsked, captures, hints,
 };
 use crate::error::{Failure, Result};
 use crate::output::Out;
@@ -383,7 +383,7 @@ impl Backend for Remote {
         dry_run: bool,
         _: &mut dyn FnMut(u64, u64),
     ) -> Result<RetentionForm> {
-        let policy = policy(asked);
+        let policy = Retention::from(asked.clone());
         match dry_run {
             true => self.wait(self.client.plan_retention(&policy)),
             false => self.wait(self.client.retain(&policy)),
@@ -468,31 +468,5 @@ fn keep_last(state: &mut Value, count: u64) {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let gone = messages.len().saturating_sub(count);
         messages.drain(..gone);
-    }
-}
-
-fn policy(asked: &RetentionAsked) -> Retention {
-    let mut policy = Retention::new();
-    if asked.marks_only {
-        policy = policy.marks_only();
-    }
-    if asked.drop_lineages {
-        policy = policy.drop_lineages();
-    }
-    if let Some(keep) = asked.keep {
-        policy = policy.keep(u32::try_from(keep).unwrap_or(u32::MAX));
-    }
-    if let Some(age) = asked.younger_than {
-        policy = policy.younger_than(age);
-    }
-    if let Some(undo) = asked.undo {
-        policy = policy.undo(undo);
-    }
-    if let Some(user) = &asked.user {
-        policy = policy.user(user);
-    }
-    match &asked.task {
-        Some(task) => policy.task(task),
-        None => policy,
     }
 }

@@ -1,14 +1,13 @@
 //! `cleanup`: removal of old checkpoints, and of events that nothing needs.
 
 use std::io::{self, IsTerminal as _};
-use std::time::Duration;
 
-use milepost_forms::{Big, RetainedForm, RetentionForm};
+use milepost_forms::{Big, RetainedForm, RetentionAsked, RetentionForm};
 use serde_json::json;
 
 use super::confirm::confirm;
 use crate::args::Cleanup;
-use crate::backend::{Backend, RetentionAsked};
+use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Look, Out, bar, count, printable, size, words};
 
@@ -52,8 +51,8 @@ pub fn run(source: &dyn Backend, args: &Cleanup, out: &mut Out) -> Result<()> {
 /// Returns the policy of the arguments. `task` is the id in the store.
 fn policy(args: &Cleanup, task: Option<String>) -> RetentionAsked {
     RetentionAsked {
-        keep: args.keep,
-        younger_than: args.younger_than,
+        keep_count: args.keep,
+        younger_than_seconds: args.younger_than.map(|age| Big(age.as_secs())),
         undo: args.undo,
         marks_only: args.marks_only,
         drop_lineages: args.drop_lineages,
@@ -71,9 +70,8 @@ fn show(form: &RetentionForm, out: &mut Out) -> Result<()> {
 
 /// Returns some policies as flags and as requests, to print if none was given.
 fn examples(asked: &RetentionAsked) -> Vec<(&'static str, RetentionAsked)> {
-    let keep = |keep| RetentionAsked { keep: Some(keep), ..asked.clone() };
-    let month =
-        RetentionAsked { younger_than: Some(Duration::from_secs(30 * 86_400)), ..asked.clone() };
+    let keep = |keep| RetentionAsked { keep_count: Some(keep), ..asked.clone() };
+    let month = RetentionAsked { younger_than_seconds: Some(Big(30 * 86_400)), ..asked.clone() };
     let mut all =
         vec![("--keep 10", keep(10)), ("--keep 1", keep(1)), ("--younger-than 30d", month)];
     if !asked.marks_only && !asked.drop_lineages {
