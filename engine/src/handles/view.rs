@@ -112,18 +112,16 @@ impl View {
     ///
     /// As [`Query::tasks`](crate::query::Query::tasks).
     pub fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
+        let user = self.user().map(str::to_owned).or_else(|| query.user.clone());
         if let Some(only) = &self.task {
             let items = match self.task(only) {
-                Ok(task) if query.user.as_deref().is_none_or(|user| task.user() == user) => {
-                    vec![task.info()?]
-                }
+                Ok(task) if user.is_none_or(|user| task.user() == user) => vec![task.info()?],
                 Ok(_) => Vec::new(),
                 Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
                 Err(error) => return Err(error),
             };
             return Ok(Page { items, next: None });
         }
-        let user = self.user().map(str::to_owned).or_else(|| query.user.clone());
         let query = TaskQuery { user, ..query.clone() };
         self.engine.inner.catalog.tasks(&query)
     }
