@@ -16,7 +16,6 @@ pub(crate) use milepost_forms::{
     GuidanceAsked, LineageForm, Listed, MovedForm, PinAsked, PinForm, PointForm, Problem,
     RangeForm, RestoreAsked, RestorePlanForm, RestoredForm, RetentionAsked, RetentionForm,
     StateOrPart, StatsForm, TaskForm, TaskGiven, TaskStatsForm, UserForm, VerifyAsked, VerifyForm,
-    big_or_none,
 };
 
 /// Returns the `Location` of a name below a path. The name is one segment (RFC 3986).

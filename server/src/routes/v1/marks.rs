@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
+use milepost::Mark;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

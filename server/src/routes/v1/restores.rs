@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use milepost::events::LineageType;
 use milepost::{Detail, Engine, ErrorKind, Point, Scope};
 use milepost_forms::files_plan;
-use milepost_workspace::{Choices, Plan};
+use milepost_workspace::Plan;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
