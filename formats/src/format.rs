@@ -1,15 +1,11 @@
-//! Detects the format of an input by its beginning.
-
-use clap::ValueEnum;
+//! Formats of runs, and their detection by the beginning of an input.
 
 /// The first bytes of a SQLite database.
-pub const SQLITE: &[u8] = b"SQLite format 3\0";
+const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// The format of recorded runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// The format of a recorded run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Told by the content.
-    Auto,
     /// JSON Lines: one event body an object a line.
     Jsonl,
     /// A trajectory of SWE-agent.
@@ -19,17 +15,15 @@ pub enum Format {
     /// A session of Claude Code: JSON Lines with ids.
     ClaudeCode,
     /// Messages as OpenAI's API has them: a list, an object with `messages`, or one a line.
-    #[value(name = "openai")]
     OpenAi,
     /// A checkpoint database of LangGraph's SqliteSaver.
-    #[value(name = "langgraph")]
     LangGraph,
 }
 
 impl Format {
+    /// Returns the name of the format.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Auto => "auto",
             Self::Jsonl => "jsonl",
             Self::SweAgent => "swe-agent",
             Self::TauBench => "tau-bench",
@@ -123,7 +117,10 @@ mod tests {
             r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user"}}"#,
             r#"{"type":"summary","summary":"s","leafUuid":"x"}"#,
             r#"{"type":"queue-operation","operation":"enqueue","sessionId":"x"}"#,
-            r#"{"type":"file-history-snapshot","messageId":"x","snapshot":{"kind":1},"isSnapshotUpdate":false}"#,
+            concat!(
+                r#"{"type":"file-history-snapshot","messageId":"x","snapshot":{"kind":1},"#,
+                r#""isSnapshotUpdate":false}"#
+            ),
         ] {
             assert_eq!(tell(line), Format::ClaudeCode, "{line}");
         }

@@ -1,59 +1,94 @@
-//! An input, and its beginning for the detection of its format.
+//! Inputs: the kind of a path, and runs that are opened.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Failure, Result, UNMET};
-use crate::output::Out;
+use crate::checkpoint_folder;
+use crate::error::{Error, Remedy, Result};
+use crate::export_file::{BEGINNING, ExportInput};
+use crate::format::{Format, told};
+use crate::progress::{Note, Progress};
 
 /// Number of bytes read to detect the format.
-pub const START: usize = 64 << 10;
+const START: usize = 64 << 10;
+
+/// Maximum depth of the search for sessions: projects, sessions, and their agents.
+const DEPTH_MAX: usize = 4;
 
 /// An input that is read once, in order.
-pub type Reader = BufReader<Box<dyn io::Read>>;
+pub(crate) type Reader = BufReader<Box<dyn Read>>;
 
-/// Checks that at least one of the files can be read.
-pub fn check_any_opens(paths: &[PathBuf], out: &Out) -> Result<()> {
-    let mut failures = Vec::new();
-    for path in paths {
-        match open(path) {
-            Ok(_) => return Ok(()),
-            Err(failure) => failures.push(failure),
+/// The input at a path.
+pub enum Input {
+    /// An export, or an input that fails as one.
+    Export(ExportInput),
+    /// A folder of JSON checkpoint files.
+    Checkpoints,
+    /// Runs of other programs.
+    Runs(Vec<PathBuf>),
+}
+
+/// A run that is open for reading.
+pub struct RunInput {
+    /// Name of the input in messages.
+    pub(crate) name: String,
+    /// `None` for standard input.
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) reader: Reader,
+}
+
+impl RunInput {
+    /// Opens a file, or standard input for `-`.
+    ///
+    /// # Errors
+    ///
+    /// `Io`: the path is no file that can be read. `Invalid`: the file is empty.
+    pub fn open(path: &Path) -> Result<Self> {
+        if path.as_os_str() == "-" {
+            let reader: Reader = BufReader::with_capacity(START, Box::new(io::stdin()));
+            return Ok(Self { name: "standard input".to_owned(), path: None, reader });
         }
+        let failed = |error: io::Error| Error::from(error).at(path.display());
+        let file =
+            File::open(path).map_err(|error| failed(error).remedied_by(Remedy::CheckPath))?;
+        if file.metadata().map_err(failed)?.is_dir() {
+            return Err(
+                failed(io::Error::from(io::ErrorKind::IsADirectory)).remedied_by(Remedy::NameFiles)
+            );
+        }
+        let mut reader: Reader = BufReader::with_capacity(START, Box::new(file));
+        if reader.fill_buf().map_err(failed)?.is_empty() {
+            return Err(empty(&path.display().to_string()));
+        }
+        Ok(Self { name: path.display().to_string(), path: Some(path.to_owned()), reader })
     }
-    for failure in &failures {
-        failure.print(out.colors_stderr());
+
+    /// Returns the name of the input in messages.
+    pub fn name(&self) -> &str {
+        &self.name
     }
-    Err(Failure::said(failures.first().map_or(UNMET, Failure::code)))
+
+    /// Returns the input with enough of its beginning in the buffer to detect the format.
+    pub(crate) fn with_beginning(self) -> Result<Self> {
+        if self.path.is_some() {
+            return Ok(self);
+        }
+        let Self { name, path, reader } = self;
+        let reader = beginning(reader).map_err(|error| Error::from(error).at(&name))?;
+        Ok(Self { name, path, reader })
+    }
 }
 
-pub fn open(path: &Path) -> Result<Reader> {
-    if path.as_os_str() == "-" {
-        return Ok(BufReader::with_capacity(START, Box::new(io::stdin())));
-    }
-    let failed = |error| Failure::new(format!("{}: {error}", path.display()));
-    let file = File::open(path)
-        .map_err(|error| failed(error).hint("check the name; `-` is standard input"))?;
-    if file.metadata().map_err(failed)?.is_dir() {
-        return Err(failed(io::Error::from(io::ErrorKind::IsADirectory))
-            .hint("name the files in it, as in `milepost record DIR/*`"));
-    }
-    let mut reader: Reader = BufReader::with_capacity(START, Box::new(file));
-    if reader.fill_buf().map_err(failed)?.is_empty() {
-        return Err(empty(&path.display().to_string()));
-    }
-    Ok(reader)
-}
-
-pub fn empty(name: &str) -> Failure {
-    Failure::new(format!("{name}: empty: there is nothing to record"))
-        .hint("give a file with one event an object a line, or a .traj file")
+/// Returns the error of an input without content.
+pub(crate) fn empty(name: &str) -> Error {
+    Error::invalid(format!("{name}: empty: there is nothing to record"))
+        .remedied_by(Remedy::GiveEvents)
 }
 
 /// Returns a pipe with enough of its beginning in the buffer to detect the format: all of it,
 /// [`START`] bytes, or a whole JSON value on the first line. Reading more might block for days.
-pub fn beginning(mut reader: Reader) -> io::Result<Reader> {
+fn beginning(mut reader: Reader) -> io::Result<Reader> {
     let mut start: Vec<u8> = Vec::new();
     loop {
         let read = reader.fill_buf()?;
@@ -69,6 +104,117 @@ pub fn beginning(mut reader: Reader) -> io::Result<Reader> {
             return Ok(BufReader::with_capacity(capacity, rest));
         }
     }
+}
+
+/// Returns the kind of input at a path. A given format is not checked.
+///
+/// # Errors
+///
+/// `Io`: the path cannot be read. `Invalid`: a folder has no run in the format.
+pub fn look(path: &Path, format: Option<Format>, progress: &mut dyn Progress) -> Result<Input> {
+    if path.as_os_str() == "-" {
+        return Ok(match format {
+            None => Input::Export(ExportInput::open(path)?),
+            Some(_) => Input::Runs(vec![path.to_owned()]),
+        });
+    }
+    let Ok(metadata) = fs::metadata(path) else {
+        return Ok(Input::Checkpoints);
+    };
+    if metadata.is_dir() {
+        return in_folder(path, format, progress);
+    }
+    if format.is_some() {
+        return Ok(Input::Runs(vec![path.to_owned()]));
+    }
+    // Bytes read from a pipe would be lost.
+    let start = match metadata.is_file() {
+        true => start(path)?,
+        false => Vec::new(),
+    };
+    let trajectory = path.extension().is_some_and(|ending| ending == "traj");
+    let known = told(&start).is_some() || trajectory;
+    Ok(match known && !start.starts_with(BEGINNING.as_bytes()) {
+        true => Input::Runs(vec![path.to_owned()]),
+        false => Input::Export(ExportInput::open(path)?),
+    })
+}
+
+fn in_folder(path: &Path, format: Option<Format>, progress: &mut dyn Progress) -> Result<Input> {
+    let checkpoints = format.is_none() && checkpoint_folder::files(path).is_ok();
+    let mut found = Found::default();
+    find_sessions(path, DEPTH_MAX, &mut found);
+    let mut sessions = found.sessions;
+    let count = sessions.len() as u64;
+    if checkpoints {
+        if count > 0 {
+            progress.note(Note::SessionsIgnored { folder: path, sessions: count });
+        }
+        return Ok(Input::Checkpoints);
+    }
+    if found.others > 0 && count > 0 {
+        progress.note(Note::FilesIgnored { folder: path, files: found.others });
+    }
+    let place = path.display();
+    if count > 0 && matches!(format, None | Some(Format::ClaudeCode)) {
+        sessions.sort();
+        return Ok(Input::Runs(sessions));
+    }
+    match format {
+        None => Ok(Input::Checkpoints),
+        Some(Format::ClaudeCode) => {
+            Err(Error::invalid(format!("{place}: no session in it: there is nothing to import"))
+                .remedied_by(Remedy::GiveSessionFolder))
+        }
+        Some(other) => {
+            let name = other.name();
+            Err(Error::invalid(format!("{place} is a folder, and {name} is read from files"))
+                .remedied_by(Remedy::NameFile))
+        }
+    }
+}
+
+/// Contents of a folder.
+#[derive(Default)]
+struct Found {
+    sessions: Vec<PathBuf>,
+    /// Number of `*.jsonl` files that are not sessions.
+    others: u64,
+}
+
+/// Searches a folder and its subfolders for sessions, without following links. An entry that cannot
+/// be read counts as a session, so that its error is reported when it is imported.
+fn find_sessions(folder: &Path, depth: usize, found: &mut Found) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        found.sessions.push(folder.to_owned());
+        return;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let Ok(kind) = entry.file_type() else {
+            found.sessions.push(path);
+            continue;
+        };
+        if kind.is_dir() && depth > 1 {
+            find_sessions(&path, depth - 1, found);
+        }
+        let lines = path.extension().is_some_and(|ending| ending == "jsonl");
+        if kind.is_file() && lines {
+            match start(&path) {
+                Ok(start) if told(&start) != Some(Format::ClaudeCode) => found.others += 1,
+                _ => found.sessions.push(path),
+            }
+        }
+    }
+}
+
+/// Reads the beginning of a file.
+fn start(path: &Path) -> Result<Vec<u8>> {
+    let failed = |error: io::Error| Error::from(error).at(path.display());
+    let mut start = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(START as u64).read_to_end(&mut start).map_err(failed)?;
+    Ok(start)
 }
 
 #[cfg(test)]

@@ -11,14 +11,17 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 pub struct Object(Vec<(String, Json)>);
 
 impl Object {
+    /// Returns `true` if the object has no field.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Returns the number of fields.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
+    /// Returns a field.
     pub fn get(&self, name: &str) -> Option<&Json> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value)
     }
@@ -28,10 +31,12 @@ impl Object {
         self.get(name).and_then(as_text)
     }
 
+    /// Returns `true` if the field is `true`.
     pub fn is_true(&self, name: &str) -> bool {
         self.get(name).is_some_and(|json| json.text() == "true")
     }
 
+    /// Removes and returns a field.
     pub fn take(&mut self, name: &str) -> Option<Json> {
         let at = self.0.iter().position(|(n, _)| n == name)?;
         Some(self.0.remove(at).1)
@@ -51,10 +56,12 @@ impl Object {
         Some(list)
     }
 
+    /// Adds a field after the others.
     pub fn put(&mut self, name: impl Into<String>, value: Json) {
         self.0.push((name.into(), value));
     }
 
+    /// Returns the fields in order.
     pub fn into_fields(self) -> Vec<(String, Json)> {
         self.0
     }

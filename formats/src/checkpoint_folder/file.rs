@@ -12,8 +12,8 @@ use milepost::events::CheckpointMarked;
 use serde::Deserialize;
 use serde_json::error::Category;
 
-use super::goal::Goal;
-use crate::record::json_object::{Object, as_text, compact, fields_of};
+use super::target_state::TargetState;
+use crate::json_object::{Object, as_text, compact, fields_of};
 
 /// Maximum size of a file, in bytes.
 pub const FILE_MAX: u64 = 64 << 20;
@@ -24,13 +24,13 @@ const ID_MAX: usize = 200;
 
 /// A checkpoint, as it was saved.
 #[derive(Debug, PartialEq)]
-pub struct Saved {
+pub struct SavedCheckpoint {
     pub id: String,
     pub execution: String,
     pub step_name: String,
     pub step: u64,
     pub time_us: u64,
-    pub goal: Goal,
+    pub target: TargetState,
     pub success: bool,
     /// The status word of the file.
     pub status: String,
@@ -75,7 +75,7 @@ const FIELDS: [&str; 11] = [
 ];
 
 /// Reads a checkpoint, or returns the reason why the file is invalid.
-pub fn read(path: &Path) -> Result<Saved, String> {
+pub fn read(path: &Path) -> Result<SavedCheckpoint, String> {
     parse(&text(path)?)
 }
 
@@ -108,7 +108,7 @@ fn text(path: &Path) -> Result<String, String> {
     })
 }
 
-fn parse(file: &str) -> Result<Saved, String> {
+fn parse(file: &str) -> Result<SavedCheckpoint, String> {
     let text = file.strip_prefix('\u{feff}').unwrap_or(file).trim();
     if text.is_empty() {
         return Err("empty".into());
@@ -143,14 +143,15 @@ fn parse(file: &str) -> Result<Saved, String> {
     if size > METADATA_MAX {
         return Err(format!("`metadata` of {size} bytes is over the limit of {METADATA_MAX}"));
     }
-    let goal = Goal::new(plain(&form.variables)?, plain(&form.context)?, plain(&form.state)?)?;
-    Ok(Saved {
+    let target =
+        TargetState::new(plain(&form.variables)?, plain(&form.context)?, plain(&form.state)?)?;
+    Ok(SavedCheckpoint {
         id: form.id,
         execution: form.execution_id,
         step_name: form.step_name,
         step: form.step_index,
         time_us,
-        goal,
+        target,
         success,
         status: form.status,
         error: form.error.map(|json| as_text(&json).unwrap_or_else(|| json.text().to_owned())),
@@ -199,7 +200,7 @@ fn time(text: &str) -> Option<u64> {
     u64::try_from(stamp.as_microsecond()).ok()
 }
 
-impl Saved {
+impl SavedCheckpoint {
     /// Returns the step's name, if it is valid as a label.
     pub fn label(&self) -> Option<&str> {
         let mark =

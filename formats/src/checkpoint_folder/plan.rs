@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::Skipped;
-use super::file::{self, Saved};
+use super::Files;
+use super::file::{self, SavedCheckpoint};
 
 /// A checkpoint to import. The file is read again when it is written: all files together may be
 /// larger than memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct PlannedFile {
     pub path: PathBuf,
     pub execution: String,
     pub step: u64,
@@ -24,17 +24,17 @@ pub struct Entry {
 #[derive(Debug)]
 pub struct TaskPlan {
     pub task: String,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PlannedFile>,
 }
 
 impl TaskPlan {
-    pub fn files(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.entries.len() as u64
     }
 }
 
-impl Entry {
-    pub fn of(path: &Path, saved: &Saved) -> Self {
+impl PlannedFile {
+    pub fn of(path: &Path, saved: &SavedCheckpoint) -> Self {
         Self {
             path: path.to_owned(),
             execution: saved.execution.clone(),
@@ -46,27 +46,23 @@ impl Entry {
     }
 }
 
-/// Returns the plans of the files, the earliest execution first. Calls `skip` with each file that
-/// cannot be imported.
-pub fn plans(
-    files: &[PathBuf],
-    skip: &mut dyn FnMut(Skipped),
-    read: &dyn Fn(u64),
-) -> Vec<TaskPlan> {
-    let mut tasks: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
-    for path in files {
+/// Returns the plans of the files, the earliest execution first. Skips each file that cannot be
+/// imported.
+pub fn plans(paths: &[PathBuf], files: &mut Files<'_>) -> Vec<TaskPlan> {
+    let mut tasks: BTreeMap<String, Vec<PlannedFile>> = BTreeMap::new();
+    for path in paths {
         match file::read(path) {
             Ok(saved) => {
                 let entries = tasks.entry(saved.execution.clone()).or_default();
-                entries.push(Entry::of(path, &saved));
+                entries.push(PlannedFile::of(path, &saved));
             }
-            Err(reason) => skip(Skipped::new(path, reason)),
+            Err(reason) => files.skip(path, &reason),
         }
-        read(1);
+        files.done();
     }
     let mut plans: Vec<TaskPlan> = tasks
         .into_iter()
-        .map(|(task, entries)| TaskPlan { task, entries: ordered(entries, skip) })
+        .map(|(task, entries)| TaskPlan { task, entries: ordered(entries, files) })
         .collect();
     let began = |plan: &TaskPlan| plan.entries.iter().map(|entry| entry.time_us).min();
     plans.sort_by_key(began);
@@ -74,14 +70,14 @@ pub fn plans(
 }
 
 /// Returns the entries by step, time and id. Names are no order: step 10 sorts before step 9.
-fn ordered(mut entries: Vec<Entry>, skip: &mut dyn FnMut(Skipped)) -> Vec<Entry> {
+fn ordered(mut entries: Vec<PlannedFile>, files: &mut Files<'_>) -> Vec<PlannedFile> {
     // A file named by its checkpoint's id is preferred; others are copies of it.
     entries.sort_by_key(|entry| (Reverse(is_named_by_id(entry)), entry.path.clone()));
     let mut known: HashMap<String, PathBuf> = HashMap::new();
     entries.retain(|entry| match known.get(&entry.id) {
         Some(first) => {
             let reason = format!("the id `{}` is that of {}, too", entry.id, first.display());
-            skip(Skipped::new(&entry.path, reason));
+            files.skip(&entry.path, &reason);
             false
         }
         None => {
@@ -93,7 +89,7 @@ fn ordered(mut entries: Vec<Entry>, skip: &mut dyn FnMut(Skipped)) -> Vec<Entry>
     entries
 }
 
-fn is_named_by_id(entry: &Entry) -> bool {
+fn is_named_by_id(entry: &PlannedFile) -> bool {
     entry.path.file_stem().is_some_and(|stem| stem == entry.id.as_str())
 }
 
@@ -101,8 +97,8 @@ fn is_named_by_id(entry: &Entry) -> bool {
 mod tests {
     use super::*;
 
-    fn entry(path: &str, id: &str, step: u64, time_us: u64) -> Entry {
-        Entry {
+    fn entry(path: &str, id: &str, step: u64, time_us: u64) -> PlannedFile {
+        PlannedFile {
             path: path.into(),
             execution: "x".into(),
             step,
@@ -120,10 +116,11 @@ mod tests {
             entry("ckpt-b.json", "ckpt-b", 9, 3),
             entry("ckpt-c.json", "ckpt-c", 9, 2),
         ];
-        let mut skipped = Vec::new();
-        let ordered = ordered(entries, &mut |file| skipped.push(file.path));
+        let mut files = Files::new(&mut ());
+        let ordered = ordered(entries, &mut files);
         let ids: Vec<&str> = ordered.iter().map(|entry| entry.id.as_str()).collect();
         assert_eq!(ids, ["ckpt-c", "ckpt-b", "ckpt-a"]);
+        let skipped: Vec<&str> = files.skipped.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(skipped, ["ckpt-a copy.json"]);
     }
 }

@@ -15,7 +15,7 @@ const DEPTH_MAX: u32 = 98;
 
 /// The wanted variables, context and state.
 #[derive(Debug, PartialEq)]
-pub struct Goal {
+pub struct TargetState {
     variables: Json,
     context: Json,
     /// The same values as a run state, for comparison.
@@ -28,20 +28,20 @@ enum Document {
     Context,
 }
 
-impl Goal {
-    /// Returns the goal of three JSON values, or an error that names the one that no state can
+impl TargetState {
+    /// Returns the target of three JSON values, or an error that names the one that no state can
     /// hold.
     pub fn new(variables: Json, context: Json, state: Json) -> Result<Self, String> {
-        let mut goal = RunState::default();
-        let set = |goal: &mut RunState, document, name: &str, value: &Json| {
-            replace(goal, document, value).map_err(|error| format!("`{name}`: {error}"))
+        let mut target = RunState::default();
+        let set = |target: &mut RunState, document, name: &str, value: &Json| {
+            replace(target, document, value).map_err(|error| format!("`{name}`: {error}"))
         };
-        set(&mut goal, Document::Variables, "variables", &variables)?;
-        set(&mut goal, Document::Context, "context", &context)?;
+        set(&mut target, Document::Variables, "variables", &variables)?;
+        set(&mut target, Document::Context, "context", &context)?;
         if !state.is_null() {
-            goal.artifacts.insert(STATE.to_owned(), state);
+            target.artifacts.insert(STATE.to_owned(), state);
         }
-        Ok(Self { variables, context, state: goal })
+        Ok(Self { variables, context, state: target })
     }
 
     /// Returns `true` if a run state has these values.
@@ -51,7 +51,7 @@ impl Goal {
             && now.artifacts.get(STATE) == self.state.artifacts.get(STATE)
     }
 
-    /// Returns the events that lead from a run state to the goal, and applies them to `now`. After
+    /// Returns the events that lead from a run state to the target, and applies them to `now`. After
     /// an error, `now` may be in between.
     pub fn reach(&self, now: &mut RunState) -> Result<Vec<Body>> {
         let form = PatchForm::Patch;
@@ -101,30 +101,30 @@ fn replace(state: &mut RunState, document: Document, value: &Json) -> Result<Jso
 mod tests {
     use super::*;
 
-    fn goal(variables: &str, context: &str, state: &str) -> Goal {
+    fn target(variables: &str, context: &str, state: &str) -> TargetState {
         let json = |text: &str| Json::new(text).unwrap();
-        Goal::new(json(variables), json(context), json(state)).unwrap()
+        TargetState::new(json(variables), json(context), json(state)).unwrap()
     }
 
     #[test]
     fn what_is_the_same_already_needs_no_event() {
         let mut now = RunState::default();
-        assert!(goal("{}", "{}", "null").reach(&mut now).unwrap().is_empty());
-        let some = goal(r#"{"a":null,"b":1.50}"#, "{}", "[1]");
+        assert!(target("{}", "{}", "null").reach(&mut now).unwrap().is_empty());
+        let some = target(r#"{"a":null,"b":1.50}"#, "{}", "[1]");
         assert_eq!(some.reach(&mut now).unwrap().len(), 2);
         assert!(some.is_met_by(&now));
-        let other_order = goal(r#"{"b":1.50,"a":null}"#, "{}", "[1]");
+        let other_order = target(r#"{"b":1.50,"a":null}"#, "{}", "[1]");
         assert!(other_order.is_met_by(&now));
-        let other_number = goal(r#"{"a":null,"b":1.5}"#, "{}", "[1]");
+        let other_number = target(r#"{"a":null,"b":1.5}"#, "{}", "[1]");
         assert_eq!(other_number.reach(&mut now).unwrap().len(), 1);
     }
 
     #[test]
     fn a_state_of_null_takes_the_artifact_away() {
         let mut now = RunState::default();
-        goal("{}", "{}", "{}").reach(&mut now).unwrap();
+        target("{}", "{}", "{}").reach(&mut now).unwrap();
         assert!(now.artifacts.contains_key(STATE));
-        let none = goal("{}", "{}", "null");
+        let none = target("{}", "{}", "null");
         assert_eq!(none.reach(&mut now).unwrap().len(), 1);
         assert!(none.is_met_by(&now) && now.artifacts.is_empty());
     }
@@ -134,13 +134,13 @@ mod tests {
         // An object weighs hundreds of bytes: 200 MiB of the 256 MiB that a document may have.
         let heavy = |last: u8| {
             let objects = "{},".repeat(320_000);
-            goal(&format!("[{objects}{last}]"), "{}", "null")
+            target(&format!("[{objects}{last}]"), "{}", "null")
         };
         let mut now = RunState::default();
         for last in [1, 2] {
-            let goal = heavy(last);
-            assert_eq!(goal.reach(&mut now).unwrap().len(), 1);
-            assert!(goal.is_met_by(&now));
+            let target = heavy(last);
+            assert_eq!(target.reach(&mut now).unwrap().len(), 1);
+            assert!(target.is_met_by(&now));
         }
     }
 }

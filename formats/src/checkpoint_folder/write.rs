@@ -14,9 +14,9 @@ use milepost::query::CheckpointQuery;
 use milepost::{Append, Body, Engine, ErrorKind, Lineage, LineageId, Mark, Offset, RunState, Task};
 use serde_json::json;
 
-use super::Skipped;
-use super::file::{self, Saved};
-use super::plan::{Entry, TaskPlan};
+use super::file::{self, SavedCheckpoint};
+use super::plan::{PlannedFile, TaskPlan};
+use super::{Files, ImportedTask};
 use crate::error::Result;
 
 /// Actor of the events and marks.
@@ -30,26 +30,14 @@ const CHANGED: &str = "it was changed since it was imported: what is in stays as
 /// Number of checkpoints per query.
 const PAGE: usize = 1000;
 
-/// Result of one task.
-#[derive(Debug)]
-pub struct Written {
-    pub task: String,
-    pub events: u64,
-    pub checkpoints: u64,
-    /// Checkpoints that existed before.
-    pub repeated: u64,
-    pub head: Offset,
-}
-
-/// Writes the checkpoints that are not in the store yet. Calls `skip` with each file that cannot be
-/// imported, and `progress` after each file. Returns `None` if the task is not from an import.
+/// Writes the checkpoints that are not in the store yet. Skips each file that cannot be imported.
+/// Returns `None` if the task is not from an import.
 pub fn write(
     engine: &Engine,
     user: &str,
     plan: &TaskPlan,
-    skip: &mut dyn FnMut(Skipped),
-    progress: &dyn Fn(u64),
-) -> Result<Option<Written>> {
+    files: &mut Files<'_>,
+) -> Result<Option<ImportedTask>> {
     let known = match engine.task(&plan.task) {
         Ok(_) => known(engine, &plan.task)?,
         // The task is started below.
@@ -59,8 +47,8 @@ pub fn write(
         let reason =
             format!("the task `{}` is there already, and does not come from an import", plan.task);
         for entry in &plan.entries {
-            skip(Skipped::new(&entry.path, reason.clone()));
-            progress(1);
+            files.skip(&entry.path, &reason);
+            files.done();
         }
         return Ok(None);
     };
@@ -70,18 +58,18 @@ pub fn write(
         if known.contains(&entry.id) || writer.is_let_go(&entry.id)? {
             match writer.is_same(&task, entry)? {
                 true => repeated += 1,
-                false => skip(Skipped::new(&entry.path, CHANGED)),
+                false => files.skip(&entry.path, CHANGED),
             }
         } else {
             let put = writer.entry(entry);
-            match put.map_err(|failure| failure.at(entry.path.display()))? {
+            match put.map_err(|error| error.at(entry.path.display()))? {
                 Ok(()) => checkpoints += 1,
-                Err(reason) => skip(Skipped::new(&entry.path, reason)),
+                Err(reason) => files.skip(&entry.path, &reason),
             }
         }
-        progress(1);
+        files.done();
     }
-    Ok(Some(Written {
+    Ok(Some(ImportedTask {
         task: plan.task.clone(),
         events: writer.events,
         checkpoints,
@@ -162,18 +150,18 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn entry(&mut self, entry: &Entry) -> Result<Put> {
+    fn entry(&mut self, entry: &PlannedFile) -> Result<Put> {
         let saved = match file::read(&entry.path) {
             Ok(saved) => saved,
             Err(reason) => return Ok(Err(reason)),
         };
-        if Entry::of(&entry.path, &saved) != *entry {
+        if PlannedFile::of(&entry.path, &saved) != *entry {
             return Ok(Err("it was changed during the import".into()));
         }
         self.put(&saved)
     }
 
-    fn put(&mut self, saved: &Saved) -> Result<Put> {
+    fn put(&mut self, saved: &SavedCheckpoint) -> Result<Put> {
         let mut now = match self.now.take() {
             Some(now) => now,
             None => self.state_at(self.lineage.head()?.next)?,
@@ -230,7 +218,7 @@ impl Writer<'_> {
 
     /// Returns `true` if the imported checkpoint has the digest of this file, or if a cleanup
     /// removed its events.
-    fn is_same(&self, task: &Task, entry: &Entry) -> Result<bool> {
+    fn is_same(&self, task: &Task, entry: &PlannedFile) -> Result<bool> {
         for lineage in task.lineages()? {
             let lineage = task.lineage_named(lineage.id)?;
             let Some(events) = lineage.appended_under(&key(&entry.id))? else {
@@ -248,8 +236,8 @@ impl Writer<'_> {
     }
 
     /// Marks events of an earlier import, if they lead to the state in the file.
-    fn adopt(&mut self, saved: &Saved, end: Offset) -> Result<Put> {
-        if !saved.goal.is_met_by(&self.state_at(end)?) {
+    fn adopt(&mut self, saved: &SavedCheckpoint, end: Offset) -> Result<Put> {
+        if !saved.target.is_met_by(&self.state_at(end)?) {
             return Ok(Err(format!(
                 "its events are in the task already, before @{end}, with another content"
             )));
@@ -269,12 +257,12 @@ impl Writer<'_> {
 
 /// Returns the events that lead from the state before a checkpoint to the checkpoint. `now` becomes
 /// the state after them.
-fn bodies(saved: &Saved, now: &mut RunState) -> milepost::Result<Vec<Body>> {
+fn bodies(saved: &SavedCheckpoint, now: &mut RunState) -> milepost::Result<Vec<Body>> {
     let step = saved.step;
     let started =
         StepStarted { step, name: Some(saved.step_name.clone()), ..StepStarted::default() };
     let mut bodies = vec![Body::from(started)];
-    bodies.extend(saved.goal.reach(now)?);
+    bodies.extend(saved.target.reach(now)?);
     if !saved.rest.is_empty() {
         let data = Data::Json(milepost::Json::from_value(&saved.rest)?);
         let name = REST.to_owned();
@@ -293,7 +281,7 @@ fn bodies(saved: &Saved, now: &mut RunState) -> milepost::Result<Vec<Body>> {
     Ok(bodies)
 }
 
-fn mark(saved: &Saved) -> Mark {
+fn mark(saved: &SavedCheckpoint) -> Mark {
     let status = if saved.success { MarkStatus::Success } else { MarkStatus::Failure };
     let mut mark = Mark::new()
         .cause(MarkCause::Imported)

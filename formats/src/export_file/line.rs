@@ -17,16 +17,21 @@ pub const BEGINNING: &str = r#"{"milepost_export":"#;
 
 /// A line of an export.
 #[derive(Debug)]
-pub enum Line {
+pub enum ExportLine {
+    /// The first line.
     Header(ExportHeader),
+    /// A task.
     Task(ExportTask),
+    /// A chunk of a task.
     Chunk(ExportChunk),
+    /// An event of a task.
     Event(ExportEvent),
+    /// The last line.
     End(End),
 }
 
 /// A number that may exceed 2^53, as a string.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Big(pub u64);
 
 impl Serialize for Big {
@@ -50,9 +55,13 @@ impl<'de> Deserialize<'de> for Big {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExportHeader {
+    /// The version of the format.
     pub milepost_export: u32,
+    /// The number of tasks.
     pub tasks: Big,
+    /// True if captured files are included.
     pub files: bool,
+    /// True if secrets are redacted.
     pub redacted: bool,
     /// Id of the store's key, if the store has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,16 +72,21 @@ pub struct ExportHeader {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
+    /// The counts of the lines before.
     pub end: Counts,
+    /// The BLAKE3 hash of the lines before.
     pub digest: Hash,
 }
 
 /// Number of lines of each kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counts {
+    /// The number of tasks.
     pub tasks: Big,
+    /// The number of events.
     pub events: Big,
+    /// The number of chunks.
     pub chunks: Big,
 }
 
@@ -187,14 +201,14 @@ pub struct EventForm<'a> {
 }
 
 /// Parses a line without its line end.
-pub fn parse(text: &str) -> Result<Line, String> {
+pub fn parse(text: &str) -> Result<ExportLine, String> {
     let first = text.strip_prefix("{\"").and_then(|rest| rest.split('"').next());
     match first {
-        Some("milepost_export") => header(text).map(Line::Header),
-        Some("task") => task(&from(text)?).map(Line::Task),
-        Some("chunk") => chunk(from(text)?).map(Line::Chunk),
-        Some("log") => event(from(text)?).map(Line::Event),
-        Some("end") => from(text).map(Line::End),
+        Some("milepost_export") => header(text).map(ExportLine::Header),
+        Some("task") => task(&from(text)?).map(ExportLine::Task),
+        Some("chunk") => chunk(from(text)?).map(ExportLine::Chunk),
+        Some("log") => event(from(text)?).map(ExportLine::Event),
+        Some("end") => from(text).map(ExportLine::End),
         Some(other) => Err(format!("no line begins with `{other}`")),
         None => Err("it is no line of an export".to_owned()),
     }

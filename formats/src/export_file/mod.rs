@@ -1,92 +1,67 @@
-//! `export`: writes one task or all tasks as a file of JSON Lines for `import`.
+//! The export file of Milepost: tasks as JSON Lines, as `docs/EXPORT.md` defines them.
 //!
 //! ```text
-//! line    the lines, and how they are read
-//! text    how the lines are written
-//! file    whole files, with counts and a digest
+//! read    reads an export, and imports it
 //! redact  redaction of secrets
+//! write   writes an export
+//! line    the lines, and how they are parsed
 //! ```
 
-pub mod file;
-pub mod line;
+pub(crate) mod line;
+mod read;
 mod redact;
-mod text;
+pub(crate) mod write;
 
-use std::io;
-use std::path::{Path, PathBuf};
-
-use clap::Args as ClapArgs;
 use data_encoding::HEXLOWER;
 use milepost::events::WorkspaceCaptured;
 use milepost::ids::LogKind;
-use milepost::transfer::{ExportBody, ExportItem};
+use milepost::transfer::{ExportBody, ExportEvent, ExportItem};
 use milepost::{Engine, ErrorKind, Header};
-use serde_json::json;
 
-use crate::atomic_file::WholeFile;
-use crate::error::{Failure, Result};
-use crate::output::{Out, bar, big, count, note};
-use file::{Sink, Writer};
-use line::{Big, Counts, ExportHeader};
+use crate::error::{Error, Remedy, Result};
+use crate::progress::{Progress, Unit, Work};
+pub(crate) use line::BEGINNING;
+pub use line::{Big, Counts, End, ExportHeader, ExportLine, VERSION};
+pub use read::{ExportImport, ExportInput, ExportReader, ImportedExport, InvalidLine};
 use redact::Patterns;
-use text::Redact;
+pub use write::{ExportWriter, Redact, Sink};
 
-/// Minimum number of events for a progress bar.
-const LONG: u64 = 10_000;
+/// The largest event of an import, in bytes: large enough for every store.
+pub const EVENT_MAX: usize = 256 << 20;
 
-#[derive(Debug, ClapArgs)]
-pub struct Export {
-    /// The task. Default: all tasks of the store.
-    pub task: Option<String>,
+/// Settings of an export.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ExportOptions {
     /// Include the captured files.
-    #[arg(long, conflicts_with = "redact")]
     pub files: bool,
     /// Replace text that looks like a secret. A redacted export is imported as a copy.
-    #[arg(long)]
     pub redact: bool,
-    /// The file to write. Default: standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
 }
 
-/// Exports a task, or all tasks. `task` is the id in the store.
-pub fn run(engine: &Engine, task: Option<String>, args: &Export, out: &mut Out) -> Result<()> {
-    let tasks = match task {
-        Some(task) => vec![task],
-        None => engine.transfer().export(false)?.tasks()?,
-    };
-    check(engine, args, &tasks)?;
-    let file = args.output.as_ref().filter(|path| *path != Path::new("-"));
-    let Some(path) = file else {
-        let written = write(engine, args, &tasks, !out.json, &mut |bytes| out.bytes(bytes));
-        return written.map(|_| ());
-    };
-    let counts = to_file(engine, args, &tasks, path, !out.json)?;
-    let Counts { events, chunks, .. } = counts;
-    if out.json {
-        return Ok(out.json(&json!({
-            "file": path.display().to_string(),
-            "tasks": tasks,
-            "events": big(events.0),
-            "chunks": big(chunks.0),
-        }))?);
-    }
-    let (tasks, events) = (count(tasks.len() as u64, "task"), count(events.0, "event"));
-    let chunks = count(chunks.0, "chunk");
-    Ok(out.line(format!("exported {tasks}: {events}, {chunks}"))?)
+/// Result of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exported {
+    /// The counts of the lines.
+    pub counts: Counts,
+    /// The number of captured folders whose files are missing, so that the tasks can be imported as
+    /// copies only. 0 for a redacted export, which is imported as a copy anyway.
+    pub captures: u64,
 }
 
-/// Checks that all tasks can be exported, before anything is written.
-fn check(engine: &Engine, args: &Export, tasks: &[String]) -> Result<()> {
-    let export = engine.transfer().export(args.files)?;
+/// Checks that tasks can be exported, before anything is written.
+///
+/// # Errors
+///
+/// `Invalid`: a task cannot be redacted. `Engine`: a task does not exist, or needs its files.
+pub fn check(engine: &Engine, tasks: &[String], options: ExportOptions) -> Result<()> {
+    let export = engine.transfer().export(options.files)?;
     for task in tasks {
-        if args.redact {
+        if options.redact {
             check_redact(engine, task)?;
         }
-        let checked = export.check(task);
-        checked.map_err(|error| match error.kind() {
-            ErrorKind::Invalid => Failure::from(error).hint("--files takes its files along"),
-            _ => Failure::from(error),
+        export.check(task).map_err(|error| match error.kind() {
+            ErrorKind::Invalid => Error::from(error).remedied_by(Remedy::IncludeFiles),
+            _ => Error::from(error),
         })?;
     }
     Ok(())
@@ -99,92 +74,65 @@ fn check_redact(engine: &Engine, task: &str) -> Result<()> {
         return Ok(());
     };
     let (lineage, begin) = (trimmed.id, trimmed.begin);
-    Err(Failure::new(format!(
+    Err(Error::invalid(format!(
         "task `{task}` cannot be redacted: lineage {lineage} was trimmed at offset {begin}, \
          and what stands for its beginning is no text"
     ))
-    .hint("export it without --redact, or export the other tasks one by one"))
+    .remedied_by(Remedy::ExportUnredacted))
 }
 
-/// Exports into a file, which appears when it is complete.
-fn to_file(
+/// Exports tasks to `sink`.
+///
+/// # Errors
+///
+/// `Io`: the destination failed, or an event has no line. `Engine`: a task cannot be read.
+pub fn export(
     engine: &Engine,
-    args: &Export,
     tasks: &[String],
-    path: &Path,
-    shown: bool,
-) -> Result<Counts> {
-    let failed = |error: io::Error| {
-        Failure::new(format!("{}: {error}", path.display()))
-            .hint("give a file in a folder that is there and may be written to")
-    };
-    let mut file = WholeFile::begin(path).map_err(failed)?;
-    match write(engine, args, tasks, shown, &mut |bytes| {
-        // The broken pipe of an output file is an error, unlike that of standard output.
-        let named = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
-        file.write(bytes).map_err(named)
-    }) {
-        Ok(counts) => file.end().map_err(failed).map(|()| counts),
-        Err(failure) => {
-            file.take_back();
-            Err(failure)
-        }
-    }
-}
-
-fn write(
-    engine: &Engine,
-    args: &Export,
-    tasks: &[String],
-    shown: bool,
+    options: ExportOptions,
     sink: &mut Sink<'_>,
-) -> Result<Counts> {
-    let patterns = match args.redact {
+    progress: &mut dyn Progress,
+) -> Result<Exported> {
+    let patterns = match options.redact {
         true => {
             let patterns = Patterns::new(milepost::internals::new_secret()?);
-            Some(patterns.map_err(|error| Failure::bug(error.to_string()))?)
+            Some(patterns.map_err(|error| Error::bug(error.to_string()))?)
         }
         false => None,
     };
     let redact = patterns.as_ref().map(|patterns| patterns as &dyn Redact);
     let header = ExportHeader {
-        milepost_export: line::VERSION,
+        milepost_export: VERSION,
         tasks: Big(tasks.len() as u64),
-        files: args.files,
-        redacted: args.redact,
+        files: options.files,
+        redacted: options.redact,
         key: engine.store().key_id().map(|id| HEXLOWER.encode(&id)),
     };
     let mut all = 0;
     for task in tasks {
         all += engine.task(task)?.info()?.events;
     }
-    let bar = bar(all, "export", all >= LONG && shown, false);
-    let mut captured = 0;
-    let mut writer = Writer::begin(sink, &header, redact)?;
-    let mut export = engine.transfer().export(args.files)?;
+    progress.begin(Work { name: "export", unit: Unit::Events, total: Some(all) });
+    let mut captures = 0;
+    let mut writer = ExportWriter::begin(sink, &header, redact)?;
+    let mut export = engine.transfer().export(options.files)?;
     let done = tasks.iter().try_for_each(|task| {
-        export.task(task, &mut |carried| -> Result<()> {
-            if let ExportItem::Event(event) = &carried {
-                captured += u64::from(is_capture(event));
-                bar.inc(u64::from(event.log != LogKind::Control));
+        export.task(task, &mut |item| -> Result<()> {
+            if let ExportItem::Event(event) = &item {
+                captures += u64::from(is_capture(event));
+                progress.advance(u64::from(event.log != LogKind::Control));
             }
-            Ok(writer.take(&carried)?)
+            Ok(writer.write(&item)?)
         })
     });
-    bar.finish_and_clear();
+    progress.end();
     done?;
     let counts = writer.end()?;
-    if captured > 0 && !args.files && !args.redact {
-        let captures = count(captured, "captured folder");
-        note(&format!(
-            "{captures} without files: it comes in as a copy only (`milepost import --as`); \
-             --files takes them along"
-        ));
-    }
-    Ok(counts)
+    let are_missing = !options.files && !options.redact;
+    Ok(Exported { counts, captures: if are_missing { captures } else { 0 } })
 }
 
-fn is_capture(event: &milepost::transfer::ExportEvent) -> bool {
+fn is_capture(event: &ExportEvent) -> bool {
     let kind = || Header::decode(&event.header).map(|header| header.kind);
     let is_there = !matches!(event.body, ExportBody::Erased(_));
     event.log != LogKind::Control

@@ -1,223 +1,305 @@
-//! Imports an export: all of it, or nothing.
+//! Reads an export, and imports it: all of it, or nothing.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
-use milepost::{Engine, ErrorKind, Options, Task};
-use serde_json::{Value, json};
+use milepost::transfer::Import;
+use milepost::{Engine, ErrorKind, Task};
 
-use super::Import;
-use crate::error::{CONFLICT, CORRUPT, Failure, Result};
-use crate::export::file::{LINE_MAX, Reader, Wrong};
-use crate::export::line::{BEGINNING, ExportHeader, Line};
-use crate::output::{Out, bar, big, printable};
-use crate::store_locator::{StoreArgs, attach};
+use super::line::{self, BEGINNING, Counts, ExportHeader, ExportLine};
+use crate::bounded_lines::BoundedLines;
+use crate::error::{Error, Remedy, Result};
+use crate::progress::{Progress, Unit, Work};
 
-/// Minimum number of bytes for a progress bar.
-const LONG: u64 = 16 << 20;
-
-/// Maximum size of an event, large enough for every store.
-const EVENT_MAX: usize = 256 << 20;
+/// Maximum length of a line: an event of 64 MiB, however its text is escaped.
+const LINE_MAX: usize = 512 << 20;
 
 /// Size of the read buffer, in bytes.
 const BUFFER: usize = 1 << 20;
 
-/// A file or standard input. The length is 0 if it is unknown.
-pub struct Input {
+/// An export that is open for reading.
+pub struct ExportInput {
     name: String,
-    length: u64,
+    /// The length in bytes, if known.
+    length: Option<u64>,
     reader: Box<dyn BufRead>,
 }
 
-/// Opens a file, or standard input.
-pub fn input(path: &Path) -> Result<Input> {
-    if path.as_os_str() == "-" {
-        return Ok(Input {
-            name: "standard input".to_owned(),
-            length: 0,
-            reader: Box::new(BufReader::with_capacity(BUFFER, io::stdin())),
-        });
+impl ExportInput {
+    /// Opens a file, or standard input for `-`.
+    ///
+    /// # Errors
+    ///
+    /// `Io`: the file cannot be opened.
+    pub fn open(path: &Path) -> Result<Self> {
+        if path.as_os_str() == "-" {
+            return Ok(Self::from_reader("standard input", io::stdin()));
+        }
+        let name = path.display().to_string();
+        let failed = |error: io::Error| Error::from(error).at(&name);
+        let file = File::open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        Ok(Self { length: Some(length), ..Self::from_reader(&name, file) })
     }
-    let name = path.display().to_string();
-    let failed = |error: io::Error| Failure::new(format!("{name}: {error}"));
-    let file = File::open(path).map_err(failed)?;
-    let length = file.metadata().map_err(failed)?.len();
-    Ok(Input { name, length, reader: Box::new(BufReader::with_capacity(BUFFER, file)) })
-}
 
-pub fn run(store: &StoreArgs, args: &Import, mut input: Input, out: &mut Out) -> Result<()> {
-    if args.user.is_some() {
-        return Err(Failure::new("--user is not for an export: it says whose its tasks are")
-            .hint("import it without --user"));
+    /// Returns an input that a reader gives. `name` names it in messages.
+    pub fn from_reader(name: &str, reader: impl Read + 'static) -> Self {
+        let reader = Box::new(BufReader::with_capacity(BUFFER, reader));
+        Self { name: name.to_owned(), length: None, reader }
     }
-    check_beginning(&mut input)?;
-    let name = input.name.clone();
-    let mut reader = Reader::new(input.reader, LINE_MAX);
-    let header = reader.header().map_err(|wrong| said(&name, &wrong))?;
-    if args.name.is_some() && header.tasks.0 != 1 {
-        return Err(Failure::new(format!(
-            "--as names one task, and {name} has {}",
-            header.tasks.0
-        ))
-        .hint("import it without --as, or export the task alone"));
-    }
-    let engine = store.open_or_create(Options::default().event_max(EVENT_MAX))?;
-    let attached = attach(&engine);
-    let bar = bar(input.length, "import", input.length >= LONG && !out.json, true);
-    let done = take(&engine, args, &header, &mut reader, &mut |read| {
-        bar.set_position(read);
-    });
-    bar.finish_and_clear();
-    let reported = match done {
-        Ok(tasks) => report(&tasks, &header, args, out),
-        Err(Refused::File(wrong)) => Err(said(&name, &wrong)),
-        Err(Refused::Store(line, error)) => Err(refused(&name, line, error)),
-        Err(Refused::Other(failure)) => Err(failure),
-    };
-    drop(attached);
-    let closed = engine.close();
-    reported?;
-    Ok(closed?)
-}
 
-/// Reason why nothing was imported.
-enum Refused {
-    File(Wrong),
-    Store(u64, milepost::Error),
-    Other(Failure),
-}
-
-impl From<Wrong> for Refused {
-    fn from(wrong: Wrong) -> Self {
-        Self::File(wrong)
+    /// Checks that the input begins as an export does.
+    fn checked(self) -> Result<Self> {
+        let Self { name, length, mut reader } = self;
+        let mut begun = Vec::new();
+        let failed = |error: io::Error| Error::from(error).at(&name);
+        let mut beginning = Read::by_ref(&mut reader).take(BEGINNING.len() as u64);
+        beginning.read_to_end(&mut begun).map_err(failed)?;
+        if begun != BEGINNING.as_bytes() {
+            return Err(Error::invalid(
+                "not a folder, not an export, and no run of a program that is known",
+            )
+            .at(&name)
+            .remedied_by(Remedy::NameFormat));
+        }
+        let whole = io::Cursor::new(begun).chain(reader);
+        Ok(Self { length, ..Self::from_reader(&name, whole) })
     }
 }
 
-/// Imports all lines, or nothing if one is refused.
-fn take(
-    engine: &Engine,
-    args: &Import,
-    header: &ExportHeader,
-    reader: &mut Reader<Box<dyn BufRead>>,
-    progress: &mut dyn FnMut(u64),
-) -> std::result::Result<Vec<Task>, Refused> {
-    let copies = header.redacted || args.name.is_some();
-    let key = engine.store().key_id().map(|id| HEXLOWER.encode(&id));
-    if !copies && key != header.key {
-        let failure = Failure::new(
-            "the export is of a store with another key, or with none: its hashes would be others",
-        );
-        let hint = "`--as NAME` imports a task as a copy, with hashes of its own";
-        return Err(Refused::Other(failure.hint(hint)));
+/// An import of an export whose first line is read.
+pub struct ExportImport {
+    name: String,
+    length: Option<u64>,
+    header: ExportHeader,
+    reader: ExportReader<Box<dyn BufRead>>,
+}
+
+/// Result of an import.
+pub struct ImportedExport {
+    /// The tasks.
+    pub tasks: Vec<Task>,
+    /// True if the tasks are copies with hashes of their own.
+    pub copies: bool,
+}
+
+impl ExportImport {
+    /// Reads the first line.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: the input is no export. `Corrupt`: its first line is damaged. `Io`: it cannot be
+    /// read.
+    pub fn begin(input: ExportInput) -> Result<Self> {
+        let ExportInput { name, length, reader } = input.checked()?;
+        let mut reader = ExportReader::new(reader, LINE_MAX);
+        let header = reader.header().map_err(|line| damaged(&name, line))?;
+        Ok(Self { name, length, header, reader })
     }
-    let mut import = engine.transfer().import();
-    let mut tasks = 0;
-    while let Some(line) = reader.next()? {
-        let number = reader.number();
-        let taken = match line {
-            Line::Task(task) => {
-                tasks += 1;
-                let name = args.name.as_ref().unwrap_or(&task.id);
-                match copies {
-                    true => import.copy(name, &task),
-                    false => import.task(&task),
+
+    /// Returns the name of the input in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the first line.
+    pub fn header(&self) -> &ExportHeader {
+        &self.header
+    }
+
+    /// Imports all tasks, or nothing if a line is refused. `copy_as` imports the only task as a copy
+    /// with that name; tasks of a redacted export are copies, too.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt`: the file is damaged. `Engine`: the engine refuses a line. `Invalid`: the store has
+    /// another key.
+    pub fn run(
+        mut self,
+        engine: &Engine,
+        copy_as: Option<&str>,
+        progress: &mut dyn Progress,
+    ) -> Result<ImportedExport> {
+        let copies = self.header.redacted || copy_as.is_some();
+        let key = engine.store().key_id().map(|id| HEXLOWER.encode(&id));
+        if !copies && key != self.header.key {
+            let why = "the export is of a store with another key, or with none: its hashes would \
+                       be others";
+            return Err(Error::invalid(why).remedied_by(Remedy::ImportAsCopy));
+        }
+        progress.begin(Work { name: "import", unit: Unit::Bytes, total: self.length });
+        let tasks = self.take(engine, copies, copy_as, progress);
+        progress.end();
+        Ok(ImportedExport { tasks: tasks?, copies })
+    }
+
+    fn take(
+        &mut self,
+        engine: &Engine,
+        copies: bool,
+        copy_as: Option<&str>,
+        progress: &mut dyn Progress,
+    ) -> Result<Vec<Task>> {
+        let mut import = engine.transfer().import();
+        let mut tasks = 0;
+        loop {
+            let before = self.reader.bytes_read();
+            let line = self.reader.next_line().map_err(|line| damaged(&self.name, line))?;
+            let Some(line) = line else { break };
+            let taken = match line {
+                ExportLine::Task(task) => {
+                    tasks += 1;
+                    let name = copy_as.unwrap_or(&task.id);
+                    match copies {
+                        true => import.copy(name, &task),
+                        false => import.task(&task),
+                    }
+                }
+                ExportLine::Chunk(chunk) => import.chunk(&chunk),
+                ExportLine::Event(event) => import.event(&event),
+                ExportLine::Header(_) | ExportLine::End(_) => Ok(()),
+            };
+            taken.map_err(|error| self.refused(error))?;
+            progress.advance(self.reader.bytes_read() - before);
+        }
+        let said = self.header.tasks.0;
+        if tasks != said {
+            let why =
+                format!("the first line says that there are {said} tasks, and there are {tasks}");
+            return Err(damaged(&self.name, self.reader.wrong(&why)));
+        }
+        Import::finish(import).map_err(|error| self.refused(error))
+    }
+
+    /// Returns the error of a line that the engine refuses.
+    fn refused(&self, error: milepost::Error) -> Error {
+        let remedy = match error.kind() {
+            ErrorKind::Conflict => Some(Remedy::ImportAsOtherCopy),
+            ErrorKind::Diverged | ErrorKind::Corrupt => Some(Remedy::ExportUnchanged),
+            ErrorKind::Invalid => Some(Remedy::NothingImported),
+            _ => None,
+        };
+        let error = Error::from(error).at(format!("{}, line {}", self.name, self.reader.number()));
+        match remedy {
+            Some(remedy) => error.remedied_by(remedy),
+            None => error,
+        }
+    }
+}
+
+/// Returns the error of a line that is no line of an export.
+fn damaged(name: &str, InvalidLine { line, reason }: InvalidLine) -> Error {
+    let place = format!("{name}, line {line}");
+    Error::corrupt(reason).at(place).remedied_by(Remedy::ExportAgain)
+}
+
+/// An invalid line of an export.
+#[derive(Debug, PartialEq, Eq)]
+pub struct InvalidLine {
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// The reason.
+    pub reason: String,
+}
+
+/// Reader of an export, line by line.
+pub struct ExportReader<R> {
+    input: BoundedLines<R>,
+    digest: blake3::Hasher,
+    counts: Counts,
+    ended: bool,
+}
+
+impl<R: BufRead> ExportReader<R> {
+    /// Creates a reader of lines of at most `limit` bytes.
+    pub fn new(input: R, limit: usize) -> Self {
+        Self {
+            input: BoundedLines::new(input, limit),
+            digest: blake3::Hasher::new(),
+            counts: Counts::default(),
+            ended: false,
+        }
+    }
+
+    /// Returns the number of the last line read, from 1.
+    pub fn number(&self) -> u64 {
+        self.input.number()
+    }
+
+    /// Returns the number of bytes read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.input.bytes_read()
+    }
+
+    /// Reads the first line.
+    ///
+    /// # Errors
+    ///
+    /// The line is no header.
+    pub fn header(&mut self) -> Result<ExportHeader, InvalidLine> {
+        match self.line()? {
+            Some(ExportLine::Header(header)) => Ok(header),
+            _ => Err(self.wrong("an export begins with what is in it")),
+        }
+    }
+
+    /// Reads the next line, or `None` after the last one. The last line must have the right counts
+    /// and digest, and be the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// The line is invalid, or the file ends without the last line.
+    pub fn next_line(&mut self) -> Result<Option<ExportLine>, InvalidLine> {
+        let before = self.digest.finalize();
+        let line = self.line()?;
+        match &line {
+            None if self.ended => return Ok(None),
+            None => {
+                let behind = format!("the file ends behind line {}, and has no end", self.number());
+                return Err(self.wrong(&format!("{behind}: it was cut")));
+            }
+            Some(_) if self.ended => return Err(self.wrong("it comes behind the end")),
+            Some(ExportLine::Header(_)) => return Err(self.wrong("a second header")),
+            Some(ExportLine::Task(_)) => self.counts.tasks.0 += 1,
+            Some(ExportLine::Chunk(_)) => self.counts.chunks.0 += 1,
+            Some(ExportLine::Event(_)) => self.counts.events.0 += 1,
+            Some(ExportLine::End(end)) => {
+                self.ended = true;
+                if end.end != self.counts {
+                    return Err(self.wrong("it counts other lines than there are"));
+                }
+                if end.digest.0 != *before.as_bytes() {
+                    return Err(self.wrong("its digest is not that of the lines before it"));
                 }
             }
-            Line::Chunk(chunk) => import.chunk(&chunk),
-            Line::Event(event) => import.event(&event),
-            Line::Header(_) | Line::End(_) => Ok(()),
-        };
-        taken.map_err(|error| Refused::Store(number, error))?;
-        progress(reader.bytes_read());
-    }
-    if tasks != header.tasks.0 {
-        let said = header.tasks.0;
-        let why = format!("the first line says that there are {said} tasks, and there are {tasks}");
-        return Err(Refused::File(reader.wrong(&why)));
-    }
-    let number = reader.number();
-    milepost::transfer::Import::finish(import).map_err(|error| Refused::Store(number, error))
-}
-
-/// Checks that the input begins as an export does.
-fn check_beginning(input: &mut Input) -> Result<()> {
-    let mut begun = Vec::new();
-    let failed = |error: io::Error| Failure::new(format!("{}: {error}", input.name));
-    let mut reader = &mut input.reader;
-    Read::by_ref(&mut reader)
-        .take(BEGINNING.len() as u64)
-        .read_to_end(&mut begun)
-        .map_err(failed)?;
-    if begun == BEGINNING.as_bytes() {
-        let rest = std::mem::replace(&mut input.reader, Box::new(io::empty()));
-        let whole = io::Cursor::new(begun).chain(rest);
-        input.reader = Box::new(BufReader::with_capacity(BUFFER, whole));
-        return Ok(());
-    }
-    Err(Failure::new(format!(
-        "{}: not a folder, not an export, and no run of a program that is known",
-        input.name
-    ))
-    .hint(
-        "`--format` says how a run is written down; of JSON checkpoints give a project's folder, \
-         or the one with the ckpt-*.json files",
-    ))
-}
-
-fn said(name: &str, Wrong(line, why): &Wrong) -> Failure {
-    Failure::new(format!("{name}, line {line}: {why}"))
-        .code_of(CORRUPT)
-        .hint("nothing was imported: export it again")
-}
-
-fn refused(name: &str, line: u64, error: milepost::Error) -> Failure {
-    let kind = error.kind();
-    let place = format!("{name}, line {line}");
-    let failure = Failure::from(error).at(place);
-    match kind {
-        ErrorKind::Conflict => failure
-            .code_of(CONFLICT)
-            .hint("nothing was imported; `--as NAME` imports a task as a copy under another name"),
-        ErrorKind::Diverged | ErrorKind::Corrupt => failure
-            .code_of(CORRUPT)
-            .hint("nothing was imported: the file was changed, or damaged; export it again"),
-        ErrorKind::Invalid => failure.hint("nothing was imported"),
-        _ => failure,
-    }
-}
-
-fn report(tasks: &[Task], header: &ExportHeader, args: &Import, out: &mut Out) -> Result<()> {
-    let copies = header.redacted || args.name.is_some();
-    if out.json {
-        let mut forms: Vec<Value> = Vec::new();
-        for task in tasks {
-            let (head, checkpoints) = (task.head()?, task.checkpoints()?);
-            forms.push(json!({
-                "id": task.id(),
-                "format": "export",
-                "user": task.user(),
-                "events": big(task.info()?.events),
-                "checkpoints": big(checkpoints),
-                "head": big(head.next),
-                "hash": head.hash,
-            }));
         }
-        return Ok(out.json(&json!({"tasks": forms, "copies": copies}))?);
+        Ok(line)
     }
-    let mut rows = Vec::new();
-    for task in tasks {
-        rows.push(vec![
-            printable(task.id()).into_owned(),
-            task.info()?.events.to_string(),
-            task.checkpoints()?.to_string(),
-            format!("@{}", task.head()?.next),
-        ]);
+
+    /// Returns an error at the last line read.
+    fn wrong(&self, why: &str) -> InvalidLine {
+        InvalidLine { line: self.number().max(1), reason: why.to_owned() }
     }
-    out.table(&["TASK", "EVENTS", "CHECKPOINTS", "HEAD"], &rows)?;
-    if copies {
-        out.line("with hashes of their own: `milepost show TASK@0` says where each comes from")?;
+
+    fn line(&mut self) -> Result<Option<ExportLine>, InvalidLine> {
+        let length = self.input.advance();
+        let length = length.map_err(|error| self.wrong(&error.to_string()))?;
+        if length == 0 {
+            return Ok(None);
+        }
+        let limit = self.input.limit();
+        if length > limit as u64 {
+            return Err(self.wrong(&format!("{length} bytes are over the limit of {limit}")));
+        }
+        let line = self.input.held();
+        self.digest.update(line);
+        let Some(text) = line.strip_suffix(b"\n") else {
+            return Err(self.wrong("it has no end: the file was cut"));
+        };
+        let text = std::str::from_utf8(text);
+        let text = text.map_err(|error| self.wrong(&error.to_string()))?;
+        line::parse(text).map(Some).map_err(|why| self.wrong(&why))
     }
-    Ok(())
 }

@@ -1,23 +1,111 @@
-//! The lines of an export, as they are written.
+//! Writes an export: lines, their counts and their digest.
+
+use std::io;
 
 use data_encoding::{BASE64, HEXLOWER};
 use milepost::events::{Control, RestoreBegun, WorkspaceCaptured};
 use milepost::ids::{Head, LogKind};
 use milepost::limits::TEXT_MAX;
-use milepost::transfer::{ExportBody, ExportChunk, ExportEvent, ExportTask};
+use milepost::transfer::{ExportBody, ExportChunk, ExportEvent, ExportItem, ExportTask};
 use milepost::{Body, CheckpointId, Hash, Header};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::line::{Big, ChunkForm, EventForm, Log, PointForm, TaskForm};
+use super::line::{Big, ChunkForm, Counts, End, EventForm, ExportHeader, Log, PointForm, TaskForm};
+
+/// The destination of the lines.
+pub type Sink<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
+
+/// Writer of an export.
+pub struct ExportWriter<'a> {
+    sink: &'a mut Sink<'a>,
+    redact: Option<&'a dyn Redact>,
+    digest: blake3::Hasher,
+    /// The task of the following lines.
+    task: String,
+    counts: Counts,
+}
+
+impl<'a> ExportWriter<'a> {
+    /// Begins an export with its header.
+    ///
+    /// # Errors
+    ///
+    /// Those of the destination.
+    pub fn begin(
+        sink: &'a mut Sink<'a>,
+        header: &ExportHeader,
+        redact: Option<&'a dyn Redact>,
+    ) -> io::Result<Self> {
+        let mut writer = Self {
+            sink,
+            redact,
+            digest: blake3::Hasher::new(),
+            task: String::new(),
+            counts: Counts::default(),
+        };
+        writer.put(text(header))?;
+        Ok(writer)
+    }
+
+    /// Writes an item of an engine's export.
+    ///
+    /// # Errors
+    ///
+    /// Those of the destination, and events that cannot be redacted.
+    pub fn write(&mut self, carried: &ExportItem<'_>) -> io::Result<()> {
+        match carried {
+            ExportItem::Task(task) => {
+                self.counts.tasks.0 += 1;
+                self.task.clone_from(&task.id);
+                self.put(task_text(task))
+            }
+            ExportItem::Chunk(chunk) => {
+                self.counts.chunks.0 += 1;
+                self.put(chunk_text(chunk))
+            }
+            ExportItem::Event(event) => {
+                self.counts.events.0 += 1;
+                let line = match self.redact {
+                    Some(redact) => redacted_text(event, redact),
+                    None => event_text(event),
+                };
+                let (task, at) = (&self.task, event.offset);
+                self.put(line.map_err(|why| match event.log {
+                    LogKind::Control => format!("event {at} of the control log of `{task}`: {why}"),
+                    LogKind::Lineage(lineage) => format!("event `{task}/{lineage}@{at}`: {why}"),
+                }))
+            }
+            _ => Err(io::Error::other("something that has no line")),
+        }
+    }
+
+    /// Writes the last line, and returns the counts of the lines before it.
+    ///
+    /// # Errors
+    ///
+    /// Those of the destination.
+    pub fn end(mut self) -> io::Result<Counts> {
+        let end = End { end: self.counts, digest: Hash(*self.digest.finalize().as_bytes()) };
+        self.put(text(&end))?;
+        Ok(self.counts)
+    }
+
+    fn put(&mut self, line: Result<String, String>) -> io::Result<()> {
+        let mut line = line.map_err(io::Error::other)?;
+        line.push('\n');
+        self.digest.update(line.as_bytes());
+        (self.sink)(line.as_bytes())
+    }
+}
 
 /// Returns the line of a form.
-pub fn text(form: &impl Serialize) -> Result<String, String> {
+fn text(form: &impl Serialize) -> Result<String, String> {
     serde_json::to_string(form).map_err(|error| error.to_string())
 }
 
 /// Returns the line of a task.
-pub fn task_text(task: &ExportTask) -> Result<String, String> {
+fn task_text(task: &ExportTask) -> Result<String, String> {
     let point =
         |log, head: Head| PointForm { log: Log(log), next: Big(head.next), hash: head.hash };
     let begins = task.begins.iter();
@@ -33,7 +121,7 @@ pub fn task_text(task: &ExportTask) -> Result<String, String> {
 }
 
 /// Returns the line of a chunk.
-pub fn chunk_text(chunk: &ExportChunk) -> Result<String, String> {
+fn chunk_text(chunk: &ExportChunk) -> Result<String, String> {
     text(&ChunkForm {
         chunk: chunk.id,
         pieces: chunk.pieces,
@@ -75,7 +163,7 @@ pub fn event_text(event: &ExportEvent) -> Result<String, String> {
 
 /// Returns the line of an event with redacted texts, without the salt and hashes that would help to
 /// guess the original.
-pub fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<String, String> {
+fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<String, String> {
     let (mut form, header) = begun(event)?;
     if form.header.is_some() {
         return Err("its header has more than this version knows: it cannot be redacted".into());

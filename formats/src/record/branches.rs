@@ -9,7 +9,7 @@ use std::ops::Range;
 use milepost::query::LineageInfo;
 use milepost::{Engine, ErrorKind, Event, Lineage, LineageId, Offset, Task};
 
-use crate::error::{CONFLICT, Failure, Result};
+use crate::error::{Error, Remedy, Result};
 
 /// Actor of the events and marks.
 pub const ACTOR: &str = "import";
@@ -112,7 +112,7 @@ impl<'a> Branches<'a> {
     /// Returns the lineage of a branch, with its task's hooks.
     pub fn on(&self, branch: usize) -> Result<&Task> {
         let task = self.tasks.get(branch);
-        task.ok_or_else(|| Failure::bug("an event on a branch that is not there".into()))
+        task.ok_or_else(|| Error::bug("an event on a branch that is not there"))
     }
 
     /// Opens a branch at a point of another, and returns its index. If the history continues on the
@@ -202,7 +202,6 @@ fn check_is_ours(id: &str, root: &Lineage, key: &str) -> Result<()> {
     if ours {
         return Ok(());
     }
-    Err(Failure::new(format!("the task {id} exists already, and is not from here"))
-        .code_of(CONFLICT)
-        .hint("record it under another name with --task, or import it with --as"))
+    Err(Error::conflict(format!("the task {id} exists already, and is not from here"))
+        .remedied_by(Remedy::NameOtherTask))
 }

@@ -13,7 +13,7 @@
 use milepost::events::{Extra, Message, ToolCalled, ToolReturned};
 use milepost::{Body, Json};
 
-use super::json_object::{Object, as_text};
+use crate::json_object::{Object, as_text};
 
 /// Fields of tool calls and returns that do not fit their events, by the id of the call.
 #[derive(Debug, Default)]
@@ -175,7 +175,8 @@ mod tests {
     fn a_message_without_content_that_only_calls_is_its_calls() {
         let (events, _) = read(
             r#"{"role":"assistant","content":null,
-                "tool_calls":[{"id":"c","type":"function","function":{"name":"x","arguments":""}}]}"#,
+                "tool_calls":[{"id":"c","type":"function",
+                    "function":{"name":"x","arguments":""}}]}"#,
         );
         let call = ToolCalled { call: "c".into(), tool: "x".into(), arguments: json(r#""""#) };
         assert_eq!(events, [call.into()]);

@@ -8,7 +8,7 @@ use crate::bounded_lines::BoundedLines;
 
 /// A parsed line of input.
 #[derive(Debug, PartialEq)]
-pub enum Line {
+pub enum EventLine {
     /// An event.
     Event(Body),
     /// Only white space.
@@ -40,6 +40,7 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
+    /// Creates a reader of lines of at most `limit` bytes. Messages name `event_max`.
     pub fn new(input: R, limit: usize, event_max: usize) -> Self {
         Self { input: BoundedLines::new(input, limit), event_max }
     }
@@ -60,14 +61,14 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Reads and parses the next line. Errors are those of the input.
-    pub fn next_line(&mut self) -> io::Result<Line> {
+    pub fn next_line(&mut self) -> io::Result<EventLine> {
         Ok(match self.next_text()? {
-            Text::End => Line::End,
-            Text::Blank => Line::Blank,
-            Text::Bad(why) => Line::Bad(why),
+            Text::End => EventLine::End,
+            Text::Blank => EventLine::Blank,
+            Text::Bad(why) => EventLine::Bad(why),
             Text::Line(text) => match Body::from_json(text) {
-                Ok(body) => Line::Event(body),
-                Err(error) => Line::Bad(error.to_string()),
+                Ok(body) => EventLine::Event(body),
+                Err(error) => EventLine::Bad(error.to_string()),
             },
         })
     }
@@ -110,19 +111,19 @@ mod tests {
     use super::*;
     use milepost::events::Message;
 
-    fn lines(input: &[u8], limit: usize) -> Vec<Line> {
+    fn lines(input: &[u8], limit: usize) -> Vec<EventLine> {
         let mut lines = Lines::new(io::BufReader::with_capacity(7, input), limit, limit);
         let mut all = Vec::new();
         loop {
             match lines.next_line().unwrap() {
-                Line::End => return all,
+                EventLine::End => return all,
                 line => all.push(line),
             }
         }
     }
 
-    fn hello() -> Line {
-        Line::Event(Message::text("user", "hello").into())
+    fn hello() -> EventLine {
+        EventLine::Event(Message::text("user", "hello").into())
     }
 
     const HELLO: &str = r#"{"kind":"message","role":"user","content":"hello"}"#;
@@ -130,7 +131,10 @@ mod tests {
     #[test]
     fn lines_are_read_with_and_without_an_end() {
         assert_eq!(lines(format!("{HELLO}\n{HELLO}").as_bytes(), 100), [hello(), hello()]);
-        assert_eq!(lines(format!("\u{feff}{HELLO}\r\n\n").as_bytes(), 100), [hello(), Line::Blank]);
+        assert_eq!(
+            lines(format!("\u{feff}{HELLO}\r\n\n").as_bytes(), 100),
+            [hello(), EventLine::Blank]
+        );
         assert_eq!(lines(b"", 100), []);
     }
 
@@ -139,7 +143,7 @@ mod tests {
         let long = "x".repeat(1000);
         let read = lines(format!("{HELLO}\n{long}\n{HELLO}\n").as_bytes(), 60);
         assert!(
-            matches!(&read[1], Line::Bad(why) if why.contains("1001 bytes is over the limit of \
+            matches!(&read[1], EventLine::Bad(why) if why.contains("1001 bytes is over the limit of \
                 60")),
             "{read:?}"
         );

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use milepost::Json;
 use serde_json::value::RawValue;
 
-use super::json_object::Object;
+use crate::json_object::Object;
 
 /// Approximate size of an operation without its value, in bytes.
 const OPERATION: usize = 40;

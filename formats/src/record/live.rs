@@ -2,65 +2,65 @@
 
 use std::io::BufRead;
 
-use indicatif::ProgressBar;
 use milepost::events::{CheckpointMarked, MarkCause, MarkStatus};
 use milepost::{Body, Engine, ErrorKind, Lineage, Mark};
 
-use super::jsonl::{Line, Lines};
-use super::write::{Refused, Writer, step_mark};
-use super::{Format, Input, Outcome, Reader, Recorded, acknowledge, say_bad_line};
-use crate::error::{Failure, Result};
-use crate::output::{Out, bar};
+use super::jsonl::{EventLine, Lines};
+use super::write::{LineageWriter, Refused, acknowledge, step_mark};
+use super::{Job, RecordReport, RecordedTask};
+use crate::error::{Error, Remedy, Result};
+use crate::format::Format;
+use crate::input::Reader;
+use crate::progress::{Note, Progress, Unit, Work};
 
 /// Maximum size of a line beyond its event: names and quotes of JSON, and escapes.
 const LINE_SLACK: usize = 1 << 20;
-/// Minimum number of bytes for a progress bar.
-const LONG: u64 = 8 << 20;
 
 /// Records lines. An existing task is appended to on its active lineage.
-pub fn record(input: &Input<'_>, reader: Reader, out: &mut Out) -> Result<Outcome> {
-    let limit = input.args.event_max.saturating_add(LINE_SLACK);
-    let size = input.size.unwrap_or_default();
-    let lines = Lines::new(reader, limit, input.args.event_max);
+pub fn record(job: &Job<'_>, reader: Reader, progress: &mut dyn Progress) -> Result<RecordReport> {
+    let event_max = job.options.event_max;
+    let lines = Lines::new(reader, event_max.saturating_add(LINE_SLACK), event_max);
+    progress.begin(Work { name: job.name, unit: Unit::Bytes, total: job.size });
     let mut recorder = Recorder {
-        input,
+        job,
         // A running program waits for its acknowledgement, and a pipe may be idle for hours.
-        alone: input.args.ack || input.stem.is_none(),
-        id: input.task_id(),
+        alone: job.options.acknowledge || job.stem.is_none(),
+        id: job.task_id(),
         writer: None,
         bad_lines: 0,
-        bar: bar(size, &input.name, size >= LONG, true),
+        progress,
     };
-    let read = recorder.lines(lines, out);
-    recorder.bar.finish_and_clear();
+    let read = recorder.lines(lines);
+    recorder.progress.end();
     recorder.finish(read)
 }
 
 struct Recorder<'a> {
-    input: &'a Input<'a>,
+    job: &'a Job<'a>,
     alone: bool,
     id: String,
     /// Created at the first event, so that an input without one leaves no task.
-    writer: Option<Writer>,
+    writer: Option<LineageWriter>,
     bad_lines: u64,
-    bar: ProgressBar,
+    progress: &'a mut dyn Progress,
 }
 
 impl Recorder<'_> {
-    fn lines(&mut self, mut lines: Lines<impl BufRead>, out: &mut Out) -> Result<()> {
+    fn lines(&mut self, mut lines: Lines<impl BufRead>) -> Result<()> {
         loop {
+            let before = lines.bytes_read();
             let line = lines.next_line().map_err(|error| {
-                let place = format!("{}:{}", self.input.name, lines.number() + 1);
-                Failure::from(error).at(place)
+                let place = format!("{}:{}", self.job.name, lines.number() + 1);
+                Error::from(error).at(place)
             })?;
-            self.bar.set_position(lines.bytes_read());
+            self.progress.advance(lines.bytes_read() - before);
             match line {
-                Line::End => return Ok(()),
-                Line::Blank => {}
-                Line::Bad(why) => self.bad(lines.number(), &why),
-                Line::Event(body) => self.event(lines.number(), body, lines.length(), out)?,
+                EventLine::End => return Ok(()),
+                EventLine::Blank => {}
+                EventLine::Bad(why) => self.bad(lines.number(), &why),
+                EventLine::Event(body) => self.event(lines.number(), body, lines.length())?,
             }
-            if self.input.args.strict && self.bad_lines > 0 {
+            if self.job.options.strict && self.bad_lines > 0 {
                 return Ok(());
             }
         }
@@ -68,10 +68,11 @@ impl Recorder<'_> {
 
     fn bad(&mut self, line: u64, why: &str) {
         self.bad_lines += 1;
-        self.bar.suspend(|| say_bad_line(&self.input.name, line, why));
+        let place = format!("{}:{line}", self.job.name);
+        self.progress.note(Note::Skipped { place: &place, reason: why });
     }
 
-    fn event(&mut self, line: u64, body: Body, length: usize, out: &mut Out) -> Result<()> {
+    fn event(&mut self, line: u64, body: Body, length: usize) -> Result<()> {
         if let Some(why) = self.why_not(&body, length) {
             self.bad(line, &why);
             return Ok(());
@@ -86,11 +87,13 @@ impl Recorder<'_> {
         let durable = match body {
             Body::CheckpointMarked(mark) => match writer.mark(mark_of(mark)) {
                 Ok(durable) => Some(durable),
-                Err(failure) if failure.kind() == Some(ErrorKind::Invalid) => {
-                    self.bad(line, &failure.to_string());
+                Err(error)
+                    if error.engine().map(milepost::Error::kind) == Some(ErrorKind::Invalid) =>
+                {
+                    self.bad(line, &error.to_string());
                     None
                 }
-                Err(failure) => return Err(failure),
+                Err(error) => return Err(error),
             },
             body if alone => writer.push_alone(line, body)?,
             body => {
@@ -104,14 +107,14 @@ impl Recorder<'_> {
             self.say_refused();
         }
         match durable {
-            Some(durable) if self.input.args.ack => acknowledge(durable, out),
+            Some(durable) if self.job.options.acknowledge => acknowledge(durable, self.progress),
             _ => Ok(()),
         }
     }
 
     /// Returns the reason to refuse an event before the engine sees it.
     fn why_not(&self, body: &Body, length: usize) -> Option<String> {
-        let max = self.input.args.event_max;
+        let max = self.job.options.event_max;
         let by_engine = match body {
             Body::LineageOpened(_) | Body::Restored(_) => true,
             Body::CheckpointMarked(mark) => mark.at.is_some() || mark.parent.is_some(),
@@ -131,24 +134,24 @@ impl Recorder<'_> {
         None
     }
 
-    fn writer(&mut self) -> Result<&mut Writer> {
+    fn writer(&mut self) -> Result<&mut LineageWriter> {
         match &mut self.writer {
             Some(writer) => Ok(writer),
             none => {
-                let lineage = lineage(self.input.engine, &self.id, self.input.user)?;
-                Ok(none.insert(Writer::new(lineage)))
+                let lineage = lineage(self.job.engine, &self.id, &self.job.options.user)?;
+                Ok(none.insert(LineageWriter::new(lineage)))
             }
         }
     }
 
     fn say_refused(&mut self) {
-        let refused = self.writer.as_mut().map(Writer::take_refused).unwrap_or_default();
+        let refused = self.writer.as_mut().map(LineageWriter::take_refused).unwrap_or_default();
         for Refused { number, why } in refused {
             self.bad(number, &why);
         }
     }
 
-    fn finish(mut self, read: Result<()>) -> Result<Outcome> {
+    fn finish(mut self, read: Result<()>) -> Result<RecordReport> {
         let bad_before = self.bad_lines;
         if let Some(writer) = &mut self.writer {
             writer.flush()?;
@@ -158,11 +161,10 @@ impl Recorder<'_> {
         }
         self.say_refused();
         read?;
-        let mut outcome = Outcome { bad_lines: self.bad_lines, ..Outcome::default() };
+        let mut report = RecordReport { bad_lines: self.bad_lines, ..RecordReport::default() };
         match &self.writer {
-            Some(writer) => outcome.recorded.push(Recorded {
+            Some(writer) => report.tasks.push(RecordedTask {
                 task: self.id,
-                input: self.input.name.clone(),
                 format: Format::Jsonl,
                 lineages: 1,
                 events: writer.events,
@@ -170,13 +172,13 @@ impl Recorder<'_> {
                 head: writer.lineage().head()?.next,
             }),
             None if bad_before == 0 => {
-                let name = &self.input.name;
-                return Err(Failure::new(format!("{name}: nothing but empty lines"))
-                    .hint("give one event an object a line"));
+                let name = self.job.name;
+                return Err(Error::invalid(format!("{name}: nothing but empty lines"))
+                    .remedied_by(Remedy::GiveEventLines));
             }
             None => {}
         }
-        Ok(outcome)
+        Ok(report)
     }
 }
 

@@ -11,9 +11,9 @@
 use milepost::Body;
 use milepost::events::MarkStatus;
 
-use super::json_object::Object;
 use super::plan::{Plan, Run};
 use super::turns::Turns;
+use crate::json_object::Object;
 
 /// Returns a plan for each conversation in the JSON values of a file.
 pub fn plans(values: &[String]) -> Result<Vec<Plan>, String> {
@@ -112,7 +112,10 @@ mod tests {
     #[test]
     fn every_form_of_a_conversation_is_read() {
         let one = r#"{"role":"user","content":"q"}"#;
-        let two = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+        let two = concat!(
+            r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","#,
+            r#""function":{"name":"f","arguments":"{}"}}]}"#
+        );
         let three = r#"{"role":"tool","tool_call_id":"c","content":"r"}"#;
         let list = format!("[{one},{two},{three}]");
         let expected =

@@ -3,8 +3,8 @@
 use milepost::events::{MarkStatus, PatchForm, StepStarted, VariablesPatched};
 use milepost::{Body, Json};
 
-use super::json_object::Object;
 use super::list_patch;
+use crate::json_object::Object;
 
 /// An item of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,7 +12,13 @@ pub enum Item {
     /// An event.
     Event(Body),
     /// A checkpoint at the end of a step.
-    Mark { status: MarkStatus, step: u64 },
+    /// XX
+    Mark {
+        /// The result of the step.
+        status: MarkStatus,
+        /// The number of the step.
+        step: u64,
+    },
 }
 
 /// A run, recorded as one lineage.
@@ -20,18 +26,22 @@ pub enum Item {
 pub struct Run {
     /// Description of the lineage, if the task has several runs.
     pub description: Option<String>,
+    /// Its events and marks, in order.
     pub items: Vec<Item>,
 }
 
 impl Run {
+    /// Adds an event.
     pub fn event(&mut self, body: impl Into<Body>) {
         self.items.push(Item::Event(body.into()));
     }
 
+    /// Adds the beginning of a step.
     pub fn begin_step(&mut self, step: u64) {
         self.event(StepStarted { step, ..StepStarted::default() });
     }
 
+    /// Adds a checkpoint at the end of a step.
     pub fn mark(&mut self, step: u64, status: MarkStatus) {
         self.items.push(Item::Mark { status, step });
     }
@@ -66,6 +76,7 @@ impl Run {
 pub struct Plan {
     /// Suffix of the task's name, if the file has several tasks.
     pub suffix: Option<String>,
+    /// The runs, in order.
     pub runs: Vec<Run>,
 }
 

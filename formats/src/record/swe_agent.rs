@@ -26,8 +26,8 @@ use milepost::events::{
 };
 
 use super::conversation::{self, Leftover};
-use super::json_object::{Object, as_text};
 use super::plan::{Plan, Run};
+use crate::json_object::{Object, as_text};
 
 /// Number of assistant messages searched for that of a step.
 const LOOK_AHEAD: usize = 4;

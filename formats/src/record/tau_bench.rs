@@ -7,9 +7,9 @@ use milepost::Body;
 use milepost::events::{MarkStatus, ToolReturned};
 use std::collections::BTreeMap;
 
-use super::json_object::{Object, as_text};
 use super::plan::{Plan, Run};
 use super::turns::Turns;
+use crate::json_object::{Object, as_text};
 
 /// Tolerance of tau-bench: a trial passes with a reward of at least 1 minus this.
 const REWARD_SLACK: f64 = 1e-6;

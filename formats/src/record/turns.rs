@@ -14,8 +14,8 @@ use milepost::Body;
 use milepost::events::{Application, Data, MarkStatus, StepFinished};
 
 use super::conversation::{self, Leftover};
-use super::json_object::Object;
 use super::plan::Run;
+use crate::json_object::Object;
 
 /// Adds messages to a run.
 pub struct Turns<'a> {

@@ -2,11 +2,12 @@
 
 use milepost::events::{MarkCause, MarkStatus};
 use milepost::{
-    Append, Appended, Body, Engine, ErrorKind, Hash, Json, Lineage, Mark, Offset, Point, Ticket,
+    Append, Appended, Body, Engine, ErrorKind, Json, Lineage, Mark, Offset, Point, Ticket,
 };
 
 use super::plan::{Item, Plan, Run, common_prefix};
-use crate::error::Result;
+use crate::error::{Error, Remedy, Result};
+use crate::progress::{Durable, Progress};
 
 /// Maximum number of events in a batch.
 const BATCH_EVENTS: usize = 256;
@@ -20,18 +21,11 @@ pub struct Refused {
     pub why: String,
 }
 
-/// An event that is durable.
-#[derive(Debug, Clone, Copy)]
-pub struct Durable {
-    pub offset: Offset,
-    pub hash: Hash,
-}
-
 /// Events with their numbers.
 type Batch = Vec<(u64, Body)>;
 
 /// Writes to one lineage.
-pub struct Writer {
+pub struct LineageWriter {
     lineage: Lineage,
     batch: Batch,
     batch_bytes: usize,
@@ -44,7 +38,7 @@ pub struct Writer {
     pub unmarked: bool,
 }
 
-impl Writer {
+impl LineageWriter {
     pub fn new(lineage: Lineage) -> Self {
         Self {
             lineage,
@@ -174,12 +168,15 @@ pub fn step_mark(step: u64, status: MarkStatus) -> Mark {
     }
 }
 
-/// Callback for each durable event.
-pub type Heard<'a> = Option<&'a mut dyn FnMut(Durable) -> Result<()>>;
+/// Passes a durable event on.
+pub fn acknowledge(event: Durable, progress: &mut dyn Progress) -> Result<()> {
+    let heard = progress.acknowledge(event);
+    heard.map_err(|error| Error::from(error).remedied_by(Remedy::KeepRecorded))
+}
 
 /// Result of a plan.
 #[derive(Debug, Default)]
-pub struct Written {
+pub struct WrittenPlan {
     pub lineages: u64,
     pub events: u64,
     pub checkpoints: u64,
@@ -195,33 +192,34 @@ struct Laid<'a> {
 }
 
 /// Writes a plan as a new task. Each run after the first becomes a lineage that branches from an
-/// earlier run where the two differ. Calls `progress` with the number of items of each run.
+/// earlier run where the two differ. If `each` is true, each event is durable and acknowledged
+/// before the next one.
 pub fn write_plan(
     engine: &Engine,
     id: &str,
     user: &str,
     plan: &Plan,
-    mut heard: Heard<'_>,
-    progress: &dyn Fn(u64),
-) -> Result<Written> {
+    each: bool,
+    progress: &mut dyn Progress,
+) -> Result<WrittenPlan> {
     let task = engine.start_task(id, user)?;
-    let mut written = Written::default();
+    let mut written = WrittenPlan::default();
     let mut laid: Vec<Laid<'_>> = Vec::new();
     for run in &plan.runs {
         let next = match closest(&laid, run) {
-            None => lay(task.lineage().clone(), run, Vec::new(), &mut heard)?,
+            None => lay(task.lineage().clone(), run, Vec::new(), each, progress)?,
             Some((from, shared)) => {
                 let shared_points = from.points.iter().take(shared).copied().collect();
                 let at = from.points.get(shared).copied().unwrap_or_default();
                 let point: Point = from.lineage.point(at)?;
                 let lineage = engine.branch(&point, run.description.as_deref())?;
-                lay(lineage, run, shared_points, &mut heard)?
+                lay(lineage, run, shared_points, each, progress)?
             }
         };
         written.lineages += 1;
         written.events += next.writer.events;
         written.checkpoints += next.writer.checkpoints;
-        progress(run.items.len() as u64);
+        progress.advance(run.items.len() as u64);
         laid.push(next.laid);
     }
     written.head = task.head()?.next;
@@ -236,7 +234,7 @@ fn closest<'a, 'b>(laid: &'b [Laid<'a>], run: &Run) -> Option<(&'b Laid<'a>, usi
 
 struct Next<'a> {
     laid: Laid<'a>,
-    writer: Writer,
+    writer: LineageWriter,
 }
 
 /// Writes the items of a run that it does not share, and notes the offset before each.
@@ -244,31 +242,32 @@ fn lay<'a>(
     lineage: Lineage,
     run: &'a Run,
     mut points: Vec<Offset>,
-    heard: &mut Heard<'_>,
+    each: bool,
+    progress: &mut dyn Progress,
 ) -> Result<Next<'a>> {
     let shared = points.len();
     let mut offset = lineage.head()?.next;
-    let mut writer = Writer::new(lineage.clone());
+    let mut writer = LineageWriter::new(lineage.clone());
     for item in run.items.iter().skip(shared) {
         points.push(offset);
         offset += 1;
-        match (item, &mut *heard) {
-            (Item::Event(body), Some(heard)) => {
+        match item {
+            Item::Event(body) if each => {
                 if let Some(durable) = writer.push_alone(0, body.clone())? {
-                    heard(durable)?;
+                    acknowledge(durable, progress)?;
                 }
             }
-            (Item::Event(body), None) => {
+            Item::Event(body) => {
                 // Event sizes were checked before; this value only bounds the batch.
                 let bytes = BATCH_BYTES / BATCH_EVENTS;
                 writer.push(0, body.clone(), bytes)?;
             }
-            (Item::Mark { status, step }, _) => {
+            Item::Mark { status, step } => {
                 writer.mark(step_mark(*step, *status))?;
             }
         }
         if let Some(refused) = writer.take_refused().into_iter().next() {
-            return Err(crate::error::Failure::new(refused.why));
+            return Err(Error::invalid(refused.why));
         }
     }
     writer.flush()?;

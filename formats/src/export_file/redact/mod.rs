@@ -17,7 +17,7 @@ use milepost::{CheckpointId, Hash};
 use regex::Regex;
 use serde::de::IgnoredAny;
 
-use super::text::Redact;
+use super::write::Redact;
 use patterns::{PATTERNS, is_secret};
 use walk::{Strings, Walk, text_of};
 

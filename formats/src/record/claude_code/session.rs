@@ -9,18 +9,17 @@ use std::collections::{HashSet, VecDeque};
 use milepost::events::{MarkCause, StepFinished, StepStarted};
 use milepost::{Append, Body, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
 
-use super::line::Line;
-use super::tree::{BranchNo, Place, Spot, Tree};
-use crate::error::{CONFLICT, Failure, Result};
+use super::line::SessionLine;
+use super::tree::{BranchNo, LineIndex, Spot, Tree};
+use crate::error::{Error, Remedy, Result};
+use crate::progress::{Durable, Progress};
 use crate::record::branches::{ACTOR, Branches, START};
-use crate::record::write::{Durable, Refused};
+use crate::record::write::{Refused, acknowledge};
 
 /// Prefix of the keys of lines.
 const KEY: &str = "claude-code:";
 /// Suffix of the keys of the events before a prompt.
 const BEFORE: &str = ":before";
-/// Hint if the file differs from the recorded one.
-const CHANGED: &str = "the file was changed, not only added to: import it as another task";
 /// Maximum number of unfinished appends.
 const UNDER_WAY_MAX: usize = 1024;
 
@@ -28,20 +27,22 @@ const UNDER_WAY_MAX: usize = 1024;
 struct UnderWay {
     ticket: Ticket,
     branch: BranchNo,
-    /// Place of the line, if another line may continue from it.
-    place: Option<Place>,
+    /// Index of the line, if another line may continue from it.
+    place: Option<LineIndex>,
     /// Number of the line.
     line: u64,
 }
 
 /// A line to write.
-pub struct Written<'a> {
-    pub line: Line,
+pub struct NewLine<'a> {
+    pub line: SessionLine,
     /// Name of the line in its key.
     pub name: String,
     pub number: u64,
-    /// Callback once the line is durable.
-    pub heard: Option<&'a mut dyn FnMut(Durable) -> Result<()>>,
+    /// True if the line is durable before the next one is read.
+    pub alone: bool,
+    /// Receiver of the acknowledgement, if wanted.
+    pub heard: Option<&'a mut dyn Progress>,
 }
 
 /// A session being written.
@@ -92,8 +93,8 @@ impl<'a> Session<'a> {
     }
 
     /// Submits a line. A refused line is not written.
-    pub fn write(&mut self, written: Written<'_>) -> Result<()> {
-        let Written { mut line, name, number, heard } = written;
+    pub fn write(&mut self, written: NewLine<'_>) -> Result<()> {
+        let NewLine { mut line, name, number, alone, heard } = written;
         self.time_us = line.time_us.or(self.time_us);
         let (spot, place) = self.tree.place(&line);
         let branch = self.branch(spot, &line, &name)?;
@@ -111,10 +112,11 @@ impl<'a> Session<'a> {
         bodies.append(&mut line.events);
         let append = self.append(bodies).key(key(&name));
         self.submit(branch, append, place, number)?;
-        if let Some(heard) = heard
+        if alone
             && let Some(durable) = self.settle_all()?
+            && let Some(heard) = heard
         {
-            heard(durable)?;
+            acknowledge(durable, heard)?;
         }
         Ok(())
     }
@@ -136,10 +138,10 @@ impl<'a> Session<'a> {
         for event in lineage.read(known.min(head)..head)? {
             let ours = |key: String| key.starts_with(KEY) && !key.ends_with(BEFORE);
             if event?.header.key.is_some_and(ours) {
-                return Err(Failure::conflict(
+                return Err(Error::conflict(
                     "it precedes recorded lines, and is not recorded itself",
                 )
-                .hint(CHANGED));
+                .remedied_by(Remedy::ImportAsOtherTask));
             }
         }
         self.growing.insert(branch);
@@ -158,7 +160,7 @@ impl<'a> Session<'a> {
         &mut self,
         branch: BranchNo,
         append: Append,
-        place: Option<Place>,
+        place: Option<LineIndex>,
         line: u64,
     ) -> Result<()> {
         match self.on(branch)?.submit(append) {
@@ -177,7 +179,13 @@ impl<'a> Session<'a> {
 
     /// Notes a line that is not written. Lines that continue from it continue from the branch's
     /// end.
-    fn refuse(&mut self, branch: BranchNo, place: Option<Place>, line: u64, why: &milepost::Error) {
+    fn refuse(
+        &mut self,
+        branch: BranchNo,
+        place: Option<LineIndex>,
+        line: u64,
+        why: &milepost::Error,
+    ) {
         let end = self.ends.get(branch as usize).copied();
         if let (Some(place), Some(end)) = (place, end) {
             self.tree.settle(place, end);
@@ -199,10 +207,9 @@ impl<'a> Session<'a> {
             }
             Err(error) if error.kind() == ErrorKind::Conflict => {
                 let line = done.line;
-                return Err(Failure::from(error)
+                return Err(Error::from(error)
                     .at(format!("line {line} says something else than before"))
-                    .code_of(CONFLICT)
-                    .hint(CHANGED));
+                    .remedied_by(Remedy::ImportAsOtherTask));
             }
             Err(error) => return Err(error.into()),
         };
@@ -248,7 +255,7 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the branch of a line, and opens it if it is new.
-    fn branch(&mut self, spot: Spot, line: &Line, name: &str) -> Result<BranchNo> {
+    fn branch(&mut self, spot: Spot, line: &SessionLine, name: &str) -> Result<BranchNo> {
         let (branch, end) = match spot {
             Spot::End(branch) => return Ok(branch),
             Spot::Fork { branch, behind, side } => (branch, self.fork(behind, side, line, name)?),
@@ -263,11 +270,17 @@ impl<'a> Session<'a> {
     }
 
     /// Opens the lineage of a branch that begins after a place, and returns its first offset.
-    fn fork(&mut self, behind: Place, side: bool, line: &Line, name: &str) -> Result<Offset> {
+    fn fork(
+        &mut self,
+        behind: LineIndex,
+        side: bool,
+        line: &SessionLine,
+        name: &str,
+    ) -> Result<Offset> {
         // The offset of that line must be known, and the activation is a separate commit.
         self.settle_all()?;
         let (branch, offset) = self.tree.at(behind);
-        let at = offset.ok_or_else(|| Failure::bug("a line without a place".into()))?;
+        let at = offset.ok_or_else(|| Error::bug("a line without a place"))?;
         let called = match line.prompt() {
             Some(prompt) => format!("{prompt} ({name})"),
             None => name.to_owned(),

@@ -10,7 +10,7 @@ use super::super::plan::{Item, Run};
 use super::*;
 
 fn fixture(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/fixtures").join(name);
     std::fs::read_to_string(path).unwrap()
 }
 

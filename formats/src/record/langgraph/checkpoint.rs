@@ -5,7 +5,7 @@ use milepost::Json;
 use serde_json::Value;
 
 use super::msgpack;
-use crate::record::json_object::{Object, compact};
+use crate::json_object::{Object, compact};
 
 /// Maximum size of a checkpoint, write or metadata, in bytes.
 pub const STORED_MAX: usize = 64 << 20;
@@ -17,7 +17,9 @@ const CONSTRUCTOR: &str = "constructor";
 /// A stored value: its encoding and its bytes.
 #[derive(Debug, Default)]
 pub struct Stored {
+    /// Name of the encoding.
     pub kind: Option<String>,
+    /// The bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -28,6 +30,7 @@ pub struct Content {
     pub values: Vec<(String, Json)>,
     /// All other fields.
     pub rest: Object,
+    /// Time of the checkpoint.
     pub time_us: Option<u64>,
 }
 
@@ -138,8 +141,15 @@ mod tests {
         assert_eq!(json("msgpack", &[0x91, 1]).as_deref(), Ok("[1]"));
         assert_eq!(json("bytes", &[0]).as_deref(), Ok(r#"{"base64":"AA=="}"#));
         assert_eq!(json("json", b"{\"a\": 1.50}").as_deref(), Ok(r#"{"a":1.50}"#));
-        let message = br#"[{"lc":2,"type":"constructor","id":["langchain_core","HumanMessage"],"kwargs":{"content":"hi","set":{"lc":2,"type":"constructor","id":["builtins","set"],"args":[[1]]}}}]"#;
-        assert_eq!(json("json", message).as_deref(), Ok(r#"[{"content":"hi","set":[[1]]}]"#));
+        let message = concat!(
+            r#"[{"lc":2,"type":"constructor","id":["langchain_core","HumanMessage"],"#,
+            r#""kwargs":{"content":"hi","set":{"lc":2,"type":"constructor","#,
+            r#""id":["builtins","set"],"args":[[1]]}}}]"#
+        );
+        assert_eq!(
+            json("json", message.as_bytes()).as_deref(),
+            Ok(r#"[{"content":"hi","set":[[1]]}]"#)
+        );
         let error = json("pickle", b"x").unwrap_err();
         assert_eq!(error, "it is written as `pickle`, which is not read");
     }

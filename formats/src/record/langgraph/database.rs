@@ -8,14 +8,14 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::checkpoint::Stored;
-use crate::error::{CORRUPT, Failure, Result};
+use crate::error::{Error, Remedy, Result};
 
 /// A thread: its id, and the namespace of its graph.
 pub type ThreadId = (String, String);
 
 /// A checkpoint, as needed to order it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct CheckpointRow {
     pub row: i64,
     pub id: String,
     /// Index of its parent in the list.
@@ -42,6 +42,7 @@ const OPERATIONS_MAX: i32 = 25_000;
 /// Maximum heap size of SQLite, in bytes.
 const HEAP_MAX: u32 = 256 << 20;
 
+/// A database, read in one transaction.
 pub struct Database {
     connection: Connection,
     name: String,
@@ -88,8 +89,8 @@ impl Database {
                 .map_err(|error| self.failed(&error))?;
             if found == 0 {
                 let name = &self.name;
-                return Err(Failure::new(format!("{name}: there is no table `{table}`"))
-                    .hint("give a database that LangGraph's SqliteSaver made"));
+                return Err(Error::invalid(format!("{name}: there is no table `{table}`"))
+                    .remedied_by(Remedy::GiveDatabase));
             }
             let sql = "SELECT count(*) FROM pragma_table_xinfo(?1) WHERE hidden <> 0";
             let computed: i64 = self
@@ -98,22 +99,21 @@ impl Database {
                 .map_err(|error| self.failed(&error))?;
             if computed > 0 {
                 let name = &self.name;
-                return Err(Failure::new(format!(
+                return Err(Error::corrupt(format!(
                     "{name}: the table `{table}` has columns that are computed and not stored"
                 ))
-                .code_of(CORRUPT)
-                .hint("give a database that LangGraph's SqliteSaver made: it has none"));
+                .remedied_by(Remedy::GiveOrdinaryDatabase));
             }
         }
         Ok(())
     }
 
-    fn failed(&self, error: &rusqlite::Error) -> Failure {
+    fn failed(&self, error: &rusqlite::Error) -> Error {
         failed(&self.name, error)
     }
 
     /// Returns the checkpoints of each thread, each after its parent, otherwise by id.
-    pub fn threads(&self) -> Result<BTreeMap<ThreadId, Vec<Entry>>> {
+    pub fn threads(&self) -> Result<BTreeMap<ThreadId, Vec<CheckpointRow>>> {
         let sql = "SELECT rowid, thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id \
                    FROM checkpoints";
         let read = || -> rusqlite::Result<_> {
@@ -183,10 +183,8 @@ impl Database {
     }
 }
 
-fn failed(name: &str, error: &rusqlite::Error) -> Failure {
-    Failure::new(format!("{name}: {error}")).code_of(CORRUPT).hint(
-        "see that it is a whole database of LangGraph's SqliteSaver; nothing of it was changed",
-    )
+fn failed(name: &str, error: &rusqlite::Error) -> Error {
+    Error::corrupt(format!("{name}: {error}")).remedied_by(Remedy::CheckDatabase)
 }
 
 fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
@@ -222,7 +220,7 @@ struct Link {
 
 /// Returns the checkpoints, each after its parent. Ids ascend with time only within one process,
 /// and a database may be edited by hand: a cycle of parents is cut where it closes.
-fn ordered(mut links: Vec<Link>) -> Vec<Entry> {
+fn ordered(mut links: Vec<Link>) -> Vec<CheckpointRow> {
     links.sort_by(|a, b| (&a.id, a.row).cmp(&(&b.id, b.row)));
     links.dedup_by(|later, first| later.id == first.id);
     let known: HashMap<&str, usize> =
@@ -231,7 +229,7 @@ fn ordered(mut links: Vec<Link>) -> Vec<Entry> {
     let parents: Vec<Option<usize>> = links.iter().map(parent_of).collect();
     // Index of each checkpoint in the list; `None` until it is placed.
     let mut places: Vec<Option<usize>> = vec![None; links.len()];
-    let mut entries: Vec<Entry> = Vec::with_capacity(links.len());
+    let mut entries: Vec<CheckpointRow> = Vec::with_capacity(links.len());
     let mut on_the_way = vec![false; links.len()];
     for first in 0..links.len() {
         let mut chain = Vec::new();
@@ -252,7 +250,7 @@ fn ordered(mut links: Vec<Link>) -> Vec<Entry> {
             let parent = parent.and_then(|parent| places.get(parent).copied().flatten());
             if let (Some(place), Some(link)) = (places.get_mut(at), links.get(at)) {
                 *place = Some(entries.len());
-                entries.push(Entry {
+                entries.push(CheckpointRow {
                     row: link.row,
                     id: link.id.clone(),
                     parent,

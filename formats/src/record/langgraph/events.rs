@@ -13,8 +13,8 @@ use milepost::{Body, Json};
 use serde::Deserialize;
 
 use super::checkpoint::{self, Content};
-use super::database::{Entry, Write};
-use crate::record::json_object::Object;
+use super::database::{CheckpointRow, Write};
+use crate::json_object::Object;
 use crate::record::list_patch::patch;
 
 /// Prefix of the keys of checkpoints and writes.
@@ -34,7 +34,7 @@ pub fn checkpoint_key(id: &str) -> String {
 }
 
 /// Returns the key of a write. It is unique for any characters in the ids.
-pub fn write_key(entry: &Entry, write: &Write) -> String {
+pub fn write_key(entry: &CheckpointRow, write: &Write) -> String {
     let part = |id: &str| id.replace('%', "%25").replace(':', "%3A");
     let (id, task) = (part(&entry.id), part(&write.task));
     format!("{KEY}write:{id}:{task}:{}", write.index)

@@ -7,11 +7,11 @@ use milepost::events::MarkCause;
 use milepost::{Append, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
 
 use super::checkpoint::{self, Content, content};
-use super::database::{Database, Entry, ThreadId, Write};
+use super::database::{CheckpointRow, Database, ThreadId, Write};
 use super::events::{Put, bodies, checkpoint_key, is_name, not_a_name, write_key, written};
-use crate::error::{Failure, Result};
+use crate::error::{Error, Remedy, Result};
+use crate::json_object::fields_of;
 use crate::record::branches::{ACTOR, Branches, START};
-use crate::record::json_object::fields_of;
 
 /// The position of a checkpoint.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub struct Thread<'a> {
     engine: &'a Engine,
     database: &'a Database,
     id: &'a ThreadId,
-    entries: &'a [Entry],
+    entries: &'a [CheckpointRow],
     branches: Branches<'a>,
     placed: Vec<Option<Placed>>,
     /// True for the newest checkpoint and its ancestors. The task continues after the newest.
@@ -54,7 +54,7 @@ impl<'a> Thread<'a> {
         engine: &'a Engine,
         database: &'a Database,
         id: &'a ThreadId,
-        entries: &'a [Entry],
+        entries: &'a [CheckpointRow],
         branches: Branches<'a>,
     ) -> Self {
         Self {
@@ -123,8 +123,8 @@ impl<'a> Thread<'a> {
         if any || empty || self.has_a_write()? {
             return Ok(());
         }
-        Err(Failure::conflict("the task exists already, and has the checkpoints of another thread")
-            .hint("import it under another name with --as"))
+        Err(Error::conflict("the task exists already, and has the checkpoints of another thread")
+            .remedied_by(Remedy::ImportUnderOtherName))
     }
 
     /// Returns the position of a checkpoint that an earlier run wrote.
@@ -156,7 +156,7 @@ impl<'a> Thread<'a> {
     }
 
     /// Writes a missing checkpoint, or calls `skip` with the reason.
-    fn add(&mut self, at: usize, entry: &Entry, skip: Skip<'_>) -> Result<Placed> {
+    fn add(&mut self, at: usize, entry: &CheckpointRow, skip: Skip<'_>) -> Result<Placed> {
         let from = self.from(at, entry)?;
         let offset = match self.checkpoint(entry, from.branch)? {
             Ok(offset) => offset,
@@ -177,7 +177,7 @@ impl<'a> Thread<'a> {
 
     /// Returns the position a checkpoint continues from. If another one continued there before,
     /// opens a branch.
-    fn from(&mut self, at: usize, entry: &Entry) -> Result<Placed> {
+    fn from(&mut self, at: usize, entry: &CheckpointRow) -> Result<Placed> {
         let beginning = Placed { branch: 0, offset: START };
         let parent = match (entry.parent, &entry.gone) {
             (Some(parent), _) => self.placed.get(parent).copied().flatten(),
@@ -200,7 +200,7 @@ impl<'a> Thread<'a> {
     }
 
     /// Writes a checkpoint and returns the offset after its events.
-    fn checkpoint(&mut self, entry: &Entry, branch: usize) -> Result<Put<Offset>> {
+    fn checkpoint(&mut self, entry: &CheckpointRow, branch: usize) -> Result<Put<Offset>> {
         if !is_name(&entry.id) {
             return Ok(Err(not_a_name()));
         }
@@ -242,7 +242,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    fn read(&self, entry: &Entry) -> Put<(Content, Json)> {
+    fn read(&self, entry: &CheckpointRow) -> Put<(Content, Json)> {
         let (stored, metadata) = self.database.checkpoint(entry.row)?;
         Ok((content(&stored)?, checkpoint::metadata(metadata)?))
     }
@@ -257,8 +257,8 @@ impl<'a> Thread<'a> {
         }
         let state = self.engine.run_state(&lineage.point(end)?)?;
         let values = fields_of(&state.variables.text()).ok_or_else(|| {
-            Failure::conflict("the variables of the task are no object any more")
-                .hint("import it under another name with --as")
+            Error::conflict("the variables of the task are no object any more")
+                .remedied_by(Remedy::ImportUnderOtherName)
         })?;
         Ok(Known { branch, end, values })
     }
@@ -267,7 +267,7 @@ impl<'a> Thread<'a> {
     fn writes(
         &mut self,
         branch: usize,
-        entry: &Entry,
+        entry: &CheckpointRow,
         writes: Vec<Write>,
         skip: Skip<'_>,
     ) -> Result<()> {
@@ -287,7 +287,7 @@ impl<'a> Thread<'a> {
             }
         }
         for ticket in under_way {
-            let appended = ticket.wait().map_err(Failure::from)?;
+            let appended = ticket.wait()?;
             self.events += u64::from(appended.count);
             let behind = |known: &&mut Known| (known.branch, known.end) == (branch, appended.first);
             if let Some(known) = self.known.as_mut().filter(behind) {
@@ -298,13 +298,13 @@ impl<'a> Thread<'a> {
     }
 }
 
-fn newest(entries: &[Entry]) -> Option<usize> {
+fn newest(entries: &[CheckpointRow]) -> Option<usize> {
     let entries = entries.iter().enumerate();
     let newest = entries.max_by_key(|(_, entry)| &entry.id);
     newest.map(|(at, _)| at)
 }
 
-fn leads(entries: &[Entry]) -> Vec<bool> {
+fn leads(entries: &[CheckpointRow]) -> Vec<bool> {
     let mut leads = vec![false; entries.len()];
     let mut next = newest(entries);
     // A parent precedes its children, so the loop ends.
@@ -319,7 +319,7 @@ fn leads(entries: &[Entry]) -> Vec<bool> {
 
 fn submit(
     task: &Task,
-    entry: &Entry,
+    entry: &CheckpointRow,
     write: &Write,
     key: String,
     time_us: Option<u64>,

@@ -14,7 +14,7 @@ use milepost::events::{Application, Data, Extra, Message, ToolCalled, ToolReturn
 use milepost::{Body, Json};
 use serde::Deserialize;
 
-use crate::record::json_object::{Object, as_text, check_depth};
+use crate::json_object::{Object, as_text, check_depth};
 
 /// Name of the extra field and of the application events.
 pub const NAME: &str = "claude_code";
@@ -38,15 +38,18 @@ pub fn key(id: &str) -> Key {
 
 /// A line, converted for the log.
 #[derive(Debug, Default)]
-pub struct Line {
+pub struct SessionLine {
     /// Id of the line. A line without one is identified by its text.
     pub uuid: Option<String>,
     /// Id of the line that it answers or continues.
     pub parent: Option<String>,
     /// True if it belongs to a side conversation.
     pub side: bool,
+    /// Time of the line.
     pub time_us: Option<u64>,
+    /// Part in the conversation.
     pub said: Said,
+    /// Its events, in order.
     pub events: Vec<Body>,
 }
 
@@ -75,7 +78,7 @@ pub struct Talk {
 }
 
 /// Reads a line, or returns the reason why it is invalid.
-pub fn read(text: &str) -> Result<Line, String> {
+pub fn read(text: &str) -> Result<SessionLine, String> {
     if !text.starts_with('{') {
         return Err("not a JSON object".into());
     }
@@ -85,12 +88,12 @@ pub fn read(text: &str) -> Result<Line, String> {
         let why = why.split(" at line ").next().unwrap_or_default();
         format!("not JSON: {why}, at column {}", error.column())
     })?;
-    let mut line = Line {
+    let mut line = SessionLine {
         uuid: fields.text("uuid"),
         parent: fields.text("parentUuid").or_else(|| fields.text("logicalParentUuid")),
         side: fields.is_true("isSidechain"),
         time_us: fields.text("timestamp").as_deref().and_then(time),
-        ..Line::default()
+        ..SessionLine::default()
     };
     let begins = line.side && line.parent.is_none();
     let message = line.uuid.is_some().then(|| message(&mut fields, begins));
@@ -104,7 +107,7 @@ pub fn read(text: &str) -> Result<Line, String> {
     Ok(line)
 }
 
-impl Line {
+impl SessionLine {
     /// Returns the line's name in its key in the log: its id, or the hash of its text.
     pub fn name(&self, text: &str) -> String {
         match &self.uuid {
@@ -119,6 +122,7 @@ impl Line {
         Ok(vec![application(fields)])
     }
 
+    /// Returns the beginning of its text, if it is a prompt of the user.
     pub fn prompt(&self) -> Option<&str> {
         match &self.said {
             Said::Message(talk) => talk.prompt.as_deref(),
@@ -349,7 +353,5 @@ fn beginning(text: &str) -> String {
     format!("{}…", cut.trim_end())
 }
 
-// The explicit path lets the fuzz targets find the file, too.
 #[cfg(test)]
-#[path = "line_tests.rs"]
 mod tests;

@@ -4,7 +4,7 @@ fn json(text: &str) -> Json {
     Json::new(text).unwrap()
 }
 
-fn talk(line: &Line) -> &Talk {
+fn talk(line: &SessionLine) -> &Talk {
     match &line.said {
         Said::Message(talk) => talk,
         Said::Nothing => panic!("no message: {line:?}"),
@@ -14,14 +14,19 @@ fn talk(line: &Line) -> &Talk {
 #[test]
 fn a_prompt_is_a_message_with_all_other_fields_beside_it() {
     let line = read(
-        r#"{"parentUuid":null,"isSidechain":false,"cwd":"/x","type":"user","message":{"role":"user","content":"do  it\nnow"},"uuid":"u1","timestamp":"2025-05-26T07:27:40.079Z"}"#,
+        r#"{"parentUuid":null,"isSidechain":false,"cwd":"/x","type":"user",
+            "message":{"role":"user","content":"do  it\nnow"},
+            "uuid":"u1","timestamp":"2025-05-26T07:27:40.079Z"}"#,
     )
     .unwrap();
     assert_eq!(line.uuid.as_deref(), Some("u1"));
     assert_eq!((line.parent.as_deref(), line.side), (None, false));
     assert_eq!(line.time_us, Some(1_748_244_460_079_000));
     assert_eq!(line.prompt(), Some("do it now"));
-    let kept = r#"{"claude_code":{"parentUuid":null,"isSidechain":false,"cwd":"/x","type":"user","uuid":"u1","timestamp":"2025-05-26T07:27:40.079Z"}}"#;
+    let kept = concat!(
+        r#"{"claude_code":{"parentUuid":null,"isSidechain":false,"cwd":"/x","type":"user","#,
+        r#""uuid":"u1","timestamp":"2025-05-26T07:27:40.079Z"}}"#
+    );
     let message = Message {
         role: "user".into(),
         content: Some(json(r#""do  it\nnow""#)),
@@ -46,7 +51,10 @@ fn blocks_become_messages_and_calls_in_their_order() {
         panic!("{line:?}");
     };
     assert_eq!(first.content, Some(json(r#""let me look""#)));
-    let kept = r#"{"claude_code":{"type":"assistant","uuid":"u","message":{"id":"m"},"blocks":{"t1":{"caller":"x"}}}}"#;
+    let kept = concat!(
+        r#"{"claude_code":{"type":"assistant","uuid":"u","message":{"id":"m"},"#,
+        r#""blocks":{"t1":{"caller":"x"}}}}"#
+    );
     assert_eq!(first.extra, Some(Extra(json(kept))));
     let Body::Message(last) = &line.events[2] else {
         panic!("{line:?}");
@@ -60,7 +68,9 @@ fn blocks_become_messages_and_calls_in_their_order() {
 #[test]
 fn a_result_is_no_prompt_and_what_it_has_beside_is_an_event() {
     let line = read(
-        r#"{"type":"user","uuid":"u","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"no"},{"type":"text","text":"stop"}]},"toolUseResult":{"a":1}}"#,
+        r#"{"type":"user","uuid":"u","message":{"role":"user","content":[
+            {"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"no"},
+            {"type":"text","text":"stop"}]},"toolUseResult":{"a":1}}"#,
     )
     .unwrap();
     let returned =
@@ -69,7 +79,8 @@ fn a_result_is_no_prompt_and_what_it_has_beside_is_an_event() {
     assert_eq!(talk(&line).returned, [key("t1")]);
     assert_eq!(line.prompt(), None);
     let alone = read(
-        r#"{"type":"user","uuid":"u","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":null}]},"toolUseResult":{"a":1}}"#,
+        r#"{"type":"user","uuid":"u","message":{"role":"user","content":[
+            {"type":"tool_result","tool_use_id":"t1","content":null}]},"toolUseResult":{"a":1}}"#,
     )
     .unwrap();
     let kept = Application {

@@ -15,12 +15,12 @@ use std::collections::HashMap;
 
 use milepost::Offset;
 
-use super::line::{Key, Line, Said, Talk, key};
+use super::line::{Key, Said, SessionLine, Talk, key};
 
 /// Index of a branch, in the order they begin.
 pub type BranchNo = u32;
-/// Index of a line that another line may continue from. Place 0 is the beginning.
-pub type Place = u32;
+/// Index of a line that another line may continue from. Index 0 is the beginning.
+pub type LineIndex = u32;
 
 /// The destination of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,14 @@ pub enum Spot {
     /// The end of a branch.
     End(BranchNo),
     /// A new branch that begins after a line. `side` is true if the session continues elsewhere.
-    Fork { branch: BranchNo, behind: Place, side: bool },
+    Fork {
+        /// The new branch.
+        branch: BranchNo,
+        /// The line it begins after.
+        behind: LineIndex,
+        /// True for a side conversation.
+        side: bool,
+    },
     /// A side conversation whose call is unknown.
     Alone(BranchNo),
 }
@@ -46,7 +53,7 @@ struct Placed {
 /// The end of a branch.
 #[derive(Debug, Clone, Copy)]
 struct Tip {
-    place: Place,
+    place: LineIndex,
     step: u32,
     side: bool,
 }
@@ -54,13 +61,13 @@ struct Tip {
 /// The placed lines that others may continue from.
 #[derive(Debug)]
 pub struct Tree {
-    lines: HashMap<Key, Place>,
+    lines: HashMap<Key, LineIndex>,
     placed: Vec<Placed>,
     tips: Vec<Tip>,
     /// Branch of each open tool call.
     calls: HashMap<Key, BranchNo>,
     /// Lines with calls that begin other conversations, by the key of the prompt.
-    agents: HashMap<Key, Place>,
+    agents: HashMap<Key, LineIndex>,
     /// Branch of the last line of the main conversation.
     current: BranchNo,
     /// True if the first line belongs to a side conversation, which is then the main one.
@@ -71,6 +78,7 @@ pub struct Tree {
 
 impl Tree {
     /// Returns an empty session, whose events begin at `start`.
+    /// Creates a tree that begins at an offset.
     pub fn new(start: Offset) -> Self {
         let placed = Placed { branch: 0, step: 0, offset: Some(start) };
         let tip = Tip { place: 0, step: 0, side: false };
@@ -102,20 +110,20 @@ impl Tree {
     }
 
     /// Returns the branch of a line, and the offset after it once it is known.
-    pub fn at(&self, place: Place) -> (BranchNo, Option<Offset>) {
+    pub fn at(&self, place: LineIndex) -> (BranchNo, Option<Offset>) {
         let placed = self.placed(place);
         (placed.branch, placed.offset)
     }
 
     /// Sets the offset after a line.
-    pub fn settle(&mut self, place: Place, offset: Offset) {
+    pub fn settle(&mut self, place: LineIndex, offset: Offset) {
         if let Some(placed) = self.placed.get_mut(place as usize) {
             placed.offset = Some(offset);
         }
     }
 
     /// Returns the destination of a line, and its place for lines that continue from it.
-    pub fn place(&mut self, line: &Line) -> (Spot, Option<Place>) {
+    pub fn place(&mut self, line: &SessionLine) -> (Spot, Option<LineIndex>) {
         let talk = match &line.said {
             Said::Message(talk) => talk,
             Said::Nothing => return (self.beside(line), None),
@@ -135,11 +143,11 @@ impl Tree {
         (spot, Some(place))
     }
 
-    fn find(&self, uuid: &str) -> Option<Place> {
+    fn find(&self, uuid: &str) -> Option<LineIndex> {
         self.lines.get(&key(uuid)).copied()
     }
 
-    fn placed(&self, place: Place) -> Placed {
+    fn placed(&self, place: LineIndex) -> Placed {
         let nowhere = Placed { branch: 0, step: 0, offset: None };
         self.placed.get(place as usize).copied().unwrap_or(nowhere)
     }
@@ -150,7 +158,7 @@ impl Tree {
     }
 
     /// Places a line outside the conversation. Its children continue from its parent.
-    fn beside(&mut self, line: &Line) -> Spot {
+    fn beside(&mut self, line: &SessionLine) -> Spot {
         let before = line.parent.as_deref().and_then(|uuid| self.find(uuid));
         let before = before.unwrap_or_else(|| self.tip(self.current).place);
         if let Some(uuid) = &line.uuid {
@@ -164,7 +172,7 @@ impl Tree {
 
     /// Returns the destination of a line after its parent, and `true` if it becomes the branch's
     /// end.
-    fn behind(&self, before: Place, talk: &Talk, side: bool) -> (Spot, bool) {
+    fn behind(&self, before: LineIndex, talk: &Talk, side: bool) -> (Spot, bool) {
         let branch = self.placed(before).branch;
         if before >= self.tip(branch).place {
             return (Spot::End(branch), true);
@@ -176,7 +184,7 @@ impl Tree {
         (self.fork(before, side || self.tip(branch).side), true)
     }
 
-    fn fork(&self, behind: Place, side: bool) -> Spot {
+    fn fork(&self, behind: LineIndex, side: bool) -> Spot {
         let branch = self.next_branch();
         Spot::Fork { branch, behind, side }
     }
@@ -196,8 +204,8 @@ impl Tree {
         }
     }
 
-    fn go(&mut self, spot: Spot, line: &Line, talk: &Talk, moves: bool) -> Place {
-        let place = Place::try_from(self.placed.len()).unwrap_or(Place::MAX);
+    fn go(&mut self, spot: Spot, line: &SessionLine, talk: &Talk, moves: bool) -> LineIndex {
+        let place = LineIndex::try_from(self.placed.len()).unwrap_or(LineIndex::MAX);
         let (branch, side, mut step) = match spot {
             Spot::End(branch) => (branch, self.tip(branch).side, self.tip(branch).step),
             Spot::Fork { branch, behind, side } => (branch, side, self.placed(behind).step),
@@ -221,7 +229,7 @@ impl Tree {
         place
     }
 
-    fn note_calls(&mut self, talk: &Talk, branch: BranchNo, place: Place) {
+    fn note_calls(&mut self, talk: &Talk, branch: BranchNo, place: LineIndex) {
         for (call, asked) in &talk.called {
             self.calls.insert(*call, branch);
             if let Some(asked) = asked {
@@ -234,7 +242,5 @@ impl Tree {
     }
 }
 
-// The explicit path lets the fuzz targets find the file, too.
 #[cfg(test)]
-#[path = "tree_tests.rs"]
 mod tests;

@@ -1,25 +1,25 @@
 use super::*;
 
 /// Returns a line of a session with its id, its parent, and its calls or answers.
-fn line(uuid: &str, parent: &str, talk: Talk) -> Line {
-    Line {
+fn line(uuid: &str, parent: &str, talk: Talk) -> SessionLine {
+    SessionLine {
         uuid: Some(uuid.into()),
         parent: Some(parent.into()).filter(|parent: &String| !parent.is_empty()),
         said: Said::Message(talk),
-        ..Line::default()
+        ..SessionLine::default()
     }
 }
 
-fn said(uuid: &str, parent: &str) -> Line {
+fn said(uuid: &str, parent: &str) -> SessionLine {
     line(uuid, parent, Talk::default())
 }
 
-fn spots(lines: &[Line]) -> Vec<Spot> {
+fn spots(lines: &[SessionLine]) -> Vec<Spot> {
     let mut tree = Tree::new(1);
     lines.iter().map(|line| tree.place(line).0).collect()
 }
 
-fn fork(branch: BranchNo, behind: Place, side: bool) -> Spot {
+fn fork(branch: BranchNo, behind: LineIndex, side: bool) -> Spot {
     Spot::Fork { branch, behind, side }
 }
 
@@ -63,7 +63,8 @@ fn results_of_calls_made_together_stay_on_the_branch_of_the_calls() {
 
 #[test]
 fn what_says_nothing_begins_no_branch() {
-    let nothing = |uuid: &str, parent: &str| Line { said: Said::Nothing, ..said(uuid, parent) };
+    let nothing =
+        |uuid: &str, parent: &str| SessionLine { said: Said::Nothing, ..said(uuid, parent) };
     let lines = [
         said("a", ""),
         nothing("n", "a"),
@@ -80,7 +81,7 @@ fn what_says_nothing_begins_no_branch() {
 #[test]
 fn another_conversation_begins_behind_the_call_that_asks_for_it() {
     let call = Talk { called: vec![(key("1"), Some(key("look")))], ..Talk::default() };
-    let side = |uuid: &str, text: &str| Line {
+    let side = |uuid: &str, text: &str| SessionLine {
         side: true,
         ..line(uuid, "", Talk { text: Some(key(text)), ..Talk::default() })
     };
@@ -88,7 +89,7 @@ fn another_conversation_begins_behind_the_call_that_asks_for_it() {
         said("a", ""),
         line("b", "a", call),
         side("s", "look"),
-        Line { side: true, ..said("s2", "s") },
+        SessionLine { side: true, ..said("s2", "s") },
         side("t", "what nobody asked for"),
         said("c", "b"),
     ];
