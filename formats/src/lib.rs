@@ -6,13 +6,13 @@
 //! | area | function | report |
 //! |---|---|---|
 //! | runs of other programs | [`record::record`] | [`record::RecordReport`] |
-//! | folders of checkpoint files | [`checkpoint_folder::import`] | [`checkpoint_folder::FolderReport`] |
+//! | checkpoint files | [`checkpoint_folder::import`] | [`checkpoint_folder::FolderReport`] |
 //! | export file: write | [`export_file::export`] | [`export_file::Exported`] |
 //! | export file: read | [`export_file::ExportImport::run`] | [`export_file::ImportedExport`] |
 //!
-//! The crate prints nothing and exits nowhere. A [`Progress`] receives the work that is done, notes,
-//! and acknowledgements of durable events. An [`Error`] has a kind for programs, and a [`Remedy`]:
-//! the next step, which the caller words with the names of its own options.
+//! A [`Progress`] receives the work that is done, notes, and acknowledgements of durable events. An
+//! [`Error`] has a kind for programs, and a [`Remedy`]: the next step, which the caller words with
+//! the names of its own options.
 //!
 //! # Modules of the source
 //!

@@ -1,134 +1,32 @@
 //! `import`: restores exports, and turns folders of JSON checkpoint files and runs of other
 //! programs into tasks.
-//!
-//! ```text
-//! given     the kind of a path: export, checkpoint folder or runs
-//! exported  exports
-//! (record)  runs of other programs
-//!
-//! folder    the checkpoint files of a folder
-//! file      one checkpoint file: reading and checks
-//! goal      the state in a file, and the events that lead to it
-//! plan      the checkpoints of each task, in order
-//! write     plans written to the store
-//! ```
-//!
-//! A file becomes one batch of events, durable together, and a mark:
-//!
-//! ```text
-//! execution_id           the task
-//! step_index, step_name  StepStarted; the name is the mark's label if it is valid as one
-//! variables, context     VariablesPatched, ContextChanged, if they differ from the state before
-//! state                  ArtifactsEdited: the artifact `state`
-//! status, error          StepFinished or StepFailed; the mark's status
-//! id, metadata           the mark's alias and metadata
-//! timestamp              the time of the events and the mark
-//! everything else        Application `checkpoint_file`
-//! ```
 
-mod exported;
-mod file;
-mod folder;
-mod given;
-mod goal;
-mod plan;
-mod write;
+use std::path::PathBuf;
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-
-use clap::Args as ClapArgs;
 use milepost::Options;
+use milepost_formats::checkpoint_folder::{
+    self, FolderOptions, FolderPlan, FolderReport, ImportedTask, SkippedFile,
+};
+use milepost_formats::export_file::{self, ExportImport, ExportInput, ImportedExport};
+use milepost_formats::input::{self, Input};
 use serde_json::{Value, json};
 
+use super::conversion::Bars;
+use super::record::{self, current_user};
+use crate::args::{Import, Record};
 use crate::error::{Failure, Result};
-use crate::output::{Out, bar, big, count, printable};
-use crate::record::{self, Format, Record, current_user};
+use crate::output::{Out, big, count, printable};
 use crate::store_locator::{StoreArgs, attach};
-use given::Given;
-use plan::TaskPlan;
-use write::Written;
 
-/// Minimum number of files for a progress bar.
-const LONG: u64 = 200;
-/// Maximum size of an event: a file's largest field, and the patch around it.
-const EVENT_MAX: usize = file::FILE_MAX as usize + 4096;
-
-#[derive(Debug, ClapArgs)]
-pub struct Import {
-    /// A file of `export`, or `-` for standard input; a folder: a project with
-    /// `persistence/checkpoint/`, its `persistence` folder, a folder of ckpt-*.json files, or one
-    /// with sessions of Claude Code; or a file that `record` reads.
-    #[arg(value_name = "FILE|FOLDER")]
-    pub from: PathBuf,
-    /// For an export of one task: import it as a copy under this name, with hashes of its own. For
-    /// a run of another program: the name of its task.
-    #[arg(long = "as", value_name = "NAME")]
-    pub name: Option<String>,
-    /// The owner of the tasks. An export names its own. Default: the current user.
-    #[arg(long)]
-    pub user: Option<String>,
-    /// The format of runs of other programs.
-    #[arg(long, default_value = "auto")]
-    pub format: Format,
-    /// Stop at the first line that cannot be read.
-    #[arg(long)]
-    pub strict: bool,
-}
-
-/// A file that was not imported.
-#[derive(Debug)]
-pub struct Skipped {
-    pub path: String,
-    pub reason: String,
-}
-
-impl Skipped {
-    pub fn new(path: &Path, reason: impl Into<String>) -> Self {
-        Self { path: path.display().to_string(), reason: reason.into() }
-    }
-}
+/// Minimum number of bytes for a progress bar.
+const LONG: u64 = 16 << 20;
 
 pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
-    let files = match given::look(&args.from, args.format)? {
-        Given::Export(input) => return exported::run(store, args, input, out),
-        Given::Runs(files) => return runs(store, args, files, out),
-        Given::Checkpoints => folder::files(&folder::find(&args.from)?)?,
-    };
-    if args.name.is_some() {
-        return Err(Failure::new("--as is for an export, or for one run of another program")
-            .hint("of a folder each execution becomes a task of its name"));
+    match input::look(&args.from, args.format.given(), &mut Bars::new(LONG, out))? {
+        Input::Export(input) => exported(store, args, input, out),
+        Input::Runs(files) => runs(store, args, files, out),
+        Input::Checkpoints => folder(store, args, out),
     }
-    let count = files.len() as u64;
-    let mut skipped = Vec::new();
-    let mut skip = |file: Skipped| {
-        say(&file);
-        skipped.push(file);
-    };
-    let reading = bar(count, "read", count >= LONG && !out.json, false);
-    let plans = plan::plans(&files, &mut skip, &|done| reading.inc(done));
-    reading.finish_and_clear();
-    let mut written = Vec::new();
-    // Without anything to import, no store is created.
-    let planned: u64 = plans.iter().map(TaskPlan::files).sum();
-    let ends = args.strict && planned < count;
-    let done = if plans.is_empty() || ends {
-        Ok(())
-    } else {
-        let writing = bar(count, "import", count >= LONG && !out.json, false);
-        let progress = |done| writing.inc(done);
-        let done = write_all(store, args, &plans, &mut written, &mut skip, &progress);
-        writing.finish_and_clear();
-        done
-    };
-    if done.is_ok() || !written.is_empty() {
-        report(&written, &skipped, out)?;
-    }
-    done?;
-    if skipped.is_empty() {
-        return Ok(());
-    }
-    Err(some_skipped(skipped.len()))
 }
 
 /// Imports runs of other programs, with the code of `record`.
@@ -145,91 +43,142 @@ fn runs(store: &StoreArgs, args: &Import, files: Vec<PathBuf>, out: &mut Out) ->
         format: args.format,
         strict: args.strict,
         ack: false,
-        event_max: EVENT_MAX,
+        event_max: checkpoint_folder::EVENT_MAX,
     };
     record::import(store, &record, out)
 }
 
-fn write_all(
+/// Imports a folder of JSON checkpoint files.
+fn folder(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
+    let files = checkpoint_folder::files(&args.from)?;
+    if args.name.is_some() {
+        return Err(Failure::new("--as is for an export, or for one run of another program")
+            .hint("of a folder each execution becomes a task of its name"));
+    }
+    let plan = FolderPlan::read(&files, &mut Bars::new(LONG, out));
+    // Without anything to import, no store is created.
+    let ends = args.strict && !plan.is_whole();
+    let (report, closed) = match plan.is_empty() || ends {
+        true => (plan.into_report(), Ok(())),
+        false => written(store, args, plan, out)?,
+    };
+    let FolderReport { tasks, skipped, failed } = report;
+    let done = failed.map_or(closed, |error| Err(error.into()));
+    if done.is_ok() || !tasks.is_empty() {
+        report_folder(&tasks, &skipped, out)?;
+    }
+    done?;
+    if skipped.is_empty() {
+        return Ok(());
+    }
+    let files = count(skipped.len() as u64, "file");
+    Err(Failure::new(format!("{files} could not be imported"))
+        .hint("mend them and import the folder again: what is in already stays as it is"))
+}
+
+/// Writes a plan to the store. Returns the report, and the result of the close.
+fn written(
     store: &StoreArgs,
     args: &Import,
-    plans: &[TaskPlan],
-    written: &mut Vec<Written>,
-    skip: &mut dyn FnMut(Skipped),
-    progress: &dyn Fn(u64),
-) -> Result<()> {
-    let user = args.user.clone().unwrap_or_else(current_user);
-    let engine = store.open_or_create_with_hooks(Options::default().event_max(EVENT_MAX))?;
+    plan: FolderPlan,
+    out: &Out,
+) -> Result<(FolderReport, Result<()>)> {
+    let options =
+        FolderOptions { user: args.user.clone().unwrap_or_else(current_user), strict: args.strict };
+    let limits = Options::default().event_max(checkpoint_folder::EVENT_MAX);
+    let engine = store.open_or_create_with_hooks(limits)?;
     let attached = attach(&engine);
-    let mut done = Ok(());
-    for plan in plans {
-        let mut all = true;
-        let mut skip = |file: Skipped| {
-            all = false;
-            skip(file);
-        };
-        match write::write(&engine, &user, plan, &mut skip, progress) {
-            Ok(task) => {
-                written.extend(task);
-                if args.strict && !all {
-                    break;
-                }
-            }
-            Err(failure) => {
-                done = Err(failure);
-                break;
-            }
-        }
-    }
+    let report = checkpoint_folder::import(&engine, plan, &options, &mut Bars::new(LONG, out));
     drop(attached);
-    let closed = engine.close();
-    done?;
-    Ok(closed?)
+    Ok((report, engine.close().map_err(Failure::from)))
 }
 
-/// Reports a file that is not imported on standard error.
-fn say(file: &Skipped) {
-    let text = format!("{}: {}", file.path, file.reason);
-    // If standard error is closed, the report is lost.
-    let _ = writeln!(io::stderr().lock(), "{}", printable(&text));
-}
-
-fn some_skipped(skipped: usize) -> Failure {
-    let files = count(skipped as u64, "file");
-    Failure::new(format!("{files} could not be imported"))
-        .hint("mend them and import the folder again: what is in already stays as it is")
-}
-
-fn report(written: &[Written], skipped: &[Skipped], out: &mut Out) -> Result<()> {
+fn report_folder(tasks: &[ImportedTask], skipped: &[SkippedFile], out: &mut Out) -> Result<()> {
     if out.json {
-        let tasks: Vec<Value> = written.iter().map(form).collect();
+        let tasks: Vec<Value> = tasks.iter().map(form).collect();
         let skipped: Vec<Value> =
             skipped.iter().map(|file| json!({"path": file.path, "reason": file.reason})).collect();
         return Ok(out.json(&json!({"tasks": tasks, "skipped": skipped}))?);
     }
-    if written.is_empty() {
+    if tasks.is_empty() {
         return Ok(());
     }
-    let row = |w: &Written| {
+    let row = |task: &ImportedTask| {
         vec![
-            printable(&w.task).into_owned(),
-            w.events.to_string(),
-            w.checkpoints.to_string(),
-            w.repeated.to_string(),
-            format!("@{}", w.head),
+            printable(&task.task).into_owned(),
+            task.events.to_string(),
+            task.checkpoints.to_string(),
+            task.repeated.to_string(),
+            format!("@{}", task.head),
         ]
     };
-    let rows: Vec<Vec<String>> = written.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = tasks.iter().map(row).collect();
     Ok(out.table(&["TASK", "EVENTS", "CHECKPOINTS", "REPEATED", "HEAD"], &rows)?)
 }
 
-fn form(written: &Written) -> Value {
+fn form(task: &ImportedTask) -> Value {
     json!({
-        "id": written.task,
+        "id": task.task,
         "format": "checkpoints",
-        "events": big(written.events),
-        "checkpoints": big(written.checkpoints),
-        "repeated": big(written.repeated),
-        "head": big(written.head),
+        "events": big(task.events),
+        "checkpoints": big(task.checkpoints),
+        "repeated": big(task.repeated),
+        "head": big(task.head),
     })
+}
+
+/// Imports an export: all of it, or nothing.
+fn exported(store: &StoreArgs, args: &Import, input: ExportInput, out: &mut Out) -> Result<()> {
+    if args.user.is_some() {
+        return Err(Failure::new("--user is not for an export: it says whose its tasks are")
+            .hint("import it without --user"));
+    }
+    let import = ExportImport::begin(input)?;
+    let (name, tasks) = (import.name(), import.header().tasks.0);
+    if args.name.is_some() && tasks != 1 {
+        return Err(Failure::new(format!("--as names one task, and {name} has {tasks}"))
+            .hint("import it without --as, or export the task alone"));
+    }
+    let engine = store.open_or_create(Options::default().event_max(export_file::EVENT_MAX))?;
+    let attached = attach(&engine);
+    let done = import.run(&engine, args.name.as_deref(), &mut Bars::new(LONG, out));
+    let reported = done.map_err(Failure::from).and_then(|imported| report_export(&imported, out));
+    drop(attached);
+    let closed = engine.close();
+    reported?;
+    Ok(closed?)
+}
+
+fn report_export(imported: &ImportedExport, out: &mut Out) -> Result<()> {
+    let ImportedExport { tasks, copies } = imported;
+    if out.json {
+        let mut forms: Vec<Value> = Vec::new();
+        for task in tasks {
+            let (head, checkpoints) = (task.head()?, task.checkpoints()?);
+            forms.push(json!({
+                "id": task.id(),
+                "format": "export",
+                "user": task.user(),
+                "events": big(task.info()?.events),
+                "checkpoints": big(checkpoints),
+                "head": big(head.next),
+                "hash": head.hash,
+            }));
+        }
+        return Ok(out.json(&json!({"tasks": forms, "copies": copies}))?);
+    }
+    let mut rows = Vec::new();
+    for task in tasks {
+        rows.push(vec![
+            printable(task.id()).into_owned(),
+            task.info()?.events.to_string(),
+            task.checkpoints()?.to_string(),
+            format!("@{}", task.head()?.next),
+        ]);
+    }
+    out.table(&["TASK", "EVENTS", "CHECKPOINTS", "HEAD"], &rows)?;
+    if *copies {
+        out.line("with hashes of their own: `milepost show TASK@0` says where each comes from")?;
+    }
+    Ok(())
 }

@@ -1,128 +1,56 @@
 //! `record`: turns runs of other programs into tasks.
-//!
-//! ```text
-//! opened        an input, and its beginning
-//! detect        the format of an input
-//! claude_code   sessions of Claude Code, line by line
-//! langgraph     checkpoint databases of LangGraph
-//! branches      the lineages of a history
-//! jsonl         JSON Lines, line by line
-//! swe_agent     a trajectory of SWE-agent -> a plan
-//! tau_bench     results of tau-bench -> a plan for each task
-//! openai        message arrays -> a plan for each
-//! turns         a conversation -> steps, one for each answer
-//! conversation  chat messages -> events
-//! json_object   JSON objects, field by field
-//! list_patch    JSON patches between lists of named values
-//! plan          events and marks, before anything is written
-//! write         plans and lines written to the store
-//! document      whole files: read, planned, written
-//! live          JSON Lines: read and written as they arrive
-//! ```
 
-mod branches;
-mod claude_code;
-mod conversation;
-mod detect;
-mod document;
-pub mod json_object;
-mod jsonl;
-mod langgraph;
-mod list_patch;
-mod live;
-mod openai;
-mod opened;
-mod plan;
-mod swe_agent;
-mod tau_bench;
-mod turns;
-mod write;
+use std::path::PathBuf;
 
-use std::io::{self, BufRead, Write};
-use std::path::{Path, PathBuf};
-
-use clap::Args as ClapArgs;
-use milepost::clock::{Clock, SystemClock};
-use milepost::{Engine, Offset, Options};
+use milepost::{Engine, Options};
+use milepost_formats::Format;
+use milepost_formats::input::RunInput;
+use milepost_formats::record::{RecordOptions, RecordReport, RecordedTask, record};
 use serde_json::{Value, json};
 
+use super::conversion::Bars;
+use crate::args::Record;
 use crate::error::{Failure, Result, UNMET};
-use crate::output::{Out, big, count, printable, time};
+use crate::output::{Out, big, count, printable};
 use crate::store_locator::{StoreArgs, attach};
-pub use detect::Format;
-use detect::detect;
-pub use detect::told;
-pub use opened::START;
-use opened::{Reader, beginning, check_any_opens, empty, open};
-use write::Durable;
 
-#[derive(Debug, ClapArgs)]
-pub struct Record {
-    /// The files, `-` for standard input.
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-    /// The task to record into. Default: the file's name without its extension, or the id of a
-    /// session. For a file with several tasks, the prefix of their names.
-    #[arg(long, value_name = "ID")]
-    pub task: Option<String>,
-    /// The owner of the task. Default: the current user.
-    #[arg(long)]
-    pub user: Option<String>,
-    /// The format of the runs.
-    #[arg(long, default_value = "auto")]
-    pub format: Format,
-    /// Stop at the first line that cannot be read.
-    #[arg(long)]
-    pub strict: bool,
-    /// Print one JSON line for each durable event, with its offset and hash.
-    #[arg(long)]
-    pub ack: bool,
-    /// The largest event, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
-    pub event_max: usize,
-}
+/// Minimum number of bytes for a progress bar.
+const LONG: u64 = 8 << 20;
 
-/// Result of one task.
-#[derive(Debug)]
+/// A recorded task, and the name of its input.
 struct Recorded {
-    task: String,
     input: String,
-    format: Format,
-    lineages: u64,
-    events: u64,
-    checkpoints: u64,
-    head: Offset,
+    task: RecordedTask,
 }
 
-/// Result of one input: the recorded tasks, and the numbers of lines and checkpoints that could not
-/// be recorded.
-#[derive(Debug, Default)]
+/// Result of all inputs: the recorded tasks, the numbers of lines and checkpoints that could not be
+/// recorded, and the first failure.
+#[derive(Default)]
 struct Outcome {
     recorded: Vec<Recorded>,
     bad_lines: u64,
     /// Checkpoints of a database that could not be recorded, and their writes.
     bad_checkpoints: u64,
-    /// The first failure of a whole task of the input. It is already printed.
-    failed: Option<Failure>,
+    worst: Option<Failure>,
 }
 
 impl Outcome {
     fn is_whole(&self) -> bool {
-        self.bad_lines == 0 && self.bad_checkpoints == 0 && self.failed.is_none()
+        self.bad_lines == 0 && self.bad_checkpoints == 0 && self.worst.is_none()
     }
-}
 
-/// An input, and the settings of its recording.
-struct Input<'a> {
-    engine: &'a Engine,
-    args: &'a Record,
-    user: &'a str,
-    /// Name of the input in messages.
-    name: String,
-    /// Name of the file without its extension; `None` for standard input.
-    stem: Option<String>,
-    /// Size in bytes, if known.
-    size: Option<u64>,
+    fn add(&mut self, input: &str, report: RecordReport) {
+        let RecordReport { tasks, bad_lines, bad_checkpoints, failed } = report;
+        self.bad_lines += bad_lines;
+        self.bad_checkpoints += bad_checkpoints;
+        let recorded = tasks.into_iter().map(|task| Recorded { input: input.to_owned(), task });
+        self.recorded.extend(recorded);
+        if let Some(error) = failed {
+            // It is printed already.
+            let said = Failure::said(Failure::from(error).code());
+            self.worst.get_or_insert(said);
+        }
+    }
 }
 
 pub fn run(store: &StoreArgs, args: &Record, out: &mut Out) -> Result<()> {
@@ -132,14 +60,14 @@ pub fn run(store: &StoreArgs, args: &Record, out: &mut Out) -> Result<()> {
     }
     // A pipe may stay open for days, so other processes can attach.
     let long = args.files.iter().any(|path| path.as_os_str() == "-");
-    let (all, worst) = record_all(store, args, long, out)?;
+    let all = record_all(store, args, long, out)?;
     report(&all.recorded, args, out)?;
-    end(&all, worst, args)
+    end(all, args)
 }
 
 /// Records for `import`, which prints JSON of another form.
 pub fn import(store: &StoreArgs, args: &Record, out: &mut Out) -> Result<()> {
-    let (all, worst) = record_all(store, args, true, out)?;
+    let all = record_all(store, args, true, out)?;
     if out.json {
         let tasks: Vec<Value> = all.recorded.iter().map(form).collect();
         out.json(&json!({
@@ -150,117 +78,81 @@ pub fn import(store: &StoreArgs, args: &Record, out: &mut Out) -> Result<()> {
     } else {
         report(&all.recorded, args, out)?;
     }
-    end(&all, worst, args)
+    end(all, args)
 }
 
-/// Records all files. Returns the result and the first failure. With `attached`, other processes
-/// can query the store during the recording.
-fn record_all(
-    store: &StoreArgs,
-    args: &Record,
-    attached: bool,
-    out: &mut Out,
-) -> Result<(Outcome, Option<Failure>)> {
+/// Records all files. With `attached`, other processes can query the store during the recording.
+fn record_all(store: &StoreArgs, args: &Record, attached: bool, out: &mut Out) -> Result<Outcome> {
     // Without a readable file, no store is created.
     let mut only = match args.files.as_slice() {
-        [path] => Some(open(path)?),
+        [path] => Some(RunInput::open(path)?),
         paths => {
             check_any_opens(paths, out)?;
             None
         }
     };
-    let user = args.user.clone().unwrap_or_else(current_user);
+    let options = RecordOptions {
+        user: args.user.clone().unwrap_or_else(current_user),
+        task: args.task.clone(),
+        format: args.format.given(),
+        strict: args.strict,
+        acknowledge: args.ack,
+        event_max: args.event_max,
+    };
     let engine = store.open_or_create_with_hooks(Options::default().event_max(args.event_max))?;
     let attached = attached.then(|| attach(&engine));
     let mut all = Outcome::default();
-    let mut worst = None;
     for path in &args.files {
-        let input = only.take().map_or_else(|| open(path), Ok);
-        let done = input.and_then(|reader| one(&engine, args, &user, path, reader, out));
+        let input = only.take().map_or_else(|| RunInput::open(path), Ok);
+        let done = input.and_then(|input| {
+            let name = input.name().to_owned();
+            let mut bars = Bars::acknowledging(LONG, out);
+            Ok((name, record(&engine, input, &options, &mut bars)?))
+        });
         match done {
-            Ok(outcome) => {
-                all.bad_lines += outcome.bad_lines;
-                all.bad_checkpoints += outcome.bad_checkpoints;
-                all.recorded.extend(outcome.recorded);
-                worst = worst.or(outcome.failed);
-            }
-            Err(failure) => {
+            Ok((name, report)) => all.add(&name, report),
+            Err(error) => {
+                let failure = Failure::from(error);
                 // With several files, a failure is printed here and the other files are recorded.
                 if args.files.len() > 1 {
                     failure.print(out.colors_stderr());
                 }
-                worst.get_or_insert(failure);
+                all.worst.get_or_insert(failure);
             }
         }
-        if args.strict && (worst.is_some() || !all.is_whole()) {
+        if args.strict && !all.is_whole() {
             break;
         }
     }
     drop(attached);
     let closed = engine.close();
-    if worst.is_none() && all.is_whole() {
+    if all.is_whole() {
         closed?;
     }
-    Ok((all, worst))
+    Ok(all)
 }
 
-fn end(all: &Outcome, worst: Option<Failure>, args: &Record) -> Result<()> {
-    match worst {
-        Some(failure) if args.files.len() > 1 => Err(Failure::said(failure.code())),
-        Some(failure) => Err(failure),
-        None if !all.is_whole() => Err(left_out(all, args)),
-        None => Ok(()),
-    }
-}
-
-fn one(
-    engine: &Engine,
-    args: &Record,
-    user: &str,
-    path: &Path,
-    mut reader: Reader,
-    out: &mut Out,
-) -> Result<Outcome> {
-    let stdin = path.as_os_str() == "-";
-    let text = |name: Option<&std::ffi::OsStr>| name.map(|n| n.to_string_lossy().into_owned());
-    let input = Input {
-        engine,
-        args,
-        user,
-        name: if stdin { "standard input".into() } else { path.display().to_string() },
-        stem: if stdin { None } else { text(path.file_stem()) },
-        size: path.metadata().ok().filter(|_| !stdin).map(|metadata| metadata.len()),
-    };
-    let failed = |error: io::Error| Failure::from(error).at(&input.name);
-    if stdin {
-        reader = beginning(reader).map_err(failed)?;
-    }
-    let start = reader.fill_buf().map_err(failed)?;
-    if start.is_empty() {
-        return Err(empty(&input.name));
-    }
-    let format = match args.format {
-        Format::Auto => detect(start, text(path.extension()).as_deref()),
-        format => format,
-    };
-    match format {
-        Format::Jsonl | Format::Auto => live::record(&input, reader, out),
-        Format::ClaudeCode => claude_code::record(&input, reader, out),
-        Format::LangGraph => langgraph::record(&input, path, out),
-        Format::SweAgent | Format::TauBench | Format::OpenAi => {
-            document::record(&input, format, reader, out)
+/// Checks that at least one of the files can be read.
+fn check_any_opens(paths: &[PathBuf], out: &Out) -> Result<()> {
+    let mut failures = Vec::new();
+    for path in paths {
+        match RunInput::open(path) {
+            Ok(_) => return Ok(()),
+            Err(error) => failures.push(Failure::from(error)),
         }
     }
+    for failure in &failures {
+        failure.print(out.colors_stderr());
+    }
+    Err(Failure::said(failures.first().map_or(UNMET, Failure::code)))
 }
 
-impl Input<'_> {
-    /// Returns the id of the task for an input that names no tasks.
-    fn task_id(&self) -> String {
-        let named = self.args.task.clone().or_else(|| self.stem.clone());
-        named.unwrap_or_else(|| {
-            let now = time(SystemClock.now_us());
-            format!("stdin-{}", now.replace([':', '-'], ""))
-        })
+fn end(all: Outcome, args: &Record) -> Result<()> {
+    match all.worst {
+        Some(failure) if args.files.len() > 1 => Err(Failure::said(failure.code())),
+        Some(failure) => Err(failure),
+        None if !all.is_whole() => Err(left_out(&all, args)),
+        None => Ok(()),
     }
 }
 
@@ -268,23 +160,6 @@ impl Input<'_> {
 pub fn current_user() -> String {
     let named = ["USER", "USERNAME"].iter().filter_map(|name| std::env::var(name).ok());
     named.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "local".into())
-}
-
-/// Prints on standard output that an event is durable.
-fn acknowledge(durable: Durable, out: &mut Out) -> Result<()> {
-    let Durable { offset, hash } = durable;
-    let said = out.json(&json!({"offset": big(offset), "hash": hash}));
-    said.and_then(|()| out.flush()).map_err(|error| {
-        Failure::new(format!("standard output failed after event {offset}: {error}"))
-            .hint("events up to that one are recorded")
-    })
-}
-
-/// Reports a line that cannot be recorded on standard error.
-fn say_bad_line(input: &str, line: u64, why: &str) {
-    let text = format!("{input}:{line}: {why}");
-    // If standard error is closed, the report is lost.
-    let _ = writeln!(io::stderr().lock(), "{}", printable(&text));
 }
 
 fn left_out(outcome: &Outcome, args: &Record) -> Failure {
@@ -296,12 +171,13 @@ fn left_out(outcome: &Outcome, args: &Record) -> Failure {
         _ => format!("{lines} and {checkpoints}"),
     };
     let failure = Failure::new(format!("{what} could not be recorded")).code_of(UNMET);
+    let of_session = |recorded: &Recorded| recorded.task.format == Format::ClaudeCode;
     if args.strict {
         failure.hint("the lines before it are recorded; without --strict the rest is recorded too")
     } else if outcome.bad_lines == 0 {
         failure
             .hint("the others are recorded; what went on from these went on from those before them")
-    } else if outcome.recorded.iter().any(|recorded| recorded.format == Format::ClaudeCode) {
+    } else if outcome.recorded.iter().any(of_session) {
         failure.hint(
             "the other lines are recorded; with these corrected it is another session: \
             import it under another name",
@@ -321,28 +197,28 @@ fn report(recorded: &[Recorded], args: &Record, out: &mut Out) -> Result<()> {
     if recorded.is_empty() {
         return Ok(());
     }
-    let row = |r: &Recorded| {
+    let row = |Recorded { task, .. }: &Recorded| {
         vec![
-            printable(&r.task).into_owned(),
-            r.format.name().to_owned(),
-            r.lineages.to_string(),
-            r.events.to_string(),
-            r.checkpoints.to_string(),
-            format!("@{}", r.head),
+            printable(&task.task).into_owned(),
+            task.format.name().to_owned(),
+            task.lineages.to_string(),
+            task.events.to_string(),
+            task.checkpoints.to_string(),
+            format!("@{}", task.head),
         ]
     };
     let rows: Vec<Vec<String>> = recorded.iter().map(row).collect();
     Ok(out.table(&["TASK", "FORMAT", "LINEAGES", "EVENTS", "CHECKPOINTS", "HEAD"], &rows)?)
 }
 
-fn form(recorded: &Recorded) -> Value {
+fn form(Recorded { input, task }: &Recorded) -> Value {
     json!({
-        "id": recorded.task,
-        "input": recorded.input,
-        "format": recorded.format.name(),
-        "lineages": recorded.lineages,
-        "events": big(recorded.events),
-        "checkpoints": big(recorded.checkpoints),
-        "head": big(recorded.head),
+        "id": task.task,
+        "input": input,
+        "format": task.format.name(),
+        "lineages": big(task.lineages),
+        "events": big(task.events),
+        "checkpoints": big(task.checkpoints),
+        "head": big(task.head),
     })
 }

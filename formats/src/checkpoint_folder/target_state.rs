@@ -51,8 +51,8 @@ impl TargetState {
             && now.artifacts.get(STATE) == self.state.artifacts.get(STATE)
     }
 
-    /// Returns the events that lead from a run state to the target, and applies them to `now`. After
-    /// an error, `now` may be in between.
+    /// Returns the events that lead from a run state to the target, and applies them to `now`.
+    /// After an error, `now` may be in between.
     pub fn reach(&self, now: &mut RunState) -> Result<Vec<Body>> {
         let form = PatchForm::Patch;
         let mut bodies = Vec::new();

@@ -109,13 +109,13 @@ impl ExportImport {
         &self.header
     }
 
-    /// Imports all tasks, or nothing if a line is refused. `copy_as` imports the only task as a copy
-    /// with that name; tasks of a redacted export are copies, too.
+    /// Imports all tasks, or nothing if a line is refused. `copy_as` imports the only task as a
+    /// copy with that name; tasks of a redacted export are copies, too.
     ///
     /// # Errors
     ///
-    /// `Corrupt`: the file is damaged. `Engine`: the engine refuses a line. `Invalid`: the store has
-    /// another key.
+    /// `Corrupt`: the file is damaged. `Engine`: the engine refuses a line. `Invalid`: the store
+    /// has another key.
     pub fn run(
         mut self,
         engine: &Engine,

@@ -143,8 +143,8 @@ mod tests {
         let long = "x".repeat(1000);
         let read = lines(format!("{HELLO}\n{long}\n{HELLO}\n").as_bytes(), 60);
         assert!(
-            matches!(&read[1], EventLine::Bad(why) if why.contains("1001 bytes is over the limit of \
-                60")),
+            matches!(&read[1], EventLine::Bad(why)
+                if why.contains("1001 bytes is over the limit of 60")),
             "{read:?}"
         );
         assert_eq!(read[2], hello());

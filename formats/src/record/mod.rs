@@ -134,8 +134,8 @@ fn now() -> String {
 ///
 /// # Errors
 ///
-/// `Invalid`: the input has no run. `Conflict`: the task exists and differs from the run. `Corrupt`:
-/// a database is damaged. `Io` and `Engine`: the input or the store failed.
+/// `Invalid`: the input has no run. `Conflict`: the task exists and differs from the run.
+/// `Corrupt`: a database is damaged. `Io` and `Engine`: the input or the store failed.
 pub fn record(
     engine: &Engine,
     input: RunInput,

@@ -27,13 +27,13 @@ pub type LineIndex = u32;
 pub enum Spot {
     /// The end of a branch.
     End(BranchNo),
-    /// A new branch that begins after a line. `side` is true if the session continues elsewhere.
+    /// A new branch that begins after a line.
     Fork {
         /// The new branch.
         branch: BranchNo,
         /// The line it begins after.
         behind: LineIndex,
-        /// True for a side conversation.
+        /// True if the session continues elsewhere.
         side: bool,
     },
     /// A side conversation whose call is unknown.
@@ -78,7 +78,6 @@ pub struct Tree {
 
 impl Tree {
     /// Returns an empty session, whose events begin at `start`.
-    /// Creates a tree that begins at an offset.
     pub fn new(start: Offset) -> Self {
         let placed = Placed { branch: 0, step: 0, offset: Some(start) };
         let tip = Tip { place: 0, step: 0, side: false };
