@@ -22,7 +22,7 @@ use milepost::state::MessageRange;
 
 use crate::demo::{Demo, DemoWorker};
 use crate::output::When;
-pub use conversion::{Export, Import, Record, RunFormat};
+pub use conversion::{Export, Import, Record};
 pub use examples::command;
 pub use going_back::{Checkpoint, GoingBack, How, Paths, Recover, Restore, Rollback, Undo};
 pub use log::{Filter, Log};

@@ -96,6 +96,7 @@ fn is_named_by_id(entry: &PlannedFile) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::Progress;
 
     fn entry(path: &str, id: &str, step: u64, time_us: u64) -> PlannedFile {
         PlannedFile {
@@ -116,7 +117,8 @@ mod tests {
             entry("ckpt-b.json", "ckpt-b", 9, 3),
             entry("ckpt-c.json", "ckpt-c", 9, 2),
         ];
-        let mut files = Files::new(&mut ());
+        let progress: &mut dyn Progress = &mut ();
+        let mut files = Files::new(progress);
         let ordered = ordered(entries, &mut files);
         let ids: Vec<&str> = ordered.iter().map(|entry| entry.id.as_str()).collect();
         assert_eq!(ids, ["ckpt-c", "ckpt-b", "ckpt-a"]);

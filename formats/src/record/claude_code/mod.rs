@@ -142,7 +142,10 @@ impl<'a> Recorder<'a> {
             number,
             // A pipe may be idle for hours.
             alone: options.acknowledge || stem.is_none(),
-            heard: options.acknowledge.then_some(&mut *self.progress),
+            heard: match options.acknowledge {
+                true => Some(&mut *self.progress),
+                false => None,
+            },
         };
         let done = session.write(written);
         done.map_err(|error| error.at(format!("{name}:{number}")))?;
