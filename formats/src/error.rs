@@ -201,7 +201,8 @@ mod tests {
         let error = Error::invalid("no task").at("line 3").at("run.jsonl");
         assert_eq!(error.to_string(), "run.jsonl: line 3: no task");
         assert_eq!((error.kind(), error.remedy()), (ErrorKind::Invalid, None));
-        let error = Error::from(milepost::Error::conflict("taken")).at("run.jsonl");
+        let error = Error::from(milepost::Error::new(milepost::ErrorKind::Conflict, "taken"))
+            .at("run.jsonl");
         assert_eq!(error.to_string(), "run.jsonl: taken");
         assert_eq!(error.engine().unwrap().kind(), milepost::ErrorKind::Conflict);
     }

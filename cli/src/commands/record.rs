@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use milepost::{Engine, Options};
+use milepost::Options;
 use milepost_formats::Format;
 use milepost_formats::input::RunInput;
 use milepost_formats::record::{RecordOptions, RecordReport, RecordedTask, record};

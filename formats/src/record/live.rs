@@ -17,7 +17,11 @@ use crate::progress::{Note, Progress, Unit, Work};
 const LINE_SLACK: usize = 1 << 20;
 
 /// Records lines. An existing task is appended to on its active lineage.
-pub fn record(job: &Job<'_>, reader: Reader, progress: &mut dyn Progress) -> Result<RecordReport> {
+pub(super) fn record(
+    job: &Job<'_>,
+    reader: Reader,
+    progress: &mut dyn Progress,
+) -> Result<RecordReport> {
     let event_max = job.options.event_max;
     let lines = Lines::new(reader, event_max.saturating_add(LINE_SLACK), event_max);
     progress.begin(Work { name: job.name, unit: Unit::Bytes, total: job.size });

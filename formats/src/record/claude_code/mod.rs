@@ -27,7 +27,7 @@ use session::{NewLine, Session};
 /// Maximum size of a line beyond its event, for escapes that only the line needs.
 const LINE_SLACK: usize = 1 << 20;
 /// Records a session. Lines recorded before are not recorded again.
-pub fn record(
+pub(super) fn record(
     job: &Job<'_>,
     mut reader: Reader,
     progress: &mut dyn Progress,

@@ -17,7 +17,7 @@ use crate::progress::{Progress, Unit, Work};
 const DOCUMENT_MAX: u64 = 512 << 20;
 
 /// Records a document: all of it, or nothing. It is written to a store in memory first.
-pub fn record(
+pub(super) fn record(
     job: &Job<'_>,
     format: Format,
     reader: Reader,

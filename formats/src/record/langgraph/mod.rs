@@ -31,7 +31,7 @@ use thread::Thread;
 const SHOWN: usize = 200;
 
 /// Records the threads of a database. Checkpoints recorded before are not recorded again.
-pub fn record(
+pub(super) fn record(
     job: &Job<'_>,
     path: Option<&Path>,
     progress: &mut dyn Progress,
