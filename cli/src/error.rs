@@ -11,9 +11,11 @@
 //!
 //! `run` exits with the code of the command that it ran, and has codes of its own.
 
+use std::borrow::Cow;
 use std::io;
 
 use milepost::{Detail, ErrorKind};
+use milepost_formats::{ErrorKind as FormatsKind, Remedy};
 
 use crate::output::printable;
 use crate::output::words::encode;
@@ -125,6 +127,12 @@ impl std::fmt::Display for Failure {
 
 impl From<milepost::Error> for Failure {
     fn from(error: milepost::Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&milepost::Error> for Failure {
+    fn from(error: &milepost::Error) -> Self {
         let (code, mut hint) = remedy(error.kind());
         if let Some(Detail::Refused { .. }) = error.detail() {
             hint = Some("what it runs is in your hooks.json, or `milepost trust --show` says it");
@@ -202,6 +210,95 @@ impl From<milepost_client::Error> for Failure {
         };
         Self { code, message: Some(message), hint: hint.map(String::from), kind }
     }
+}
+
+impl From<milepost_formats::Error> for Failure {
+    fn from(error: milepost_formats::Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&milepost_formats::Error> for Failure {
+    fn from(error: &milepost_formats::Error) -> Self {
+        if error.io().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            return Self::said(0);
+        }
+        let message = error.to_string();
+        let failure = match (error.engine(), error.kind()) {
+            (Some(error), _) => Self { message: Some(message), ..Self::from(error) },
+            (None, FormatsKind::Bug) => Self::bug(message),
+            (None, FormatsKind::Conflict) => Self::conflict(message),
+            (None, FormatsKind::Corrupt) => Self::new(message).code_of(CORRUPT),
+            (None, FormatsKind::Invalid | FormatsKind::Io | FormatsKind::Engine) => {
+                Self::new(message)
+            }
+        };
+        match error.remedy() {
+            Some(remedy) => failure.hint(next_step(remedy)),
+            None => failure,
+        }
+    }
+}
+
+/// Returns the hint of a remedy.
+fn next_step(remedy: Remedy) -> Cow<'static, str> {
+    let text = match remedy {
+        Remedy::CheckPath => "check the name; `-` is standard input",
+        Remedy::NameFiles => "name the files in it, as in `milepost record DIR/*`",
+        Remedy::NameFile => "name the file",
+        Remedy::GiveEvents => "give a file with one event an object a line, or a .traj file",
+        Remedy::GiveEventLines => "give one event an object a line",
+        Remedy::GiveSession => "give a session file, as in ~/.claude/projects/",
+        Remedy::GiveSessionFolder => "give a folder of *.jsonl files, as in ~/.claude/projects/",
+        Remedy::GiveUsedDatabase => "give the database of a graph that ran",
+        Remedy::GiveDatabase => "give a database that LangGraph's SqliteSaver made",
+        Remedy::GiveOrdinaryDatabase => {
+            "give a database that LangGraph's SqliteSaver made: it has none"
+        }
+        Remedy::CheckDatabase => {
+            "see that it is a whole database of LangGraph's SqliteSaver; nothing of it was changed"
+        }
+        Remedy::GiveCheckpointFolder => {
+            "give a project's folder, or the one with the ckpt-*.json files"
+        }
+        Remedy::CheckFolder => "see that the folder can be read",
+        Remedy::NameFormat => {
+            "`--format` says how a run is written down; of JSON checkpoints give a project's \
+             folder, or the one with the ckpt-*.json files"
+        }
+        Remedy::NameOtherFormat(format) => {
+            let name = format.name();
+            return format!("it was read as {name}; --format names another format").into();
+        }
+        Remedy::ConvertToUtf8 => "convert the file to UTF-8",
+        Remedy::SplitDocument => {
+            "split it, or write it as JSON Lines, which are read a line at a time"
+        }
+        Remedy::RaiseEventMax(bytes) => {
+            return format!("allow it with --event-max {bytes}").into();
+        }
+        Remedy::NameOtherTask => "record it under another name with --task, or import it with --as",
+        Remedy::ImportUnderOtherName => "import it under another name with --as",
+        Remedy::SeparateThread => "import it with --as, from a database that has it alone",
+        Remedy::ImportAsOtherTask => {
+            "the file was changed, not only added to: import it as another task"
+        }
+        Remedy::ImportAsCopy => "`--as NAME` imports a task as a copy, with hashes of its own",
+        Remedy::ImportAsOtherCopy => {
+            "nothing was imported; `--as NAME` imports a task as a copy under another name"
+        }
+        Remedy::ExportAgain => "nothing was imported: export it again",
+        Remedy::ExportUnchanged => {
+            "nothing was imported: the file was changed, or damaged; export it again"
+        }
+        Remedy::NothingImported => "nothing was imported",
+        Remedy::IncludeFiles => "--files takes its files along",
+        Remedy::ExportUnredacted => {
+            "export it without --redact, or export the other tasks one by one"
+        }
+        Remedy::KeepRecorded => "events up to that one are recorded",
+    };
+    Cow::Borrowed(text)
 }
 
 impl From<io::Error> for Failure {

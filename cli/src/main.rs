@@ -9,32 +9,24 @@
 //! args/          arguments of the command line
 //! picker/        full-screen list of checkpoints to restore
 //! demo/          an iteration engine that records itself, is killed and continues
-//! import/        reads files of `export`, and checkpoint folders of other programs
-//! record/        converts recorded runs of other programs to events
-//! export/        writes tasks to files that another store imports
 //! store_locator  the store that a command works on, and whether it may be opened
 //! backend/       reads and changes a store: opened here, or behind a socket or an address
 //! error          errors, hints and exit codes
 //! output/        tables, JSON, colour, bars, and words for stored values
 //! atomic_file    a file that appears when it is complete
-//! bounded_lines  lines of bounded length
 //! secrets        secrets in the environment
 //! ```
 
 mod args;
 mod atomic_file;
 mod backend;
-mod bounded_lines;
 mod commands;
 mod completions;
 mod config;
 mod demo;
 mod error;
-mod export;
-mod import;
 mod output;
 mod picker;
-mod record;
 mod secrets;
 mod store_locator;
 

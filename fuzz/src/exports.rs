@@ -1,22 +1,14 @@
-//! What `milepost import` reads of an export. Its reader is a file of the command, as those of `imports.rs`.
-
-#[path = "../../cli/src/export/file.rs"]
-#[allow(dead_code, reason = "the command uses the rest")]
-mod file;
-#[path = "../../cli/src/export/line.rs"]
-#[allow(dead_code, reason = "the command uses the rest")]
-mod line;
-#[path = "../../cli/src/export/text.rs"]
-#[allow(dead_code, reason = "the command uses the rest")]
-mod text;
+//! What `milepost import` reads of an export.
 
 use std::io::BufReader;
 
 use milepost::transfer::{ExportEvent, ExportItem, Import};
 use milepost::{Engine, Options};
+use milepost_formats::export_file::{
+    Big, ExportHeader, ExportLine, ExportReader, ExportWriter, VERSION,
+};
+use milepost_formats::fuzzing::{event_text, parse};
 
-use self::file::{Reader, Writer};
-use self::line::Line;
 use crate::bounds::bounded;
 
 /// The longest line that is read here.
@@ -37,8 +29,8 @@ pub fn exports(bytes: &[u8]) {
     }
     let text = String::from_utf8_lossy(&rest).into_owned();
     for line in text.lines() {
-        let parsed = bounded("lines", text.len(), BUFFERS, || line::parse(line));
-        if let Ok(Line::Event(event)) = parsed {
+        let parsed = bounded("lines", text.len(), BUFFERS, || parse(line));
+        if let Ok(ExportLine::Event(event)) = parsed {
             comes_back(&event);
         }
     }
@@ -65,9 +57,9 @@ pub fn exports(bytes: &[u8]) {
 pub fn export_of(engine: &Engine) -> Vec<u8> {
     let mut export = engine.transfer().export(true).expect("an open store");
     let tasks = export.tasks().expect("an open store");
-    let header = line::ExportHeader {
-        milepost_export: line::VERSION,
-        tasks: line::Big(tasks.len() as u64),
+    let header = ExportHeader {
+        milepost_export: VERSION,
+        tasks: Big(tasks.len() as u64),
         files: true,
         redacted: false,
         key: None,
@@ -77,10 +69,10 @@ pub fn export_of(engine: &Engine) -> Vec<u8> {
         bytes.extend_from_slice(part);
         Ok(())
     };
-    let mut writer = Writer::begin(&mut sink, &header, None).expect("bytes in memory");
+    let mut writer = ExportWriter::begin(&mut sink, &header, None).expect("bytes in memory");
     for task in tasks {
         let give = &mut |carried: ExportItem<'_>| {
-            writer.take(&carried).expect("bytes in memory");
+            writer.write(&carried).expect("bytes in memory");
             Ok::<(), milepost::Error>(())
         };
         export.task(&task, give).expect("a task that is whole");
@@ -91,22 +83,22 @@ pub fn export_of(engine: &Engine) -> Vec<u8> {
 
 /// Whether all of it was taken.
 fn take(engine: &Engine, bytes: &[u8], blind: bool) -> bool {
-    let mut reader = Reader::new(BufReader::with_capacity(7, bytes), LINE_MAX);
+    let mut reader = ExportReader::new(BufReader::with_capacity(7, bytes), LINE_MAX);
     if reader.header().is_err() {
         return false;
     }
     let mut import = engine.transfer().import();
     loop {
-        let taken = match reader.next() {
+        let taken = match reader.next_line() {
             Err(_) => return false,
             Ok(None) => break,
-            Ok(Some(Line::Task(task))) => import.task(&task),
-            Ok(Some(Line::Chunk(chunk))) => import.chunk(&chunk),
-            Ok(Some(Line::Event(event))) => {
+            Ok(Some(ExportLine::Task(task))) => import.task(&task),
+            Ok(Some(ExportLine::Chunk(chunk))) => import.chunk(&chunk),
+            Ok(Some(ExportLine::Event(event))) => {
                 let hash = event.hash.filter(|_| !blind);
                 import.event(&ExportEvent { hash, ..event })
             }
-            Ok(Some(Line::Header(_) | Line::End(_))) => Ok(()),
+            Ok(Some(ExportLine::Header(_) | ExportLine::End(_))) => Ok(()),
         };
         if taken.is_err() {
             return false;
@@ -117,12 +109,12 @@ fn take(engine: &Engine, bytes: &[u8], blind: bool) -> bool {
 
 /// What was read is written as a line that is read as the same.
 fn comes_back(event: &ExportEvent) {
-    let Ok(said) = text::event_text(event) else {
+    let Ok(said) = event_text(event) else {
         return;
     };
     assert!(!said.contains('\n'), "{said}");
-    match line::parse(&said) {
-        Ok(Line::Event(again)) => assert_eq!(again, *event),
+    match parse(&said) {
+        Ok(ExportLine::Event(again)) => assert_eq!(again, *event),
         other => panic!("{other:?}"),
     }
 }

@@ -2,12 +2,10 @@
 
 use std::io::BufReader;
 
+use milepost_formats::Format;
+use milepost_formats::fuzzing::{EventLine, Item, Lines, common_prefix, detect, plans};
+
 use crate::bounds::bounded;
-use crate::record::detect::{Format, detect};
-use crate::record::json_object::{Object, compact};
-use crate::record::jsonl::{Line, Lines};
-use crate::record::plan::{Item, Plan, common_prefix};
-use crate::record::{openai, swe_agent, tau_bench};
 use crate::texts;
 
 /// The longest line that is read here; longer ones are skipped.
@@ -63,30 +61,6 @@ pub fn imports(bytes: &[u8]) {
     }
 }
 
-/// As `document.rs` of the command does it.
-fn plans(format: Format, text: &str) -> Option<Vec<Plan>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if format == Format::OpenAi {
-        let all = serde_json::Deserializer::from_str(text)
-            .into_iter::<Box<serde_json::value::RawValue>>();
-        let values: Result<Vec<String>, _> =
-            all.map(|value| Ok::<_, serde_json::Error>(compact(value?.get()))).collect();
-        return openai::plans(&values.ok()?).ok();
-    }
-    serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
-    let text = compact(text);
-    match format {
-        Format::TauBench => {
-            let entries: Vec<Object> = serde_json::from_str(&text).ok()?;
-            tau_bench::plans(entries).ok()
-        }
-        _ => {
-            let file: Object = serde_json::from_str(&text).ok()?;
-            swe_agent::plan(file).ok().map(|plan| vec![plan])
-        }
-    }
-}
-
 /// Lines, from a reader that gives a few bytes at a time.
 fn lines(bytes: &[u8], at_once: usize) {
     let reader = BufReader::with_capacity(at_once, bytes);
@@ -94,12 +68,12 @@ fn lines(bytes: &[u8], at_once: usize) {
     loop {
         let line = bounded("lines", LINE_MAX, 0, || lines.next_line());
         match line.expect("bytes in memory") {
-            Line::Event(body) => {
+            EventLine::Event(body) => {
                 texts::comes_back(&body);
                 texts::append(vec![body]);
             }
-            Line::End => break,
-            Line::Blank | Line::Bad(_) => {}
+            EventLine::End => break,
+            EventLine::Blank | EventLine::Bad(_) => {}
         }
     }
     assert_eq!(lines.bytes_read(), bytes.len() as u64);

@@ -1,12 +1,9 @@
 //! Checkpoints of LangGraph: what is stored, and what changed between two.
 
 use milepost::{Json, RunState};
+use milepost_formats::fuzzing::{Object, Stored, content, metadata, patch, to_json};
 
 use crate::bounds::bounded;
-use crate::record::json_object::Object;
-use crate::record::langgraph::checkpoint::{Stored, content, metadata};
-use crate::record::langgraph::msgpack;
-use crate::record::list_patch::patch;
 
 /// The bytes behind a first byte that says what they are: 0 MessagePack, 1 a checkpoint in it, 2 one in JSON, 3 metadata, 4 two
 /// lists of values in JSON, one behind the other.
@@ -27,7 +24,7 @@ pub fn langgraph(bytes: &[u8]) {
 
 /// Whatever is read is JSON, and not much more than what was stored.
 fn packed(bytes: &[u8]) {
-    let Ok(json) = bounded("packed", bytes.len(), 0, || msgpack::to_json(bytes)) else {
+    let Ok(json) = bounded("packed", bytes.len(), 0, || to_json(bytes)) else {
         return;
     };
     assert!(json.len() <= 60 * bytes.len(), "{json}");

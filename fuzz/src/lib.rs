@@ -17,7 +17,6 @@
 //! exports.rs  what `milepost export` wrote                              exports
 //! store/      programs of operations on a store, with a model           reopen damage
 //!
-//! record.rs   the readers of the command
 //! checks.rs   makes the checks of changed bytes right again
 //! input.rs    takes numbers off an input                                bounds.rs  what is held
 //! ```
@@ -25,9 +24,6 @@
 //! Where bytes are under a check, the first byte of an input says whether the checks in it are made
 //! right before it is read: otherwise nothing behind a check would ever be reached.
 
-#[allow(dead_code, reason = "the command uses the rest")]
-#[path = "../../cli/src/bounded_lines.rs"]
-mod bounded_lines;
 mod bounds;
 mod checks;
 mod exports;
@@ -36,7 +32,6 @@ mod imports;
 mod input;
 mod langgraph;
 mod pieces;
-mod record;
 mod records;
 mod sessions;
 mod store;

@@ -2,10 +2,9 @@
 
 use std::io::BufReader;
 
+use milepost_formats::fuzzing::{Lines, Said, SessionLine, Spot, Text, Tree, read};
+
 use crate::bounds::bounded;
-use crate::record::claude_code::line::{self, Line, Said};
-use crate::record::claude_code::tree::{Spot, Tree};
-use crate::record::jsonl::{Lines, Text};
 use crate::texts;
 
 /// The longest line that is read here; longer ones are skipped.
@@ -26,8 +25,8 @@ pub fn sessions(bytes: &[u8]) {
             Text::Line(text) => text.to_owned(),
             Text::Blank | Text::Bad(_) => continue,
         };
-        let read = bounded("a line", LINE_MAX, 0, || line::read(&text));
-        let Ok(mut line) = read else { continue };
+        let line = bounded("a line", LINE_MAX, 0, || read(&text));
+        let Ok(mut line) = line else { continue };
         let name = line.name(&text);
         assert!((1..=200).contains(&name.len()), "{name:?}");
         assert!(!line.events.is_empty(), "every line is kept: {text}");
@@ -38,9 +37,9 @@ pub fn sessions(bytes: &[u8]) {
         }
         texts::append(line.events.clone());
         if line.uuid.as_deref().is_some_and(|uuid| tree.has(uuid)) {
-            line = Line {
-                events: Line::as_it_is(&text).expect("it was read before"),
-                ..Line::default()
+            line = SessionLine {
+                events: SessionLine::as_it_is(&text).expect("it was read before"),
+                ..SessionLine::default()
             };
         }
         place(&mut tree, &line, &mut ends);
@@ -48,7 +47,7 @@ pub fn sessions(bytes: &[u8]) {
 }
 
 /// A line has a place on a branch that is there, or on the next one.
-fn place(tree: &mut Tree, line: &Line, ends: &mut Vec<u64>) {
+fn place(tree: &mut Tree, line: &SessionLine, ends: &mut Vec<u64>) {
     let (spot, place) = bounded("a place", PLACE, PLACE * ends.len(), || tree.place(line));
     let branch = match spot {
         Spot::End(branch) => branch,

@@ -1,5 +1,6 @@
 //! Arguments of the command line.
 
+mod conversion;
 mod examples;
 mod going_back;
 mod log;
@@ -20,10 +21,8 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use milepost::state::MessageRange;
 
 use crate::demo::{Demo, DemoWorker};
-use crate::export::Export;
-use crate::import::Import;
 use crate::output::When;
-use crate::record::Record;
+pub use conversion::{Export, Import, Record};
 pub use examples::command;
 pub use going_back::{Checkpoint, GoingBack, How, Paths, Recover, Restore, Rollback, Undo};
 pub use log::{Filter, Log};

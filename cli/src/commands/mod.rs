@@ -13,18 +13,22 @@ mod cleanup;
 mod compact;
 mod config;
 mod confirm;
+mod conversion;
 mod delete;
 mod diff;
 mod doctor;
 mod erase;
+mod export;
 mod file_diff;
 mod files;
+mod import;
 mod key;
 mod lineages;
 mod log;
 mod mark;
 mod needs;
 mod pin;
+mod record;
 mod recover;
 mod repair;
 mod replay;
@@ -54,7 +58,7 @@ use crate::backend::{Backend, Local, hints};
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::store_locator::{Opened, StoreArgs, attach};
-use crate::{demo, export, import, picker, record};
+use crate::{demo, picker};
 
 /// Runs the command.
 pub fn run(args: Args, out: &mut Out) -> Result<()> {

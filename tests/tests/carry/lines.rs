@@ -1,24 +1,14 @@
-//! The file, as the command writes and reads it: its modules are taken from where they lie.
+//! The file, as the command writes and reads it.
 
 use std::io;
 
 use milepost::{Engine, Error};
+use milepost_formats::export_file::{
+    Big, ExportHeader, ExportLine, ExportReader, ExportWriter, InvalidLine, VERSION,
+};
 use milepost_tests::seed::{Random, number, seed};
 
 use super::{assert_clean, world};
-
-#[path = "../../../cli/src/export/file.rs"]
-#[allow(dead_code, reason = "the command uses the rest")]
-mod file;
-#[path = "../../../cli/src/export/line.rs"]
-#[allow(dead_code, reason = "the command uses the rest")]
-mod line;
-#[path = "../../../cli/src/export/text.rs"]
-#[allow(dead_code, reason = "the command uses the rest")]
-mod text;
-
-use file::{Reader, Writer, Wrong};
-use line::{Big, ExportHeader, Line, VERSION};
 
 /// A store as a file.
 pub fn written(engine: &Engine) -> Vec<u8> {
@@ -36,10 +26,10 @@ pub fn written(engine: &Engine) -> Vec<u8> {
         bytes.extend_from_slice(part);
         Ok(())
     };
-    let mut writer = Writer::begin(&mut sink, &header, None).unwrap();
+    let mut writer = ExportWriter::begin(&mut sink, &header, None).unwrap();
     for task in tasks {
         let take = &mut |carried: milepost::transfer::ExportItem<'_>| -> Result<(), Wrapped> {
-            Ok(writer.take(&carried)?)
+            Ok(writer.write(&carried)?)
         };
         export.task(&task, take).unwrap();
     }
@@ -64,16 +54,16 @@ impl From<io::Error> for Wrapped {
 
 /// A file into a store; why it was refused, where it was.
 pub fn read(engine: &Engine, bytes: &[u8]) -> Result<(), String> {
-    let wrong = |wrong: Wrong| format!("line {}: {}", wrong.0, wrong.1);
-    let mut reader = Reader::new(bytes, 64 << 20);
+    let wrong = |InvalidLine { line, reason }| format!("line {line}: {reason}");
+    let mut reader = ExportReader::new(bytes, 64 << 20);
     reader.header().map_err(wrong)?;
     let mut import = engine.transfer().import();
-    while let Some(line) = reader.next().map_err(wrong)? {
+    while let Some(line) = reader.next_line().map_err(wrong)? {
         let taken = match &line {
-            Line::Task(task) => import.task(task),
-            Line::Chunk(chunk) => import.chunk(chunk),
-            Line::Event(event) => import.event(event),
-            Line::Header(_) | Line::End(_) => Ok(()),
+            ExportLine::Task(task) => import.task(task),
+            ExportLine::Chunk(chunk) => import.chunk(chunk),
+            ExportLine::Event(event) => import.event(event),
+            ExportLine::Header(_) | ExportLine::End(_) => Ok(()),
         };
         taken.map_err(|error| format!("line {}: {error}", reader.number()))?;
     }

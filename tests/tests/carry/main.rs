@@ -9,9 +9,6 @@
 //! ```
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
-#[path = "../../../cli/src/bounded_lines.rs"]
-#[allow(dead_code, reason = "the command uses the rest")]
-mod bounded_lines;
 mod copies;
 mod half;
 mod lines;

@@ -18,16 +18,17 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The crates that are the product, and the most non-blank lines of each that are no tests.
-const CRATES: [(&str, usize); 9] = [
+const CRATES: [(&str, usize); 10] = [
     ("codec", 7_000),
     ("replay", 5_100),
     ("store", 13_500),
     ("engine", 19_500),
     ("workspace", 16_500),
     ("forms", 2_000),
+    ("formats", 8_000),
     ("server", 11_500),
     ("client", 3_500),
-    ("cli", 28_500),
+    ("cli", 20_500),
 ];
 
 /// One place where a rule is broken.

@@ -1,0 +1,105 @@
+//! Arguments of `record`, `import` and `export`.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use milepost_formats::Format;
+
+#[derive(Debug, ClapArgs)]
+pub struct Record {
+    /// The files, `-` for standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The task to record into. Default: the file's name without its extension, or the id of a
+    /// session. For a file with several tasks, the prefix of their names.
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// The owner of the task. Default: the current user.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// The format of the runs.
+    #[arg(long, default_value = "auto")]
+    pub format: RunFormat,
+    /// Stop at the first line that cannot be read.
+    #[arg(long)]
+    pub strict: bool,
+    /// Print one JSON line for each durable event, with its offset and hash.
+    #[arg(long)]
+    pub ack: bool,
+    /// The largest event, in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
+    pub event_max: usize,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Import {
+    /// A file of `export`, or `-` for standard input; a folder: a project with
+    /// `persistence/checkpoint/`, its `persistence` folder, a folder of ckpt-*.json files, or one
+    /// with sessions of Claude Code; or a file that `record` reads.
+    #[arg(value_name = "FILE|FOLDER")]
+    pub from: PathBuf,
+    /// For an export of one task: import it as a copy under this name, with hashes of its own. For
+    /// a run of another program: the name of its task.
+    #[arg(long = "as", value_name = "NAME")]
+    pub name: Option<String>,
+    /// The owner of the tasks. An export names its own. Default: the current user.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// The format of runs of other programs.
+    #[arg(long, default_value = "auto")]
+    pub format: RunFormat,
+    /// Stop at the first line that cannot be read.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Export {
+    /// The task. Default: all tasks of the store.
+    pub task: Option<String>,
+    /// Include the captured files.
+    #[arg(long, conflicts_with = "redact")]
+    pub files: bool,
+    /// Replace text that looks like a secret. A redacted export is imported as a copy.
+    #[arg(long)]
+    pub redact: bool,
+    /// The file to write. Default: standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// The format of recorded runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RunFormat {
+    /// Told by the content.
+    Auto,
+    /// JSON Lines: one event body an object a line.
+    Jsonl,
+    /// A trajectory of SWE-agent.
+    SweAgent,
+    /// The result array of tau-bench.
+    TauBench,
+    /// A session of Claude Code: JSON Lines with ids.
+    ClaudeCode,
+    /// Messages as OpenAI's API has them: a list, an object with `messages`, or one a line.
+    #[value(name = "openai")]
+    OpenAi,
+    /// A checkpoint database of LangGraph's SqliteSaver.
+    #[value(name = "langgraph")]
+    LangGraph,
+}
+
+impl RunFormat {
+    /// Returns the format, or `None` if the content tells it.
+    pub fn given(self) -> Option<Format> {
+        match self {
+            Self::Auto => None,
+            Self::Jsonl => Some(Format::Jsonl),
+            Self::SweAgent => Some(Format::SweAgent),
+            Self::TauBench => Some(Format::TauBench),
+            Self::ClaudeCode => Some(Format::ClaudeCode),
+            Self::OpenAi => Some(Format::OpenAi),
+            Self::LangGraph => Some(Format::LangGraph),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The checkpoints of each task, in order.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::Files;
+use super::file::{self, SavedCheckpoint};
+
+/// A checkpoint to import. The file is read again when it is written: all files together may be
+/// larger than memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedFile {
+    pub path: PathBuf,
+    pub execution: String,
+    pub step: u64,
+    pub time_us: u64,
+    pub id: String,
+    /// Hash of the file.
+    pub digest: String,
+}
+
+/// The checkpoints of one execution, in order.
+#[derive(Debug)]
+pub struct TaskPlan {
+    pub task: String,
+    pub entries: Vec<PlannedFile>,
+}
+
+impl TaskPlan {
+    pub fn count(&self) -> u64 {
+        self.entries.len() as u64
+    }
+}
+
+impl PlannedFile {
+    pub fn of(path: &Path, saved: &SavedCheckpoint) -> Self {
+        Self {
+            path: path.to_owned(),
+            execution: saved.execution.clone(),
+            step: saved.step,
+            time_us: saved.time_us,
+            id: saved.id.clone(),
+            digest: saved.digest.clone(),
+        }
+    }
+}
+
+/// Returns the plans of the files, the earliest execution first. Skips each file that cannot be
+/// imported.
+pub fn plans(paths: &[PathBuf], files: &mut Files<'_>) -> Vec<TaskPlan> {
+    let mut tasks: BTreeMap<String, Vec<PlannedFile>> = BTreeMap::new();
+    for path in paths {
+        match file::read(path) {
+            Ok(saved) => {
+                let entries = tasks.entry(saved.execution.clone()).or_default();
+                entries.push(PlannedFile::of(path, &saved));
+            }
+            Err(reason) => files.skip(path, &reason),
+        }
+        files.done();
+    }
+    let mut plans: Vec<TaskPlan> = tasks
+        .into_iter()
+        .map(|(task, entries)| TaskPlan { task, entries: ordered(entries, files) })
+        .collect();
+    let began = |plan: &TaskPlan| plan.entries.iter().map(|entry| entry.time_us).min();
+    plans.sort_by_key(began);
+    plans
+}
+
+/// Returns the entries by step, time and id. Names are no order: step 10 sorts before step 9.
+fn ordered(mut entries: Vec<PlannedFile>, files: &mut Files<'_>) -> Vec<PlannedFile> {
+    // A file named by its checkpoint's id is preferred; others are copies of it.
+    entries.sort_by_key(|entry| (Reverse(is_named_by_id(entry)), entry.path.clone()));
+    let mut known: HashMap<String, PathBuf> = HashMap::new();
+    entries.retain(|entry| match known.get(&entry.id) {
+        Some(first) => {
+            let reason = format!("the id `{}` is that of {}, too", entry.id, first.display());
+            files.skip(&entry.path, &reason);
+            false
+        }
+        None => {
+            known.insert(entry.id.clone(), entry.path.clone());
+            true
+        }
+    });
+    entries.sort_by(|a, b| (a.step, a.time_us, &a.id).cmp(&(b.step, b.time_us, &b.id)));
+    entries
+}
+
+fn is_named_by_id(entry: &PlannedFile) -> bool {
+    entry.path.file_stem().is_some_and(|stem| stem == entry.id.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::Progress;
+
+    fn entry(path: &str, id: &str, step: u64, time_us: u64) -> PlannedFile {
+        PlannedFile {
+            path: path.into(),
+            execution: "x".into(),
+            step,
+            time_us,
+            id: id.into(),
+            digest: String::new(),
+        }
+    }
+
+    #[test]
+    fn steps_go_before_times_and_copies_are_left_out() {
+        let entries = vec![
+            entry("ckpt-a copy.json", "ckpt-a", 10, 1),
+            entry("ckpt-a.json", "ckpt-a", 10, 1),
+            entry("ckpt-b.json", "ckpt-b", 9, 3),
+            entry("ckpt-c.json", "ckpt-c", 9, 2),
+        ];
+        let progress: &mut dyn Progress = &mut ();
+        let mut files = Files::new(progress);
+        let ordered = ordered(entries, &mut files);
+        let ids: Vec<&str> = ordered.iter().map(|entry| entry.id.as_str()).collect();
+        assert_eq!(ids, ["ckpt-c", "ckpt-b", "ckpt-a"]);
+        let skipped: Vec<&str> = files.skipped.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(skipped, ["ckpt-a copy.json"]);
+    }
+}

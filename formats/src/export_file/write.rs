@@ -1,0 +1,301 @@
+//! Writes an export: lines, their counts and their digest.
+
+use std::io;
+
+use data_encoding::{BASE64, HEXLOWER};
+use milepost::events::{Control, RestoreBegun, WorkspaceCaptured};
+use milepost::ids::{Head, LogKind};
+use milepost::limits::TEXT_MAX;
+use milepost::transfer::{ExportBody, ExportChunk, ExportEvent, ExportItem, ExportTask};
+use milepost::{Body, CheckpointId, Hash, Header};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::line::{Big, ChunkForm, Counts, End, EventForm, ExportHeader, Log, PointForm, TaskForm};
+
+/// The destination of the lines.
+pub type Sink<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
+
+/// Writer of an export.
+pub struct ExportWriter<'a> {
+    sink: &'a mut Sink<'a>,
+    redact: Option<&'a dyn Redact>,
+    digest: blake3::Hasher,
+    /// The task of the following lines.
+    task: String,
+    counts: Counts,
+}
+
+impl<'a> ExportWriter<'a> {
+    /// Begins an export with its header.
+    ///
+    /// # Errors
+    ///
+    /// Those of the destination.
+    pub fn begin(
+        sink: &'a mut Sink<'a>,
+        header: &ExportHeader,
+        redact: Option<&'a dyn Redact>,
+    ) -> io::Result<Self> {
+        let mut writer = Self {
+            sink,
+            redact,
+            digest: blake3::Hasher::new(),
+            task: String::new(),
+            counts: Counts::default(),
+        };
+        writer.put(text(header))?;
+        Ok(writer)
+    }
+
+    /// Writes an item of an engine's export.
+    ///
+    /// # Errors
+    ///
+    /// Those of the destination, and events that cannot be redacted.
+    pub fn write(&mut self, carried: &ExportItem<'_>) -> io::Result<()> {
+        match carried {
+            ExportItem::Task(task) => {
+                self.counts.tasks.0 += 1;
+                self.task.clone_from(&task.id);
+                self.put(task_text(task))
+            }
+            ExportItem::Chunk(chunk) => {
+                self.counts.chunks.0 += 1;
+                self.put(chunk_text(chunk))
+            }
+            ExportItem::Event(event) => {
+                self.counts.events.0 += 1;
+                let line = match self.redact {
+                    Some(redact) => redacted_text(event, redact),
+                    None => event_text(event),
+                };
+                let (task, at) = (&self.task, event.offset);
+                self.put(line.map_err(|why| match event.log {
+                    LogKind::Control => format!("event {at} of the control log of `{task}`: {why}"),
+                    LogKind::Lineage(lineage) => format!("event `{task}/{lineage}@{at}`: {why}"),
+                }))
+            }
+            _ => Err(io::Error::other("something that has no line")),
+        }
+    }
+
+    /// Writes the last line, and returns the counts of the lines before it.
+    ///
+    /// # Errors
+    ///
+    /// Those of the destination.
+    pub fn end(mut self) -> io::Result<Counts> {
+        let end = End { end: self.counts, digest: Hash(*self.digest.finalize().as_bytes()) };
+        self.put(text(&end))?;
+        Ok(self.counts)
+    }
+
+    fn put(&mut self, line: Result<String, String>) -> io::Result<()> {
+        let mut line = line.map_err(io::Error::other)?;
+        line.push('\n');
+        self.digest.update(line.as_bytes());
+        (self.sink)(line.as_bytes())
+    }
+}
+
+/// Returns the line of a form.
+fn text(form: &impl Serialize) -> Result<String, String> {
+    serde_json::to_string(form).map_err(|error| error.to_string())
+}
+
+/// Returns the line of a task.
+fn task_text(task: &ExportTask) -> Result<String, String> {
+    let point =
+        |log, head: Head| PointForm { log: Log(log), next: Big(head.next), hash: head.hash };
+    let begins = task.begins.iter();
+    text(&TaskForm {
+        task: task.id.clone(),
+        user: task.user.clone(),
+        created_us: Big(task.created_us),
+        origin: task.origin,
+        active: Big(task.active.0.into()),
+        heads: task.heads.iter().map(|(log, head)| point(*log, *head)).collect(),
+        begins: begins.map(|begin| point(LogKind::Lineage(begin.lineage), begin.head)).collect(),
+    })
+}
+
+/// Returns the line of a chunk.
+fn chunk_text(chunk: &ExportChunk) -> Result<String, String> {
+    text(&ChunkForm {
+        chunk: chunk.id,
+        pieces: chunk.pieces,
+        base64: BASE64.encode(&chunk.content),
+    })
+}
+
+/// Returns the line of an event. The body is JSON if that encodes to the same bytes, otherwise
+/// base64.
+pub fn event_text(event: &ExportEvent) -> Result<String, String> {
+    let (mut form, header) = begun(event)?;
+    form.salt = event.salt.map(|salt| HEXLOWER.encode(&salt));
+    form.hash = event.hash;
+    let payload = match &event.body {
+        ExportBody::Inline(payload) | ExportBody::Chunked(payload) => payload,
+        ExportBody::Listed(list) => {
+            form.list = Some(BASE64.encode(list));
+            form.number = Some(header.kind);
+            return text(&form);
+        }
+        ExportBody::Erased(hash) => {
+            form.erased = Some(*hash);
+            form.number = Some(header.kind);
+            return text(&form);
+        }
+    };
+    let json = body_json(event.log, header.kind, payload);
+    let given_back = |json: &String| gives(event.log, json, header.kind, payload);
+    if !json.as_ref().is_some_and(given_back) {
+        form.raw = Some(BASE64.encode(payload));
+        form.number = Some(header.kind);
+    }
+    // A line with the bytes has the JSON only for people.
+    let json = json.map(|json| json.replace(['\n', '\r'], " "));
+    let body = json.map(RawValue::from_string).transpose().ok().flatten();
+    form.body = body.as_deref();
+    text(&form)
+}
+
+/// Returns the line of an event with redacted texts, without the salt and hashes that would help to
+/// guess the original.
+fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<String, String> {
+    let (mut form, header) = begun(event)?;
+    if form.header.is_some() {
+        return Err("its header has more than this version knows: it cannot be redacted".into());
+    }
+    let texts = [&mut form.actor, &mut form.user, &mut form.correlation];
+    for text in texts.into_iter().flatten() {
+        let other = redact.text(text, false);
+        *text = match other.len() <= TEXT_MAX {
+            true => other,
+            false => redact.text(text, true),
+        };
+    }
+    form.key = form.key.map(|key| redact.key(&key, TEXT_MAX));
+    let payload = match &event.body {
+        ExportBody::Inline(payload) | ExportBody::Chunked(payload) => payload,
+        ExportBody::Listed(_) => {
+            return Err("its chunks are cut in a way that cannot be redacted".to_owned());
+        }
+        ExportBody::Erased(hash) => {
+            form.erased = Some(*hash);
+            form.number = Some(header.kind);
+            return text(&form);
+        }
+    };
+    let json = body_json(event.log, header.kind, payload);
+    let json =
+        json.ok_or("it is of a kind that this version does not know: it cannot be redacted")?;
+    let before = json.replace(['\n', '\r'], " ");
+    let mut json = redact.json(&before, false);
+    if json != before && !is_taken(event.log, &json) {
+        json = redact.json(&before, true);
+    }
+    for root in folders(event.log, header.kind, payload) {
+        // The names and contents of the captured files could be guessed from the hash.
+        json = json.replace(&root.to_string(), &redact.hash(root).to_string());
+    }
+    if let Some(id) = event.checkpoint.filter(|_| json != before) {
+        form.checkpoint = Some(redact.checkpoint(id));
+    }
+    let body = RawValue::from_string(json).map_err(|error| error.to_string())?;
+    form.body = Some(&body);
+    text(&form)
+}
+
+/// Redaction of secrets. With `brief`, a replacement is never longer than the secret.
+pub trait Redact {
+    /// Redacts a text.
+    fn text(&self, text: &str, brief: bool) -> String;
+    /// Redacts an idempotency key, to at most `max` bytes. Distinct keys stay distinct.
+    fn key(&self, key: &str, max: usize) -> String;
+    /// Redacts the strings of a JSON text.
+    fn json(&self, json: &str, brief: bool) -> String;
+    /// Returns the replacement of a hash whose content could be guessed, always the same.
+    fn hash(&self, hash: Hash) -> Hash;
+    /// Returns the new id of a checkpoint with redacted texts, and uses it in every later text: a
+    /// short secret could be guessed from the old id.
+    fn checkpoint(&self, id: CheckpointId) -> CheckpointId;
+}
+
+/// Returns the header of an event, and its line without the body.
+fn begun<'a>(event: &ExportEvent) -> Result<(EventForm<'a>, Header), String> {
+    let header = Header::decode(&event.header).map_err(|error| error.to_string())?;
+    let mut form = EventForm {
+        log: Some(Log(event.log)),
+        at: Some(Big(event.offset)),
+        checkpoint: event.checkpoint,
+        chunked: matches!(event.body, ExportBody::Chunked(_)),
+        ..EventForm::default()
+    };
+    if header.encode() == event.header {
+        form.time_us = Some(Big(header.time_us));
+        form.actor.clone_from(&header.actor);
+        form.user.clone_from(&header.user);
+        form.correlation.clone_from(&header.correlation);
+        form.key.clone_from(&header.key);
+        form.batch = Some(header.batch).filter(|batch| *batch > 0);
+    } else {
+        form.header = Some(BASE64.encode(&event.header));
+    }
+    Ok((form, header))
+}
+
+/// Returns the JSON form of a body, if its kind is known.
+fn body_json(log: LogKind, kind: u16, payload: &[u8]) -> Option<String> {
+    match log {
+        LogKind::Control => match Control::decode(kind, payload).ok()? {
+            Control::Unknown { .. } => None,
+            control => control.to_json().ok(),
+        },
+        LogKind::Lineage(_) => match Body::decode(kind, payload).ok()? {
+            Body::Unknown { .. } => None,
+            body => body.to_json().ok(),
+        },
+    }
+}
+
+/// Returns `true` if an import accepts the body: a replacement may exceed a limit.
+fn is_taken(log: LogKind, json: &str) -> bool {
+    let taken = match log {
+        LogKind::Control => Control::from_json(json).and_then(|body| body.check()),
+        LogKind::Lineage(_) => Body::from_json(json).and_then(|body| body.check()),
+    };
+    taken.is_ok()
+}
+
+/// Returns the hashes of captured folders and chunks in an event.
+fn folders(log: LogKind, kind: u16, payload: &[u8]) -> Vec<Hash> {
+    match (log, kind) {
+        (LogKind::Lineage(_), WorkspaceCaptured::KIND) => match Body::decode(kind, payload) {
+            Ok(Body::WorkspaceCaptured(captured)) => vec![captured.root],
+            _ => Vec::new(),
+        },
+        (LogKind::Control, RestoreBegun::KIND) => match Control::decode(kind, payload) {
+            Ok(Control::RestoreBegun(begun)) => {
+                let parts = begun.parts.iter();
+                let ids = parts.flat_map(|part| part.roots.iter().chain(&part.plan.chunks));
+                ids.map(|id| Hash(id.0)).collect()
+            }
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// Returns `true` if the JSON is on one line and encodes to the same bytes.
+fn gives(log: LogKind, json: &str, kind: u16, payload: &[u8]) -> bool {
+    if json.contains(['\n', '\r']) {
+        return false;
+    }
+    let encoded = match log {
+        LogKind::Control => Control::from_json(json).map(|body| body.encode()),
+        LogKind::Lineage(_) => Body::from_json(json).map(|body| body.encode()),
+    };
+    encoded.is_ok_and(|(number, bytes)| (number, bytes.as_slice()) == (kind, payload))
+}

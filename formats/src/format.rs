@@ -1,0 +1,142 @@
+//! Formats of runs, and their detection by the beginning of an input.
+
+/// The first bytes of a SQLite database.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// The format of a recorded run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// JSON Lines: one event body an object a line.
+    Jsonl,
+    /// A trajectory of SWE-agent.
+    SweAgent,
+    /// The result array of tau-bench.
+    TauBench,
+    /// A session of Claude Code: JSON Lines with ids.
+    ClaudeCode,
+    /// Messages as OpenAI's API has them: a list, an object with `messages`, or one a line.
+    OpenAi,
+    /// A checkpoint database of LangGraph's SqliteSaver.
+    LangGraph,
+}
+
+impl Format {
+    /// Returns the name of the format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::SweAgent => "swe-agent",
+            Self::TauBench => "tau-bench",
+            Self::ClaudeCode => "claude-code",
+            Self::OpenAi => "openai",
+            Self::LangGraph => "langgraph",
+        }
+    }
+}
+
+/// Returns the format of an input that begins with `start`. If its content does not tell, the
+/// file's extension decides between SWE-agent and JSON Lines.
+pub fn detect(start: &[u8], extension: Option<&str>) -> Format {
+    told(start).unwrap_or(match extension {
+        Some("traj") => Format::SweAgent,
+        _ => Format::Jsonl,
+    })
+}
+
+/// Returns the format of an input that begins with `start`, if its content tells.
+pub fn told(start: &[u8]) -> Option<Format> {
+    if start.starts_with(SQLITE) {
+        return Some(Format::LangGraph);
+    }
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let start = start.trim_ascii_start();
+    if let Some(list) = start.strip_prefix(b"[") {
+        let messages = |key: &Vec<u8>| key == b"role" || key == b"messages";
+        return Some(match top_keys(list).iter().any(messages) {
+            true => Format::OpenAi,
+            false => Format::TauBench,
+        });
+    }
+    let keys = top_keys(start);
+    let is_event = keys.iter().any(|key| key == b"kind");
+    keys.iter().find_map(|key| match key.as_slice() {
+        b"kind" => Some(Format::Jsonl),
+        b"trajectory" | b"history" | b"replay_config" => Some(Format::SweAgent),
+        b"parentUuid" | b"leafUuid" | b"sessionId" | b"isSidechain" | b"isSnapshotUpdate" => {
+            Some(Format::ClaudeCode)
+        }
+        b"messages" => Some(Format::OpenAi),
+        b"role" if !is_event => Some(Format::OpenAi),
+        _ => None,
+    })
+}
+
+/// Returns the keys of the object that the input begins with, as far as `start` reaches.
+fn top_keys(start: &[u8]) -> Vec<Vec<u8>> {
+    let (mut keys, mut string) = (Vec::new(), Vec::new());
+    let (mut depth, mut in_string, mut escaped) = (0_u32, false, false);
+    for byte in start {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                other => string.push(*other),
+            }
+            continue;
+        }
+        match byte {
+            b'"' => {
+                in_string = true;
+                string.clear();
+            }
+            b':' if depth == 1 => keys.push(std::mem::take(&mut string)),
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && !keys.is_empty() {
+            break;
+        }
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_told_by_their_content() {
+        let tell = |start: &str| detect(start.as_bytes(), None);
+        assert_eq!(tell("{\"kind\":\"message\"}\n"), Format::Jsonl);
+        assert_eq!(tell("{\"history\":1,\"kind\""), Format::SweAgent);
+        assert_eq!(tell("{\n  \"environment\": \"x\",\n  \"trajectory\": ["), Format::SweAgent);
+        assert_eq!(tell(" \n[ {\"task_id\""), Format::TauBench);
+        for line in [
+            r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user"}}"#,
+            r#"{"type":"summary","summary":"s","leafUuid":"x"}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","sessionId":"x"}"#,
+            concat!(
+                r#"{"type":"file-history-snapshot","messageId":"x","snapshot":{"kind":1},"#,
+                r#""isSnapshotUpdate":false}"#
+            ),
+        ] {
+            assert_eq!(tell(line), Format::ClaudeCode, "{line}");
+        }
+        assert_eq!(tell("[\n{\"role\":\"user\""), Format::OpenAi);
+        assert_eq!(tell("[{\"content\":\"traj\",\"role\":"), Format::OpenAi);
+        assert_eq!(tell("[{\"task_id\":0,\"traj\":[{\"role\":\"user\"}]}"), Format::TauBench);
+        assert_eq!(tell("{\"model\":\"m\",\"messages\":[{"), Format::OpenAi);
+        assert_eq!(tell("SQLite format 3\0rest"), Format::LangGraph);
+        assert_eq!(tell("{\"a\":{\"trajectory\":[]},\"kind\":\"x\"}"), Format::Jsonl);
+        assert_eq!(tell("{\"a\":\"\\\"trajectory\\\":\",\"kind\":\"x\"}"), Format::Jsonl);
+    }
+
+    #[test]
+    fn what_the_content_does_not_tell_the_extension_does() {
+        assert_eq!(detect(b"hello", Some("traj")), Format::SweAgent);
+        assert_eq!(detect(b"hello", Some("jsonl")), Format::Jsonl);
+        assert_eq!(detect(b"", None), Format::Jsonl);
+    }
+}

@@ -1,0 +1,258 @@
+//! Inputs: the kind of a path, and runs that are opened.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use crate::checkpoint_folder;
+use crate::error::{Error, Remedy, Result};
+use crate::export_file::{BEGINNING, ExportInput};
+use crate::format::{Format, told};
+use crate::progress::{Note, Progress};
+
+/// Number of bytes read to detect the format.
+const START: usize = 64 << 10;
+
+/// Maximum depth of the search for sessions: projects, sessions, and their agents.
+const DEPTH_MAX: usize = 4;
+
+/// An input that is read once, in order.
+pub(crate) type Reader = BufReader<Box<dyn Read>>;
+
+/// The input at a path.
+pub enum Input {
+    /// An export, or an input that fails as one.
+    Export(ExportInput),
+    /// A folder of JSON checkpoint files.
+    Checkpoints,
+    /// Runs of other programs.
+    Runs(Vec<PathBuf>),
+}
+
+/// A run that is open for reading.
+pub struct RunInput {
+    /// Name of the input in messages.
+    pub(crate) name: String,
+    /// `None` for standard input.
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) reader: Reader,
+}
+
+impl RunInput {
+    /// Opens a file, or standard input for `-`.
+    ///
+    /// # Errors
+    ///
+    /// `Io`: the path is no file that can be read. `Invalid`: the file is empty.
+    pub fn open(path: &Path) -> Result<Self> {
+        if path.as_os_str() == "-" {
+            let reader: Reader = BufReader::with_capacity(START, Box::new(io::stdin()));
+            return Ok(Self { name: "standard input".to_owned(), path: None, reader });
+        }
+        let failed = |error: io::Error| Error::from(error).at(path.display());
+        let file =
+            File::open(path).map_err(|error| failed(error).remedied_by(Remedy::CheckPath))?;
+        if file.metadata().map_err(failed)?.is_dir() {
+            return Err(
+                failed(io::Error::from(io::ErrorKind::IsADirectory)).remedied_by(Remedy::NameFiles)
+            );
+        }
+        let mut reader: Reader = BufReader::with_capacity(START, Box::new(file));
+        if reader.fill_buf().map_err(failed)?.is_empty() {
+            return Err(empty(&path.display().to_string()));
+        }
+        Ok(Self { name: path.display().to_string(), path: Some(path.to_owned()), reader })
+    }
+
+    /// Returns the name of the input in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the input with enough of its beginning in the buffer to detect the format.
+    pub(crate) fn with_beginning(self) -> Result<Self> {
+        if self.path.is_some() {
+            return Ok(self);
+        }
+        let Self { name, path, reader } = self;
+        let reader = beginning(reader).map_err(|error| Error::from(error).at(&name))?;
+        Ok(Self { name, path, reader })
+    }
+}
+
+/// Returns the error of an input without content.
+pub(crate) fn empty(name: &str) -> Error {
+    Error::invalid(format!("{name}: empty: there is nothing to record"))
+        .remedied_by(Remedy::GiveEvents)
+}
+
+/// Returns a pipe with enough of its beginning in the buffer to detect the format: all of it,
+/// [`START`] bytes, or a whole JSON value on the first line. Reading more might block for days.
+fn beginning(mut reader: Reader) -> io::Result<Reader> {
+    let mut start: Vec<u8> = Vec::new();
+    loop {
+        let read = reader.fill_buf()?;
+        let count = read.len();
+        start.extend_from_slice(read);
+        reader.consume(count);
+        let mut lines = start.splitn(2, |byte| *byte == b'\n');
+        let first = lines.next().unwrap_or_default();
+        let whole = || serde_json::from_slice::<serde::de::IgnoredAny>(first).is_ok();
+        if count == 0 || start.len() >= START || (lines.next().is_some() && whole()) {
+            let capacity = start.len().max(START);
+            let rest: Box<dyn io::Read> = Box::new(io::Cursor::new(start).chain(reader));
+            return Ok(BufReader::with_capacity(capacity, rest));
+        }
+    }
+}
+
+/// Returns the kind of input at a path. A given format is not checked.
+///
+/// # Errors
+///
+/// `Io`: the path cannot be read. `Invalid`: a folder has no run in the format.
+pub fn look(path: &Path, format: Option<Format>, progress: &mut dyn Progress) -> Result<Input> {
+    if path.as_os_str() == "-" {
+        return Ok(match format {
+            None => Input::Export(ExportInput::open(path)?),
+            Some(_) => Input::Runs(vec![path.to_owned()]),
+        });
+    }
+    let Ok(metadata) = fs::metadata(path) else {
+        return Ok(Input::Checkpoints);
+    };
+    if metadata.is_dir() {
+        return in_folder(path, format, progress);
+    }
+    if format.is_some() {
+        return Ok(Input::Runs(vec![path.to_owned()]));
+    }
+    // Bytes read from a pipe would be lost.
+    let start = match metadata.is_file() {
+        true => start(path)?,
+        false => Vec::new(),
+    };
+    let trajectory = path.extension().is_some_and(|ending| ending == "traj");
+    let known = told(&start).is_some() || trajectory;
+    Ok(match known && !start.starts_with(BEGINNING.as_bytes()) {
+        true => Input::Runs(vec![path.to_owned()]),
+        false => Input::Export(ExportInput::open(path)?),
+    })
+}
+
+fn in_folder(path: &Path, format: Option<Format>, progress: &mut dyn Progress) -> Result<Input> {
+    let checkpoints = format.is_none() && checkpoint_folder::files(path).is_ok();
+    let mut found = Found::default();
+    find_sessions(path, DEPTH_MAX, &mut found);
+    let mut sessions = found.sessions;
+    let count = sessions.len() as u64;
+    if checkpoints {
+        if count > 0 {
+            progress.note(Note::SessionsIgnored { folder: path, sessions: count });
+        }
+        return Ok(Input::Checkpoints);
+    }
+    if found.others > 0 && count > 0 {
+        progress.note(Note::FilesIgnored { folder: path, files: found.others });
+    }
+    let place = path.display();
+    if count > 0 && matches!(format, None | Some(Format::ClaudeCode)) {
+        sessions.sort();
+        return Ok(Input::Runs(sessions));
+    }
+    match format {
+        None => Ok(Input::Checkpoints),
+        Some(Format::ClaudeCode) => {
+            Err(Error::invalid(format!("{place}: no session in it: there is nothing to import"))
+                .remedied_by(Remedy::GiveSessionFolder))
+        }
+        Some(other) => {
+            let name = other.name();
+            Err(Error::invalid(format!("{place} is a folder, and {name} is read from files"))
+                .remedied_by(Remedy::NameFile))
+        }
+    }
+}
+
+/// Contents of a folder.
+#[derive(Default)]
+struct Found {
+    sessions: Vec<PathBuf>,
+    /// Number of `*.jsonl` files that are not sessions.
+    others: u64,
+}
+
+/// Searches a folder and its subfolders for sessions, without following links. An entry that cannot
+/// be read counts as a session, so that its error is reported when it is imported.
+fn find_sessions(folder: &Path, depth: usize, found: &mut Found) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        found.sessions.push(folder.to_owned());
+        return;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let Ok(kind) = entry.file_type() else {
+            found.sessions.push(path);
+            continue;
+        };
+        if kind.is_dir() && depth > 1 {
+            find_sessions(&path, depth - 1, found);
+        }
+        let lines = path.extension().is_some_and(|ending| ending == "jsonl");
+        if kind.is_file() && lines {
+            match start(&path) {
+                Ok(start) if told(&start) != Some(Format::ClaudeCode) => found.others += 1,
+                _ => found.sessions.push(path),
+            }
+        }
+    }
+}
+
+/// Reads the beginning of a file.
+fn start(path: &Path) -> Result<Vec<u8>> {
+    let failed = |error: io::Error| Error::from(error).at(path.display());
+    let mut start = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(START as u64).read_to_end(&mut start).map_err(failed)?;
+    Ok(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pipe that returns one byte at a time and panics if it is read past its end.
+    struct Slow(Vec<u8>);
+
+    impl Read for Slow {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            assert!(!self.0.is_empty(), "more is read than is needed");
+            let byte = self.0.remove(0);
+            for (to, from) in buffer.iter_mut().zip([byte]) {
+                *to = from;
+            }
+            Ok(1)
+        }
+    }
+
+    fn start(text: &str) -> String {
+        let slow: Box<dyn Read> = Box::new(Slow(text.into()));
+        let mut reader = beginning(BufReader::new(slow)).unwrap();
+        String::from_utf8(reader.fill_buf().unwrap().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn of_a_pipe_no_more_is_waited_for_than_one_line_that_is_whole() {
+        assert_eq!(start("{\"kind\":\"x\"}\n"), "{\"kind\":\"x\"}\n");
+        let long = format!("[\n{}", "1,\n".repeat(START));
+        assert_eq!(start(&long).len(), START);
+    }
+
+    #[test]
+    fn all_of_a_short_pipe_is_there_in_one_piece() {
+        let text = "[{\n\"role\":\"user\"}]";
+        let pieces: Box<dyn Read> = Box::new(text.as_bytes()[..1].chain(&text.as_bytes()[1..]));
+        let mut reader = beginning(BufReader::new(pieces)).unwrap();
+        assert_eq!(reader.fill_buf().unwrap(), text.as_bytes());
+    }
+}

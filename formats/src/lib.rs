@@ -1,0 +1,89 @@
+//! Files that become tasks of a Milepost store, and files that tasks become.
+//!
+//! [`input::look`] detects the kind of a path. Each area has a function that takes an engine, an
+//! input, options and a [`Progress`], and returns a report:
+//!
+//! | area | function | report |
+//! |---|---|---|
+//! | runs of other programs | [`record::record`] | [`record::RecordReport`] |
+//! | checkpoint files | [`checkpoint_folder::import`] | [`checkpoint_folder::FolderReport`] |
+//! | export file: write | [`export_file::export`] | [`export_file::Exported`] |
+//! | export file: read | [`export_file::ExportImport::run`] | [`export_file::ImportedExport`] |
+//!
+//! A [`Progress`] receives the work that is done, notes, and acknowledgements of durable events. An
+//! [`Error`] has a kind for programs, and a [`Remedy`]: the next step, which the caller words with
+//! the names of its own options.
+//!
+//! # Modules of the source
+//!
+//! ```text
+//! record/            records runs of other programs: converts and writes each format
+//! input              detects the kind of a path, and opens runs
+//! checkpoint_folder/ imports folders of JSON checkpoint files
+//! export_file/       writes and imports the export file of Milepost, and redacts secrets
+//! json_object        JSON objects with their fields in order, and values as compact text
+//! bounded_lines      lines of bounded length
+//! progress           progress, notes and acknowledgements
+//! error              errors and their remedies
+//! format             formats of runs, detected by the beginning of an input
+//! ```
+//!
+//! A module imports only modules below it.
+//!
+//! # Example
+//!
+//! ```
+//! use milepost::{Engine, Options};
+//! use milepost_formats::input::RunInput;
+//! use milepost_formats::record::{RecordOptions, record};
+//!
+//! let dir = tempfile::tempdir().unwrap();
+//! let path = dir.path().join("tuning.jsonl");
+//! std::fs::write(&path, r#"{"kind":"message","role":"user","content":"make it faster"}"#)?;
+//! let options = RecordOptions {
+//!     user: "ana".to_owned(),
+//!     task: None,
+//!     format: None,
+//!     strict: false,
+//!     acknowledge: false,
+//!     event_max: 1 << 20,
+//! };
+//! let engine = Engine::in_memory(Options::default())?;
+//! let report = record(&engine, RunInput::open(&path)?, &options, &mut ())?;
+//! assert!(report.is_whole());
+//! assert_eq!(report.tasks[0].task, "tuning");
+//! assert_eq!(report.tasks[0].events, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bounded_lines;
+pub mod checkpoint_folder;
+mod error;
+pub mod export_file;
+mod format;
+pub mod input;
+mod json_object;
+mod progress;
+pub mod record;
+
+pub use error::{Error, ErrorKind, Remedy, Result};
+pub use format::Format;
+pub use progress::{Durable, Note, Progress, Unit, Work};
+
+/// Entry points of the fuzz targets. Not part of the interface.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::export_file::line::parse;
+    pub use crate::export_file::write::event_text;
+    pub use crate::format::detect;
+    pub use crate::json_object::Object;
+    pub use crate::record::claude_code::line::{Said, SessionLine, read};
+    pub use crate::record::claude_code::tree::{Spot, Tree};
+    pub use crate::record::document::plans;
+    pub use crate::record::jsonl::{EventLine, Lines, Text};
+    pub use crate::record::langgraph::checkpoint::{Stored, content, metadata};
+    pub use crate::record::langgraph::msgpack::to_json;
+    pub use crate::record::list_patch::patch;
+    pub use crate::record::plan::{Item, Plan, common_prefix};
+}

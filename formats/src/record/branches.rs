@@ -1,0 +1,207 @@
+//! The branches of a recorded history, each one a lineage. A repeated recording finds them again.
+//!
+//! A branch is identified by the description of its lineage, which contains an id of the history,
+//! and by the keys of its events.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use milepost::query::LineageInfo;
+use milepost::{Engine, ErrorKind, Event, Lineage, LineageId, Offset, Task};
+
+use crate::error::{Error, Remedy, Result};
+
+/// Actor of the events and marks.
+pub const ACTOR: &str = "import";
+/// Description of a lineage on which the task continues where the history does.
+const WENT_ON: &str = "where the history went on";
+/// The first offset after the event that opens a lineage.
+pub const START: Offset = 1;
+
+/// The branches of a history, in the order they begin.
+pub struct Branches<'a> {
+    engine: &'a Engine,
+    id: String,
+    user: &'a str,
+    /// Prefix of the keys of its events.
+    key: &'static str,
+    /// The lineage of each branch, with its task's hooks.
+    tasks: Vec<Task>,
+    /// Id and branch point of each lineage that branches from another, by its description.
+    opened: HashMap<String, (LineageId, Offset)>,
+    /// The lineages from before this recording; empty if the task is new.
+    there: Vec<Lineage>,
+    /// The lineage that continues at the end of another, by that other. Both are the same branch.
+    goes_on: HashMap<LineageId, LineageId>,
+}
+
+impl<'a> Branches<'a> {
+    /// Opens the task of an id, and starts it if missing. Its root is the first branch.
+    pub fn new(engine: &'a Engine, id: &str, user: &'a str, key: &'static str) -> Result<Self> {
+        let (root, is_new) = root(engine, id, user, key)?;
+        let task = engine.task(id)?;
+        let mut lineages = match is_new {
+            true => Vec::new(),
+            false => task.lineages()?,
+        };
+        lineages.sort_by_key(|info| info.id);
+        let there = lineages.iter().map(|info| task.lineage_named(info.id));
+        let there = there.collect::<milepost::Result<_>>()?;
+        let goes_on = goes_on(&lineages);
+        let opened = lineages.into_iter();
+        let opened = opened.filter_map(|info| {
+            let parts_at = info.parent?.offset;
+            Some((info.description?, (info.id, parts_at)))
+        });
+        let mut branches = Self {
+            engine,
+            id: id.to_owned(),
+            user,
+            key,
+            opened: opened.collect(),
+            tasks: Vec::new(),
+            there,
+            goes_on,
+        };
+        let root = branches.end_of(root)?;
+        branches.tasks.push(root);
+        Ok(branches)
+    }
+
+    /// Returns the last lineage of the branch that begins with `lineage`.
+    fn end_of(&self, lineage: Task) -> Result<Task> {
+        let mut id = lineage.lineage().id();
+        // Ids ascend along the chain, so the loop ends.
+        while let Some(next) = self.goes_on.get(&id) {
+            id = *next;
+        }
+        match id == lineage.lineage().id() {
+            true => Ok(lineage),
+            false => Ok(lineage.lineage_named(id)?.with_hooks()?),
+        }
+    }
+
+    /// Returns `true` if this recording started the task.
+    pub fn is_new(&self) -> bool {
+        self.there.is_empty()
+    }
+
+    /// Returns the branch and the offsets of events that an earlier run appended under a key.
+    pub fn appended_under(&mut self, key: &str) -> Result<Option<(usize, Range<Offset>)>> {
+        // Ids ascend, so the first lineage that contains the events is the one they were appended
+        // to.
+        for lineage in &self.there {
+            if let Some(events) = lineage.appended_under(key)? {
+                let task = self.end_of(lineage.with_hooks()?)?;
+                let same = |other: &Task| other.lineage().id() == task.lineage().id();
+                let found = self.tasks.iter().position(same);
+                let branch = found.unwrap_or(self.tasks.len());
+                if found.is_none() {
+                    self.tasks.push(task);
+                }
+                return Ok(Some((branch, events)));
+            }
+        }
+        Ok(None)
+    }
+
+    pub fn count(&self) -> u64 {
+        self.tasks.len() as u64
+    }
+
+    /// Returns the lineage of a branch, with its task's hooks.
+    pub fn on(&self, branch: usize) -> Result<&Task> {
+        let task = self.tasks.get(branch);
+        task.ok_or_else(|| Error::bug("an event on a branch that is not there"))
+    }
+
+    /// Opens a branch at a point of another, and returns its index. If the history continues on the
+    /// new branch, the task is restored to that point.
+    pub fn fork(&mut self, from: usize, at: Offset, called: &str, goes_on: bool) -> Result<usize> {
+        let from = self.on(from)?.lineage().clone();
+        let id = match self.opened.get(called) {
+            Some((id, parts_at)) if *parts_at == at => *id,
+            _ => {
+                let point = from.point(at)?;
+                match goes_on {
+                    true => self.engine.restore(&point).description(called).run()?.lineage().id(),
+                    false => self.engine.branch(&point, Some(called))?.id(),
+                }
+            }
+        };
+        self.opened.insert(called.to_owned(), (id, at));
+        let lineage = self.engine.task(from.task_id())?.lineage_named(id)?;
+        let task = self.end_of(lineage.with_hooks()?)?;
+        self.tasks.push(task);
+        Ok(self.tasks.len() - 1)
+    }
+
+    /// Opens a branch that is the root of another task, named with a suffix.
+    pub fn beside(&mut self, suffix: &str) -> Result<()> {
+        let id = format!("{}-{suffix}", self.id);
+        let (root, _) = root(self.engine, &id, self.user, self.key)?;
+        self.tasks.push(root);
+        Ok(())
+    }
+
+    /// Continues the task at the end of a branch if the recording changed it, unless it is on a
+    /// lineage that does not come from the history. Returns the task's head.
+    pub fn go_on_with(&self, branch: usize, changed: bool) -> Result<Offset> {
+        let active = self.engine.task(&self.id)?.lineage().id();
+        let on = self.on(branch)?.lineage();
+        let ours = |task: &Task| task.lineage().id() == active;
+        if changed && active != on.id() && self.tasks.iter().any(ours) {
+            let point = on.point(on.head()?.next)?;
+            self.engine.restore(&point).description(WENT_ON).run()?;
+        }
+        Ok(self.engine.task(&self.id)?.head()?.next)
+    }
+}
+
+/// Returns the lineages opened to continue at the end of others, by those others.
+fn goes_on(lineages: &[LineageInfo]) -> HashMap<LineageId, LineageId> {
+    let end = |id: LineageId| {
+        let info = lineages.iter().find(|info| info.id == id)?;
+        Some(info.head.next)
+    };
+    let ours = lineages.iter();
+    let ours = ours.filter(|info| info.description.as_deref() == Some(WENT_ON));
+    let parted = ours.filter_map(|info| Some((info.parent?, info.id)));
+    parted
+        .filter(|(parent, _)| end(parent.lineage) == Some(parent.offset))
+        .map(|(parent, id)| (parent.lineage, id))
+        .collect()
+}
+
+/// Returns the root lineage of a task with its hooks, and `true` if the task was started for it.
+fn root(engine: &Engine, id: &str, user: &str, key: &str) -> Result<(Task, bool)> {
+    let (task, is_new) = match engine.task(id) {
+        Ok(task) => (task, false),
+        Err(error) if error.kind() == ErrorKind::NotFound => (engine.start_task(id, user)?, true),
+        Err(error) => return Err(error.into()),
+    };
+    let root = task.lineage_named(LineageId(0))?;
+    check_is_ours(id, &root, key)?;
+    Ok((root.with_hooks()?, is_new))
+}
+
+/// Refuses a task that was not begun by a recording.
+fn check_is_ours(id: &str, root: &Lineage, key: &str) -> Result<()> {
+    let first = match root.read(START..START + 2) {
+        Ok(events) => events,
+        // A cleanup removed its beginning.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let events: Vec<Event> = first.collect::<Result<_, _>>()?;
+    // The first mark may precede the events with a key, and is alone if the run was interrupted.
+    let keyed = |event: &Event| event.header.key.as_ref().map(|found| found.starts_with(key));
+    let by_us = |event: &Event| event.header.actor.as_deref() == Some(ACTOR);
+    let ours = events.iter().any(|event| keyed(event) == Some(true))
+        || events.iter().all(|event| keyed(event).is_none() && by_us(event));
+    if ours {
+        return Ok(());
+    }
+    Err(Error::conflict(format!("the task {id} exists already, and is not from here"))
+        .remedied_by(Remedy::NameOtherTask))
+}

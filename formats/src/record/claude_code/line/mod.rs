@@ -1,0 +1,357 @@
+//! One line of a session, and its events.
+//!
+//! ```text
+//! user, assistant    text, thinking, images   Message; adjacent blocks are one
+//!                    tool_use                 ToolCalled
+//!                    tool_result              ToolReturned
+//!                    all other fields         `claude_code` of the first Message's extra fields,
+//!                                             or an Application `claude_code` without one
+//! every other type                            Application `claude_code`: the line, word for word
+//! ```
+
+use jiff::Timestamp;
+use milepost::events::{Application, Data, Extra, Message, ToolCalled, ToolReturned};
+use milepost::{Body, Json};
+use serde::Deserialize;
+
+use crate::json_object::{Object, as_text, check_depth};
+
+/// Name of the extra field and of the application events.
+pub const NAME: &str = "claude_code";
+/// The tools that begin another conversation.
+const AGENTS: [&str; 2] = ["Task", "Agent"];
+/// Maximum number of characters of a prompt in a label.
+const PROMPT_MAX: usize = 60;
+
+/// Hash of an id for comparison, since ids are many and long.
+pub type Key = [u8; 16];
+
+/// Returns the key of an id.
+pub fn key(id: &str) -> Key {
+    let mut key = Key::default();
+    let hash = blake3::hash(id.as_bytes());
+    for (to, from) in key.iter_mut().zip(hash.as_bytes()) {
+        *to = *from;
+    }
+    key
+}
+
+/// A line, converted for the log.
+#[derive(Debug, Default)]
+pub struct SessionLine {
+    /// Id of the line. A line without one is identified by its text.
+    pub uuid: Option<String>,
+    /// Id of the line that it answers or continues.
+    pub parent: Option<String>,
+    /// True if it belongs to a side conversation.
+    pub side: bool,
+    /// Time of the line.
+    pub time_us: Option<u64>,
+    /// Part in the conversation.
+    pub said: Said,
+    /// Its events, in order.
+    pub events: Vec<Body>,
+}
+
+/// The part of a line that decides its branch.
+#[derive(Debug, Default, PartialEq)]
+pub enum Said {
+    /// No part of the conversation.
+    #[default]
+    Nothing,
+    /// A part of the conversation.
+    Message(Talk),
+}
+
+/// A part of the conversation.
+#[derive(Debug, Default, PartialEq)]
+pub struct Talk {
+    /// Beginning of the text, if it is a prompt of the user.
+    pub prompt: Option<String>,
+    /// Key of the full text, if the line begins a side conversation.
+    pub text: Option<Key>,
+    /// Its tool calls: the key of the id, and the key of the prompt if the call begins another
+    /// conversation.
+    pub called: Vec<(Key, Option<Key>)>,
+    /// Keys of the calls that it answers.
+    pub returned: Vec<Key>,
+}
+
+/// Reads a line, or returns the reason why it is invalid.
+pub fn read(text: &str) -> Result<SessionLine, String> {
+    if !text.starts_with('{') {
+        return Err("not a JSON object".into());
+    }
+    check_depth(text)?;
+    let mut fields: Object = serde_json::from_str(text).map_err(|error| {
+        let why = error.to_string();
+        let why = why.split(" at line ").next().unwrap_or_default();
+        format!("not JSON: {why}, at column {}", error.column())
+    })?;
+    let mut line = SessionLine {
+        uuid: fields.text("uuid"),
+        parent: fields.text("parentUuid").or_else(|| fields.text("logicalParentUuid")),
+        side: fields.is_true("isSidechain"),
+        time_us: fields.text("timestamp").as_deref().and_then(time),
+        ..SessionLine::default()
+    };
+    let begins = line.side && line.parent.is_none();
+    let message = line.uuid.is_some().then(|| message(&mut fields, begins));
+    match message.flatten() {
+        Some((talk, events)) => {
+            line.said = Said::Message(talk);
+            line.events = events;
+        }
+        None => line.events = vec![application(fields)],
+    }
+    Ok(line)
+}
+
+impl SessionLine {
+    /// Returns the line's name in its key in the log: its id, or the hash of its text.
+    pub fn name(&self, text: &str) -> String {
+        match &self.uuid {
+            Some(uuid) if is_name(uuid) => uuid.clone(),
+            _ => blake3::hash(text.as_bytes()).to_hex().to_string(),
+        }
+    }
+
+    /// Returns the whole line as one event.
+    pub fn as_it_is(text: &str) -> Result<Vec<Body>, String> {
+        let fields = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        Ok(vec![application(fields)])
+    }
+
+    /// Returns the beginning of its text, if it is a prompt of the user.
+    pub fn prompt(&self) -> Option<&str> {
+        match &self.said {
+            Said::Message(talk) => talk.prompt.as_deref(),
+            Said::Nothing => None,
+        }
+    }
+}
+
+/// Returns `true` if an id is valid as the alias of a mark and as part of a key.
+fn is_name(id: &str) -> bool {
+    (1..=200).contains(&id.len()) && !id.chars().any(char::is_control)
+}
+
+fn time(text: &str) -> Option<u64> {
+    let stamp: Timestamp = text.parse().ok()?;
+    u64::try_from(stamp.as_microsecond()).ok()
+}
+
+fn application(fields: Object) -> Body {
+    let data = Json::from_value(&fields).unwrap_or_else(|_| Json::null());
+    let name = NAME.to_owned();
+    let data = Data::Json(data);
+    Application { name, data }.into()
+}
+
+/// Returns the events of a line of the conversation. For any other line, returns `None` and leaves
+/// the fields unchanged.
+fn message(fields: &mut Object, begins: bool) -> Option<(Talk, Vec<Body>)> {
+    let kind = fields.text("type")?;
+    if kind != "user" && kind != "assistant" {
+        return None;
+    }
+    let mut message: Object = serde_json::from_str(fields.get("message")?.text()).ok()?;
+    let content = message.take("content")?;
+    let role = message.take_text("role").unwrap_or_else(|| kind.clone());
+    fields.take("message");
+    let mut parts = Parts::new(role, begins);
+    parts.content(content);
+    let mut talk = std::mem::take(&mut parts.talk);
+    let spoken = fields.is_true("isMeta") || fields.is_true("isCompactSummary");
+    if kind != "user" || spoken || !talk.returned.is_empty() {
+        talk.prompt = None;
+    }
+    let mut events = parts.end();
+    if let Some(rest) = message.into_json() {
+        fields.put("message", rest);
+    }
+    if let Some(rest) = parts.rest.into_json() {
+        fields.put("blocks", rest);
+    }
+    keep(std::mem::take(fields), &mut events);
+    Some((talk, events))
+}
+
+/// Keeps the fields that do not fit an event.
+fn keep(fields: Object, events: &mut Vec<Body>) {
+    let said = events.iter_mut().find_map(|event| match event {
+        Body::Message(message) => Some(message),
+        _ => None,
+    });
+    match said {
+        Some(message) => {
+            let mut extra = Object::default();
+            if let Some(json) = fields.into_json() {
+                extra.put(NAME, json);
+            }
+            message.extra = extra.into_json().map(Extra);
+        }
+        None => events.push(application(fields)),
+    }
+}
+
+/// The content of a message, split into events.
+struct Parts {
+    role: String,
+    /// True if the message begins a side conversation, which a call may have asked for.
+    begins: bool,
+    /// Content blocks since the last tool block.
+    blocks: Vec<Object>,
+    events: Vec<Body>,
+    talk: Talk,
+    /// Fields of tool blocks that do not fit their events, by the id of the call.
+    rest: Object,
+}
+
+impl Parts {
+    fn new(role: String, begins: bool) -> Self {
+        Self {
+            role,
+            begins,
+            blocks: Vec::new(),
+            events: Vec::new(),
+            talk: Talk::default(),
+            rest: Object::default(),
+        }
+    }
+
+    fn content(&mut self, content: Json) {
+        let blocks = content.text().starts_with('[');
+        let blocks = blocks.then(|| serde_json::from_str::<Vec<Object>>(content.text()));
+        let Some(Ok(blocks)) = blocks else {
+            if let Some(text) = as_text(&content) {
+                self.spoken(&text);
+            }
+            self.said(Some(content));
+            return;
+        };
+        for mut block in blocks {
+            match self.tool(&mut block) {
+                Some(event) => {
+                    self.talk_ends();
+                    self.events.push(event);
+                }
+                None => {
+                    if let Some(text) = block.text("text") {
+                        self.spoken(&text);
+                    }
+                    self.blocks.push(block);
+                }
+            }
+        }
+    }
+
+    fn spoken(&mut self, text: &str) {
+        if self.talk.prompt.is_none() {
+            self.talk.text = self.begins.then(|| key(text));
+            self.talk.prompt = Some(beginning(text));
+        }
+    }
+
+    fn said(&mut self, content: Option<Json>) {
+        let message = Message { role: self.role.clone(), content, name: None, extra: None };
+        self.events.push(message.into());
+    }
+
+    /// Returns the event of a tool block, and keeps the fields that do not fit it.
+    fn tool(&mut self, block: &mut Object) -> Option<Body> {
+        let kind = block.text("type")?;
+        let (call, event) = match kind.as_str() {
+            "tool_use" => {
+                let (id, tool) = (block.text("id")?, block.text("name")?);
+                let arguments = block.take("input").unwrap_or_else(Json::null);
+                self.talk.called.push((key(&id), asked(&tool, &arguments)));
+                let call = id.clone();
+                let called = ToolCalled { call, tool, arguments };
+                (id, Body::from(called))
+            }
+            "tool_result" => {
+                let id = block.text("tool_use_id")?;
+                self.talk.returned.push(key(&id));
+                let returned = ToolReturned {
+                    call: id.clone(),
+                    tool: None,
+                    ok: !block.is_true("is_error"),
+                    output: block.take("content").filter(|json| !json.is_null()),
+                };
+                (id, returned.into())
+            }
+            _ => return None,
+        };
+        for name in ["type", "id", "name", "tool_use_id", "is_error"] {
+            block.take(name);
+        }
+        if let Some(json) = std::mem::take(block).into_json() {
+            self.rest.put(call, json);
+        }
+        Some(event)
+    }
+
+    /// Turns the blocks so far into one message: text if it is one plain text, otherwise the
+    /// blocks.
+    fn talk_ends(&mut self) {
+        let mut blocks = std::mem::take(&mut self.blocks);
+        if blocks.is_empty() {
+            return;
+        }
+        let alone = match blocks.as_mut_slice() {
+            [block] if is_plain_text(block) => block.take("text"),
+            _ => None,
+        };
+        let content = alone.or_else(|| Json::from_value(&blocks).ok());
+        self.said(content);
+    }
+
+    fn end(&mut self) -> Vec<Body> {
+        self.talk_ends();
+        if self.events.is_empty() {
+            self.said(Some(Json::new("[]").unwrap_or_else(|_| Json::null())));
+        }
+        std::mem::take(&mut self.events)
+    }
+}
+
+fn is_plain_text(block: &Object) -> bool {
+    let kind = block.text("type");
+    kind.as_deref() == Some("text") && block.text("text").is_some() && block.len() == 2
+}
+
+/// Returns the key of the prompt of a call that begins another conversation.
+fn asked(tool: &str, arguments: &Json) -> Option<Key> {
+    #[derive(Deserialize)]
+    struct Asked {
+        prompt: String,
+    }
+    if !AGENTS.contains(&tool) {
+        return None;
+    }
+    let asked: Asked = serde_json::from_str(arguments.text()).ok()?;
+    Some(key(&asked.prompt))
+}
+
+/// Returns the first words of a text, on one line.
+fn beginning(text: &str) -> String {
+    let mut words = String::new();
+    for word in text.split_whitespace() {
+        if words.chars().count() > PROMPT_MAX {
+            break;
+        }
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(word.chars().take(PROMPT_MAX + 1).filter(|c| !c.is_control()));
+    }
+    if words.chars().count() <= PROMPT_MAX {
+        return words;
+    }
+    let cut: String = words.chars().take(PROMPT_MAX).collect();
+    format!("{}…", cut.trim_end())
+}
+
+#[cfg(test)]
+mod tests;

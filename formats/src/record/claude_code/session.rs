@@ -1,0 +1,357 @@
+//! Writes the events of a session to the store.
+//!
+//! Each line is one append under a key made of its id. The session waits for its offset only if a
+//! branch begins after it. A file recorded before is thus recognized line by line, up to any point:
+//! recorded lines are not written again, and new ones continue after them.
+
+use std::collections::{HashSet, VecDeque};
+
+use milepost::events::{MarkCause, StepFinished, StepStarted};
+use milepost::{Append, Body, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
+
+use super::line::SessionLine;
+use super::tree::{BranchNo, LineIndex, Spot, Tree};
+use crate::error::{Error, Remedy, Result};
+use crate::progress::{Durable, Progress};
+use crate::record::branches::{ACTOR, Branches, START};
+use crate::record::write::{Refused, acknowledge};
+
+/// Prefix of the keys of lines.
+const KEY: &str = "claude-code:";
+/// Suffix of the keys of the events before a prompt.
+const BEFORE: &str = ":before";
+/// Maximum number of unfinished appends.
+const UNDER_WAY_MAX: usize = 1024;
+
+/// A submitted append.
+struct UnderWay {
+    ticket: Ticket,
+    branch: BranchNo,
+    /// Index of the line, if another line may continue from it.
+    place: Option<LineIndex>,
+    /// Number of the line.
+    line: u64,
+}
+
+/// A line to write.
+pub struct NewLine<'a> {
+    pub line: SessionLine,
+    /// Name of the line in its key.
+    pub name: String,
+    pub number: u64,
+    /// True if the line is durable before the next one is read.
+    pub alone: bool,
+    /// Receiver of the acknowledgement, if wanted.
+    pub heard: Option<&'a mut dyn Progress>,
+}
+
+/// A session being written.
+pub struct Session<'a> {
+    tree: Tree,
+    branches: Branches<'a>,
+    /// Last known end of each branch.
+    ends: Vec<Offset>,
+    /// Branches with new lines. Every recorded line on them is known.
+    growing: HashSet<BranchNo>,
+    under_way: VecDeque<UnderWay>,
+    refused: Vec<Refused>,
+    time_us: Option<u64>,
+    /// Number of side conversations whose call is unknown.
+    alone: u64,
+    pub events: u64,
+    pub checkpoints: u64,
+}
+
+impl<'a> Session<'a> {
+    /// Opens the task of a session, and starts it if missing.
+    pub fn new(engine: &'a Engine, id: &str, user: &'a str) -> Result<Self> {
+        Ok(Self {
+            tree: Tree::new(START),
+            branches: Branches::new(engine, id, user, KEY)?,
+            ends: vec![START],
+            growing: HashSet::new(),
+            under_way: VecDeque::new(),
+            refused: Vec::new(),
+            time_us: None,
+            alone: 0,
+            events: 0,
+            checkpoints: 0,
+        })
+    }
+
+    pub fn lineages(&self) -> u64 {
+        self.branches.count()
+    }
+
+    /// Returns the number of lines whose parent is missing.
+    pub fn orphans(&self) -> u64 {
+        self.tree.orphans
+    }
+
+    pub fn has(&self, uuid: &str) -> bool {
+        self.tree.has(uuid)
+    }
+
+    /// Submits a line. A refused line is not written.
+    pub fn write(&mut self, written: NewLine<'_>) -> Result<()> {
+        let NewLine { mut line, name, number, alone, heard } = written;
+        self.time_us = line.time_us.or(self.time_us);
+        let (spot, place) = self.tree.place(&line);
+        let branch = self.branch(spot, &line, &name)?;
+        self.check_is_last(branch, &name)?;
+        let mut bodies = Vec::new();
+        if let Some(prompt) = line.prompt() {
+            let step = self.tree.step(branch);
+            let mark = self.mark(step, prompt, &name);
+            match step <= 1 {
+                true => self.mark_beginning(branch, mark, &name)?,
+                false => self.before(branch, step, mark, (&name, number))?,
+            }
+            bodies.push(Body::from(StepStarted { step, ..StepStarted::default() }));
+        }
+        bodies.append(&mut line.events);
+        let append = self.append(bodies).key(key(&name));
+        self.submit(branch, append, place, number)?;
+        if alone
+            && let Some(durable) = self.settle_all()?
+            && let Some(heard) = heard
+        {
+            acknowledge(durable, heard)?;
+        }
+        Ok(())
+    }
+
+    /// Checks, at the first new line of a branch, that no recorded line of the session is after it.
+    fn check_is_last(&mut self, branch: BranchNo, name: &str) -> Result<()> {
+        if self.growing.contains(&branch) {
+            return Ok(());
+        }
+        let lineage = self.on(branch)?.lineage().clone();
+        if lineage.appended_under(&key(name))?.is_some() {
+            return Ok(());
+        }
+        self.settle_all()?;
+        let known = self.ends.get(branch as usize).copied().unwrap_or(START);
+        // A cleanup may have removed the events before.
+        let known = known.max(lineage.info()?.begin);
+        let head = lineage.head()?.next;
+        for event in lineage.read(known.min(head)..head)? {
+            let ours = |key: String| key.starts_with(KEY) && !key.ends_with(BEFORE);
+            if event?.header.key.is_some_and(ours) {
+                return Err(Error::conflict(
+                    "it precedes recorded lines, and is not recorded itself",
+                )
+                .remedied_by(Remedy::ImportAsOtherTask));
+            }
+        }
+        self.growing.insert(branch);
+        Ok(())
+    }
+
+    fn append(&self, bodies: Vec<Body>) -> Append {
+        let append = Append::batch(bodies).actor(ACTOR);
+        match self.time_us {
+            Some(time_us) => append.time_us(time_us),
+            None => append,
+        }
+    }
+
+    fn submit(
+        &mut self,
+        branch: BranchNo,
+        append: Append,
+        place: Option<LineIndex>,
+        line: u64,
+    ) -> Result<()> {
+        match self.on(branch)?.submit(append) {
+            Ok(ticket) => self.under_way.push_back(UnderWay { ticket, branch, place, line }),
+            Err(error) if error.kind() == ErrorKind::Invalid => {
+                self.settle_all()?;
+                self.refuse(branch, place, line, &error);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        while self.under_way.len() > UNDER_WAY_MAX {
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Notes a line that is not written. Lines that continue from it continue from the branch's
+    /// end.
+    fn refuse(
+        &mut self,
+        branch: BranchNo,
+        place: Option<LineIndex>,
+        line: u64,
+        why: &milepost::Error,
+    ) {
+        let end = self.ends.get(branch as usize).copied();
+        if let (Some(place), Some(end)) = (place, end) {
+            self.tree.settle(place, end);
+        }
+        let why = why.to_string();
+        self.refused.push(Refused { number: line, why });
+    }
+
+    /// Waits for the oldest submitted append.
+    fn settle(&mut self) -> Result<Option<Durable>> {
+        let Some(done) = self.under_way.pop_front() else {
+            return Ok(None);
+        };
+        let appended = match done.ticket.wait() {
+            Ok(appended) => appended,
+            Err(error) if error.kind() == ErrorKind::Invalid => {
+                self.refuse(done.branch, done.place, done.line, &error);
+                return Ok(None);
+            }
+            Err(error) if error.kind() == ErrorKind::Conflict => {
+                let line = done.line;
+                return Err(Error::from(error)
+                    .at(format!("line {line} says something else than before"))
+                    .remedied_by(Remedy::ImportAsOtherTask));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let behind = appended.first + u64::from(appended.count);
+        if let Some(place) = done.place {
+            self.tree.settle(place, behind);
+        }
+        if let Some(end) = self.ends.get_mut(done.branch as usize) {
+            *end = behind;
+        }
+        if !appended.repeated {
+            self.events += u64::from(appended.count);
+            self.checkpoints += u64::from(appended.checkpoint.is_some());
+        }
+        let offset = behind.saturating_sub(1);
+        let hash = appended.head.hash;
+        Ok(Some(Durable { offset, hash }))
+    }
+
+    /// Waits for all submitted appends, and returns the last.
+    fn settle_all(&mut self) -> Result<Option<Durable>> {
+        let mut last = None;
+        while !self.under_way.is_empty() {
+            last = self.settle()?;
+        }
+        Ok(last)
+    }
+
+    /// Returns the lines that were refused since the last call.
+    pub fn take_refused(&mut self) -> Vec<Refused> {
+        std::mem::take(&mut self.refused)
+    }
+
+    /// Waits until all lines are durable, and continues the task where the session does.
+    pub fn finish(&mut self) -> Result<Offset> {
+        self.settle_all()?;
+        let current = self.tree.current() as usize;
+        self.branches.go_on_with(current, self.events > 0)
+    }
+
+    fn on(&self, branch: BranchNo) -> Result<&Task> {
+        self.branches.on(branch as usize)
+    }
+
+    /// Returns the branch of a line, and opens it if it is new.
+    fn branch(&mut self, spot: Spot, line: &SessionLine, name: &str) -> Result<BranchNo> {
+        let (branch, end) = match spot {
+            Spot::End(branch) => return Ok(branch),
+            Spot::Fork { branch, behind, side } => (branch, self.fork(behind, side, line, name)?),
+            Spot::Alone(branch) => {
+                self.alone += 1;
+                self.branches.beside(&format!("side-{}", self.alone))?;
+                (branch, START)
+            }
+        };
+        self.ends.push(end);
+        Ok(branch)
+    }
+
+    /// Opens the lineage of a branch that begins after a place, and returns its first offset.
+    fn fork(
+        &mut self,
+        behind: LineIndex,
+        side: bool,
+        line: &SessionLine,
+        name: &str,
+    ) -> Result<Offset> {
+        // The offset of that line must be known, and the activation is a separate commit.
+        self.settle_all()?;
+        let (branch, offset) = self.tree.at(behind);
+        let at = offset.ok_or_else(|| Error::bug("a line without a place"))?;
+        let called = match line.prompt() {
+            Some(prompt) => format!("{prompt} ({name})"),
+            None => name.to_owned(),
+        };
+        self.branches.fork(branch as usize, at, &called, !side)?;
+        Ok(at)
+    }
+
+    /// Returns the mark before a prompt, as a point to restore.
+    fn mark(&self, step: u64, prompt: &str, name: &str) -> Mark {
+        let mut mark = Mark::new()
+            .cause(MarkCause::Step)
+            .label(format!("prompt-{step}"))
+            .alias(name)
+            .actor(ACTOR);
+        if let Ok(metadata) = Json::from_value(&serde_json::json!({"prompt": prompt})) {
+            mark = mark.metadata(metadata);
+        }
+        if let Some(time_us) = self.time_us {
+            mark = mark.time_us(time_us);
+        }
+        mark
+    }
+
+    /// Submits the events before a prompt: the end of the previous step, and a mark.
+    fn before(
+        &mut self,
+        branch: BranchNo,
+        step: u64,
+        mark: Mark,
+        (name, line): (&str, u64),
+    ) -> Result<()> {
+        let key = format!("{}{BEFORE}", key(name));
+        // If a cleanup removed the mark, a repeated append would differ from the first.
+        let growing = self.growing.contains(&branch);
+        if !growing && self.on(branch)?.lineage().appended_under(&key)?.is_some() {
+            return Ok(());
+        }
+        let finished = StepFinished { step: step - 1, ..StepFinished::default() };
+        let append = self.append(vec![finished.into()]).mark(mark);
+        let append = append.key(key);
+        let ticket = self.on(branch)?.submit(append)?;
+        self.under_way.push_back(UnderWay { ticket, branch, place: None, line });
+        Ok(())
+    }
+
+    /// Marks the point before the first prompt of a branch, which follows no step.
+    fn mark_beginning(&mut self, branch: BranchNo, mark: Mark, name: &str) -> Result<()> {
+        self.settle_all()?;
+        let task = self.on(branch)?;
+        if task.lineage().appended_under(&key(name))?.is_some() {
+            return Ok(());
+        }
+        let head = task.lineage().head()?.next;
+        let mut last = task.lineage().read(head.saturating_sub(1)..head)?;
+        let is_it = |body| match body {
+            Some(Body::CheckpointMarked(mark)) => mark.aliases.iter().any(|alias| alias == name),
+            _ => false,
+        };
+        // An interrupted run may have written only the mark.
+        if let Some(event) = last.next()
+            && is_it(event?.body)
+        {
+            return Ok(());
+        }
+        task.checkpoint(mark)?;
+        self.checkpoints += 1;
+        Ok(())
+    }
+}
+
+fn key(name: &str) -> String {
+    format!("{KEY}{name}")
+}

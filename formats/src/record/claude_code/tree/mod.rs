@@ -1,0 +1,245 @@
+//! The branches of a session: the branch of each line, and the points where branches part.
+//!
+//! A line names its parent. If the parent is the end of a branch, the line continues the branch;
+//! otherwise it begins a new one after the parent. Exceptions, which begin no branch:
+//!
+//! ```text
+//! results of parallel tool calls    Each names its call, not the result before it. It continues
+//!                                   the branch on which the call is open.
+//! lines outside the conversation    They go to the end of their parent's branch. Their children
+//!                                   continue from the parent.
+//! lines with a missing parent       They continue the current branch of the session.
+//! ```
+
+use std::collections::HashMap;
+
+use milepost::Offset;
+
+use super::line::{Key, Said, SessionLine, Talk, key};
+
+/// Index of a branch, in the order they begin.
+pub type BranchNo = u32;
+/// Index of a line that another line may continue from. Index 0 is the beginning.
+pub type LineIndex = u32;
+
+/// The destination of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spot {
+    /// The end of a branch.
+    End(BranchNo),
+    /// A new branch that begins after a line.
+    Fork {
+        /// The new branch.
+        branch: BranchNo,
+        /// The line it begins after.
+        behind: LineIndex,
+        /// True if the session continues elsewhere.
+        side: bool,
+    },
+    /// A side conversation whose call is unknown.
+    Alone(BranchNo),
+}
+
+/// A line that was placed.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    branch: BranchNo,
+    /// Step of the line.
+    step: u32,
+    /// Offset after the line, once it is known.
+    offset: Option<Offset>,
+}
+
+/// The end of a branch.
+#[derive(Debug, Clone, Copy)]
+struct Tip {
+    place: LineIndex,
+    step: u32,
+    side: bool,
+}
+
+/// The placed lines that others may continue from.
+#[derive(Debug)]
+pub struct Tree {
+    lines: HashMap<Key, LineIndex>,
+    placed: Vec<Placed>,
+    tips: Vec<Tip>,
+    /// Branch of each open tool call.
+    calls: HashMap<Key, BranchNo>,
+    /// Lines with calls that begin other conversations, by the key of the prompt.
+    agents: HashMap<Key, LineIndex>,
+    /// Branch of the last line of the main conversation.
+    current: BranchNo,
+    /// True if the first line belongs to a side conversation, which is then the main one.
+    all_side: Option<bool>,
+    /// Number of lines whose parent is missing.
+    pub orphans: u64,
+}
+
+impl Tree {
+    /// Returns an empty session, whose events begin at `start`.
+    pub fn new(start: Offset) -> Self {
+        let placed = Placed { branch: 0, step: 0, offset: Some(start) };
+        let tip = Tip { place: 0, step: 0, side: false };
+        Self {
+            lines: HashMap::new(),
+            placed: vec![placed],
+            tips: vec![tip],
+            calls: HashMap::new(),
+            agents: HashMap::new(),
+            current: 0,
+            all_side: None,
+            orphans: 0,
+        }
+    }
+
+    /// Returns the branch on which the session continues.
+    pub fn current(&self) -> BranchNo {
+        self.current
+    }
+
+    /// Returns `true` if a line with this id was placed.
+    pub fn has(&self, uuid: &str) -> bool {
+        self.lines.contains_key(&key(uuid))
+    }
+
+    /// Returns the step at the end of a branch; 0 before the first.
+    pub fn step(&self, branch: BranchNo) -> u64 {
+        self.tip(branch).step.into()
+    }
+
+    /// Returns the branch of a line, and the offset after it once it is known.
+    pub fn at(&self, place: LineIndex) -> (BranchNo, Option<Offset>) {
+        let placed = self.placed(place);
+        (placed.branch, placed.offset)
+    }
+
+    /// Sets the offset after a line.
+    pub fn settle(&mut self, place: LineIndex, offset: Offset) {
+        if let Some(placed) = self.placed.get_mut(place as usize) {
+            placed.offset = Some(offset);
+        }
+    }
+
+    /// Returns the destination of a line, and its place for lines that continue from it.
+    pub fn place(&mut self, line: &SessionLine) -> (Spot, Option<LineIndex>) {
+        let talk = match &line.said {
+            Said::Message(talk) => talk,
+            Said::Nothing => return (self.beside(line), None),
+        };
+        let all_side = *self.all_side.get_or_insert(line.side);
+        let side = line.side && !all_side;
+        let before = line.parent.as_deref().map(|uuid| self.find(uuid));
+        let (spot, moves) = match before {
+            Some(Some(before)) => self.behind(before, talk, side),
+            Some(None) => {
+                self.orphans += 1;
+                (Spot::End(self.current), true)
+            }
+            None => (self.root(talk, side), true),
+        };
+        let place = self.go(spot, line, talk, moves);
+        (spot, Some(place))
+    }
+
+    fn find(&self, uuid: &str) -> Option<LineIndex> {
+        self.lines.get(&key(uuid)).copied()
+    }
+
+    fn placed(&self, place: LineIndex) -> Placed {
+        let nowhere = Placed { branch: 0, step: 0, offset: None };
+        self.placed.get(place as usize).copied().unwrap_or(nowhere)
+    }
+
+    fn tip(&self, branch: BranchNo) -> Tip {
+        let none = Tip { place: 0, step: 0, side: false };
+        self.tips.get(branch as usize).copied().unwrap_or(none)
+    }
+
+    /// Places a line outside the conversation. Its children continue from its parent.
+    fn beside(&mut self, line: &SessionLine) -> Spot {
+        let before = line.parent.as_deref().and_then(|uuid| self.find(uuid));
+        let before = before.unwrap_or_else(|| self.tip(self.current).place);
+        if let Some(uuid) = &line.uuid {
+            self.lines.entry(key(uuid)).or_insert(before);
+        }
+        match line.parent.is_some() {
+            true => Spot::End(self.placed(before).branch),
+            false => Spot::End(self.current),
+        }
+    }
+
+    /// Returns the destination of a line after its parent, and `true` if it becomes the branch's
+    /// end.
+    fn behind(&self, before: LineIndex, talk: &Talk, side: bool) -> (Spot, bool) {
+        let branch = self.placed(before).branch;
+        if before >= self.tip(branch).place {
+            return (Spot::End(branch), true);
+        }
+        let open = |call: &Key| self.calls.get(call) == Some(&branch);
+        if talk.returned.iter().any(open) {
+            return (Spot::End(branch), false);
+        }
+        (self.fork(before, side || self.tip(branch).side), true)
+    }
+
+    fn fork(&self, behind: LineIndex, side: bool) -> Spot {
+        let branch = self.next_branch();
+        Spot::Fork { branch, behind, side }
+    }
+
+    fn next_branch(&self) -> BranchNo {
+        BranchNo::try_from(self.tips.len()).unwrap_or(BranchNo::MAX)
+    }
+
+    /// Returns the destination of a line without a parent.
+    fn root(&self, talk: &Talk, side: bool) -> Spot {
+        let began = talk.text.and_then(|text| self.agents.get(&text));
+        match began {
+            Some(call) if side => self.fork(*call, true),
+            _ if side => Spot::Alone(self.next_branch()),
+            _ if self.tip(0).place == 0 => Spot::End(0),
+            _ => self.fork(0, false),
+        }
+    }
+
+    fn go(&mut self, spot: Spot, line: &SessionLine, talk: &Talk, moves: bool) -> LineIndex {
+        let place = LineIndex::try_from(self.placed.len()).unwrap_or(LineIndex::MAX);
+        let (branch, side, mut step) = match spot {
+            Spot::End(branch) => (branch, self.tip(branch).side, self.tip(branch).step),
+            Spot::Fork { branch, behind, side } => (branch, side, self.placed(behind).step),
+            Spot::Alone(branch) => (branch, true, 0),
+        };
+        step += u32::from(talk.prompt.is_some());
+        self.placed.push(Placed { branch, step, offset: None });
+        if let Some(uuid) = &line.uuid {
+            self.lines.insert(key(uuid), place);
+        }
+        let tip = Tip { place, step, side };
+        match self.tips.get_mut(branch as usize) {
+            Some(known) if moves => *known = tip,
+            Some(_) => {}
+            None => self.tips.push(tip),
+        }
+        if !side {
+            self.current = branch;
+        }
+        self.note_calls(talk, branch, place);
+        place
+    }
+
+    fn note_calls(&mut self, talk: &Talk, branch: BranchNo, place: LineIndex) {
+        for (call, asked) in &talk.called {
+            self.calls.insert(*call, branch);
+            if let Some(asked) = asked {
+                self.agents.insert(*asked, place);
+            }
+        }
+        for call in &talk.returned {
+            self.calls.remove(call);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

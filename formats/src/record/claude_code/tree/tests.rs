@@ -1,0 +1,110 @@
+use super::*;
+
+/// Returns a line of a session with its id, its parent, and its calls or answers.
+fn line(uuid: &str, parent: &str, talk: Talk) -> SessionLine {
+    SessionLine {
+        uuid: Some(uuid.into()),
+        parent: Some(parent.into()).filter(|parent: &String| !parent.is_empty()),
+        said: Said::Message(talk),
+        ..SessionLine::default()
+    }
+}
+
+fn said(uuid: &str, parent: &str) -> SessionLine {
+    line(uuid, parent, Talk::default())
+}
+
+fn spots(lines: &[SessionLine]) -> Vec<Spot> {
+    let mut tree = Tree::new(1);
+    lines.iter().map(|line| tree.place(line).0).collect()
+}
+
+fn fork(branch: BranchNo, behind: LineIndex, side: bool) -> Spot {
+    Spot::Fork { branch, behind, side }
+}
+
+#[test]
+fn a_line_behind_one_that_is_not_the_last_begins_a_branch() {
+    let lines = [
+        said("a", ""),
+        said("b", "a"),
+        said("c", "a"),
+        said("d", "b"),
+        said("e", "c"),
+        said("f", ""),
+    ];
+    let expected = [
+        Spot::End(0),
+        Spot::End(0),
+        fork(1, 1, false),
+        Spot::End(0),
+        Spot::End(1),
+        fork(2, 0, false),
+    ];
+    assert_eq!(spots(&lines), expected);
+}
+
+#[test]
+fn results_of_calls_made_together_stay_on_the_branch_of_the_calls() {
+    let call = |id: &str| Talk { called: vec![(key(id), None)], ..Talk::default() };
+    let result = |id: &str| Talk { returned: vec![key(id)], ..Talk::default() };
+    let lines = [
+        line("a", "", call("1")),
+        line("b", "a", call("2")),
+        line("ra", "a", result("1")),
+        line("rb", "b", result("2")),
+        said("c", "rb"),
+        // The call was answered before: the user went back.
+        line("again", "a", result("1")),
+    ];
+    let expected = [Spot::End(0); 5].into_iter().chain([fork(1, 1, false)]);
+    assert_eq!(spots(&lines), expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn what_says_nothing_begins_no_branch() {
+    let nothing =
+        |uuid: &str, parent: &str| SessionLine { said: Said::Nothing, ..said(uuid, parent) };
+    let lines = [
+        said("a", ""),
+        nothing("n", "a"),
+        said("b", "a"),
+        nothing("m", "a"),
+        said("c", "b"),
+        said("d", "n"),
+    ];
+    let mut expected = vec![Spot::End(0); 5];
+    expected.push(fork(1, 1, false));
+    assert_eq!(spots(&lines), expected);
+}
+
+#[test]
+fn another_conversation_begins_behind_the_call_that_asks_for_it() {
+    let call = Talk { called: vec![(key("1"), Some(key("look")))], ..Talk::default() };
+    let side = |uuid: &str, text: &str| SessionLine {
+        side: true,
+        ..line(uuid, "", Talk { text: Some(key(text)), ..Talk::default() })
+    };
+    let lines = [
+        said("a", ""),
+        line("b", "a", call),
+        side("s", "look"),
+        SessionLine { side: true, ..said("s2", "s") },
+        side("t", "what nobody asked for"),
+        said("c", "b"),
+    ];
+    let expected =
+        [Spot::End(0), Spot::End(0), fork(1, 2, true), Spot::End(1), Spot::Alone(2), Spot::End(0)];
+    assert_eq!(spots(&lines), expected);
+}
+
+#[test]
+fn cycles_and_unknown_lines_go_on_where_the_file_was() {
+    let lines = [said("a", "b"), said("b", "a"), said("c", "c")];
+    assert_eq!(spots(&lines), [Spot::End(0); 3]);
+    let mut tree = Tree::new(1);
+    for line in &lines {
+        tree.place(line);
+    }
+    assert_eq!(tree.orphans, 2);
+}

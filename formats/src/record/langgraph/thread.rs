@@ -1,0 +1,343 @@
+//! Writes a thread to the store: the parent and the lineage of each checkpoint.
+//!
+//! Checkpoints of an earlier run are found by their keys. A checkpoint's patch starts from the
+//! values at the head of its branch, so it is right even if another writer changed them.
+
+use milepost::events::MarkCause;
+use milepost::{Append, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
+
+use super::checkpoint::{self, Content, content};
+use super::database::{CheckpointRow, Database, ThreadId, Write};
+use super::events::{Put, bodies, checkpoint_key, is_name, not_a_name, write_key, written};
+use crate::error::{Error, Remedy, Result};
+use crate::json_object::fields_of;
+use crate::record::branches::{ACTOR, Branches, START};
+
+/// The position of a checkpoint.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    branch: usize,
+    /// Offset after its events. For a checkpoint that could not be read, that of its parent.
+    offset: Offset,
+}
+
+/// The values at the end of a branch.
+struct Known {
+    branch: usize,
+    end: Offset,
+    values: Vec<(String, Json)>,
+}
+
+/// A thread being written.
+pub struct Thread<'a> {
+    engine: &'a Engine,
+    database: &'a Database,
+    id: &'a ThreadId,
+    entries: &'a [CheckpointRow],
+    branches: Branches<'a>,
+    placed: Vec<Option<Placed>>,
+    /// True for the newest checkpoint and its ancestors. The task continues after the newest.
+    leads: Vec<bool>,
+    /// Offset after the last checkpoint of each branch.
+    tips: Vec<Offset>,
+    /// The values written last, from which the next checkpoint usually continues.
+    known: Option<Known>,
+    pub events: u64,
+    pub checkpoints: u64,
+}
+
+/// Callback with the id of a checkpoint that is not written, and the reason.
+pub type Skip<'a> = &'a mut dyn FnMut(&str, &str);
+
+impl<'a> Thread<'a> {
+    pub fn new(
+        engine: &'a Engine,
+        database: &'a Database,
+        id: &'a ThreadId,
+        entries: &'a [CheckpointRow],
+        branches: Branches<'a>,
+    ) -> Self {
+        Self {
+            engine,
+            database,
+            id,
+            entries,
+            branches,
+            placed: vec![None; entries.len()],
+            leads: leads(entries),
+            tips: vec![START],
+            known: None,
+            events: 0,
+            checkpoints: 0,
+        }
+    }
+
+    pub fn lineages(&self) -> u64 {
+        self.branches.count()
+    }
+
+    /// Writes the missing checkpoints. Calls `skip` for each that cannot be written.
+    pub fn write(&mut self, skip: Skip<'_>) -> Result<()> {
+        self.find()?;
+        for (at, entry) in self.entries.iter().enumerate() {
+            let placed = match self.placed.get(at).copied().flatten() {
+                Some(placed) => placed,
+                None => self.add(at, entry, skip)?,
+            };
+            match self.database.writes(self.id, &entry.id) {
+                Ok(writes) => self.writes(placed.branch, entry, writes, skip)?,
+                Err(why) => skip(&entry.id, &format!("its writes: {why}")),
+            }
+        }
+        for (id, count) in self.database.lost_writes(self.id)? {
+            skip(&id, &format!("it is not there, and {count} writes of it are"));
+        }
+        Ok(())
+    }
+
+    /// Continues the task at the newest checkpoint, and returns the task's head.
+    pub fn finish(&self) -> Result<Offset> {
+        let newest = newest(self.entries).and_then(|at| self.placed.get(at).copied().flatten());
+        let branch = newest.map_or(0, |placed| placed.branch);
+        self.branches.go_on_with(branch, self.events > 0)
+    }
+
+    /// Finds the checkpoints that are already recorded.
+    fn find(&mut self) -> Result<()> {
+        if self.branches.is_new() {
+            return Ok(());
+        }
+        let mut any = false;
+        for (at, entry) in self.entries.iter().enumerate() {
+            let found = self.found(&checkpoint_key(&entry.id))?;
+            if let (Some(found), Some(place)) = (found, self.placed.get_mut(at)) {
+                *place = Some(found);
+                any = true;
+            }
+            if let Some(gone) = &entry.gone {
+                any |= self.found(&checkpoint_key(gone))?.is_some();
+            }
+        }
+        let root = self.branches.on(0)?.lineage();
+        let empty = self.branches.count() == 1 && root.head()?.next <= START;
+        if any || empty || self.has_a_write()? {
+            return Ok(());
+        }
+        Err(Error::conflict("the task exists already, and has the checkpoints of another thread")
+            .remedied_by(Remedy::ImportUnderOtherName))
+    }
+
+    /// Returns the position of a checkpoint that an earlier run wrote.
+    fn found(&mut self, key: &str) -> Result<Option<Placed>> {
+        let Some((branch, events)) = self.branches.appended_under(key)? else {
+            return Ok(None);
+        };
+        let offset = events.end;
+        if branch >= self.tips.len() {
+            self.tips.resize(branch + 1, START);
+        }
+        if let Some(tip) = self.tips.get_mut(branch) {
+            *tip = offset.max(*tip);
+        }
+        Ok(Some(Placed { branch, offset }))
+    }
+
+    /// Returns `true` if the task has a write of one of the checkpoints, which may be unreadable.
+    fn has_a_write(&mut self) -> Result<bool> {
+        for entry in self.entries {
+            for write in self.database.writes(self.id, &entry.id).unwrap_or_default() {
+                let key = write_key(entry, &write);
+                if self.branches.appended_under(&key)?.is_some() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Writes a missing checkpoint, or calls `skip` with the reason.
+    fn add(&mut self, at: usize, entry: &CheckpointRow, skip: Skip<'_>) -> Result<Placed> {
+        let from = self.from(at, entry)?;
+        let offset = match self.checkpoint(entry, from.branch)? {
+            Ok(offset) => offset,
+            Err(why) => {
+                skip(&entry.id, &why);
+                from.offset
+            }
+        };
+        let placed = Placed { offset, ..from };
+        if let Some(tip) = self.tips.get_mut(from.branch) {
+            *tip = offset;
+        }
+        if let Some(place) = self.placed.get_mut(at) {
+            *place = Some(placed);
+        }
+        Ok(placed)
+    }
+
+    /// Returns the position a checkpoint continues from. If another one continued there before,
+    /// opens a branch.
+    fn from(&mut self, at: usize, entry: &CheckpointRow) -> Result<Placed> {
+        let beginning = Placed { branch: 0, offset: START };
+        let parent = match (entry.parent, &entry.gone) {
+            (Some(parent), _) => self.placed.get(parent).copied().flatten(),
+            (None, Some(gone)) => self.found(&checkpoint_key(gone))?,
+            (None, None) => None,
+        };
+        let from = parent.unwrap_or(beginning);
+        if self.tips.get(from.branch) == Some(&from.offset) {
+            return Ok(from);
+        }
+        let called = match is_name(&entry.id) {
+            true => entry.id.clone(),
+            false => format!("checkpoint {at}"),
+        };
+        let leads = self.leads.get(at).copied().unwrap_or_default();
+        let branch = self.branches.fork(from.branch, from.offset, &called, leads)?;
+        self.tips.resize(branch, START);
+        self.tips.push(from.offset);
+        Ok(Placed { branch, ..from })
+    }
+
+    /// Writes a checkpoint and returns the offset after its events.
+    fn checkpoint(&mut self, entry: &CheckpointRow, branch: usize) -> Result<Put<Offset>> {
+        if !is_name(&entry.id) {
+            return Ok(Err(not_a_name()));
+        }
+        let (content, metadata) = match self.read(entry) {
+            Ok(read) => read,
+            Err(why) => return Ok(Err(why)),
+        };
+        let known = self.at_the_end(branch)?;
+        let made = bodies(&content, &known.values, &metadata);
+        let end = known.end;
+        self.known = Some(known);
+        let bodies = match made {
+            Ok(bodies) => bodies,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut mark = Mark::new().cause(MarkCause::Imported).alias(entry.id.as_str()).actor(ACTOR);
+        let mut append = Append::batch(bodies).key(checkpoint_key(&entry.id)).actor(ACTOR);
+        if checkpoint::is_of_a_mark(&metadata) {
+            mark = mark.metadata(metadata);
+        }
+        if let Some(time_us) = content.time_us {
+            mark = mark.time_us(time_us);
+            append = append.time_us(time_us);
+        }
+        match self.branches.on(branch)?.append(append.mark(mark)) {
+            Ok(appended) => {
+                self.events += u64::from(appended.count);
+                self.checkpoints += 1;
+                // Events of another writer in between may have changed values.
+                self.known = (appended.first == end).then_some(Known {
+                    branch,
+                    end: appended.head.next,
+                    values: content.values,
+                });
+                Ok(Ok(appended.first + u64::from(appended.count)))
+            }
+            Err(error) if error.kind() == ErrorKind::Invalid => Ok(Err(error.to_string())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn read(&self, entry: &CheckpointRow) -> Put<(Content, Json)> {
+        let (stored, metadata) = self.database.checkpoint(entry.row)?;
+        Ok((content(&stored)?, checkpoint::metadata(metadata)?))
+    }
+
+    /// Returns the values at the end of a branch: the cached ones, or those of its state.
+    fn at_the_end(&mut self, branch: usize) -> Result<Known> {
+        let lineage = self.branches.on(branch)?.lineage();
+        let end = lineage.head()?.next;
+        let last = self.known.take();
+        if let Some(known) = last.filter(|known| (known.branch, known.end) == (branch, end)) {
+            return Ok(known);
+        }
+        let state = self.engine.run_state(&lineage.point(end)?)?;
+        let values = fields_of(&state.variables.text()).ok_or_else(|| {
+            Error::conflict("the variables of the task are no object any more")
+                .remedied_by(Remedy::ImportUnderOtherName)
+        })?;
+        Ok(Known { branch, end, values })
+    }
+
+    /// Writes the writes of a checkpoint that are not recorded yet.
+    fn writes(
+        &mut self,
+        branch: usize,
+        entry: &CheckpointRow,
+        writes: Vec<Write>,
+        skip: Skip<'_>,
+    ) -> Result<()> {
+        let mut under_way: Vec<Ticket> = Vec::new();
+        let mut time_us = None;
+        for write in writes {
+            let key = write_key(entry, &write);
+            if !self.branches.is_new() && self.branches.appended_under(&key)?.is_some() {
+                continue;
+            }
+            // A write has no time of its own; it gets that of its checkpoint.
+            let time_us = *time_us.get_or_insert_with(|| self.read(entry).ok()?.0.time_us);
+            let task = self.branches.on(branch)?;
+            match submit(task, entry, &write, key, time_us)? {
+                Ok(ticket) => under_way.push(ticket),
+                Err(why) => skip(&entry.id, &format!("a write to `{}`: {why}", write.channel)),
+            }
+        }
+        for ticket in under_way {
+            let appended = ticket.wait()?;
+            self.events += u64::from(appended.count);
+            let behind = |known: &&mut Known| (known.branch, known.end) == (branch, appended.first);
+            if let Some(known) = self.known.as_mut().filter(behind) {
+                known.end = appended.head.next;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn newest(entries: &[CheckpointRow]) -> Option<usize> {
+    let entries = entries.iter().enumerate();
+    let newest = entries.max_by_key(|(_, entry)| &entry.id);
+    newest.map(|(at, _)| at)
+}
+
+fn leads(entries: &[CheckpointRow]) -> Vec<bool> {
+    let mut leads = vec![false; entries.len()];
+    let mut next = newest(entries);
+    // A parent precedes its children, so the loop ends.
+    while let Some(at) = next {
+        if let Some(lead) = leads.get_mut(at) {
+            *lead = true;
+        }
+        next = entries.get(at).and_then(|entry| entry.parent);
+    }
+    leads
+}
+
+fn submit(
+    task: &Task,
+    entry: &CheckpointRow,
+    write: &Write,
+    key: String,
+    time_us: Option<u64>,
+) -> Result<Put<Ticket>> {
+    if !is_name(&entry.id) || !is_name(&write.task) {
+        return Ok(Err(not_a_name()));
+    }
+    let body = match written(&entry.id, write) {
+        Ok(body) => body,
+        Err(why) => return Ok(Err(why)),
+    };
+    let mut append = Append::from(body).key(key).actor(ACTOR);
+    if let Some(time_us) = time_us {
+        append = append.time_us(time_us);
+    }
+    match task.submit(append) {
+        Ok(ticket) => Ok(Ok(ticket)),
+        Err(error) if error.kind() == ErrorKind::Invalid => Ok(Err(error.to_string())),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,210 @@
+//! Records JSON Lines into a task as they arrive.
+
+use std::io::BufRead;
+
+use milepost::events::{CheckpointMarked, MarkCause, MarkStatus};
+use milepost::{Body, Engine, ErrorKind, Lineage, Mark};
+
+use super::jsonl::{EventLine, Lines};
+use super::write::{LineageWriter, Refused, acknowledge, step_mark};
+use super::{Job, RecordReport, RecordedTask};
+use crate::error::{Error, Remedy, Result};
+use crate::format::Format;
+use crate::input::Reader;
+use crate::progress::{Note, Progress, Unit, Work};
+
+/// Maximum size of a line beyond its event: names and quotes of JSON, and escapes.
+const LINE_SLACK: usize = 1 << 20;
+
+/// Records lines. An existing task is appended to on its active lineage.
+pub(super) fn record(
+    job: &Job<'_>,
+    reader: Reader,
+    progress: &mut dyn Progress,
+) -> Result<RecordReport> {
+    let event_max = job.options.event_max;
+    let lines = Lines::new(reader, event_max.saturating_add(LINE_SLACK), event_max);
+    progress.begin(Work { name: job.name, unit: Unit::Bytes, total: job.size });
+    let mut recorder = Recorder {
+        job,
+        // A running program waits for its acknowledgement, and a pipe may be idle for hours.
+        alone: job.options.acknowledge || job.stem.is_none(),
+        id: job.task_id(),
+        writer: None,
+        bad_lines: 0,
+        progress,
+    };
+    let read = recorder.lines(lines);
+    recorder.progress.end();
+    recorder.finish(read)
+}
+
+struct Recorder<'a> {
+    job: &'a Job<'a>,
+    alone: bool,
+    id: String,
+    /// Created at the first event, so that an input without one leaves no task.
+    writer: Option<LineageWriter>,
+    bad_lines: u64,
+    progress: &'a mut dyn Progress,
+}
+
+impl Recorder<'_> {
+    fn lines(&mut self, mut lines: Lines<impl BufRead>) -> Result<()> {
+        loop {
+            let before = lines.bytes_read();
+            let line = lines.next_line().map_err(|error| {
+                let place = format!("{}:{}", self.job.name, lines.number() + 1);
+                Error::from(error).at(place)
+            })?;
+            self.progress.advance(lines.bytes_read() - before);
+            match line {
+                EventLine::End => return Ok(()),
+                EventLine::Blank => {}
+                EventLine::Bad(why) => self.bad(lines.number(), &why),
+                EventLine::Event(body) => self.event(lines.number(), body, lines.length())?,
+            }
+            if self.job.options.strict && self.bad_lines > 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn bad(&mut self, line: u64, why: &str) {
+        self.bad_lines += 1;
+        let place = format!("{}:{line}", self.job.name);
+        self.progress.note(Note::Skipped { place: &place, reason: why });
+    }
+
+    fn event(&mut self, line: u64, body: Body, length: usize) -> Result<()> {
+        if let Some(why) = self.why_not(&body, length) {
+            self.bad(line, &why);
+            return Ok(());
+        }
+        let step_end = match &body {
+            Body::StepFinished(step) => Some((step.step, MarkStatus::Success)),
+            Body::StepFailed(step) => Some((step.step, MarkStatus::Failure)),
+            _ => None,
+        };
+        let alone = self.alone;
+        let writer = self.writer()?;
+        let durable = match body {
+            Body::CheckpointMarked(mark) => match writer.mark(mark_of(mark)) {
+                Ok(durable) => Some(durable),
+                Err(error)
+                    if error.engine().map(milepost::Error::kind) == Some(ErrorKind::Invalid) =>
+                {
+                    self.bad(line, &error.to_string());
+                    None
+                }
+                Err(error) => return Err(error),
+            },
+            body if alone => writer.push_alone(line, body)?,
+            body => {
+                writer.push(line, body, length)?;
+                None
+            }
+        };
+        self.say_refused();
+        if let Some((step, status)) = step_end {
+            self.writer()?.mark(step_mark(step, status))?;
+            self.say_refused();
+        }
+        match durable {
+            Some(durable) if self.job.options.acknowledge => acknowledge(durable, self.progress),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the reason to refuse an event before the engine sees it.
+    fn why_not(&self, body: &Body, length: usize) -> Option<String> {
+        let max = self.job.options.event_max;
+        let by_engine = match body {
+            Body::LineageOpened(_) | Body::Restored(_) => true,
+            Body::CheckpointMarked(mark) => mark.at.is_some() || mark.parent.is_some(),
+            _ => false,
+        };
+        if by_engine {
+            let kind = body.kind_name();
+            return Some(format!("{kind} belongs to its own store and cannot be recorded anew"));
+        }
+        // A digit may be encoded as eight bytes, so a shorter line cannot exceed the limit.
+        if length.saturating_mul(9) > max {
+            let bytes = body.encode().1.len();
+            if bytes > max {
+                return Some(format!("an event of {bytes} bytes is over the limit of {max}"));
+            }
+        }
+        None
+    }
+
+    fn writer(&mut self) -> Result<&mut LineageWriter> {
+        match &mut self.writer {
+            Some(writer) => Ok(writer),
+            none => {
+                let lineage = lineage(self.job.engine, &self.id, &self.job.options.user)?;
+                Ok(none.insert(LineageWriter::new(lineage)))
+            }
+        }
+    }
+
+    fn say_refused(&mut self) {
+        let refused = self.writer.as_mut().map(LineageWriter::take_refused).unwrap_or_default();
+        for Refused { number, why } in refused {
+            self.bad(number, &why);
+        }
+    }
+
+    fn finish(mut self, read: Result<()>) -> Result<RecordReport> {
+        let bad_before = self.bad_lines;
+        if let Some(writer) = &mut self.writer {
+            writer.flush()?;
+            if writer.unmarked {
+                writer.mark(Mark::new().cause(MarkCause::Imported))?;
+            }
+        }
+        self.say_refused();
+        read?;
+        let mut report = RecordReport { bad_lines: self.bad_lines, ..RecordReport::default() };
+        match &self.writer {
+            Some(writer) => report.tasks.push(RecordedTask {
+                task: self.id,
+                format: Format::Jsonl,
+                lineages: 1,
+                events: writer.events,
+                checkpoints: writer.checkpoints,
+                head: writer.lineage().head()?.next,
+            }),
+            None if bad_before == 0 => {
+                let name = self.job.name;
+                return Err(Error::invalid(format!("{name}: nothing but empty lines"))
+                    .remedied_by(Remedy::GiveEventLines));
+            }
+            None => {}
+        }
+        Ok(report)
+    }
+}
+
+/// Returns the active lineage of the task, which is started if missing.
+fn lineage(engine: &Engine, id: &str, user: &str) -> Result<Lineage> {
+    let task = match engine.task(id) {
+        Err(error) if error.kind() == ErrorKind::NotFound => engine.start_task(id, user)?,
+        task => task?,
+    };
+    Ok(task.lineage().clone())
+}
+
+fn mark_of(body: CheckpointMarked) -> Mark {
+    let mut mark = Mark::new().cause(body.cause).status(body.status);
+    if let Some(label) = body.label {
+        mark = mark.label(label);
+    }
+    if let Some(metadata) = body.metadata {
+        mark = mark.metadata(metadata);
+    }
+    for alias in body.aliases {
+        mark = mark.alias(alias);
+    }
+    mark
+}

@@ -1,0 +1,171 @@
+//! Turns runs of other programs into tasks.
+//!
+//! ```text
+//! document      whole files: read, planned, written
+//! live          JSON Lines: read and written as they arrive
+//! claude_code   sessions of Claude Code, line by line
+//! langgraph     checkpoint databases of LangGraph
+//! branches      the lineages of a history
+//! swe_agent     a trajectory of SWE-agent -> a plan
+//! tau_bench     results of tau-bench -> a plan for each task
+//! openai        message arrays -> a plan for each
+//! turns         a conversation -> steps, one for each answer
+//! conversation  chat messages -> events
+//! write         plans and lines written to the store
+//! plan          events and marks, before anything is written
+//! list_patch    JSON patches between lists of named values
+//! jsonl         JSON Lines, line by line
+//! ```
+
+mod branches;
+pub(crate) mod claude_code;
+mod conversation;
+pub(crate) mod document;
+pub(crate) mod jsonl;
+pub(crate) mod langgraph;
+pub(crate) mod list_patch;
+mod live;
+mod openai;
+pub(crate) mod plan;
+mod swe_agent;
+mod tau_bench;
+mod turns;
+mod write;
+
+use std::ffi::OsStr;
+use std::io::BufRead;
+use std::path::Path;
+
+use jiff::Timestamp;
+use milepost::clock::{Clock, SystemClock};
+use milepost::{Engine, Offset};
+
+use crate::error::{Error, Result};
+use crate::format::{Format, detect};
+use crate::input::{RunInput, empty};
+use crate::progress::Progress;
+
+/// Settings of a recording.
+#[derive(Debug, Clone)]
+pub struct RecordOptions {
+    /// The owner of the tasks.
+    pub user: String,
+    /// The task to record into. Default: the file's name without its extension, or the id of a
+    /// session. For an input with several tasks, the prefix of their names.
+    pub task: Option<String>,
+    /// The format of the run. Default: detected by the beginning of the input.
+    pub format: Option<Format>,
+    /// Stop at the first line or task that cannot be recorded.
+    pub strict: bool,
+    /// Make each event durable before the next line is read, and pass it to
+    /// [`Progress::acknowledge`].
+    pub acknowledge: bool,
+    /// The largest event, in bytes.
+    pub event_max: usize,
+}
+
+/// Result of one task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedTask {
+    /// The id of the task.
+    pub task: String,
+    /// The format of the input.
+    pub format: Format,
+    /// The number of lineages that the input has in the task.
+    pub lineages: u64,
+    /// The number of events that were appended.
+    pub events: u64,
+    /// The number of checkpoints that were marked.
+    pub checkpoints: u64,
+    /// The offset after the last event of the task.
+    pub head: Offset,
+}
+
+/// Result of one input.
+#[derive(Debug, Default)]
+pub struct RecordReport {
+    /// The recorded tasks.
+    pub tasks: Vec<RecordedTask>,
+    /// The number of lines that were not recorded.
+    pub bad_lines: u64,
+    /// The number of checkpoints of a database, and of their writes, that were not recorded.
+    pub bad_checkpoints: u64,
+    /// The first error of a whole task, if others of the input were recorded.
+    pub failed: Option<Error>,
+}
+
+impl RecordReport {
+    /// Returns `true` if the whole input was recorded.
+    pub fn is_whole(&self) -> bool {
+        self.bad_lines == 0 && self.bad_checkpoints == 0 && self.failed.is_none()
+    }
+}
+
+/// A recording of one input.
+struct Job<'a> {
+    engine: &'a Engine,
+    options: &'a RecordOptions,
+    /// Name of the input in messages.
+    name: &'a str,
+    /// Name of the file without its extension; `None` for a stream.
+    stem: Option<&'a str>,
+    /// Size in bytes, if known.
+    size: Option<u64>,
+}
+
+impl Job<'_> {
+    /// Returns the id of the task for an input that names no tasks.
+    fn task_id(&self) -> String {
+        let named = self.options.task.as_deref().or(self.stem);
+        named.map_or_else(|| format!("stdin-{}", now()), str::to_owned)
+    }
+}
+
+/// Returns the current time without separators.
+fn now() -> String {
+    let us = SystemClock.now_us();
+    let stamp = i64::try_from(us).ok().and_then(|us| Timestamp::from_microsecond(us).ok());
+    let text = stamp.map_or_else(|| format!("{us} us"), |stamp| stamp.to_string());
+    text.replace([':', '-'], "")
+}
+
+/// Records an input. Events recorded before an error stay in the store; a document is recorded as a
+/// whole, or not at all.
+///
+/// # Errors
+///
+/// `Invalid`: the input has no run. `Conflict`: the task exists and differs from the run.
+/// `Corrupt`: a database is damaged. `Io` and `Engine`: the input or the store failed.
+pub fn record(
+    engine: &Engine,
+    input: RunInput,
+    options: &RecordOptions,
+    progress: &mut dyn Progress,
+) -> Result<RecordReport> {
+    let mut input = input.with_beginning()?;
+    let text = |part: Option<&OsStr>| part.map(|part| part.to_string_lossy().into_owned());
+    let path = input.path.as_deref();
+    let stem = path.and_then(|path| text(path.file_stem()));
+    let job = Job {
+        engine,
+        options,
+        name: &input.name,
+        stem: stem.as_deref(),
+        size: path.and_then(|path| Some(path.metadata().ok()?.len())),
+    };
+    let start = input.reader.fill_buf().map_err(|error| Error::from(error).at(job.name))?;
+    if start.is_empty() {
+        return Err(empty(job.name));
+    }
+    let extension = path.and_then(Path::extension);
+    let format = options.format.unwrap_or_else(|| detect(start, text(extension).as_deref()));
+    let reader = input.reader;
+    match format {
+        Format::Jsonl => live::record(&job, reader, progress),
+        Format::ClaudeCode => claude_code::record(&job, reader, progress),
+        Format::LangGraph => langgraph::record(&job, path, progress),
+        Format::SweAgent | Format::TauBench | Format::OpenAi => {
+            document::record(&job, format, reader, progress)
+        }
+    }
+}
