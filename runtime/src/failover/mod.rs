@@ -11,18 +11,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError};
-use milepost_codec::{Detail, Error, ErrorKind, Result};
-use milepost_store::entropy::Entropy;
-use milepost_store::metrics::DegradedMeters;
-use milepost_store::process::Owner;
-use milepost_store::threads;
+use milepost::clock::Clock;
+use milepost::internals::{DegradedMeters, Entropy, Owner, threads};
+use milepost::{Append, Detail, Engine, Error, ErrorKind, Options, Result};
 use parking_lot::{Condvar, Mutex};
 
 pub use self::health::{Accepted, FailoverOptions, FailoverStats, Health};
-use crate::commit::append::Append;
-use crate::handles::engine::Engine;
-use crate::handles::options::Options;
-use crate::history::pending::is_of_the_store;
 
 struct BufferedAppend {
     task: String,
@@ -66,6 +60,7 @@ struct Inner {
     dir: PathBuf,
     options: Options,
     degraded: FailoverOptions,
+    clock: Arc<dyn Clock>,
     keys: Entropy,
     meters: DegradedMeters,
     state: Mutex<State>,
@@ -83,7 +78,7 @@ struct Inner {
 ///
 /// ```
 /// use milepost::events::Message;
-/// use milepost::failover::{Accepted, FailoverEngine, FailoverOptions};
+/// use milepost_runtime::failover::{Accepted, FailoverEngine, FailoverOptions};
 /// use milepost::Options;
 ///
 /// # let dir = tempfile::tempdir().unwrap();
@@ -134,8 +129,9 @@ impl FailoverEngine {
             dir: dir.as_ref().to_owned(),
             options: options.create(false),
             degraded,
+            clock: engine.store().clock(),
             keys: Entropy::from_system()?,
-            meters: DegradedMeters::new(engine.inner.store.to_string()),
+            meters: DegradedMeters::new(engine.store().id().to_string()),
             state: Mutex::new(State {
                 engine: Some(engine),
                 generation: 0,
@@ -176,7 +172,7 @@ impl FailoverEngine {
     ///
     /// # Errors
     ///
-    /// - Those of [`Task::append`](crate::Task::append) that are no failure of the disk.
+    /// - Those of [`Task::append`](milepost::Task::append) that are no failure of the disk.
     /// - `Poisoned` or `Unavailable`, the failure itself: the held appends exceed the limit, or the
     ///   append expects a head.
     pub fn append(&self, task: &str, append: impl Into<Append>) -> Result<Accepted> {
@@ -290,7 +286,7 @@ impl Drop for FailoverEngine {
 impl Inner {
     /// Returns the append with a key, since a failed append may still be in the log.
     fn keyed(&self, append: Append) -> Append {
-        if append.has_key() {
+        if append.key_given().is_some() {
             return append;
         }
         let key = data_encoding::HEXLOWER.encode(&self.keys.bytes16());
@@ -323,7 +319,7 @@ impl Inner {
 
     fn failed(&self, state: &mut State, error: &Error) {
         if state.failed.is_none() {
-            state.failed_us = self.options.log.clock.now_us();
+            state.failed_us = self.clock.now_us();
             state.stats.degraded += 1;
             self.meters.began();
         }
@@ -332,7 +328,7 @@ impl Inner {
 
     /// Returns the microseconds since the failure; 0 if the clock was set back.
     fn degraded_for(&self, state: &State) -> u64 {
-        self.options.log.clock.now_us().saturating_sub(state.failed_us)
+        self.clock.now_us().saturating_sub(state.failed_us)
     }
 
     fn wake(&self) {
@@ -465,4 +461,10 @@ impl Inner {
             }
         }
     }
+}
+
+/// Returns `true` if an error is a failure of the store rather than of the append.
+fn is_of_the_store(error: &Error) -> bool {
+    let pending = matches!(error.detail(), Some(Detail::Pending { .. }));
+    matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Unavailable) && !pending
 }

@@ -67,6 +67,17 @@ pub enum AlertKind {
     HookFailed,
 }
 
+impl AlertKind {
+    /// Returns the name, as in documents of command hooks.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SaveFailed => "save_failed",
+            Self::StatesKept => "states_kept",
+            Self::HookFailed => "hook_failed",
+        }
+    }
+}
+
 /// Receiver of checkpoints, restores, alerts and events. Checkpoints and restores are reported on
 /// the thread that requests them, not on the one that commits, so a slow hook delays only its
 /// caller. Events are reported on the hooks' own thread.
