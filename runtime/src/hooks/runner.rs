@@ -1,20 +1,21 @@
-//! External commands as hooks of one engine.
+//! External commands as hooks.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use milepost_replay::Event;
-use milepost_store::clock::Clock;
+use milepost::hooks::{Alert, AlertKind, HookContext, TaskId, WorkspaceChange};
+use milepost::{Checkpoint, Event, Hook, Mark, Point, Task};
+use parking_lot::Mutex;
 
 use super::command::{CommandHook, HookPoint};
 use super::document::{About, Document, RestoreForm, Where};
 use super::process::{self, Failed};
-use super::queue::DeliveryQueue;
-use super::{Alert, AlertKind, Hook, TaskId, WorkspaceChange};
-use crate::handles::task::Task;
-use crate::history::checkpoint::{Checkpoint, Mark};
-use crate::history::point::Point;
+use super::queue::CommandQueue;
 
-/// A command bound to one engine. Cheap to clone.
+/// Time beyond its limit that closing waits for a command, since killing takes time.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A command as a hook. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct CommandRunner {
     shared: Arc<Shared>,
@@ -23,82 +24,97 @@ pub(super) struct CommandRunner {
 struct Shared {
     hook: CommandHook,
     name: String,
-    /// The position among the hooks of the engine.
-    place: usize,
-    store: Option<String>,
-    clock: Arc<dyn Clock>,
-    feed: Arc<DeliveryQueue>,
+    queue: Arc<CommandQueue>,
+    /// The open store; `None` if it is opened for reading only, and then the command never runs.
+    store: Mutex<Option<HookContext>>,
+}
+
+/// One call of a command.
+struct Call {
+    runner: CommandRunner,
+    store: HookContext,
+    point: HookPoint,
+    task: Option<String>,
+    document: Vec<u8>,
 }
 
 impl CommandRunner {
-    pub(super) fn new(
-        hook: CommandHook,
-        place: usize,
-        store: Option<String>,
-        clock: Arc<dyn Clock>,
-        feed: Arc<DeliveryQueue>,
-    ) -> Self {
+    pub(super) fn new(hook: CommandHook, queue: Arc<CommandQueue>) -> Self {
         let name = hook.argv().first().cloned().unwrap_or_default();
-        let shared = Arc::new(Shared { hook, name, place, store, clock, feed });
-        Self { shared }
+        Self { shared: Arc::new(Shared { hook, name, queue, store: Mutex::default() }) }
     }
 
     fn is_on(&self, point: HookPoint) -> bool {
         self.shared.hook.points().contains(&point)
     }
 
-    fn document(&self, point: HookPoint, place: Where<'_>, about: About<'_>) -> Vec<u8> {
-        let store = self.shared.store.as_deref();
-        Document::new(point, store, place, self.shared.clock.now_us(), about).line()
+    /// Returns the call at a point; `None` if no store is open for writing.
+    fn call(&self, point: HookPoint, place: Where<'_>, about: About<'_>) -> Option<Call> {
+        let store = self.shared.store.lock().clone()?;
+        let dir = store.store().map(|dir| dir.display().to_string());
+        let document = Document::new(point, dir.as_deref(), place, store.clock().now_us(), about);
+        let document = document.line();
+        let task = place.task.map(str::to_owned);
+        Some(Call { runner: self.clone(), store, point, task, document })
     }
 
-    fn run(&self, point: HookPoint, document: &[u8]) -> Result<(), Failed> {
-        let hook = &self.shared.hook;
-        process::run(hook.argv(), point.name(), document, hook.time_limit())
-    }
-
-    /// Runs the command. A failure is reported to the other hooks on the hooks' own thread.
-    fn run_told(
-        &self,
-        point: HookPoint,
-        task: Option<&str>,
-        document: &[u8],
-    ) -> Result<(), Failed> {
-        let failed = match self.run(point, document) {
-            Ok(()) => return Ok(()),
-            Err(failed) => failed,
-        };
-        let alert = Alert {
-            kind: AlertKind::HookFailed,
-            task: task.map(str::to_owned),
-            message: format!("the hook {} at {point} failed: {failed}", self.shared.name),
-        };
-        tracing::warn!("{}", alert.message);
-        let place = self.shared.place;
-        self.shared.feed.call(Box::new(move |hooks| hooks.failed(place, &alert)));
-        Err(failed)
-    }
-
-    /// Runs the command for a `before` point, on the caller's thread.
-    fn before(&self, point: HookPoint, task: &str, document: &[u8]) -> Result<(), String> {
-        match self.run_told(point, Some(task), document) {
+    /// Runs a call for a `before` point, on the caller's thread.
+    fn before(&self, call: Option<Call>) -> Result<(), String> {
+        match call.map_or(Ok(()), Call::run_told) {
             Err(failed) if self.shared.hook.has_veto() => Err(failed.reason().to_owned()),
-            _ => Ok(()),
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 
-    /// Queues the command for the hooks' own thread.
-    fn later(&self, point: HookPoint, task: Option<String>, document: Vec<u8>) {
-        let bound = self.clone();
-        self.shared.feed.call(Box::new(move |_| {
-            let _ = bound.run_told(point, task.as_deref(), &document);
-        }));
+    /// Queues a call for the thread of the commands.
+    fn later(&self, call: Option<Call>) {
+        if let Some(call) = call {
+            self.shared.queue.push(Box::new(move || {
+                let _ = call.run_told();
+            }));
+        }
+    }
+}
+
+impl Call {
+    fn run(&self) -> Result<(), Failed> {
+        let hook = &self.runner.shared.hook;
+        process::run(hook.argv(), self.point.name(), &self.document, hook.time_limit())
+    }
+
+    /// Returns the message of a failure, after it is logged.
+    fn logged(&self, failed: &Failed) -> String {
+        let (name, point) = (&self.runner.shared.name, self.point);
+        let message = format!("the hook {name} at {point} failed: {failed}");
+        tracing::warn!("{message}");
+        message
+    }
+
+    /// Runs the command. A failure is reported to the other hooks on the thread of the commands.
+    fn run_told(self) -> Result<(), Failed> {
+        self.run().inspect_err(|failed| {
+            let message = self.logged(failed);
+            let (store, task) = (self.store.clone(), self.task.clone());
+            self.runner.shared.queue.push(Box::new(move || store.failed(task, message)));
+        })
     }
 }
 
 impl Hook for CommandRunner {
     fn name(&self) -> &str {
         &self.shared.name
+    }
+
+    fn opened(&self, store: &HookContext) {
+        *self.shared.store.lock() = Some(store.clone());
+    }
+
+    fn flush(&self, at_most: Duration) {
+        self.shared.queue.flush(at_most);
+    }
+
+    fn longest_call(&self) -> Duration {
+        self.shared.hook.time_limit() + GRACE
     }
 
     fn before_checkpoint(&self, task: &Task, mark: &Mark) -> Result<(), String> {
@@ -112,8 +128,7 @@ impl Hook for CommandRunner {
             lineage: Some(task.lineage().id()),
             offset: mark.offset().or_else(head),
         };
-        let document = self.document(point, place, About::Checkpoint(mark.into()));
-        self.before(point, task.id(), &document)
+        self.before(self.call(point, place, About::Checkpoint(mark.into())))
     }
 
     fn after_checkpoint(&self, checkpoint: &Checkpoint) {
@@ -126,8 +141,7 @@ impl Hook for CommandRunner {
             lineage: Some(checkpoint.lineage),
             offset: Some(checkpoint.at),
         };
-        let document = self.document(point, place, About::Checkpoint(checkpoint.into()));
-        self.later(point, Some(checkpoint.task.clone()), document);
+        self.later(self.call(point, place, About::Checkpoint(checkpoint.into())));
     }
 
     fn before_restore(&self, to: &Point) -> Result<(), String> {
@@ -139,8 +153,7 @@ impl Hook for CommandRunner {
             Where { task: Some(&to.task), lineage: Some(to.lineage), offset: Some(to.offset) };
         let restore =
             RestoreForm { address: to.to_string(), checkpoint: to.checkpoint, epoch: None };
-        let document = self.document(point, place, About::Restore(restore));
-        self.before(point, &to.task, &document)
+        self.before(self.call(point, place, About::Restore(restore)))
     }
 
     fn after_restore(&self, task: &Task) {
@@ -157,8 +170,7 @@ impl Hook for CommandRunner {
             checkpoint: None,
             epoch: Some(task.epoch().to_string()),
         };
-        let document = self.document(point, place, About::Restore(restore));
-        self.later(point, Some(task.id().to_owned()), document);
+        self.later(self.call(point, place, About::Restore(restore)));
     }
 
     fn on_workspace(&self, change: &WorkspaceChange) {
@@ -167,8 +179,7 @@ impl Hook for CommandRunner {
             return;
         }
         let place = Where { task: Some(&change.task), ..Where::default() };
-        let document = self.document(point, place, About::Workspace(change.into()));
-        self.later(point, Some(change.task.clone()), document);
+        self.later(self.call(point, place, About::Workspace(change.into())));
     }
 
     fn on_alert(&self, alert: &Alert) {
@@ -177,20 +188,16 @@ impl Hook for CommandRunner {
             return;
         }
         let place = Where { task: alert.task.as_deref(), ..Where::default() };
-        let document = self.document(point, place, About::Alert(alert.into()));
+        let call = self.call(point, place, About::Alert(alert.into()));
         if alert.kind != AlertKind::HookFailed {
-            self.later(point, alert.task.clone(), document);
-            return;
+            self.later(call);
+        } else if let Some(call) = call {
+            // A failure of this call is only logged. Otherwise two failing hooks would alert each
+            // other for ever.
+            self.shared.queue.push(Box::new(move || {
+                let _ = call.run().inspect_err(|failed| drop(call.logged(failed)));
+            }));
         }
-        // A failure of this call is only logged. Otherwise two failing hooks would alert each other
-        // for ever.
-        let bound = self.clone();
-        self.shared.feed.call(Box::new(move |_| {
-            if let Err(failed) = bound.run(point, &document) {
-                let name = &bound.shared.name;
-                tracing::warn!("the hook {name} at {point} failed: {failed}");
-            }
-        }));
     }
 
     fn wants_events(&self) -> bool {
@@ -207,7 +214,7 @@ impl Hook for CommandRunner {
             offset: Some(event.offset),
         };
         let point = HookPoint::Event;
-        let document = self.document(point, place, About::Event(event.into()));
-        let _ = self.run_told(point, Some(&task.id), &document);
+        let call = self.call(point, place, About::Event(event.into()));
+        let _ = call.map(Call::run_told);
     }
 }

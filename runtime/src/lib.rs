@@ -1,0 +1,37 @@
+//! What programs around a [`milepost`] engine share: the run of an iteration engine, failover, and
+//! external commands as hooks. It is built on the engine's public interface.
+//!
+//! | item | purpose |
+//! |---|---|
+//! | [`Run`] | drives a task step by step: run control, checkpoints by a policy, work done once |
+//! | [`failover::FailoverEngine`] | keeps accepting appends while the disk fails |
+//! | [`hooks::CommandHooks`] | calls external commands for checkpoints, restores, events and alerts |
+//!
+//! An engine alone starts no programs and reads no configuration. A program that wants the commands
+//! of `hooks.json` adds them to the options of its store:
+//!
+//! ```no_run
+//! use milepost::{Engine, Options};
+//! use milepost_runtime::hooks::CommandHooks;
+//!
+//! let hooks = CommandHooks::for_store(".milepost")?;
+//! let engine = Engine::open(".milepost", hooks.add_to(Options::default())?)?;
+//! # let _ = engine;
+//! # Ok::<(), milepost::Error>(())
+//! ```
+//!
+//! # Modules of the source
+//!
+//! ```text
+//! run/       the loop of an iteration
+//! failover/  appends while the disk fails
+//! hooks/     commands, `hooks.json`, trust
+//! ```
+//!
+//! The modules do not import each other.
+
+pub mod failover;
+pub mod hooks;
+pub mod run;
+
+pub use run::{Run, RunOptions};
