@@ -20,6 +20,9 @@
 //! # Ok::<(), milepost::Error>(())
 //! ```
 //!
+//! Both the commands and a [`Run`] work on a store opened elsewhere in the program, and do not keep
+//! it open. A [`failover::FailoverEngine`] opens its store itself.
+//!
 //! # Modules of the source
 //!
 //! ```text

@@ -62,7 +62,9 @@ impl CommandQueue {
             let left_out = std::mem::take(&mut state.left_out);
             drop(state);
             if left_out > 0 {
-                tracing::warn!("{left_out} calls of hooks were left out: {JOBS_MAX} waited already");
+                tracing::warn!(
+                    "{left_out} calls of hooks were left out: {JOBS_MAX} waited already"
+                );
             }
             if catch_unwind(AssertUnwindSafe(job)).is_err() {
                 tracing::error!("a call of a hook panicked");

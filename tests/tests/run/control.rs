@@ -3,8 +3,8 @@
 use std::sync::mpsc;
 
 use milepost::events::{ArtifactsEdited, ControlChanged, GuidanceGiven, RunControl, StepStarted};
-use milepost::run::{Run, RunOptions, SafePoint};
 use milepost::{Append, Engine, ErrorKind, Json, Options, Task};
+use milepost_runtime::run::{Run, RunOptions, SafePoint};
 use milepost_tests::folder;
 
 use crate::{engine, run};
