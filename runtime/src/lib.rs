@@ -20,8 +20,8 @@
 //! # Ok::<(), milepost::Error>(())
 //! ```
 //!
-//! Both the commands and a [`Run`] work on a store opened elsewhere in the program, and do not keep
-//! it open. A [`failover::FailoverEngine`] opens its store itself.
+//! A [`Run`] holds a task, and so keeps its store open. The commands do not. A
+//! [`failover::FailoverEngine`] opens its store itself.
 //!
 //! # Modules of the source
 //!
