@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`Run`] | drives a task step by step: run control, checkpoints by a policy, work done once |
 //! | [`failover::FailoverEngine`] | keeps accepting appends while the disk fails |
-//! | [`hooks::CommandHooks`] | calls external commands for checkpoints, restores, events and alerts |
+//! | [`hooks::CommandHooks`] | calls external commands at checkpoints, restores, events, alerts |
 //!
 //! An engine alone starts no programs and reads no configuration. A program that wants the commands
 //! of `hooks.json` adds them to the options of its store:
