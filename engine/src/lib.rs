@@ -17,8 +17,8 @@
 //! | [`engine.store()`](Engine::store) | report of the opening, statistics, metrics, chunks |
 //!
 //! [`repair::repair`] rebuilds a damaged store. The crate `milepost-runtime` drives a task step by
-//! step (`Run`), accepts appends while the disk fails (`FailoverEngine`), and calls external commands
-//! as hooks (`CommandHooks`).
+//! step (`Run`), accepts appends while the disk fails (`FailoverEngine`), and calls commands as
+//! hooks (`CommandHooks`).
 //!
 //! # Modules of the source
 //!
