@@ -226,6 +226,38 @@ fn calls_that_find_too_many_waiting_are_left_out_and_events_never_are() {
 }
 
 #[test]
+fn commands_run_for_each_store_that_is_opened_with_the_options_and_for_none_only_to_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, alerts) = (dir.path().join("store"), dir.path().join("alerts"));
+    let options = with([scribe(&alerts).on(HookPoint::Alert)]).keep_states(ALERTS);
+    let mark = |engine: &Engine, label: &str| {
+        engine.task("t").unwrap().checkpoint(Mark::new().label(label)).unwrap();
+    };
+    let look = |engine: &Engine, label: &str| {
+        let point = engine.point(&format!("t@{label}")).unwrap();
+        engine.run_state(&point).unwrap();
+    };
+    let engine = Engine::open(&store, options.clone()).unwrap();
+    append(&engine.start_task("t", "ana").unwrap(), 1);
+    for label in ["one", "two"] {
+        mark(&engine, label);
+        look(&engine, label);
+    }
+    engine.close().unwrap();
+    let told = lines(&alerts).len();
+    assert!(told > 0);
+    let engine = Engine::open(&store, options.clone()).unwrap();
+    look(&engine, "one");
+    engine.close().unwrap();
+    assert_eq!(lines(&alerts).len(), told + 1);
+    let options = with([scribe(&alerts).on(HookPoint::Alert)]).keep_states(ALERTS);
+    let engine = Engine::open(&store, options.read_only(true)).unwrap();
+    look(&engine, "one");
+    engine.close().unwrap();
+    assert_eq!(lines(&alerts).len(), told + 1);
+}
+
+#[test]
 fn a_hook_that_cannot_be_is_refused_where_it_is_added() {
     let hooks = CommandHooks::default().with(sh("true").on(HookPoint::Event)).with(sh("true"));
     let error = hooks.add_to(Options::default()).err().unwrap();
