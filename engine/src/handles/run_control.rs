@@ -216,7 +216,8 @@ impl Task {
     ///
     /// Each also during the wait:
     ///
-    /// - `Conflict` with [`Detail::Active`]: another lineage is active: see [`Task::renewed`].
+    /// - `Conflict` with [`Detail::Active`](crate::Detail): another lineage is active. Take a new
+    ///   handle with [`Task::renewed`].
     /// - `NotFound`: the task was deleted.
     /// - `Unavailable`: the store was closed.
     /// - `Corrupt`: events cannot be read.
