@@ -1,5 +1,5 @@
-//! What programs around a [`milepost`] engine share: the run of an iteration engine, failover, and
-//! external commands as hooks. It is built on the engine's public interface.
+//! Parts for programs around a [`milepost`] engine: the run of an iteration engine, failover, and
+//! external commands as hooks. The crate uses the engine's public interface.
 //!
 //! | item | purpose |
 //! |---|---|

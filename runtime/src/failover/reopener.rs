@@ -56,7 +56,7 @@ impl State {
     }
 }
 
-/// What a failover engine and its thread share.
+/// State that a failover engine shares with its thread.
 pub(super) struct Inner {
     pub(super) dir: PathBuf,
     pub(super) options: Options,
