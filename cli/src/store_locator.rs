@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
 use milepost::clock::{Clock as _, SystemClock};
-use milepost::hooks::{Alert, AlertKind, CommandHooks, StoreTrust};
+use milepost::hooks::{Alert, AlertKind};
 use milepost::store::Progress;
 use milepost::{Detail, Engine, ErrorKind, Hook, Options, StoreKey};
+use milepost_runtime::hooks::{CommandHooks, StoreTrust};
 
 use crate::backend::Remote;
 use crate::error::{Failure, Result};
@@ -212,7 +213,7 @@ fn with_hooks(dir: &Path, options: Options) -> Result<Options> {
     if hooks.iter().next().is_none() {
         return Ok(options);
     }
-    Ok(options.hook(Arc::new(Teller)).command_hooks(hooks))
+    Ok(hooks.add_to(options.hook(Arc::new(Teller)))?)
 }
 
 /// Reports failures of command hooks.

@@ -8,17 +8,35 @@ thread_local! {
     static NOW: RefCell<Context> = const { RefCell::new(Context::NONE) };
 }
 
-/// The context of events, as far as the caller gives it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Context {
+/// The context of events, as far as the caller gives it: see [`Append::or_context`].
+///
+/// [`Append::or_context`]: crate::Append::or_context
+///
+/// ```
+/// use milepost::calls::Context;
+/// use milepost::events::Message;
+/// use milepost::{Append, Engine, Options};
+///
+/// let mut context = Context::default();
+/// context.actor = Some("optimizer".into());
+/// let engine = Engine::in_memory(Options::default())?;
+/// let task = engine.start_task("essay", "ana")?;
+/// task.append(Append::from(Message::text("user", "hello")).or_context(&context))?;
+/// let said = task.read(1..)?.next().transpose()?.unwrap();
+/// assert_eq!(said.header.actor.as_deref(), Some("optimizer"));
+/// # Ok::<(), milepost::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Context {
     /// The person or program that acts.
-    pub(crate) actor: Option<String>,
+    pub actor: Option<String>,
     /// The user on whose behalf the events are appended.
-    pub(crate) user: Option<String>,
+    pub user: Option<String>,
     /// An id that ties the events to work elsewhere.
-    pub(crate) correlation: Option<String>,
+    pub correlation: Option<String>,
     /// The time, in microseconds since the Unix epoch.
-    pub(crate) time_us: Option<u64>,
+    pub time_us: Option<u64>,
 }
 
 impl Context {

@@ -16,13 +16,13 @@
 //! | [`engine.transfer()`](Engine::transfer) | export and import of tasks |
 //! | [`engine.store()`](Engine::store) | report of the opening, statistics, metrics, chunks |
 //!
-//! [`run::Run`] drives a task step by step, [`failover::FailoverEngine`] keeps accepting appends
-//! while the disk fails, and [`repair::repair`] rebuilds a damaged store.
+//! [`repair::repair`] rebuilds a damaged store. The crate `milepost-runtime` drives a task step by
+//! step (`Run`), accepts appends while the disk fails (`FailoverEngine`), and calls commands as
+//! hooks (`CommandHooks`).
 //!
 //! # Modules of the source
 //!
 //! ```text
-//! failover/  run/    keeps appending while the disk fails; the loop of an iteration
 //! repair             rebuilds a damaged store
 //! restore/  retention/  transfer/  query/
 //!                    forks, removal, tasks between stores, blame and bisect
@@ -60,7 +60,6 @@
 
 mod commit;
 mod context;
-pub mod failover;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -71,7 +70,6 @@ pub mod query;
 pub mod repair;
 pub mod restore;
 pub mod retention;
-pub mod run;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
 pub mod transfer;
@@ -133,11 +131,10 @@ pub mod subscribe {
     pub use crate::handles::followers::Followers;
 }
 
-/// Hooks: code and commands that checkpoints, restores and alerts call.
+/// Hooks: code that checkpoints, restores, events and alerts call.
 pub mod hooks {
     pub use crate::handles::hooks::{
-        Alert, AlertKind, CommandHook, CommandHooks, HookPoint, StoreHooks, StoreTrust, TaskId,
-        WorkspaceChange, WorkspaceState,
+        Alert, AlertKind, HookContext, TaskId, WorkspaceChange, WorkspaceState,
     };
 }
 
@@ -157,7 +154,7 @@ pub mod clock {
 /// cancellation of their reads.
 pub mod calls {
     pub use crate::commit::conditions::Conditions;
-    pub use crate::context::with_context;
+    pub use crate::context::{Context, with_context};
     pub use crate::given_up::unless_given_up;
 }
 
@@ -185,7 +182,13 @@ pub mod limits {
 #[doc(hidden)]
 pub mod internals {
     pub use milepost_codec::check_size;
-    pub use milepost_store::entropy::new_secret;
+    pub use milepost_store::entropy::{Entropy, new_secret};
     pub use milepost_store::files::own::check_store;
-    pub use milepost_store::files::replace as replace_file;
+    pub use milepost_store::files::{
+        io as io_error, open_rw, replace as replace_file, write_whole as write_file,
+    };
+    pub use milepost_store::local::store_id;
+    pub use milepost_store::metrics::DegradedMeters;
+    pub use milepost_store::process::Owner;
+    pub use milepost_store::threads;
 }

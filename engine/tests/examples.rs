@@ -36,12 +36,6 @@ fn a_process_that_died_is_continued_and_its_message_is_there_once() {
 }
 
 #[test]
-fn a_run_is_guided_and_stopped() {
-    let lines = ["step 1: 1 pieces of guidance", "step 2: 1 pieces of guidance"];
-    assert_eq!(printed("guidance").lines().collect::<Vec<_>>(), lines);
-}
-
-#[test]
 fn two_continuations_of_a_point_are_compared() {
     let lines = printed("branch_and_compare");
     assert!(lines.contains("Call me Ishmael."), "{lines}");

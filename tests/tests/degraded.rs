@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use milepost::events::Message;
-use milepost::failover::{Accepted, FailoverEngine, FailoverOptions, Health};
 use milepost::{Append, Body, Engine, ErrorKind, Options};
+use milepost_runtime::failover::{Accepted, FailoverEngine, FailoverOptions, Health};
 use milepost_tests::{bodies, faults};
 
 const STORE: &str = "MILEPOST_TEST_DEGRADED_STORE";

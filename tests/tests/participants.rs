@@ -13,12 +13,12 @@ use milepost::events::{Application, Data, LineageType, Message, ToolCalled, Work
 use milepost::ids::ChunkId;
 use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
 use milepost::retention::Policy;
-use milepost::run::{Access, Never, Run, RunOptions, ToolEffects};
 use milepost::{
     Append, Body, Detail, Engine, Error, ErrorKind, Hash, Json, Mark, Options, Participant,
     Restore, Result, Scope,
 };
 use milepost_codec::{Capture, ChunkList, Node, PathBytes, RestoreOutcome, RestorePart};
+use milepost_runtime::run::{Access, Never, Run, RunOptions, ToolEffects};
 use text::{Text, Trouble};
 
 fn all(texts: &[&Text]) -> Vec<Arc<dyn Participant>> {

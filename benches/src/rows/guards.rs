@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost::failover::{FailoverEngine, FailoverOptions};
-use milepost::run::{Run, RunOptions};
 use milepost::{Append, Engine, Hook, Options, StoreKey, Task};
+use milepost_runtime::failover::{FailoverEngine, FailoverOptions};
+use milepost_runtime::run::{Run, RunOptions};
 
 use super::{folder, store};
 use crate::corpus::{generated, repeated};

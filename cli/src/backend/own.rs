@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use milepost::Engine;
-use milepost::hooks::StoreTrust;
+use milepost_runtime::hooks::StoreTrust;
 
 use crate::error::{Failure, Result};
 use crate::output::{printable, words};

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use milepost::clock::{Clock as _, SystemClock};
-use milepost::hooks::StoreTrust;
 use milepost::{ErrorKind, Options};
+use milepost_runtime::hooks::StoreTrust;
 use milepost_server::{NewToken, TokenInfo, TokenLimits, Tokens};
 use serde_json::{Value, json};
 

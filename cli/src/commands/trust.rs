@@ -4,7 +4,7 @@ use std::path::Path;
 
 use milepost::Engine;
 use milepost::clock::{Clock as _, SystemClock};
-use milepost::hooks::{CommandHook, HookPoint, StoreHooks, StoreTrust};
+use milepost_runtime::hooks::{CommandHook, HookPoint, StoreHooks, StoreTrust};
 use milepost_server::{TokenInfo, Tokens};
 use serde_json::json;
 

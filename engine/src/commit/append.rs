@@ -141,8 +141,9 @@ impl Append {
         Some(mark.or_context(&Context { user: None, ..self.context.clone() }))
     }
 
-    /// Fills in what `context` has and the append has not.
-    pub(crate) fn or_context(mut self, context: &Context) -> Self {
+    /// Sets actor, user, correlation id and time where the append has none.
+    #[must_use]
+    pub fn or_context(mut self, context: &Context) -> Self {
         self.context = self.context.or(context);
         self
     }
@@ -156,6 +157,12 @@ impl Append {
 
     pub(crate) fn mark_given(&self) -> Option<&Mark> {
         self.mark.as_ref()
+    }
+
+    /// Adds events before its own.
+    pub(crate) fn after(mut self, bodies: Vec<Body>) -> Self {
+        self.bodies.insert_many(0, bodies);
+        self
     }
 
     /// Adds events after its own.
@@ -194,7 +201,8 @@ impl Append {
         self.mark_given().is_none() && !changes
     }
 
-    pub(crate) fn key_given(&self) -> Option<&str> {
+    /// Returns the idempotency key.
+    pub fn key_given(&self) -> Option<&str> {
         self.key.as_deref()
     }
 
@@ -207,7 +215,7 @@ impl Append {
     }
 
     /// Estimates the size in bytes: the payloads, and 64 bytes for each event.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let mut scratch = Vec::new();
         let sizes = self.bodies.iter().map(|body| {
             scratch.clear();
@@ -217,7 +225,8 @@ impl Append {
         sizes.sum()
     }
 
-    pub(crate) fn expected(&self) -> Option<Offset> {
+    /// Returns the head that the append requires.
+    pub fn expected(&self) -> Option<Offset> {
         self.expect
     }
 

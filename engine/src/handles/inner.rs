@@ -10,7 +10,7 @@ use milepost_store::open_report::OpenReport;
 use milepost_store::sync::channel::Sender;
 use parking_lot::{Mutex, MutexGuard};
 
-use super::hooks;
+use super::hooks::OpenHooks;
 use super::options::Options;
 use super::participation::Participants;
 use super::run_control::RunControls;
@@ -36,7 +36,7 @@ pub(crate) struct Inner {
     pub(crate) meters: Arc<Meters>,
     pub(super) errands: Sender<BackgroundJob>,
     pub(super) anchor: Mutex<Option<Anchoring>>,
-    pub(super) hooks: Mutex<Option<hooks::Delivery>>,
+    pub(super) hooks: Mutex<Option<OpenHooks>>,
     pub(super) threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -96,7 +96,7 @@ impl Inner {
         self.committer.close();
         let hooks = self.hooks.lock().take();
         if let Some(hooks) = hooks {
-            hooks.stop(self.options.commands.patience(self.options.hooks_at_close));
+            hooks.stop();
         }
         let _ = self.errands.send(BackgroundJob::Stop);
         let mut threads = self.threads.lock();

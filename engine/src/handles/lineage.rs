@@ -134,7 +134,13 @@ impl Lineage {
         self.append_ref(&append.into())
     }
 
-    pub(crate) fn append_ref(&self, append: &Append) -> Result<Appended> {
+    /// Appends events, as [`Lineage::append`], for a program that keeps them to append them again
+    /// after a failure.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lineage::append`].
+    pub fn append_ref(&self, append: &Append) -> Result<Appended> {
         self.append_marked(append).map(|committed| committed.appended)
     }
 
@@ -335,9 +341,13 @@ impl Lineage {
         self.inner().catalog.checkpoint_at(self.task, self.id, mark)
     }
 
-    /// Returns offset and time of the newest mark, on the lineage or its ancestors before the
-    /// forks.
-    pub(crate) fn newest_mark(&self) -> Result<Option<(Offset, u64)>> {
+    /// Returns the offset of the newest mark's event, on the lineage or its ancestors before the
+    /// forks, and its time in microseconds since the Unix epoch. Reads no event.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the store is closed.
+    pub fn newest_mark(&self) -> Result<Option<(Offset, u64)>> {
         let catalog = &self.engine.inner.catalog;
         let mut any = |_, _, _: &_| Ok(true);
         let found = catalog.newest_mark(self.task, self.id, Offset::MAX, &mut any)?;
@@ -345,7 +355,11 @@ impl Lineage {
     }
 
     /// Returns the first offset after the events that opened the lineage.
-    pub(crate) fn first_behind_opening(&self) -> Result<Offset> {
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the store is closed.
+    pub fn first_behind_opening(&self) -> Result<Offset> {
         let entry = self.engine.inner.catalog.lineage(self.task, self.id)?;
         let start = entry.parent.map_or(0, |parent| parent.offset);
         let restored = matches!(entry.lineage_type, LineageType::Restore | LineageType::Rollback);

@@ -10,7 +10,7 @@ use milepost_store::OpenOptions;
 use milepost_store::clock::Clock;
 use milepost_store::open_report::Progress;
 
-use super::hooks::{CommandHooks, Hook, Hooks};
+use super::hooks::{Hook, Hooks};
 use crate::history::state::{DynReducer, Registered};
 use crate::history::state_cache::StateCacheOptions;
 
@@ -24,7 +24,6 @@ pub struct Options {
     pub(crate) anchor: Option<PathBuf>,
     pub(crate) reducers: Vec<Arc<dyn DynReducer>>,
     pub(crate) hooks: Hooks,
-    pub(crate) commands: CommandHooks,
     pub(crate) hooks_at_close: Duration,
     pub(crate) keep_states: StateCacheOptions,
     pub(crate) key_window: usize,
@@ -39,7 +38,6 @@ impl Default for Options {
             anchor: None,
             reducers: vec![Arc::new(Registered(RunReducer))],
             hooks: Hooks::default(),
-            commands: CommandHooks::default(),
             hooks_at_close: Duration::from_secs(60),
             keep_states: StateCacheOptions::default(),
             key_window: 1_000_000,
@@ -170,17 +168,9 @@ impl Options {
         self
     }
 
-    /// Adds external commands as hooks, after the existing ones: see [`CommandHooks`]. They follow
-    /// the hooks added with [`Options::hook`].
-    #[must_use]
-    pub fn command_hooks(mut self, commands: CommandHooks) -> Self {
-        self.commands.extend(commands);
-        self
-    }
-
-    /// Sets how long closing the store waits for one call on the hooks' own thread. A hook that
-    /// hangs cannot be ended; the calls queued after it are dropped. Default: 60 s. Commands have
-    /// their own time limit, and closing always waits for them.
+    /// Sets how long closing the store waits for one call of a hook on another thread. A hook that
+    /// hangs cannot be ended; the notifications queued after it are dropped. Default: 60 s. A hook
+    /// with [`Hook::longest_call`] has at least that time.
     #[must_use]
     pub fn hooks_at_close(mut self, at_most: Duration) -> Self {
         self.hooks_at_close = at_most;

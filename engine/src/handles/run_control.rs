@@ -4,12 +4,14 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
+use std::time::Duration;
 
 use milepost_codec::{ControlChanged, Error, LineageId, Result, RunControl, TaskNo};
 use milepost_replay::{RunReducer, transition};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::commit::append::{Append, Committed};
+use crate::commit::committer::outdated;
 use crate::context::Context;
 use crate::handles::audit;
 use crate::handles::inner::Inner;
@@ -71,10 +73,6 @@ impl RunControls {
 impl TaskControl {
     pub(crate) fn lock(&self) -> MutexGuard<'_, RunStatuses> {
         self.known.lock()
-    }
-
-    pub(crate) fn wait(&self, known: &mut MutexGuard<'_, RunStatuses>) {
-        self.changed.wait(known);
     }
 
     /// Takes the lock, so that no thread is between its check and its wait.
@@ -197,6 +195,56 @@ impl Task {
         current(inner, &mut known, self.no(), self.lineage().id())
     }
 
+    /// Waits while the control of the run is `unwanted`, at most the given time, and returns the
+    /// control. It is `unwanted` if the time has passed; with [`Duration::MAX`] the wait is
+    /// unlimited. A change of control, a restore, the deletion of the task and the close of the
+    /// store end the wait.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use milepost::events::RunControl;
+    /// use milepost::{Engine, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.start_task("tuning", "ana")?;
+    /// let control = task.wait_control(RunControl::Paused, Duration::from_secs(1))?;
+    /// assert_eq!(control, RunControl::Idle);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Each also during the wait:
+    ///
+    /// - `Conflict` with [`Detail::Active`](crate::Detail): another lineage is active. Take a new
+    ///   handle with [`Task::renewed`].
+    /// - `NotFound`: the task was deleted.
+    /// - `Unavailable`: the store was closed.
+    /// - `Corrupt`: events cannot be read.
+    pub fn wait_control(&self, unwanted: RunControl, at_most: Duration) -> Result<RunControl> {
+        let control = self.lineage().inner().controls.of(self.no());
+        let mut known = control.lock();
+        let mut seen = Ok(unwanted);
+        let waits = |known: &mut RunStatuses| {
+            seen = self.current_control(known);
+            matches!(seen, Ok(now) if now == unwanted)
+        };
+        control.changed.wait_while_for(&mut known, waits, at_most);
+        seen
+    }
+
+    /// Returns the control of the run if the lineage of this handle is the active one.
+    fn current_control(&self, known: &mut RunStatuses) -> Result<RunControl> {
+        let inner = self.lineage().inner();
+        // The activations of a deleted task stay until a compaction.
+        inner.catalog.task(self.no())?;
+        let (epoch, active) = inner.catalog.active(self.no())?;
+        if epoch != self.epoch() {
+            return Err(outdated(active.lineage, epoch, self.epoch()));
+        }
+        current(inner, known, self.no(), self.lineage().id())
+    }
+
     /// Begins, pauses, resumes, stops or ends the run: changes its control to `to`. The change is
     /// durable when this returns, and threads that wait at a safe point are woken. Returns the
     /// previous control.
@@ -222,8 +270,12 @@ impl Task {
         self.change_control_in(&Context::default(), to, reason)
     }
 
-    /// Does the same in a context.
-    pub(crate) fn change_control_in(
+    /// Changes the control of the run, as [`Task::change_control`], by an event in a context.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::change_control`].
+    pub fn change_control_in(
         &self,
         context: &Context,
         to: RunControl,

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use milepost_codec::Result;
+use milepost_codec::{Result, StoreId};
+use milepost_store::clock::Clock;
 use milepost_store::metrics::Metrics;
 use milepost_store::open_report::OpenReport;
 
@@ -28,6 +29,16 @@ impl<'a> Store<'a> {
     /// Returns the findings of opening the store, and their outcomes.
     pub fn report(&self) -> &'a OpenReport {
         &self.engine.inner.opened
+    }
+
+    /// Returns the id of the store.
+    pub fn id(&self) -> StoreId {
+        StoreId(self.engine.inner.store.0)
+    }
+
+    /// Returns the clock for the times of events.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.engine.inner.options.log.clock)
     }
 
     /// Checks that the store can be written to.

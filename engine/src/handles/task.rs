@@ -3,8 +3,12 @@
 use std::ops::RangeBounds;
 
 use milepost_codec::{Epoch, Error, Head, LineageId, Offset, Result, TaskNo};
+use milepost_replay::RunState;
+use milepost_store::clock::Clock;
 use milepost_store::index::TaskEntry;
 
+use super::audit::AuditEvent;
+use super::hooks::{Alert, AlertKind};
 use super::participation::Captured;
 use crate::commit::append::{Append, Appended, Committed};
 use crate::commit::subscribe::{SubscribeOptions, Subscription};
@@ -83,6 +87,30 @@ impl Task {
         &self.engine
     }
 
+    /// Returns the clock for the times of events.
+    pub fn clock(&self) -> &dyn Clock {
+        self.engine.inner.options.log.clock.as_ref()
+    }
+
+    /// Returns a handle on the lineage that is active now.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: the task was deleted. `Unavailable`: the store is closed.
+    pub fn renewed(&self) -> Result<Self> {
+        Self::of(&self.engine, self.no)
+    }
+
+    /// Returns the state at the head, folded by the built-in reducer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::run_state`].
+    pub fn run_state(&self) -> Result<RunState> {
+        let point = self.point(self.head()?.next)?;
+        self.engine.run_state(&point)
+    }
+
     /// Returns the epoch of the handle.
     pub fn epoch(&self) -> Epoch {
         self.epoch
@@ -146,11 +174,50 @@ impl Task {
     ///
     /// As [`Lineage::append`]. `Invalid`: a hook refuses.
     pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
-        self.append_marked(append.into()).map(|committed| committed.appended)
+        self.append_captured(append.into()).map(|committed| committed.appended)
     }
 
-    /// Does the same, and returns the mark too.
-    pub(crate) fn append_marked(&self, append: Append) -> Result<Committed> {
+    /// Appends events and a checkpoint after them, as [`Task::append`] with [`Append::mark`].
+    /// Returns the checkpoint. Nothing is read after the commit.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::append`].
+    pub fn append_marked(&self, append: impl Into<Append>, mark: Mark) -> Result<Checkpoint> {
+        let committed = self.append_captured(append.into().mark(mark))?;
+        self.lineage.checkpoint_behind(committed)
+    }
+
+    /// Appends events after a capture by each participant of the task, all in one commit. For an
+    /// operation that may change what participants capture, such as a tool call.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::append`], and those of the captures.
+    pub fn append_after_capture(&self, append: impl Into<Append>) -> Result<Appended> {
+        let mut captured = self.engine.captured(self, |_| true)?;
+        let bodies = std::mem::take(&mut captured.bodies);
+        self.append(append.into().after(bodies))
+    }
+
+    /// Reports that a checkpoint could not be saved and the program continues without it: to the
+    /// audit log, with this correlation id, and to the hooks as [`AlertKind::SaveFailed`].
+    pub fn save_failed(&self, error: &Error, correlation: Option<&str>) {
+        let inner = &self.engine.inner;
+        let failed = AuditEvent {
+            correlation,
+            ..AuditEvent::of("checkpoint_failed", self.no, self.lineage.id())
+        };
+        failed.tell_failed(inner, error);
+        inner.options.hooks.alert(&Alert {
+            kind: AlertKind::SaveFailed,
+            task: Some(self.id().to_owned()),
+            message: format!("task `{}`: a checkpoint could not be saved: {error}", self.id()),
+        });
+    }
+
+    /// Appends events with the captures for their checkpoint, and returns the mark too.
+    fn append_captured(&self, append: Append) -> Result<Committed> {
         let (append, _captured) = self.with_captures(append)?;
         self.append_as_it_is(append)
     }

@@ -138,7 +138,8 @@ impl Mark {
         self.body.cause
     }
 
-    pub(crate) fn body(&self) -> &CheckpointMarked {
+    /// Returns the body of the mark's event.
+    pub fn body(&self) -> &CheckpointMarked {
         &self.body
     }
 
@@ -146,13 +147,15 @@ impl Mark {
         &self.context
     }
 
-    /// Fills in what `context` has and the mark has not.
-    pub(crate) fn or_context(mut self, context: &Context) -> Self {
+    /// Sets actor, user, correlation id and time where the mark has none.
+    #[must_use]
+    pub fn or_context(mut self, context: &Context) -> Self {
         self.context = self.context.or(context);
         self
     }
 
-    pub(crate) fn offset(&self) -> Option<Offset> {
+    /// Returns the marked offset; `None` for the head.
+    pub fn offset(&self) -> Option<Offset> {
         self.at
     }
 

@@ -65,9 +65,8 @@ impl Restores<'_> {
     }
 
     /// Adds a participant to a task until the result is dropped. Each checkpoint that is marked
-    /// through a [`Task`] or a [`Run`](crate::run::Run), and each tool call that changes something,
-    /// captures it first, and [`Engine::undo`] includes it. An interrupted restore in which it took
-    /// part is undone first.
+    /// through a [`Task`], and each [`Task::append_after_capture`], captures it first, and
+    /// [`Engine::undo`] includes it. An interrupted restore in which it took part is undone first.
     ///
     /// # Errors
     ///

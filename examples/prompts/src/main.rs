@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use milepost::events::RunControl;
-use milepost::run::Run;
 use milepost::{Engine, ErrorKind, Options, Result};
 use milepost_example_prompts::{Brief, End, Optimizer, Told, options, start};
+use milepost_runtime::run::Run;
 
 const USAGE: &str = "usage: milepost-example-prompts STORE [--rounds N] [--stop-after LAYERS]";
 

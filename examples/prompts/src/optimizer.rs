@@ -3,8 +3,8 @@
 use std::fmt;
 
 use milepost::events::{Float, RunControl, StepFinished, StepStarted};
-use milepost::run::{FailedSave, Run, RunOptions, SafePoint};
 use milepost::{Append, Checkpoint, Engine, ErrorKind, Json, LineageId, Result, Task};
+use milepost_runtime::run::{FailedSave, Run, RunOptions, SafePoint};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -86,7 +86,7 @@ type Teller<'a> = Box<dyn FnMut(&Told<'_>) -> Result<()> + 'a>;
 /// An optimizer on a run. It holds no state itself: the run's state is all that it needs.
 ///
 /// ```
-/// use milepost::run::Run;
+/// use milepost_runtime::run::Run;
 /// use milepost::{Engine, Options};
 /// use milepost_example_prompts::{Brief, End, Optimizer, options, start};
 ///

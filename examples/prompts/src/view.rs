@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use milepost::run::Run;
 use milepost::state::StepStatus;
 use milepost::{Engine, Error, Json, Result, RunState};
+use milepost_runtime::run::Run;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

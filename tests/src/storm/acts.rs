@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use milepost::failover::FailoverEngine;
 use milepost::integrity::Anchor;
 use milepost::retention::CompactionStep;
 use milepost::{Engine, ErrorKind, Options};
+use milepost_runtime::failover::FailoverEngine;
 
 use super::begun::Begun;
 use super::call::{Call, Done, Failed};

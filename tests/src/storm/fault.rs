@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use milepost::Engine;
-use milepost::failover::{FailoverEngine, FailoverOptions};
+use milepost_runtime::failover::{FailoverEngine, FailoverOptions};
 use serde::{Deserialize, Serialize};
 
 use super::acts::{Acts, lock};

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use milepost::Engine;
-use milepost::failover::{FailoverEngine, FailoverOptions};
+use milepost_runtime::failover::{FailoverEngine, FailoverOptions};
 
 use super::acts::{Acts, lock};
 use super::call::Call;

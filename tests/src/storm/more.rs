@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use milepost::events::{Application, Data, GuidanceGiven, RunControl, StepFinished, StepStarted};
-use milepost::run::{EverySteps, Run, RunOptions, SafePoint};
 use milepost::{Append, Checkpoint, Detail, Mark, Scope};
+use milepost_runtime::run::{EverySteps, Run, RunOptions, SafePoint};
 use milepost_workspace::{Choices, Workspace, WorkspaceOptions};
 
 use super::acts::{Acts, lock};

@@ -1,7 +1,6 @@
 //! Does a call on a store, and says what it came to.
 
 use milepost::events::{CheckpointMarked, Message};
-use milepost::failover::{Accepted, FailoverEngine};
 use milepost::query::CheckpointQuery;
 use milepost::retention::Policy;
 use milepost::state::RunReducer;
@@ -9,6 +8,7 @@ use milepost::{
     Append, Body, Checkpoint, Engine, ErrorKind, Lineage, LineageId, Mark, Point, Reducer, Result,
     Task,
 };
+use milepost_runtime::failover::{Accepted, FailoverEngine};
 
 use super::call::{Adding, Call, Cleaned, Done, Failed, Marked, Target};
 use super::program::Bad;

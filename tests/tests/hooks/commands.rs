@@ -2,14 +2,17 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use milepost::clock::ManualClock;
 use milepost::events::{Message, StepFinished};
-use milepost::hooks::{AlertKind, CommandHook, CommandHooks, HookPoint};
+use milepost::hooks::AlertKind;
 use milepost::state::StateCacheOptions;
 use milepost::{Detail, Engine, ErrorKind, Json, Mark, Options};
+use milepost_runtime::hooks::{CommandHook, CommandHooks, HookPoint};
 use serde_json::{Value, json};
 
+use super::processes::fifo;
 use super::{Listener, append, lines};
 
 const NOW: u64 = 1_700_000_000_000_000;
@@ -34,7 +37,7 @@ fn failing(file: &Path) -> CommandHook {
 fn with(hooks: impl IntoIterator<Item = CommandHook>) -> Options {
     let none = CommandHooks::default();
     let hooks = hooks.into_iter().fold(none, CommandHooks::with);
-    Options::default().clock(Arc::new(ManualClock::at(NOW))).command_hooks(hooks)
+    hooks.add_to(Options::default().clock(Arc::new(ManualClock::at(NOW)))).unwrap()
 }
 
 fn documents(file: &Path) -> Vec<Value> {
@@ -125,7 +128,7 @@ fn a_command_with_a_veto_refuses_by_failing_and_says_why() {
 
 #[test]
 fn with_a_veto_a_program_that_is_late_or_not_there_refuses_too() {
-    let late = sh("sleep 600").timeout(std::time::Duration::from_millis(50));
+    let late = sh("sleep 600").timeout(Duration::from_millis(50));
     for (hook, why) in
         [(late, "took longer than 50 ms"), (CommandHook::new("/no/such"), "cannot be started")]
     {
@@ -197,26 +200,67 @@ fn commands_that_fail_at_hearing_of_failures_do_not_tell_each_other_for_ever() {
 fn calls_that_find_too_many_waiting_are_left_out_and_events_never_are() {
     let dir = tempfile::tempdir().unwrap();
     let (after, events) = (dir.path().join("after"), dir.path().join("events"));
-    let hooks =
-        [scribe(&after).on(HookPoint::AfterCheckpoint), scribe(&events).on(HookPoint::Event)];
-    let (listener, heard) = Listener::at_gate();
-    let engine = Engine::in_memory(with(hooks).hook(listener)).unwrap();
+    let (begun, gate) = (dir.path().join("begun"), dir.path().join("gate"));
+    fifo(&begun);
+    fifo(&gate);
+    let gated =
+        sh("echo > \"$0\"; cat \"$1\"").args([&begun, &gate].map(|it| it.display().to_string()));
+    let hooks = [
+        gated.on(HookPoint::AfterRestore).timeout(Duration::from_secs(60)),
+        scribe(&after).on(HookPoint::AfterCheckpoint),
+        scribe(&events).on(HookPoint::Event),
+    ];
+    let engine = Engine::in_memory(with(hooks)).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
-    heard.wait_at_gate();
+    let task = engine.restore(&task.point(1).unwrap()).run().unwrap();
+    std::fs::read(&begun).unwrap();
     for _ in 0..70 {
         task.checkpoint(Mark::new()).unwrap();
     }
-    heard.let_go();
+    std::fs::write(&gate, "").unwrap();
     engine.close().unwrap();
     assert_eq!(lines(&after).len(), 64);
-    let offsets = documents(&events).into_iter().map(|event| event["offset"].clone());
-    assert!(offsets.eq((0..71).map(|offset| json!(offset.to_string()))));
+    let events = documents(&events).into_iter().filter(|event| event["lineage"] == 1);
+    let offsets = events.map(|event| event["offset"].clone());
+    assert!(offsets.eq((1..73).map(|offset| json!(offset.to_string()))));
 }
 
 #[test]
-fn a_hook_that_cannot_be_is_refused_where_the_store_is_opened() {
-    let hooks = [sh("true").on(HookPoint::Event), sh("true")];
-    let error = Engine::in_memory(with(hooks)).unwrap_err();
+fn commands_run_for_each_store_that_is_opened_with_the_options_and_for_none_only_to_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, alerts) = (dir.path().join("store"), dir.path().join("alerts"));
+    let options = with([scribe(&alerts).on(HookPoint::Alert)]).keep_states(ALERTS);
+    let mark = |engine: &Engine, label: &str| {
+        engine.task("t").unwrap().checkpoint(Mark::new().label(label)).unwrap();
+    };
+    let look = |engine: &Engine, label: &str| {
+        let point = engine.point(&format!("t@{label}")).unwrap();
+        engine.run_state(&point).unwrap();
+    };
+    let engine = Engine::open(&store, options.clone()).unwrap();
+    append(&engine.start_task("t", "ana").unwrap(), 1);
+    for label in ["one", "two"] {
+        mark(&engine, label);
+        look(&engine, label);
+    }
+    engine.close().unwrap();
+    let told = lines(&alerts).len();
+    assert!(told > 0);
+    let engine = Engine::open(&store, options.clone()).unwrap();
+    look(&engine, "one");
+    engine.close().unwrap();
+    assert_eq!(lines(&alerts).len(), told + 1);
+    let options = with([scribe(&alerts).on(HookPoint::Alert)]).keep_states(ALERTS);
+    let engine = Engine::open(&store, options.read_only(true)).unwrap();
+    look(&engine, "one");
+    engine.close().unwrap();
+    assert_eq!(lines(&alerts).len(), told + 1);
+}
+
+#[test]
+fn a_hook_that_cannot_be_is_refused_where_it_is_added() {
+    let hooks = CommandHooks::default().with(sh("true").on(HookPoint::Event)).with(sh("true"));
+    let error = hooks.add_to(Options::default()).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.to_string().contains("hooks[1]: `on` says nothing"), "{error}");
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use milepost::events::{Message, StepFinished};
-use milepost::hooks::TaskId;
+use milepost::hooks::{HookContext, TaskId};
 use milepost::{Append, Engine, ErrorKind, Event, Hook, Mark, Offset, Options};
 
 use super::{Listener, append};
@@ -156,6 +156,46 @@ fn who_does_not_want_events_is_told_none() {
     engine.close().unwrap();
     assert_eq!(heard.all().len(), 5);
     assert_eq!(told.iter().count(), 0);
+}
+
+/// Writes down when it is told that a store is opened, has an event, and closes.
+struct Phases(Mutex<Vec<&'static str>>);
+
+impl Hook for Phases {
+    fn name(&self) -> &str {
+        "phases"
+    }
+
+    fn opened(&self, store: &HookContext) {
+        self.0.lock().unwrap().push(if store.store().is_none() { "opened" } else { "elsewhere" });
+    }
+
+    fn wants_events(&self) -> bool {
+        true
+    }
+
+    fn on_event(&self, _: &TaskId, _: &Event) {
+        self.0.lock().unwrap().push("event");
+    }
+
+    fn longest_call(&self) -> Duration {
+        Duration::from_secs(70)
+    }
+
+    fn flush(&self, at_most: Duration) {
+        assert_eq!(at_most, self.longest_call());
+        self.0.lock().unwrap().push("flushed");
+    }
+}
+
+#[test]
+fn a_hook_is_told_of_the_opening_first_and_of_the_close_last() {
+    let phases = Arc::new(Phases(Mutex::default()));
+    let engine = Engine::in_memory(Options::default().hook(phases.clone())).unwrap();
+    append(&engine.start_task("t", "ana").unwrap(), 1);
+    engine.clone().close().unwrap();
+    drop(engine);
+    assert_eq!(*phases.0.lock().unwrap(), ["opened", "event", "event", "flushed"]);
 }
 
 #[test]

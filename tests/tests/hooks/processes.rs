@@ -6,13 +6,13 @@ use std::process::Command;
 use std::time::Duration;
 
 use milepost::events::Message;
-use milepost::hooks::{CommandHook, CommandHooks, HookPoint};
 use milepost::{Engine, Mark, Options};
+use milepost_runtime::hooks::{CommandHook, CommandHooks, HookPoint};
 
 use super::{Listener, lines};
 
 fn with(hook: CommandHook) -> Options {
-    Options::default().command_hooks(CommandHooks::default().with(hook))
+    CommandHooks::default().with(hook).add_to(Options::default()).unwrap()
 }
 
 /// Whether a process runs: a dead one that nobody has taken away does not.
@@ -77,7 +77,7 @@ fn a_command_that_hangs_at_an_event_holds_neither_appends_nor_close() {
     }
 }
 
-fn fifo(path: &Path) {
+pub fn fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
@@ -98,7 +98,7 @@ fn a_command_after_something_is_not_waited_for_by_whoever_did_it() {
     let hooks = CommandHooks::default()
         .with(gated(HookPoint::AfterCheckpoint))
         .with(gated(HookPoint::AfterRestore));
-    let options = Options::default().command_hooks(hooks).hook(listener);
+    let options = hooks.add_to(Options::default()).unwrap().hook(listener);
     let engine = Engine::in_memory(options).unwrap();
     let task = engine.start_task("t", "ana").unwrap();
     task.checkpoint(Mark::new()).unwrap();

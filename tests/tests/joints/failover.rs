@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use milepost::events::Message;
-use milepost::failover::{Accepted, FailoverEngine, FailoverOptions, Health};
 use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
 use milepost::{Body, Engine, Error, ErrorKind, Options, Participant, Result};
+use milepost_runtime::failover::{Accepted, FailoverEngine, FailoverOptions, Health};
 
 /// A participant whose restore neither ends nor can be taken back.
 struct Stuck;

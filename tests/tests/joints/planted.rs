@@ -8,8 +8,8 @@ use milepost::events::{
     PhaseChanged, PromptChanged, RulesChanged, RunControl, StepFailed, StepFinished, StepStarted,
     ToolCalled, ToolReturned, VariablesPatched,
 };
-use milepost::run::{Run, RunOptions};
 use milepost::{Append, Body, Engine, Error, Mark, Options, Participant};
+use milepost_runtime::run::{Run, RunOptions};
 use milepost_workspace::Choices;
 use serde_json::json;
 

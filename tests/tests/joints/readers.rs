@@ -7,13 +7,13 @@ use std::thread;
 use milepost::events::RunControl;
 use milepost::ids::ChunkId;
 use milepost::query::{CheckpointQuery, TaskQuery};
-use milepost::run::{Run, RunOptions};
 use milepost::state::{Chunks, MessageRange};
 use milepost::subscribe::{Follower, SubscribeOptions};
 use milepost::transfer::{Export, ExportItem};
 use milepost::{
     Engine, Error, Event, Events, Point, Reducer, Result, RunState, Subscription, Task,
 };
+use milepost_runtime::run::{Run, RunOptions};
 
 /// Whatever gives content of a task.
 pub struct Readers {

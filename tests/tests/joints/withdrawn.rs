@@ -5,9 +5,9 @@ use std::thread;
 
 use milepost::events::{Message, RunControl};
 use milepost::retention::Policy;
-use milepost::run::{Run, RunOptions};
 use milepost::subscribe::{Followed, SubscribeOptions};
 use milepost::{Body, Engine, ErrorKind, Mark, Options, Task};
+use milepost_runtime::run::{Run, RunOptions};
 
 fn said(text: &str) -> Body {
     Message::text("user", text).into()

@@ -1,8 +1,8 @@
 //! Appends, commits, and those that fail.
 
 use milepost::events::{ControlChanged, RunControl};
-use milepost::failover::FailoverEngine;
 use milepost::{Append, Body, Engine, ErrorKind, Mark, Options, Ticket};
+use milepost_runtime::failover::FailoverEngine;
 
 use super::{check, message, store};
 

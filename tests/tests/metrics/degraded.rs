@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use milepost::Options;
 use milepost::clock::{Clock, ManualClock};
-use milepost::failover::{Accepted, FailoverEngine, FailoverOptions};
+use milepost_runtime::failover::{Accepted, FailoverEngine, FailoverOptions};
 
 use super::message;
 use super::recorder::Numbers;

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use metrics::Unit;
-use milepost::failover::{FailoverEngine, FailoverOptions};
 use milepost::metrics::{Metric, Value};
 use milepost::{Append, Engine, Mark, Options};
+use milepost_runtime::failover::{FailoverEngine, FailoverOptions};
 use milepost_tests::bodies;
 
 use super::recorder::Numbers;

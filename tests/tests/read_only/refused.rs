@@ -1,10 +1,10 @@
 //! Writes to a store that was opened for reading only.
 
 use milepost::events::{Message, RunControl};
-use milepost::failover::FailoverEngine;
 use milepost::query::CheckpointQuery;
 use milepost::retention::Policy;
 use milepost::{Detail, Engine, Error, ErrorKind, Mark, Options};
+use milepost_runtime::failover::FailoverEngine;
 
 use super::{answers, filled, to_read, tree};
 
@@ -64,8 +64,11 @@ fn a_supervisor_takes_no_store_that_it_cannot_write_to() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("store");
     filled(&root, Options::default());
-    let error =
-        FailoverEngine::open(&root, to_read(), milepost::failover::FailoverOptions::default())
-            .unwrap_err();
+    let error = FailoverEngine::open(
+        &root,
+        to_read(),
+        milepost_runtime::failover::FailoverOptions::default(),
+    )
+    .unwrap_err();
     assert!(matches!(error.detail(), Some(Detail::ReadOnly { .. })), "{error}");
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use milepost::events::{ArtifactsEdited, MarkCause, Message, RunControl};
-use milepost::run::{Run, RunOptions};
 use milepost::{Engine, Mark, Options};
+use milepost_runtime::run::{Run, RunOptions};
 
 use crate::{MINUTE, engine};
 
@@ -131,7 +131,7 @@ fn nothing_is_unsaved_in_a_task_that_was_only_started_restored_or_saved_by_anoth
     assert!(!saved(&run), "saved by another handle");
     run.append(Message::text("user", "more")).unwrap();
     engine.restore(&engine.point("t@good").unwrap()).run().unwrap();
-    assert!(matches!(run.safe_point().unwrap(), milepost::run::SafePoint::Elsewhere(_)));
+    assert!(matches!(run.safe_point().unwrap(), milepost_runtime::run::SafePoint::Elsewhere(_)));
     clock.advance(60 * MINUTE);
     assert!(!saved(&run), "only restored");
     run.append(Message::text("user", "again")).unwrap();

@@ -1,10 +1,11 @@
 //! Run control: legal and illegal changes, safe points, kills, restores.
 
 use std::sync::mpsc;
+use std::time::Duration;
 
 use milepost::events::{ArtifactsEdited, ControlChanged, GuidanceGiven, RunControl, StepStarted};
-use milepost::run::{Run, RunOptions, SafePoint};
-use milepost::{Append, Engine, ErrorKind, Json, Options, Task};
+use milepost::{Append, Detail, Engine, ErrorKind, Json, Options, Task};
+use milepost_runtime::run::{Run, RunOptions, SafePoint};
 use milepost_tests::folder;
 
 use crate::{engine, run};
@@ -205,6 +206,33 @@ fn a_restore_has_the_control_of_its_point_and_the_lineage_before_keeps_its_own()
     back.change_control(RunControl::Stopped, None).unwrap();
     let undone = engine.undo("t").run().unwrap();
     assert_eq!(undone.control().unwrap(), RunControl::Paused);
+}
+
+#[test]
+fn a_wait_for_a_change_of_control_ends_with_it_with_its_time_and_with_the_lineage() {
+    let (engine, _) = engine();
+    let task = at(&engine, "t", RunControl::Paused);
+    let waited = task.wait_control(RunControl::Running, Duration::MAX).unwrap();
+    assert_eq!(waited, RunControl::Paused, "it is not waited for what is not so");
+    let waited = task.wait_control(RunControl::Paused, Duration::from_millis(1)).unwrap();
+    assert_eq!(waited, RunControl::Paused);
+    let wait = |task: &Task| task.wait_control(RunControl::Paused, Duration::MAX);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| wait(&task));
+        task.change_control(RunControl::Running, None).unwrap();
+        assert_eq!(waiting.join().unwrap().unwrap(), RunControl::Running);
+        task.change_control(RunControl::Paused, None).unwrap();
+        let waiting = scope.spawn(|| wait(&task));
+        let back = engine.restore(&task.point(3).unwrap()).run().unwrap();
+        let error = waiting.join().unwrap().unwrap_err();
+        let active = Detail::Active { lineage: back.lineage().id(), epoch: back.epoch() };
+        assert_eq!((error.kind(), error.detail()), (ErrorKind::Conflict, Some(&active)));
+        let now = task.renewed().unwrap();
+        assert_eq!(now.lineage().id(), back.lineage().id());
+        let waiting = scope.spawn(move || wait(&now));
+        engine.clone().close().unwrap();
+        assert_eq!(waiting.join().unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
+    });
 }
 
 #[test]

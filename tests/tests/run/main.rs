@@ -15,8 +15,8 @@ mod tools;
 use std::sync::Arc;
 
 use milepost::clock::ManualClock;
-use milepost::run::{Run, RunOptions};
 use milepost::{Engine, Options};
+use milepost_runtime::run::{Run, RunOptions};
 
 pub const MINUTE: u64 = 60 * 1_000_000;
 

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use milepost::events::Message;
-use milepost::run::{Run, RunOptions};
 use milepost::{Engine, Error, ErrorKind, Mark, Options};
+use milepost_runtime::run::{Run, RunOptions};
 use milepost_tests::folder;
 use serde_json::{Value, json};
 

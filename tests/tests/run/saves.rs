@@ -9,10 +9,10 @@ use milepost::events::{
 };
 use milepost::hooks::{Alert, AlertKind};
 use milepost::query::CheckpointQuery;
-use milepost::run::{
+use milepost::{Engine, ErrorKind, Hook, Json, Mark, Options, Task};
+use milepost_runtime::run::{
     EveryPhase, EverySteps, FailedSave, Risk, RunOptions, Trigger, TriggerContext,
 };
-use milepost::{Engine, ErrorKind, Hook, Json, Mark, Options, Task};
 
 use crate::{MINUTE, engine, run};
 

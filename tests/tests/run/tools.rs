@@ -5,8 +5,8 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use milepost::events::{MarkCause, ToolCalled};
-use milepost::run::{Access, Risk, RunOptions, ToolEffects};
 use milepost::{Body, Error, ErrorKind, Json, Mark};
+use milepost_runtime::run::{Access, Risk, RunOptions, ToolEffects};
 
 use crate::{engine, run};
 

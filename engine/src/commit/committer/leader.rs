@@ -358,14 +358,7 @@ impl Leader {
         if let Some(epoch) = append.epoch {
             let (now, lineage) = self.active(append.log.task)?;
             if now != epoch {
-                return Err(Error::new(
-                    ErrorKind::Conflict,
-                    format!(
-                        "lineage {lineage} is active since activation {now}, and this \
-                         handle is of activation {epoch}: take the task again"
-                    ),
-                )
-                .with_detail(Detail::Active { lineage, epoch: now }));
+                return Err(outdated(lineage, now, epoch));
             }
         }
         if let (Some(key), LogKind::Lineage(lineage)) = (&append.key, append.log.kind)
@@ -487,4 +480,14 @@ fn events_of(batch: &CommitBatch) -> u64 {
     let groups = batch.groups.iter();
     let of_lineages = groups.filter(|group| matches!(group.log.kind, LogKind::Lineage(_)));
     of_lineages.map(|group| u64::from(group.count)).sum()
+}
+
+/// Returns the error of a handle whose activation is not the present one.
+pub(crate) fn outdated(lineage: LineageId, now: Epoch, handle: Epoch) -> Error {
+    let message = format!(
+        "lineage {lineage} is active since activation {now}, and this handle is of activation \
+         {handle}: take the task again"
+    );
+    let detail = Detail::Active { lineage, epoch: now };
+    Error::new(ErrorKind::Conflict, message).with_detail(detail)
 }

@@ -1,8 +1,6 @@
-//! The hooks' own thread. It reads events from the log when the hooks are ready for them, and makes
-//! the calls that must not run on a caller's thread.
+//! The hooks' own thread. It reads events from the log when the hooks are ready for them.
 
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -12,46 +10,38 @@ use milepost_codec::{Error, ErrorKind, LogId, LogKind, Offset, Result};
 use milepost_replay::Event;
 use milepost_store::threads;
 
-use super::queue::{CALLS_MAX, Call, DeliveryQueue, Next};
+use super::queue::DeliveryQueue;
 use super::{Hooks, TaskId};
 use crate::history::catalog::Catalog;
 use crate::history::events::{Cursor, event};
 
 /// Handle on the hooks' thread.
-pub(crate) struct Delivery {
+pub(super) struct Delivery {
     feed: Arc<DeliveryQueue>,
     /// Signals each delivery. Disconnected when the thread ends.
     told: Receiver<()>,
     thread: JoinHandle<()>,
-    /// `true` if a hook wants events.
-    of_events: bool,
 }
 
 impl Delivery {
-    pub(super) fn start(hooks: Hooks, catalog: Catalog, feed: Arc<DeliveryQueue>) -> Result<Self> {
+    /// Starts the thread for hooks that want events.
+    pub(super) fn start(hooks: Hooks, catalog: Catalog) -> Result<Self> {
+        let feed = Arc::new(DeliveryQueue::default());
         let (tell, told) = crossbeam_channel::bounded(1);
-        let of_events = hooks.of_events();
-        let any = !of_events.is_empty();
-        let teller = DeliveryThread {
-            hooks,
-            of_events,
-            catalog,
-            feed: Arc::clone(&feed),
-            told: tell,
-            task: None,
-        };
+        let teller =
+            DeliveryThread { hooks, catalog, feed: Arc::clone(&feed), told: tell, task: None };
         let thread = threads::start("hooks", move || teller.run())?;
-        Ok(Self { feed, told, thread, of_events: any })
+        Ok(Self { feed, told, thread })
     }
 
-    /// Returns the queue for growth of logs, if a hook wants events.
-    pub(crate) fn of_events(&self) -> Option<Arc<DeliveryQueue>> {
-        self.of_events.then(|| Arc::clone(&self.feed))
+    /// Returns the queue for growth of logs.
+    pub(super) fn queue(&self) -> Arc<DeliveryQueue> {
+        Arc::clone(&self.feed)
     }
 
-    /// Delivers the queued notifications and ends the thread. If one call of a hook takes longer
+    /// Delivers the queued events and ends the thread. If one call of a hook takes longer
     /// than `patience`, the rest is dropped: a hook that hangs cannot be ended.
-    pub(crate) fn stop(self, patience: Duration) {
+    pub(super) fn stop(self, patience: Duration) {
         self.feed.close();
         // A hook that closes the store would otherwise wait for itself.
         let itself = self.thread.thread().id() == std::thread::current().id();
@@ -67,10 +57,10 @@ impl Delivery {
                     return;
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    let (events, calls) = self.feed.abandon();
+                    let events = self.feed.abandon();
                     tracing::warn!(
                         "a hook is still busy and the store is closed: hooks are not told of \
-                         {events} events and {calls} calls that waited behind it"
+                         {events} events that waited behind it"
                     );
                     return;
                 }
@@ -82,7 +72,6 @@ impl Delivery {
 /// State of the thread. It holds no engine, so that the store can close without it.
 struct DeliveryThread {
     hooks: Hooks,
-    of_events: Hooks,
     catalog: Catalog,
     feed: Arc<DeliveryQueue>,
     told: Sender<()>,
@@ -92,25 +81,9 @@ struct DeliveryThread {
 
 impl DeliveryThread {
     fn run(mut self) {
-        while let Some(next) = self.feed.next() {
-            match next {
-                Next::Call(call) => self.call(call),
-                Next::Growth(log, offsets) => self.events(log, offsets),
-            }
+        while let Some((log, offsets)) = self.feed.next() {
+            self.events(log, offsets);
         }
-    }
-
-    fn call(&self, call: Call) {
-        // Panics of hooks are caught elsewhere; this catches our own.
-        let called = catch_unwind(AssertUnwindSafe(|| call(&self.hooks)));
-        if called.is_err() {
-            tracing::error!("a call of a hook panicked");
-        }
-        let left_out = self.feed.left_out();
-        if left_out > 0 {
-            tracing::warn!("{left_out} calls of hooks were left out: {CALLS_MAX} waited already");
-        }
-        let _ = self.told.try_send(());
     }
 
     /// Delivers the events of a log at these offsets. Unreadable events are skipped.
@@ -164,9 +137,6 @@ impl DeliveryThread {
             let event = event.map_err(|error| (offset, error))?;
             passed_over(log, unread, offset);
             self.tell(&task, &event);
-            while let Some(call) = self.feed.next_call() {
-                self.call(call);
-            }
             if self.feed.has_ended() {
                 return Ok(Offset::MAX);
             }
@@ -175,7 +145,7 @@ impl DeliveryThread {
     }
 
     fn tell(&self, task: &TaskId, event: &Event) {
-        self.of_events.tell("an event", |hook| {
+        self.hooks.tell("an event", |hook| {
             hook.on_event(task, event);
             // The patience of closing is for one call, not for all calls of an event.
             let _ = self.told.try_send(());

@@ -1,31 +1,20 @@
 //! Hooks: notifications for an embedder, who may refuse some operations.
 //!
 //! ```text
-//! queue      notifications that are not delivered yet
-//! delivery   the thread that delivers them
-//! command    external commands as declared
-//! runner     runs a command for each notification
-//! document   the JSON on the standard input of a command
-//! process    runs a program with a time limit
-//! config     `hooks.json` and its location
-//! trust      a user's trust in the `hooks.json` of a store
+//! queue      growth of logs whose events are not delivered yet
+//! delivery   the thread that delivers the events
+//! context    the open store, as hooks see it
 //! workspace  changes of a workspace
 //! ```
 
-mod command;
-mod config;
+mod context;
 mod delivery;
-mod document;
-mod process;
 mod queue;
-mod runner;
-mod stores;
-mod trust;
 mod workspace;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use milepost_codec::{Detail, Error, Result, TaskNo};
 use milepost_replay::Event;
@@ -36,12 +25,9 @@ use crate::history::catalog::Catalog;
 use crate::history::checkpoint::{Checkpoint, Mark};
 use crate::history::point::Point;
 
-pub use command::{CommandHook, HookPoint};
-pub use config::CommandHooks;
-pub(crate) use delivery::Delivery;
-pub(crate) use queue::DeliveryQueue;
-pub use stores::StoreTrust;
-pub use trust::StoreHooks;
+pub use context::HookContext;
+use delivery::Delivery;
+use queue::DeliveryQueue;
 pub use workspace::{WorkspaceChange, WorkspaceState};
 
 /// Names of a task. Hooks on events get no handle, so that they do not keep the store open.
@@ -77,8 +63,19 @@ pub enum AlertKind {
     /// The cached states of checkpoints exceed
     /// [`StateCacheOptions::alert_bytes`](crate::state::StateCacheOptions::alert_bytes).
     StatesKept,
-    /// A hook command failed, or exceeded its time limit.
+    /// A hook failed: see [`HookContext::failed`].
     HookFailed,
+}
+
+impl AlertKind {
+    /// Returns the name, as in documents of command hooks.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SaveFailed => "save_failed",
+            Self::StatesKept => "states_kept",
+            Self::HookFailed => "hook_failed",
+        }
+    }
 }
 
 /// Receiver of checkpoints, restores, alerts and events. Checkpoints and restores are reported on
@@ -117,6 +114,26 @@ pub enum AlertKind {
 pub trait Hook: Send + Sync {
     /// Returns the name for messages.
     fn name(&self) -> &str;
+
+    /// Receives the store that the hook is used with, before all other calls. Not called for a
+    /// store that is opened for reading only. If the options are used again, it is called again.
+    fn opened(&self, store: &HookContext) {
+        let _ = store;
+    }
+
+    /// Waits until the hook has handled the notifications that it queued for a thread of its own,
+    /// for each at most the given time. [`Engine::close`](crate::Engine::close) calls this after
+    /// the last event, while the store can still be read. Notifications that take longer are
+    /// dropped. The hook may be used with another store afterwards.
+    fn flush(&self, at_most: Duration) {
+        let _ = at_most;
+    }
+
+    /// Returns the longest time of one call. Closing the store waits at least so long for each.
+    /// Default: zero, and only [`Options::hooks_at_close`] counts.
+    fn longest_call(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// Decides if a checkpoint may be marked through a handle on this task.
     ///
@@ -176,31 +193,47 @@ pub trait Hook: Send + Sync {
 
 /// The hooks of an engine.
 #[derive(Clone, Default)]
-pub(crate) struct Hooks(Vec<Arc<dyn Hook>>);
+pub(crate) struct Hooks(Arc<Vec<Arc<dyn Hook>>>);
 
-/// Adds the commands of the options to the hooks, and starts the delivery thread; `None` if no hook
-/// needs it.
-pub(crate) fn start(
-    options: &mut Options,
-    catalog: &Catalog,
-    store: Option<&Path>,
-) -> Result<Option<Delivery>> {
-    let feed = Arc::new(DeliveryQueue::default());
-    let store = store.map(|dir| std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned()));
-    let store = store.map(|dir| dir.display().to_string());
-    options.commands.check()?;
-    let commands = options.commands.hooks.clone();
-    let needed = !commands.is_empty() || options.hooks.0.iter().any(|hook| hook.wants_events());
-    if !needed {
-        return Ok(None);
+/// The hooks of an open store, until it closes.
+pub(crate) struct OpenHooks {
+    hooks: Hooks,
+    /// The thread that delivers events; `None` if no hook wants them.
+    delivery: Option<Delivery>,
+    patience: Duration,
+}
+
+impl OpenHooks {
+    /// Tells the hooks that the store is open, and starts the delivery of events if one wants them.
+    pub(crate) fn start(options: &Options, catalog: &Catalog) -> Result<Self> {
+        let hooks = options.hooks.clone();
+        let limits = hooks.0.iter().map(|hook| hook.longest_call());
+        let patience = limits.fold(options.hooks_at_close, Duration::max);
+        let context = HookContext::new(&hooks, options, catalog);
+        for (place, hook) in hooks.0.iter().enumerate() {
+            let _ = caught("the opening", hook.as_ref(), |hook| hook.opened(&context.at(place)));
+        }
+        let of_events = hooks.of_events();
+        let delivery = match of_events.is_empty() {
+            true => None,
+            false => Some(Delivery::start(of_events, catalog.clone())?),
+        };
+        Ok(Self { hooks, delivery, patience })
     }
-    for command in commands {
-        let place = options.hooks.0.len();
-        let (store, clock) = (store.clone(), Arc::clone(&options.log.clock));
-        let bound = runner::CommandRunner::new(command, place, store, clock, Arc::clone(&feed));
-        options.hooks.add(Arc::new(bound));
+
+    /// Returns the queue for growth of logs, if a hook wants events.
+    pub(crate) fn queue(&self) -> Option<Arc<DeliveryQueue>> {
+        self.delivery.as_ref().map(Delivery::queue)
     }
-    Delivery::start(options.hooks.clone(), catalog.clone(), feed).map(Some)
+
+    /// Delivers the queued events, and waits for the notifications that hooks have queued.
+    pub(crate) fn stop(self) {
+        let Self { hooks, delivery, patience } = self;
+        if let Some(delivery) = delivery {
+            delivery.stop(patience);
+        }
+        hooks.tell("the close", |hook| hook.flush(patience));
+    }
 }
 
 impl Hooks {
@@ -211,11 +244,11 @@ impl Hooks {
     /// Returns the hooks that want events.
     fn of_events(&self) -> Self {
         let all = self.0.iter().filter(|hook| hook.wants_events());
-        Self(all.cloned().collect())
+        Self(Arc::new(all.cloned().collect()))
     }
 
     pub(crate) fn add(&mut self, hook: Arc<dyn Hook>) {
-        self.0.push(hook);
+        Arc::make_mut(&mut self.0).push(hook);
     }
 
     /// Asks all hooks in order. The first refusal is the error.
@@ -224,7 +257,7 @@ impl Hooks {
         what: &str,
         ask: impl Fn(&dyn Hook) -> std::result::Result<(), String>,
     ) -> Result<()> {
-        for hook in &self.0 {
+        for hook in self.0.iter() {
             if let Some(Err(why)) = caught(what, hook.as_ref(), &ask) {
                 let name = hook.name();
                 let message = format!("{what} was refused by the hook {name}: {why}");
@@ -236,7 +269,7 @@ impl Hooks {
     }
 
     pub(crate) fn tell(&self, what: &str, tell: impl Fn(&dyn Hook)) {
-        for hook in &self.0 {
+        for hook in self.0.iter() {
             let _ = caught(what, hook.as_ref(), &tell);
         }
     }
@@ -244,15 +277,6 @@ impl Hooks {
     pub(crate) fn alert(&self, alert: &Alert) {
         tracing::error!("{}", alert.message);
         self.tell("an alert", |hook| hook.on_alert(alert));
-    }
-
-    /// Reports the failure of the hook at `place` to all others.
-    fn failed(&self, place: usize, alert: &Alert) {
-        for (at, hook) in self.0.iter().enumerate() {
-            if at != place {
-                let _ = caught("an alert", hook.as_ref(), |hook| hook.on_alert(alert));
-            }
-        }
     }
 }
 

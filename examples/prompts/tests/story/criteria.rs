@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use milepost::events::{LineageType, MarkCause, RunControl};
 use milepost::hooks::{Alert, AlertKind};
 use milepost::query::CheckpointQuery;
-use milepost::run::Run;
 use milepost::state::{RunReducer, StepStatus};
 use milepost::{Engine, Hook, LineageId, Mark, Options, Task};
 use milepost_example_prompts::{End, Layer, Optimizer, Told, View, guide, options, propose, start};
+use milepost_runtime::run::Run;
 
 use crate::killed::killed;
 use crate::{

@@ -15,10 +15,10 @@ use std::sync::Arc;
 
 use milepost::clock::ManualClock;
 use milepost::query::CheckpointQuery;
-use milepost::run::Run;
 use milepost::state::StepStatus;
 use milepost::{Body, Checkpoint, Engine, Options, RunState, Task};
 use milepost_example_prompts::{Brief, End, Optimizer, Place, Told, View, options, start};
+use milepost_runtime::run::Run;
 
 const ROUNDS: u64 = 3;
 const LAYERS: u64 = 4;

@@ -5,10 +5,10 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use milepost::events::{ArtifactsEdited, LineageType, RunControl};
-use milepost::run::Run;
 use milepost::state::StepStatus;
 use milepost::{Engine, ErrorKind, Json, LineageId, Mark, Options, Task};
 use milepost_example_prompts::{End, Optimizer, Place, Told, View, guide, options, propose};
+use milepost_runtime::run::Run;
 
 use crate::{
     LAYERS, ROUNDS, answers, at, at_the_end_of, end, engine, go, new_run, run_again, uninterrupted,

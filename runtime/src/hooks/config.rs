@@ -4,13 +4,15 @@ use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
 
-use milepost_codec::{Error, ErrorKind, Result};
-use milepost_store::files;
+use milepost::internals::io_error;
+use milepost::{Error, ErrorKind, Options, Result};
 use serde::Deserialize;
 
 use super::command::CommandHook;
+use super::queue::CommandQueue;
+use super::runner::CommandRunner;
 use super::{process, trust};
 
 /// Name of the file, in the user's configuration and in a store.
@@ -19,28 +21,23 @@ pub(super) const FILE: &str = "hooks.json";
 /// Maximum size of the file in bytes.
 pub(super) const FILE_MAX: u64 = 1 << 20;
 
-/// Time beyond its limit that closing waits for a command, since killing takes time.
-const GRACE: Duration = Duration::from_secs(5);
-
-/// External commands as hooks, used by an engine through
-/// [`Options::command_hooks`](crate::Options::command_hooks). The engine itself reads no
-/// configuration.
+/// External commands as hooks of a store.
 ///
 /// ```no_run
-/// use milepost::hooks::CommandHooks;
 /// use milepost::{Engine, Options};
+/// use milepost_runtime::hooks::CommandHooks;
 ///
 /// let hooks = CommandHooks::for_store(".milepost")?;
 /// if let Some(warning) = hooks.warning() {
 ///     eprintln!("{warning}");
 /// }
-/// let engine = Engine::open(".milepost", Options::default().command_hooks(hooks))?;
+/// let engine = Engine::open(".milepost", hooks.add_to(Options::default())?)?;
 /// # let _ = engine;
 /// # Ok::<(), milepost::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandHooks {
-    pub(super) hooks: Vec<CommandHook>,
+    hooks: Vec<CommandHook>,
     warning: Option<String>,
 }
 
@@ -92,21 +89,17 @@ impl CommandHooks {
         self.warning.as_deref()
     }
 
-    pub(crate) fn extend(&mut self, more: Self) {
-        self.hooks.extend(more.hooks);
-        self.warning = self.warning.take().or(more.warning);
-    }
-
-    /// Checks all hooks; the error describes the first invalid one.
-    pub(super) fn check(&self) -> Result<()> {
-        check(&self.hooks).map_err(Error::invalid)
-    }
-
-    /// Returns the time that closing waits for one call: that of the slowest command, but not less
-    /// than `at_least`.
-    pub(crate) fn patience(&self, at_least: Duration) -> Duration {
-        let limits = self.hooks.iter().map(|hook| hook.time_limit() + GRACE);
-        limits.fold(at_least, Duration::max)
+    /// Adds the hooks to the options of a store, after the existing ones. The commands run on one
+    /// thread, except at `before` points and at events. Closing the store waits for them.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: the declaration of a hook is wrong; the error describes the first one.
+    pub fn add_to(self, options: Options) -> Result<Options> {
+        check(&self.hooks).map_err(Error::invalid)?;
+        let queue = Arc::new(CommandQueue::default());
+        let runner = |hook| Arc::new(CommandRunner::new(hook, Arc::clone(&queue)));
+        Ok(self.hooks.into_iter().fold(options, |options, hook| options.hook(runner(hook))))
     }
 }
 
@@ -228,8 +221,8 @@ pub(super) fn read(path: &Path, max: u64) -> Result<Option<Found>> {
     // Does not block if the path is a pipe.
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let file = opened.map_err(|e| files::io("open", path, &e))?;
-    let about = file.metadata().map_err(|e| files::io("read", path, &e))?;
+    let file = opened.map_err(|e| io_error("open", path, &e))?;
+    let about = file.metadata().map_err(|e| io_error("read", path, &e))?;
     let place = path.display();
     if !about.is_file() {
         return Err(Error::invalid(format!("{place} is no file")));
@@ -246,6 +239,8 @@ pub(super) fn read(path: &Path, max: u64) -> Result<Option<Found>> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn error(text: &str) -> String {

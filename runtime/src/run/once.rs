@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use milepost_codec::{Application, Body, Data, Error, Json, Result};
+use milepost::events::{Application, Data};
+use milepost::{Append, Body, Error, Json, Result};
 use parking_lot::{Condvar, Mutex};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Run;
-use crate::commit::append::Append;
 
 /// The name of the application event that holds a result.
 const NAME: &str = "milepost.once";
@@ -55,7 +55,7 @@ impl Run {
     /// If the process is killed after the work and before the record, the work is done again.
     ///
     /// ```
-    /// use milepost::run::{Run, RunOptions};
+    /// use milepost_runtime::run::{Run, RunOptions};
     /// use milepost::{Engine, Error, Options};
     ///
     /// let engine = Engine::in_memory(Options::default())?;
@@ -72,7 +72,7 @@ impl Run {
     /// - `Invalid`: the result cannot be converted to JSON and back (such as a number that is not
     ///   finite: use [`Run::once_bytes`]), or the key is too long.
     /// - Those of the work.
-    /// - Otherwise as [`crate::Task::append`].
+    /// - Otherwise as [`milepost::Task::append`].
     pub fn once<T, E>(&self, key: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, E>
     where
         T: Serialize + DeserializeOwned,
@@ -131,17 +131,16 @@ impl Run {
     /// Returns the result recorded under a key.
     fn recorded(&self, key: &str) -> Result<Option<Data>> {
         let task = self.task();
-        let (lineage, catalog) = (task.lineage(), &task.lineage().inner().catalog);
-        let Some(used) = catalog.keyed(task.no(), lineage.id(), key)? else {
+        let Some(used) = task.lineage().appended_under(key)? else {
             return Ok(None);
         };
-        let event = lineage.read(used.first..=used.first)?.next().transpose()?;
+        let event = task.read(used.start..=used.start)?.next().transpose()?;
         match event.and_then(|event| event.body) {
             Some(Body::Application(event)) if event.name == NAME => Ok(Some(event.data)),
             Some(_) => Err(other(key, "another event")),
             None => Err(Error::not_found(format!(
                 "the result of `{key}` at offset {} was erased",
-                used.first
+                used.start
             ))),
         }
     }

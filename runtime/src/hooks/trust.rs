@@ -16,8 +16,8 @@ use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use milepost_codec::{Error, ErrorKind, Hash, Result};
-use milepost_store::files;
+use milepost::internals::{io_error, open_rw, write_file};
+use milepost::{Error, ErrorKind, Hash, Result};
 use serde::{Deserialize, Serialize};
 
 use super::command::CommandHook;
@@ -137,7 +137,7 @@ fn hash_of(bytes: &[u8]) -> Hash {
 
 /// Returns the key of a store in the files of trust: its canonical path.
 pub(super) fn name_of(dir: &Path) -> Result<String> {
-    let dir = dir.canonicalize().map_err(|e| files::io("find", dir, &e))?;
+    let dir = dir.canonicalize().map_err(|e| io_error("find", dir, &e))?;
     let name = dir.to_str().map(str::to_owned);
     name.ok_or_else(|| {
         let place = dir.display();
@@ -189,9 +189,9 @@ pub(super) fn change<T>(
         .recursive(true)
         .mode(0o700)
         .create(data)
-        .map_err(|e| files::io("create", data, &e))?;
-    let lock: File = files::open_rw(&data.join("trusted.lock"))?;
-    lock.lock().map_err(|e| files::io("lock", data, &e))?;
+        .map_err(|e| io_error("create", data, &e))?;
+    let lock: File = open_rw(&data.join("trusted.lock"))?;
+    lock.lock().map_err(|e| io_error("lock", data, &e))?;
     let mut remembered = Remembered::read(data, name)?;
     let before = remembered.stores.clone();
     let changed = change(&mut remembered.stores);
@@ -199,7 +199,7 @@ pub(super) fn change<T>(
         let mut text = serde_json::to_vec_pretty(&remembered)
             .map_err(|e| Error::invalid(format!("what is trusted: {e}")))?;
         text.push(b'\n');
-        files::write_whole(&data.join(name), &text)?;
+        write_file(&data.join(name), &text)?;
     }
     Ok(changed)
 }
@@ -210,7 +210,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::handles::hooks::CommandHooks;
+    use crate::hooks::CommandHooks;
 
     const HOOKS: &str = r#"{"hooks":[{"on":["event"],"run":["true"]}]}"#;
 

@@ -1,12 +1,12 @@
 //! The standard input of a hook command: one JSON document on one line. Numbers that may exceed
 //! 2^53 are strings, as in the output of the `milepost` command.
 
-use milepost_codec::{Body, CheckpointId, Hash, Json, LineageId, MarkCause, MarkStatus, Offset};
-use milepost_replay::Event;
+use milepost::events::{MarkCause, MarkStatus};
+use milepost::hooks::{Alert, WorkspaceChange};
+use milepost::{Body, Checkpoint, CheckpointId, Event, Hash, Json, LineageId, Mark, Offset};
 use serde::Serialize;
 
-use super::{Alert, AlertKind, HookPoint, WorkspaceChange};
-use crate::history::checkpoint::{Checkpoint, Mark};
+use super::command::HookPoint;
 
 /// The document: hook point, place and subject of a call.
 #[derive(Debug, Serialize)]
@@ -61,8 +61,7 @@ impl<'a> Document<'a> {
 
     /// Returns the document as a line.
     pub(super) fn line(&self) -> Vec<u8> {
-        let mut line = serde_json::to_vec(self).unwrap_or_default();
-        assert!(!line.is_empty(), "plain data has a JSON form");
+        let mut line = serde_json::to_vec(self).expect("plain data has a JSON form");
         line.push(b'\n');
         line
     }
@@ -206,12 +205,6 @@ pub(super) struct AlertForm<'a> {
 
 impl<'a> From<&'a Alert> for AlertForm<'a> {
     fn from(alert: &'a Alert) -> Self {
-        let kind = match alert.kind {
-            AlertKind::SaveFailed => "save_failed",
-            AlertKind::StatesKept => "states_kept",
-            AlertKind::HookFailed => "hook_failed",
-        };
-        let message = &alert.message;
-        Self { kind, message }
+        Self { kind: alert.kind.name(), message: &alert.message }
     }
 }

@@ -1,11 +1,11 @@
-//! Another thread guides and stops a run: `cargo run --example guidance`.
+//! Another thread guides and stops a run: `cargo run -p milepost-runtime --example guidance`.
 
 use std::thread;
 
 use milepost::events::GuidanceGiven;
 use milepost::events::{StepFinished, StepStarted};
-use milepost::run::{Run, RunOptions, SafePoint};
 use milepost::{Engine, Options, Result};
+use milepost_runtime::run::{Run, RunOptions, SafePoint};
 
 fn main() -> Result<()> {
     let engine = Engine::in_memory(Options::default())?;

@@ -5,9 +5,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use milepost_codec::{Result, StoreId};
-use milepost_store::files;
-use milepost_store::local::store_id;
+use milepost::Result;
+use milepost::ids::StoreId;
+use milepost::internals::{check_store, io_error, store_id};
 
 use super::config::Places;
 use super::trust::{Remembered, change, name_of};
@@ -44,9 +44,9 @@ impl StoreTrust {
     }
 
     fn at(places: Places, dir: &Path) -> Result<Self> {
-        files::own::check_store(dir)?;
+        check_store(dir)?;
         let id = store_id(dir)?;
-        let about = fs::metadata(dir).map_err(|e| files::io("look at", dir, &e))?;
+        let about = fs::metadata(dir).map_err(|e| io_error("look at", dir, &e))?;
         let name = name_of(dir)?;
         let mark = format!("{id} {} {}", about.dev(), about.ino());
         let remembered = match &places.data {
@@ -85,8 +85,9 @@ impl StoreTrust {
 
 #[cfg(test)]
 mod tests {
+    use milepost::{Engine, Options};
+
     use super::*;
-    use crate::{Engine, Options};
 
     #[test]
     fn a_store_is_trusted_by_path_id_and_folder_and_a_copy_is_not() {

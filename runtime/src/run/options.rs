@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use milepost::calls::Context;
+
 use super::policy::{CheckpointPolicy, EverySteps};
-use crate::context::Context;
 
 /// The reaction of a run to a failed checkpoint of its policy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -20,7 +21,7 @@ pub enum FailedSave {
 ///
 /// ```
 /// use std::time::Duration;
-/// use milepost::run::{FailedSave, Risk, RunOptions};
+/// use milepost_runtime::run::{FailedSave, Risk, RunOptions};
 ///
 /// let options = RunOptions::default()
 ///     .policy(Risk::default())

@@ -12,7 +12,7 @@ use std::process::{ChildStderr, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use milepost_store::threads;
+use milepost::internals::threads;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{

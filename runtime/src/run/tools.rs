@@ -1,9 +1,9 @@
 //! Tool calls: recorded, and run concurrently if they only read, exclusively otherwise.
 
-use milepost_codec::{Error, Json, Result, ToolCalled, ToolReturned};
+use milepost::events::{ToolCalled, ToolReturned};
+use milepost::{Append, Error, Json, Result};
 
 use super::Run;
-use crate::commit::append::Append;
 
 /// The expected effects of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,10 +30,10 @@ impl Run {
     /// the output of a return that is not `ok`.
     ///
     /// ```
-    /// use milepost::run::{Access, Run, RunOptions};
+    /// use milepost_runtime::run::{Access, Run, RunOptions};
     /// use milepost::{Engine, Error, Json, Options};
     /// use milepost::events::ToolCalled;
-    /// use milepost::run::ToolEffects;
+    /// use milepost_runtime::run::ToolEffects;
     ///
     /// let engine = Engine::in_memory(Options::default())?;
     /// let run = Run::of(engine.start_task("agent", "ana")?, RunOptions::default())?;
@@ -78,11 +78,7 @@ impl Run {
             Access::Reads => self.append(call)?,
             // Captures the state before the call, even if the policy marks no checkpoint.
             Access::Changes(_) => {
-                let task = self.task();
-                let mut captured = task.engine().captured(&task, |_| true)?;
-                let mut bodies = std::mem::take(&mut captured.bodies);
-                bodies.push(call.into());
-                self.append(Append::batch(bodies))?
+                self.task().append_after_capture(self.shared.in_context(Append::from(call)))?
             }
         };
         self.touched(touches.files, touches.destructive);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use milepost_codec::Body;
+use milepost::Body;
 use serde::{Deserialize, Serialize};
 
 /// Default time limit of a command.
@@ -66,15 +66,15 @@ impl fmt::Display for HookPoint {
 ///
 /// ```
 /// use std::time::Duration;
-/// use milepost::hooks::{CommandHook, CommandHooks, HookPoint};
 /// use milepost::{Engine, Mark, Options};
+/// use milepost_runtime::hooks::{CommandHook, CommandHooks, HookPoint};
 ///
 /// let no = CommandHook::new("sh")
 ///     .args(["-c", "echo 'not on a Friday' >&2; exit 1"])
 ///     .on(HookPoint::BeforeCheckpoint)
 ///     .timeout(Duration::from_secs(5))
 ///     .veto();
-/// let options = Options::default().command_hooks(CommandHooks::default().with(no));
+/// let options = CommandHooks::default().with(no).add_to(Options::default())?;
 /// let engine = Engine::in_memory(options)?;
 /// let task = engine.start_task("tuning", "ana")?;
 /// let refused = task.checkpoint(Mark::new()).unwrap_err();

@@ -17,11 +17,11 @@ mod policy;
 mod tools;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use milepost_codec::{
-    LineageId, PhaseChanged, Result, RunControl, StepFailed, StepFinished, StepStarted,
-};
-use milepost_replay::RunState;
+use milepost::events::{PhaseChanged, RunControl, StepFailed, StepFinished, StepStarted};
+use milepost::internals::Owner;
+use milepost::{Append, Appended, Checkpoint, Detail, LineageId, Result, RunState, Task};
 use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 
@@ -34,10 +34,6 @@ pub use self::policy::{
     CheckpointPolicy, EveryPhase, EverySteps, Never, Risk, Trigger, TriggerContext,
 };
 pub use self::tools::{Access, ToolEffects};
-use crate::commit::append::{Append, Appended};
-use crate::handles::run_control;
-use crate::handles::task::Task;
-use crate::history::checkpoint::Checkpoint;
 
 /// The answer of a safe point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +52,7 @@ pub enum SafePoint {
 ///
 /// ```
 /// use milepost::events::{StepFinished, StepStarted};
-/// use milepost::run::{Run, RunOptions, SafePoint};
+/// use milepost_runtime::run::{Run, RunOptions, SafePoint};
 /// use milepost::{Engine, Options};
 ///
 /// let engine = Engine::in_memory(Options::default())?;
@@ -77,6 +73,7 @@ pub enum SafePoint {
 pub struct Run {
     shared: Arc<Shared>,
     watcher: Option<Watcher>,
+    owner: Owner,
 }
 
 /// State shared with the autosave thread.
@@ -111,7 +108,7 @@ impl Run {
             Some(after) => Some(Watcher::start(&shared, after)?),
             None => None,
         };
-        Ok(Self { shared, watcher })
+        Ok(Self { shared, watcher, owner: Owner::default() })
     }
 
     /// Returns the current handle on the task.
@@ -123,11 +120,9 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`crate::Engine::run_state`].
+    /// As [`milepost::Engine::run_state`].
     pub fn state(&self) -> Result<RunState> {
-        let task = self.task();
-        let point = task.point(task.head()?.next)?;
-        task.engine().run_state(&point)
+        self.task().run_state()
     }
 
     /// Begins the run, or begins it again after it was stopped.
@@ -177,8 +172,7 @@ impl Run {
 
     fn change(&self, to: RunControl, reason: Option<&str>) -> Result<()> {
         // On the active lineage, even if the run has not yet noticed a restore.
-        let task = self.task();
-        let now = Task::of(task.engine(), task.no())?;
+        let now = self.task().renewed()?;
         now.change_control_in(&self.shared.options.context, to, reason).map(|_| ())
     }
 
@@ -193,25 +187,16 @@ impl Run {
     /// - `NotFound`: the task was deleted.
     pub fn safe_point(&self) -> Result<SafePoint> {
         let task = self.task();
-        let inner = task.lineage().inner();
-        let waited = inner.controls.of(task.no());
-        let mut known = waited.lock();
-        loop {
-            // The activations of a deleted task stay until a compaction.
-            inner.catalog.task(task.no())?;
-            let (epoch, _) = inner.catalog.active(task.no())?;
-            if epoch != task.epoch() {
-                drop(known);
-                let now = Task::of(task.engine(), task.no())?;
+        match task.wait_control(RunControl::Paused, Duration::MAX) {
+            Ok(RunControl::Running) => Ok(SafePoint::Go),
+            Ok(control) => Ok(SafePoint::Stop(control)),
+            Err(error) if matches!(error.detail(), Some(Detail::Active { .. })) => {
+                let now = task.renewed()?;
                 let lineage = now.lineage().id();
                 self.shared.take_up(now)?;
-                return Ok(SafePoint::Elsewhere(lineage));
+                Ok(SafePoint::Elsewhere(lineage))
             }
-            match run_control::current(inner, &mut known, task.no(), task.lineage().id())? {
-                RunControl::Running => return Ok(SafePoint::Go),
-                RunControl::Paused => waited.wait(&mut known),
-                control => return Ok(SafePoint::Stop(control)),
-            }
+            Err(error) => Err(error),
         }
     }
 
@@ -270,9 +255,9 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        let task = self.task();
-        let owner = task.lineage().inner().catalog.log().owner();
-        if let Some(watcher) = self.watcher.take().filter(|_| !owner.is_elsewhere()) {
+        // The threads of a forked process are those of its parent.
+        let is_elsewhere = self.owner.is_elsewhere();
+        if let Some(watcher) = self.watcher.take().filter(|_| !is_elsewhere) {
             watcher.stop();
         }
     }

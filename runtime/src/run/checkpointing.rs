@@ -1,17 +1,13 @@
 //! Checkpoints of a run: triggers, marks, and failures.
 
-use milepost_codec::{Error, ErrorKind, Json, MarkCause, MarkStatus, Offset, Result};
+use milepost::events::{MarkCause, MarkStatus};
+use milepost::{Append, Checkpoint, Error, ErrorKind, Json, Mark, Offset, Result, Task};
 use serde_json::{Value, json};
 
 use super::options::FailedSave;
 use super::policy::{Trigger, TriggerContext};
 use super::tools::ToolEffects;
 use super::{Run, Shared};
-use crate::commit::append::Append;
-use crate::handles::audit::AuditEvent;
-use crate::handles::hooks::{Alert, AlertKind};
-use crate::handles::task::Task;
-use crate::history::checkpoint::{Checkpoint, Mark};
 
 /// Counters of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -120,10 +116,9 @@ impl Run {
             count();
             return Ok(None);
         }
-        let marked = append.clone().mark(mark(&moment, about)?);
-        match task.append_marked(shared.in_context(marked)) {
-            Ok(committed) => {
-                let checkpoint = task.lineage().checkpoint_behind(committed)?;
+        let mark = mark(&moment, about)?;
+        match task.append_marked(shared.in_context(append.clone()), mark) {
+            Ok(checkpoint) => {
                 shared.saved(&checkpoint);
                 Ok(Some(checkpoint))
             }
@@ -142,11 +137,11 @@ impl Run {
 fn mark(moment: &TriggerContext, about: Value) -> Result<Mark> {
     let cause = match moment.occasion {
         Trigger::BeforeTool => MarkCause::BeforeTool,
-        _ => MarkCause::Step,
+        Trigger::StepFinished | Trigger::StepFailed | Trigger::PhaseChanged => MarkCause::Step,
     };
     let status = match moment.occasion {
         Trigger::StepFailed => MarkStatus::Failure,
-        _ => MarkStatus::Success,
+        Trigger::StepFinished | Trigger::PhaseChanged | Trigger::BeforeTool => MarkStatus::Success,
     };
     let mut metadata = json!({"steps": moment.steps, "files": moment.files});
     if let (Value::Object(metadata), Value::Object(about)) = (&mut metadata, about) {
@@ -165,7 +160,7 @@ impl Shared {
         touches: ToolEffects,
     ) -> Result<TriggerContext> {
         let task = self.task();
-        let now = task.lineage().inner().now_us();
+        let now = task.clock().now_us();
         let mut gathered = self.gathered.lock();
         gathered.look(&task)?;
         Ok(TriggerContext {
@@ -207,17 +202,7 @@ impl Shared {
             return Err(error);
         }
         self.gathered.lock().stats.failed_saves += 1;
-        let task = self.task();
-        let failed = AuditEvent {
-            correlation: self.options.context.correlation.as_deref(),
-            ..AuditEvent::of("checkpoint_failed", task.no(), task.lineage().id())
-        };
-        failed.tell_failed(task.lineage().inner(), &error);
-        task.lineage().inner().options.hooks.alert(&Alert {
-            kind: AlertKind::SaveFailed,
-            task: Some(task.id().to_owned()),
-            message: format!("task `{}`: a checkpoint could not be saved: {error}", task.id()),
-        });
+        self.task().save_failed(&error, self.options.context.correlation.as_deref());
         Ok(())
     }
 

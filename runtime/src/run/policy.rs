@@ -84,7 +84,7 @@ impl CheckpointPolicy for Never {
 /// request, a long time since the last checkpoint.
 ///
 /// ```
-/// use milepost::run::Risk;
+/// use milepost_runtime::run::Risk;
 /// // A cautious one: any of the four is enough.
 /// let cautious = Risk { score: 1, ..Risk::default() };
 /// # let _ = cautious;

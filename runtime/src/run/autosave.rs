@@ -6,11 +6,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, Sender};
-use milepost_codec::{ErrorKind, MarkCause, Offset, Result, RunControl};
-use milepost_store::threads;
+use milepost::events::{MarkCause, RunControl};
+use milepost::internals::threads;
+use milepost::{Checkpoint, ErrorKind, Mark, Offset, Result};
 
 use super::{Run, Shared};
-use crate::history::checkpoint::{Checkpoint, Mark};
 
 /// The number of checks during the time after which the run is saved.
 const LOOKS: u32 = 10;
@@ -45,7 +45,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// As [`crate::Task::checkpoint`], unless the run continues without it.
+    /// As [`milepost::Task::checkpoint`], unless the run continues without it.
     pub fn autosave(&self) -> Result<Option<Checkpoint>> {
         match self.shared.options.autosave_after {
             Some(after) => self.shared.autosave(after),
@@ -77,7 +77,7 @@ impl Shared {
                 event.map_or(0, |event| event.header.time_us)
             }
         };
-        let idle_us = idle.idle_us(head, time_us, task.lineage().inner().now_us());
+        let idle_us = idle.idle_us(head, time_us, task.clock().now_us());
         drop(idle);
         if u128::from(idle_us) < after.as_micros() {
             return Ok(None);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::commit::append::Appended;
+use milepost::Appended;
 
 /// A callback for changes of health.
 type Told = Arc<dyn Fn(&Health) + Send + Sync>;

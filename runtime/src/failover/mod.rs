@@ -1,0 +1,230 @@
+//! Failover for programs that must not stop when a disk fails: appends are held in memory, in
+//! order, and committed when the disk works again.
+
+mod health;
+mod reopener;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use milepost::internals::{DegradedMeters, Entropy, Owner, threads};
+use milepost::{Append, Engine, Error, ErrorKind, Options, Result};
+use parking_lot::{Condvar, Mutex};
+
+pub use self::health::{Accepted, FailoverOptions, FailoverStats, Health};
+use self::reopener::{Inner, State, is_of_the_store};
+
+/// An engine that is opened again when it fails.
+///
+/// An append is either durable, or `Buffered`: held in memory, in the order of the calls, up to a
+/// limit. The failed store is closed and opened again until that succeeds; then the held appends
+/// are committed. Each append gets an idempotency key, unless it has one: if its write failed but
+/// the event is there, it is not appended twice. Appends that expect a head are never held.
+///
+/// ```
+/// use milepost::events::Message;
+/// use milepost_runtime::failover::{Accepted, FailoverEngine, FailoverOptions};
+/// use milepost::Options;
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let dir = dir.path().join(".milepost");
+/// let degraded = FailoverOptions::default().on_change(|health| eprintln!("{health:?}"));
+/// let store = FailoverEngine::open(&dir, Options::default(), degraded)?;
+/// store.engine()?.start_task("tuning", "ana")?;
+/// match store.append("tuning", Message::text("user", "hello"))? {
+///     Accepted::Appended(done) => assert_eq!(done.first, 1),
+///     Accepted::Buffered { pending } => eprintln!("{pending} appends wait for the disk"),
+/// }
+/// store.close()?;
+/// # Ok::<(), milepost::Error>(())
+/// ```
+pub struct FailoverEngine {
+    inner: Arc<Inner>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for FailoverEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FailoverEngine")
+            .field("dir", &self.inner.dir)
+            .field("health", &self.health())
+            .finish_non_exhaustive()
+    }
+}
+
+impl FailoverEngine {
+    /// Opens a store.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Engine::open`]: the first opening is not retried. `Unavailable` with
+    /// [`Options::read_only`].
+    pub fn open(
+        dir: impl AsRef<Path>,
+        options: Options,
+        degraded: FailoverOptions,
+    ) -> Result<Self> {
+        let engine = Engine::open(&dir, options.clone())?;
+        engine.store().check_writable()?;
+        let (wake, woken) = crossbeam_channel::bounded(1);
+        let inner = Arc::new(Inner {
+            dir: dir.as_ref().to_owned(),
+            options: options.create(false),
+            degraded,
+            clock: engine.store().clock(),
+            keys: Entropy::from_system()?,
+            meters: DegradedMeters::new(engine.store().id().to_string()),
+            state: Mutex::new(State {
+                engine: Some(engine),
+                generation: 0,
+                failed: None,
+                failed_us: 0,
+                queue: VecDeque::new(),
+                bytes: 0,
+                stats: FailoverStats::default(),
+                closed: false,
+            }),
+            changed: Condvar::new(),
+            wake,
+            owner: Owner::default(),
+        });
+        let thread = {
+            let inner = Arc::clone(&inner);
+            threads::start("failover", move || inner.run(&woken))?
+        };
+        Ok(Self { inner, thread: Some(thread) })
+    }
+
+    /// Returns the engine, for everything but appends that must not fail. After the store was
+    /// opened again it is a new engine.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the store has failed and is not open again.
+    pub fn engine(&self) -> Result<Engine> {
+        self.inner.owner.check()?;
+        let state = self.inner.state.lock();
+        state.engine.clone().ok_or_else(|| {
+            let cause = state.failed.as_deref().unwrap_or("it is closed");
+            Error::new(ErrorKind::Unavailable, format!("the store is not open: {cause}"))
+        })
+    }
+
+    /// Appends to the active lineage of a task, or holds the append in memory if the disk fails.
+    ///
+    /// # Errors
+    ///
+    /// - Those of [`Task::append`](milepost::Task::append) that are no failure of the disk.
+    /// - `Poisoned` or `Unavailable`, the failure itself: the held appends exceed the limit, or the
+    ///   append expects a head.
+    pub fn append(&self, task: &str, append: impl Into<Append>) -> Result<Accepted> {
+        self.inner.owner.check()?;
+        let append = self.inner.keyed(append.into());
+        loop {
+            let (engine, generation) = {
+                let mut state = self.inner.state.lock();
+                if state.closed {
+                    return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+                }
+                match (&state.engine, &state.failed) {
+                    (Some(_), None) if state.holds(task) => {
+                        let why = "earlier appends to the task are held".to_owned();
+                        let error = Error::new(ErrorKind::Unavailable, why);
+                        return self.inner.hold(&mut state, task, append, error);
+                    }
+                    (Some(engine), None) => (engine.clone(), state.generation),
+                    (_, failed) => {
+                        let cause = failed.clone().unwrap_or_default();
+                        let error = Error::new(ErrorKind::Unavailable, cause);
+                        return self.inner.hold(&mut state, task, append, error);
+                    }
+                }
+            };
+            let error = match engine.task(task).and_then(|task| task.lineage().append_ref(&append))
+            {
+                Ok(appended) => return Ok(Accepted::Appended(appended)),
+                Err(error) if is_of_the_store(&error) => error,
+                Err(error) => return Err(error),
+            };
+            let mut state = self.inner.state.lock();
+            if state.generation != generation && state.failed.is_none() {
+                // The store was opened again since.
+                continue;
+            }
+            self.inner.fail(&mut state, &error);
+            let held = self.inner.hold(&mut state, task, append, error);
+            drop(state);
+            self.inner.tell();
+            return held;
+        }
+    }
+
+    /// Returns the health of the store.
+    pub fn health(&self) -> Health {
+        self.inner.health(&self.inner.state.lock())
+    }
+
+    /// Returns the counters so far.
+    pub fn stats(&self) -> FailoverStats {
+        let state = self.inner.state.lock();
+        let mut stats = state.stats;
+        if state.failed.is_some() {
+            stats.degraded_us += self.inner.degraded_for(&state);
+        }
+        stats
+    }
+
+    /// Opens the store again now, without waiting.
+    pub fn retry_now(&self) {
+        self.inner.wake();
+    }
+
+    /// Waits until the store is healthy, at most the given time. Returns `true` if it is.
+    pub fn wait_healthy(&self, at_most: Duration) -> bool {
+        let mut state = self.inner.state.lock();
+        let failing = |state: &mut State| state.failed.is_some() && !state.closed;
+        let waited = (self.inner.changed).wait_while_for(&mut state, failing, at_most);
+        !waited.timed_out() && state.failed.is_none()
+    }
+
+    /// Closes the store.
+    ///
+    /// # Errors
+    ///
+    /// - `Unavailable`: held appends could not be committed. The error has their number.
+    /// - Otherwise those of [`Engine::close`].
+    pub fn close(mut self) -> Result<()> {
+        self.shut()
+    }
+
+    fn shut(&mut self) -> Result<()> {
+        let Some(thread) = self.thread.take() else {
+            return Ok(());
+        };
+        self.inner.owner.check()?;
+        self.inner.state.lock().closed = true;
+        self.inner.wake();
+        let _ = thread.join();
+        let mut state = self.inner.state.lock();
+        let engine = state.engine.take();
+        if !state.queue.is_empty() {
+            let (count, bytes) = (state.queue.len(), state.bytes);
+            let cause = state.failed.clone().unwrap_or_default();
+            let message =
+                format!("{count} appends of {bytes} bytes were held and are lost: {cause}");
+            return Err(Error::new(ErrorKind::Unavailable, message));
+        }
+        drop(state);
+        engine.map_or(Ok(()), Engine::close)
+    }
+}
+
+impl Drop for FailoverEngine {
+    fn drop(&mut self) {
+        let _ = self.shut();
+    }
+}

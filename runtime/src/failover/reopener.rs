@@ -1,0 +1,257 @@
+//! The appends held by a failover engine, and the thread that opens the store again.
+
+use std::collections::{HashSet, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError};
+use milepost::clock::Clock;
+use milepost::internals::{DegradedMeters, Entropy, Owner};
+use milepost::{Append, Detail, Engine, Error, ErrorKind, Options, Result};
+use parking_lot::{Condvar, Mutex};
+
+use super::health::{Accepted, FailoverOptions, FailoverStats, Health};
+
+/// Maximum wait between two attempts to open the store.
+const RETRY_MAX: Duration = Duration::from_secs(10);
+
+/// An append held in memory.
+pub(super) struct BufferedAppend {
+    task: String,
+    append: Append,
+    bytes: usize,
+}
+
+/// The open store, or its failure, and the held appends.
+pub(super) struct State {
+    pub(super) engine: Option<Engine>,
+    /// The number of openings. A failure of an earlier one says nothing about the current one.
+    pub(super) generation: u64,
+    /// The last error; `None` while the store is healthy.
+    pub(super) failed: Option<String>,
+    /// The time of the failure, by the engine's clock.
+    pub(super) failed_us: u64,
+    pub(super) queue: VecDeque<BufferedAppend>,
+    pub(super) bytes: usize,
+    pub(super) stats: FailoverStats,
+    pub(super) closed: bool,
+}
+
+impl State {
+    fn has_work(&self) -> bool {
+        self.failed.is_some() || !self.queue.is_empty()
+    }
+
+    /// Returns `true` if appends to a task are held. Later ones must follow them.
+    pub(super) fn holds(&self, task: &str) -> bool {
+        self.queue.iter().any(|held| held.task == task)
+    }
+
+    /// Returns the first held append from `at` on whose task is not blocked, and its position.
+    fn next(&self, at: usize, blocked: &HashSet<String>) -> Option<(usize, String, Append)> {
+        let mut held = self.queue.iter().enumerate().skip(at);
+        let (at, held) = held.find(|(_, held)| !blocked.contains(&held.task))?;
+        Some((at, held.task.clone(), held.append.clone()))
+    }
+}
+
+/// State that a failover engine shares with its thread.
+pub(super) struct Inner {
+    pub(super) dir: PathBuf,
+    pub(super) options: Options,
+    pub(super) degraded: FailoverOptions,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) keys: Entropy,
+    pub(super) meters: DegradedMeters,
+    pub(super) state: Mutex<State>,
+    pub(super) changed: Condvar,
+    pub(super) wake: Sender<()>,
+    pub(super) owner: Owner,
+}
+
+impl Inner {
+    /// Returns the append with a key, since a failed append may still be in the log.
+    pub(super) fn keyed(&self, append: Append) -> Append {
+        if append.key_given().is_some() {
+            return append;
+        }
+        let key = data_encoding::HEXLOWER.encode(&self.keys.bytes16());
+        append.key(format!("supervised-{key}"))
+    }
+
+    pub(super) fn hold(
+        &self,
+        state: &mut State,
+        task: &str,
+        append: Append,
+        error: Error,
+    ) -> Result<Accepted> {
+        let bytes = append.bytes();
+        if append.expected().is_some() || state.bytes + bytes > self.degraded.limit_bytes {
+            return Err(error);
+        }
+        state.bytes += bytes;
+        state.stats.buffered += 1;
+        let task = task.to_owned();
+        state.queue.push_back(BufferedAppend { task, append, bytes });
+        self.meters.pending(state.queue.len());
+        Ok(Accepted::Buffered { pending: state.queue.len() as u64 })
+    }
+
+    pub(super) fn fail(&self, state: &mut State, error: &Error) {
+        self.failed(state, error);
+        self.wake();
+    }
+
+    fn failed(&self, state: &mut State, error: &Error) {
+        if state.failed.is_none() {
+            state.failed_us = self.clock.now_us();
+            state.stats.degraded += 1;
+            self.meters.began();
+        }
+        state.failed = Some(error.to_string());
+    }
+
+    /// Returns the microseconds since the failure; 0 if the clock was set back.
+    pub(super) fn degraded_for(&self, state: &State) -> u64 {
+        self.clock.now_us().saturating_sub(state.failed_us)
+    }
+
+    pub(super) fn wake(&self) {
+        match self.wake.try_send(()) {
+            Ok(()) | Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => {}
+        }
+    }
+
+    pub(super) fn health(&self, state: &State) -> Health {
+        match &state.failed {
+            None => Health::Healthy,
+            Some(error) => Health::Degraded {
+                pending: state.queue.len() as u64,
+                bytes: state.bytes as u64,
+                error: error.clone(),
+            },
+        }
+    }
+
+    pub(super) fn tell(&self) {
+        let health = self.health(&self.state.lock());
+        match &health {
+            Health::Healthy => tracing::warn!("{}: the store is well again", self.dir.display()),
+            Health::Degraded { error, .. } => {
+                tracing::error!("{}: the store failed: {error}", self.dir.display());
+            }
+        }
+        if let Some(told) = &self.degraded.told {
+            told(&health);
+        }
+    }
+
+    /// Opens the store again after each failure and commits the held appends, until the engine is
+    /// closed.
+    pub(super) fn run(&self, woken: &Receiver<()>) {
+        let mut wait = self.degraded.retry;
+        loop {
+            let works = self.state.lock().has_work();
+            let due = match works {
+                true => woken.recv_timeout(wait),
+                false => woken.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            if due == Err(RecvTimeoutError::Disconnected) {
+                return;
+            }
+            let (closed, works) = {
+                let state = self.state.lock();
+                (state.closed, state.has_work())
+            };
+            if works {
+                match self.sound().and_then(|engine| self.drain(&engine)) {
+                    Ok(true) => wait = self.degraded.retry,
+                    Ok(false) => wait = (wait * 2).min(RETRY_MAX),
+                    Err(error) => {
+                        self.failed(&mut self.state.lock(), &error);
+                        wait = (wait * 2).min(RETRY_MAX);
+                    }
+                }
+            }
+            if closed {
+                return;
+            }
+        }
+    }
+
+    /// Returns the engine if it has not failed. Otherwise closes it, ignoring its error, and opens
+    /// the store again.
+    fn sound(&self) -> Result<Engine> {
+        let old = {
+            let mut state = self.state.lock();
+            match (&state.engine, &state.failed) {
+                (Some(engine), None) => return Ok(engine.clone()),
+                _ => state.engine.take(),
+            }
+        };
+        if let Some(old) = old {
+            let _ = old.close();
+        }
+        let engine = Engine::open(&self.dir, self.options.clone())?;
+        let mut state = self.state.lock();
+        state.generation += 1;
+        state.stats.reopened += 1;
+        state.engine = Some(engine.clone());
+        Ok(engine)
+    }
+
+    /// Commits the held appends, in order for each task, and lets appends through again. Appends to
+    /// a task that a restore blocks stay held. Returns `false` if there are such appends.
+    fn drain(&self, engine: &Engine) -> Result<bool> {
+        let (mut at, mut blocked) = (0, HashSet::new());
+        loop {
+            let next = {
+                let mut state = self.state.lock();
+                let next = state.next(at, &blocked);
+                if next.is_none() && state.failed.take().is_some() {
+                    let lasted = self.degraded_for(&state);
+                    state.stats.degraded_us += lasted;
+                    self.meters.ended(lasted);
+                    self.changed.notify_all();
+                    drop(state);
+                    self.tell();
+                }
+                next
+            };
+            let Some((place, task, append)) = next else {
+                return Ok(blocked.is_empty());
+            };
+            let done = engine.task(&task).and_then(|task| task.append(append));
+            let mut state = self.state.lock();
+            match done {
+                Ok(_) => state.stats.drained += 1,
+                Err(error) if is_of_the_store(&error) => return Err(error),
+                Err(error) if matches!(error.detail(), Some(Detail::Pending { .. })) => {
+                    blocked.insert(task);
+                    at = place;
+                    continue;
+                }
+                Err(error) => {
+                    state.stats.refused += 1;
+                    tracing::error!(
+                        "{}: an append to {task} that was held is refused: {error}",
+                        self.dir.display()
+                    );
+                }
+            }
+            at = place;
+            if let Some(held) = state.queue.remove(place) {
+                state.bytes -= held.bytes;
+                self.meters.pending(state.queue.len());
+            }
+        }
+    }
+}
+
+/// Returns `true` if an error is a failure of the store rather than of the append.
+pub(super) fn is_of_the_store(error: &Error) -> bool {
+    let pending = matches!(error.detail(), Some(Detail::Pending { .. }));
+    matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Unavailable) && !pending
+}
