@@ -1,7 +1,7 @@
 //! Appends.
 
+use milepost_api::{AppendedForm, CheckpointGiven};
 use milepost_codec::Body;
-use milepost_forms::{AppendedForm, CheckpointGiven};
 use serde::Serialize;
 
 use crate::checkpoints::Mark;

@@ -1,7 +1,7 @@
 //! Checkpoints.
 
+use milepost_api::{Big, CheckpointForm, CheckpointGiven, Listed};
 use milepost_codec::{Json, LineageId, MarkStatus};
-use milepost_forms::{Big, CheckpointForm, CheckpointGiven, Listed};
 use reqwest::Method;
 
 use crate::client::Client;

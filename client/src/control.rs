@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use milepost_api::{AppendedForm, ControlAsked, ControlForm, GuidanceAsked};
 use milepost_codec::{Json, RunControl};
-use milepost_forms::{AppendedForm, ControlAsked, ControlForm, GuidanceAsked};
 use reqwest::Method;
 
 use crate::client::Client;

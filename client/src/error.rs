@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use milepost_forms::{Big, Problem};
+use milepost_api::{Big, Problem};
 
 /// The result of a fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

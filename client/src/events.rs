@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use milepost_forms::{Big, EventForm, RangeForm};
+use milepost_api::{Big, EventForm, RangeForm};
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};

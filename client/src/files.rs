@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use milepost_api::{FileForm, Listed};
 use milepost_codec::TreePath;
-use milepost_forms::{FileForm, Listed};
 use reqwest::Response;
 use tokio::time::timeout;
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
+use milepost_api::{Big, EventForm, MovedForm};
 use milepost_codec::LineageId;
-use milepost_forms::{Big, EventForm, MovedForm};
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderName};
 use serde::de::DeserializeOwned;

@@ -2,7 +2,7 @@
 //!
 //! `milepost serve` listens on an address; a program with an open store listens on a socket in it
 //! (`milepost_server::attach`). [`Client`] has a method for each route of `/v1` in `docs/HTTP.md`.
-//! Answers use the structures of [`forms`], events those of [`codec`].
+//! Answers use the structures of [`api`], events those of [`codec`].
 //!
 //! ```no_run
 //! use milepost_client::{Append, ChangeControl, Client, Followed, Mark, Start};
@@ -96,10 +96,10 @@ mod unix_socket;
 
 /// The type of file content.
 pub use bytes::Bytes;
+/// Answers.
+pub use milepost_api as api;
 /// Event bodies, ids and hashes.
 pub use milepost_codec as codec;
-/// Answers.
-pub use milepost_forms as forms;
 
 pub use append::Append;
 pub use checkpoints::{CheckpointQuery, Mark};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use milepost_codec::Json;
-use milepost_forms::{
+use milepost_api::{
     Big, RetentionAsked, RetentionForm, StatsForm, StoreForm, UserForm, VerifyAsked, VerifyForm,
 };
+use milepost_codec::Json;
 
 use crate::client::Client;
 use crate::error::{Error, Result};

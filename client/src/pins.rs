@@ -1,6 +1,6 @@
 //! Pinned checkpoints.
 
-use milepost_forms::{Listed, PinAsked, PinForm};
+use milepost_api::{Listed, PinAsked, PinForm};
 use reqwest::Method;
 
 use crate::client::Client;

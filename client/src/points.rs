@@ -1,9 +1,9 @@
 //! Points: addresses, events, states, differences, blame and erasure.
 
-use milepost_codec::Json;
-use milepost_forms::{
+use milepost_api::{
     BlamedForm, ChangesForm, EraseAsked, ErasedForm, EventAt, PartForm, PointForm, StateForm,
 };
+use milepost_codec::Json;
 
 use crate::client::Client;
 use crate::error::Result;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use milepost_api::{ChoicesAsked, RestoreAsked, RestorePlanForm, RestoredForm};
 use milepost_codec::{Scope, TreePath};
-use milepost_forms::{ChoicesAsked, RestoreAsked, RestorePlanForm, RestoredForm};
 use reqwest::Method;
 
 use crate::client::Client;

@@ -1,7 +1,7 @@
 //! Tasks and their lineages.
 
+use milepost_api::{LineageForm, Listed, TaskForm, TaskGiven};
 use milepost_codec::Json;
-use milepost_forms::{LineageForm, Listed, TaskForm, TaskGiven};
 use reqwest::Method;
 
 use crate::client::Client;

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use milepost::{Detail, Error, ErrorKind};
-use milepost_forms::{Big, Problem};
+use milepost_api::{Big, Problem};
 use serde_json::json;
 use tracing::error;
 

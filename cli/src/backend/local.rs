@@ -8,7 +8,7 @@ use milepost::query::{CheckpointQuery, TaskQuery};
 use milepost::retention::Pin;
 use milepost::state::{Change, Chunks, MessageRange, diff_states, to_patch};
 use milepost::{CheckpointId, Detail, Engine, ErrorKind, Json, Mark, Point, RunState, Task};
-use milepost_forms::{
+use milepost_api::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, CountsForm, EventAt, FileForm,
     LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm,
     StoreForm, TaskForm, UserForm, VerifyForm,

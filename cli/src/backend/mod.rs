@@ -27,7 +27,7 @@ use milepost::events::{MarkStatus, RunControl};
 use milepost::integrity::Anchor;
 use milepost::state::MessageRange;
 use milepost::{CheckpointId, Engine, Json};
-use milepost_forms::{
+use milepost_api::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, FileForm,
     LineageForm, Listed, MovedForm, PinForm, PointForm, RestoredForm, RetentionAsked,
     RetentionForm, StoreForm, TaskForm, UserForm, VerifyForm,

@@ -10,14 +10,14 @@ use std::time::Duration;
 use milepost::events::RunControl;
 use milepost::state::MessageRange;
 use milepost::{CheckpointId, Engine, ErrorKind, Json};
-use milepost_client::{
-    ChangeControl, CheckpointQuery, Client, ClientBuilder, EditArtifacts, EventQuery, Guidance,
-    Mark, Restore, Retention, Start, StatsQuery, TaskQuery, Verify,
-};
-use milepost_forms::{
+use milepost_api::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, LineageForm, Listed,
     PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm, StoreForm, TaskForm, UserForm,
     VerifyForm,
+};
+use milepost_client::{
+    ChangeControl, CheckpointQuery, Client, ClientBuilder, EditArtifacts, EventQuery, Guidance,
+    Mark, Restore, Retention, Start, StatsQuery, TaskQuery, Verify,
 };
 use milepost_workspace::TreePath;
 use serde_json::{Map, Value};

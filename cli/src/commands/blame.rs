@@ -1,6 +1,6 @@
 //! `blame`: the event that set a part of the state.
 
-use milepost_forms::{BlameForm, BlamedForm};
+use milepost_api::{BlameForm, BlamedForm};
 use serde_json::Value;
 
 use crate::args;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use milepost_forms::CheckpointForm;
+use milepost_api::CheckpointForm;
 
 use super::{checkpoints, restore, rollback};
 use crate::args;

@@ -1,7 +1,7 @@
 //! `checkpoints`: list of checkpoints, newest first.
 
 use milepost::events::MarkStatus;
-use milepost_forms::{CheckpointForm, Listed};
+use milepost_api::{CheckpointForm, Listed};
 use serde_json::Value;
 
 use crate::args;

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use milepost_forms::{Big, RetainedForm, RetentionAsked, RetentionForm};
+use milepost_api::{Big, RetainedForm, RetentionAsked, RetentionForm};
 use serde_json::json;
 
 use super::confirm::confirm;

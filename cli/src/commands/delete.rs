@@ -1,6 +1,6 @@
 //! `delete`: a task, or all tasks of a user, for good.
 
-use milepost_forms::{CountsForm, TaskStatsForm, UserForm};
+use milepost_api::{CountsForm, TaskStatsForm, UserForm};
 use serde_json::json;
 
 use super::confirm::confirm;

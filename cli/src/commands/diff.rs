@@ -1,7 +1,7 @@
 //! `diff`: differences between the states at two points.
 
 use milepost::state::ChangeKind;
-use milepost_forms::ChangeForm;
+use milepost_api::ChangeForm;
 use serde_json::Value;
 
 use crate::args;

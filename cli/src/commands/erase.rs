@@ -1,7 +1,7 @@
 //! `erase`: removes the content of one event, for good.
 
 use milepost::ErrorKind;
-use milepost_forms::ErasedForm;
+use milepost_api::ErasedForm;
 
 use super::confirm::confirm;
 use super::show;

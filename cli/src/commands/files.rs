@@ -1,6 +1,6 @@
 //! `files`: the files of a capture, and those that were left out.
 
-use milepost_forms::FileForm;
+use milepost_api::FileForm;
 use milepost_workspace::{Snapshot, TreePath};
 use serde::Serialize;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! `pin`, `unpin` and `pins`: checkpoints that every cleanup keeps.
 
 use milepost::CheckpointId;
-use milepost_forms::{PinForm, PointForm};
+use milepost_api::{PinForm, PointForm};
 use serde_json::json;
 
 use crate::args;

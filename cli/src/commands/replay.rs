@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use milepost_forms::{EventForm, PointForm};
+use milepost_api::{EventForm, PointForm};
 
 use super::log::Entry;
 use super::needed;

@@ -1,6 +1,6 @@
 //! `restore`: back to a point, in a new lineage.
 
-use milepost_forms::RestoredForm;
+use milepost_api::RestoredForm;
 use serde_json::{Value, json};
 
 use super::{checkpoint, needed, rollback};

@@ -1,7 +1,7 @@
 //! `show`: the event at a point, with its hash.
 
 use milepost::ErrorKind;
-use milepost_forms::{EventAt, EventForm, PointForm};
+use milepost_api::{EventAt, EventForm, PointForm};
 
 use crate::backend::Backend;
 use crate::error::{Failure, Result};

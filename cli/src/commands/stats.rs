@@ -1,6 +1,6 @@
 //! `stats`: counts and sizes of the store, or of a user's tasks.
 
-use milepost_forms::{TaskStatsForm, UserForm};
+use milepost_api::{TaskStatsForm, UserForm};
 use serde_json::json;
 
 use crate::backend::Backend;

@@ -1,6 +1,6 @@
 //! `tasks`: list of tasks, newest first.
 
-use milepost_forms::TaskForm;
+use milepost_api::TaskForm;
 
 use crate::args;
 use crate::backend::Backend;

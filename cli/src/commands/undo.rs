@@ -3,7 +3,7 @@
 use milepost::events::LineageType;
 use milepost::restore::PendingRestore;
 use milepost::{Engine, Error, ErrorKind, Task};
-use milepost_forms::RestoredForm;
+use milepost_api::RestoredForm;
 use milepost_workspace::{Choices, RestoreReport};
 
 use super::{needed, restore, workspace_args};

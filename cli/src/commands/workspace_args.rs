@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use milepost::{Engine, ErrorKind, Point};
-use milepost_forms::RestoredForm;
+use milepost_api::RestoredForm;
 use milepost_workspace::{
     Choices, ConflictWhy, PathBytes, PathConflict, Plan, RestoreReport, Snapshot, Workspace,
     WorkspaceOptions,

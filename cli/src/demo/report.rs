@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::run::Acknowledged;
 use super::{BACK_TO, is_first};
-use milepost_forms::LineageForm;
+use milepost_api::LineageForm;
 
 use crate::error::Result;
 use crate::output::lineage_tree::{describe, tree};

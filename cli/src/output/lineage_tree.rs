@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use milepost::LineageId;
-use milepost_forms::LineageForm;
+use milepost_api::LineageForm;
 
 use super::{Look, Out, count, excerpt, words};
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use milepost::Body;
-use milepost_forms::{CheckpointForm, PointForm};
+use milepost_api::{CheckpointForm, PointForm};
 
 use super::filter;
 use super::list::List;

@@ -1,7 +1,7 @@
 //! The filter: checkpoints that match the typed words.
 
 use milepost::events::MarkStatus;
-use milepost_forms::CheckpointForm;
+use milepost_api::CheckpointForm;
 
 use crate::output::words;
 

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use milepost::CheckpointId;
-use milepost_forms::{CheckpointForm, Listed};
+use milepost_api::{CheckpointForm, Listed};
 
 use super::filter;
 

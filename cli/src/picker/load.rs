@@ -1,6 +1,6 @@
 //! Requests to the store, made while no key waits.
 
-use milepost_forms::{CheckpointForm, Listed};
+use milepost_api::{CheckpointForm, Listed};
 
 use super::details;
 use super::model::{Job, Model};

@@ -2,7 +2,7 @@
 
 use milepost::ErrorKind;
 use milepost::state::{ChangeKind, MessageRange};
-use milepost_forms::{ChangeForm, CheckpointForm};
+use milepost_api::{ChangeForm, CheckpointForm};
 use serde_json::Value;
 
 use super::details;

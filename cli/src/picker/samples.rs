@@ -2,7 +2,7 @@
 
 use milepost::events::{MarkCause, MarkStatus};
 use milepost::{CheckpointId, Hash, Json, LineageId};
-use milepost_forms::{Big, CheckpointForm, Listed};
+use milepost_api::{Big, CheckpointForm, Listed};
 
 /// One minute after the time of the sample at offset 0.
 pub const NOW_US: u64 = 1_800_000_060_000_000;

@@ -1,8 +1,8 @@
 //! What is asked again, and what is not.
 
 use milepost::{Engine, Options};
+use milepost_client::api::Big;
 use milepost_client::codec::{Message, RunControl};
-use milepost_client::forms::Big;
 use milepost_client::{Append, Client, ErrorKind, Guidance, Mark, Restore};
 use milepost_server::attach;
 

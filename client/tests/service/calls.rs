@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use milepost_client::api::{Big, StatsForm};
 use milepost_client::codec::{
     ArtifactsEdited, Body, Json, MarkCause, MarkStatus, Message, RunControl, Scope, TreePath,
 };
-use milepost_client::forms::{Big, StatsForm};
 use milepost_client::{
     Append, ChangeControl, CheckpointQuery, Client, EditArtifacts, ErrorKind, EventQuery, Followed,
     Guidance, Mark, NewTask, Restore, Retention, Start, StatsQuery, TaskQuery, Verify,

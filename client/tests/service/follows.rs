@@ -2,7 +2,7 @@
 
 use milepost::Engine;
 use milepost::events::Message;
-use milepost_client::forms::{Big, EventForm};
+use milepost_client::api::{Big, EventForm};
 use milepost_client::{Client, ErrorKind, EventQuery, Followed, Following, Start};
 use tokio::time::timeout;
 

@@ -1,8 +1,8 @@
 //! What comes piece by piece: all events, and files.
 
 use milepost::events::Message;
+use milepost_client::api::Big;
 use milepost_client::codec::TreePath;
-use milepost_client::forms::Big;
 use milepost_client::{ErrorKind, EventQuery};
 
 use crate::proxy::Proxy;

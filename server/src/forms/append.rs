@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use milepost::{Append, Body, Mark};
-use milepost_forms::MarkGiven;
+use milepost_api::MarkGiven;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;

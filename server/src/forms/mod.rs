@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub(crate) use append::{EventGiven, Line, LineGiven};
-pub(crate) use milepost_forms::{
+pub(crate) use milepost_api::{
     AppendedForm, Big, BlamedForm, ChangesForm, CheckpointForm, CheckpointGiven, ControlAsked,
     ControlForm, CountsForm, EraseAsked, ErasedForm, EventAt, EventForm, Fields, FileForm,
     GuidanceAsked, LineageForm, Listed, MovedForm, PinAsked, PinForm, PointForm, Problem,

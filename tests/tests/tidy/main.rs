@@ -25,7 +25,7 @@ const CRATES: [(&str, usize); 10] = [
     ("engine", 17_000),
     ("runtime", 3_200),
     ("workspace", 16_500),
-    ("forms", 2_000),
+    ("api", 2_500),
     ("formats", 8_000),
     ("server", 11_500),
     ("client", 3_500),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use milepost_forms::{Big, VerifyForm, micros};
+use milepost_api::{Big, VerifyForm, micros};
 use serde::{Deserialize, Serialize};
 
 use super::Check;

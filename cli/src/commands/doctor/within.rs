@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use milepost::{Engine, ErrorKind};
-use milepost_forms::StoreForm;
+use milepost_api::StoreForm;
 use rustix::fs::statvfs;
 
 use super::Check;

@@ -1,6 +1,6 @@
 //! Output of an event: on one line, in full, or as JSON.
 
-use milepost_forms::{EventForm, PointForm};
+use milepost_api::{EventForm, PointForm};
 
 use crate::commands::show;
 use crate::error::Result;

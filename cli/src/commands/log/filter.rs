@@ -1,7 +1,7 @@
 //! Filter of the printed events.
 
 use milepost::Body;
-use milepost_forms::EventForm;
+use milepost_api::EventForm;
 
 use crate::args;
 

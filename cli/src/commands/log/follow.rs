@@ -1,6 +1,6 @@
 //! Events as they come, after the existing ones.
 
-use milepost_forms::MovedForm;
+use milepost_api::MovedForm;
 use serde_json::json;
 
 use super::{Entry, Filter, Log};
@@ -35,7 +35,7 @@ pub fn run(log: &Log<'_>, entry: &Entry<'_>, out: &mut Out) -> Result<()> {
     })
 }
 
-fn source_task(log: &Log<'_>) -> Result<milepost_forms::TaskForm> {
+fn source_task(log: &Log<'_>) -> Result<milepost_api::TaskForm> {
     log.source.task(&words::encode(&log.point.task))
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use milepost::LineageId;
-use milepost_forms::{EventForm, LineageForm, PointForm};
+use milepost_api::{EventForm, LineageForm, PointForm};
 
 use super::entry::Entry;
 use super::filter::Filter;

@@ -16,7 +16,7 @@ mod walk;
 
 use std::collections::VecDeque;
 
-use milepost_forms::PointForm;
+use milepost_api::PointForm;
 
 use crate::args;
 use crate::backend::{Backend, Each};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use milepost_forms::{EventForm, PointForm};
+use milepost_api::{EventForm, PointForm};
 
 use crate::backend::Backend;
 use crate::error::Result;

@@ -2,7 +2,7 @@
 
 use milepost::CheckpointId;
 use milepost::events::{MarkCause, MarkStatus};
-use milepost_forms::Listed;
+use milepost_api::Listed;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 

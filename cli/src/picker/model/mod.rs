@@ -2,7 +2,7 @@
 //! [`Model::next_job`] returns the next request to the store.
 
 use milepost::CheckpointId;
-use milepost_forms::CheckpointForm;
+use milepost_api::CheckpointForm;
 
 use super::cache::Cache;
 use super::details::{About, Details, Preview};

@@ -142,7 +142,7 @@ fn the_end_of_a_task_on_the_screen_is_loaded_before_what_it_says() {
     // Far from the end, no page is loaded.
     let older: Vec<_> = (10..99).map(|at| checkpoint("a", at)).collect();
     let mut list = List::of_store();
-    list.add_store_page(milepost_forms::Listed { items: older, next: Some("more".into()) });
+    list.add_store_page(milepost_api::Listed { items: older, next: Some("more".into()) });
     model.list = list;
     model.renew();
     assert_eq!(model.next_job(), Some(Job::About(0)));

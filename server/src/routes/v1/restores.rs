@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use milepost::events::LineageType;
 use milepost::{Detail, Engine, ErrorKind, Point, Scope};
-use milepost_forms::files_plan;
+use milepost_api::files_plan;
 use milepost_workspace::Plan;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

@@ -51,7 +51,7 @@ impl<'de> Deserialize<'de> for Big {
 /// the end of the calendar is shown as its last moment.
 ///
 /// ```
-/// assert_eq!(milepost_forms::micros(1_700_000_000_123_456), "2023-11-14T22:13:20.123456Z");
+/// assert_eq!(milepost_api::micros(1_700_000_000_123_456), "2023-11-14T22:13:20.123456Z");
 /// ```
 pub fn micros(time_us: u64) -> String {
     let time_us = i64::try_from(time_us).unwrap_or(i64::MAX);

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! ```
-//! use milepost_forms::EventForm;
+//! use milepost_api::EventForm;
 //!
 //! let text = r#"{"offset":"7","lineage":0,"kind":"message","time":"2026-01-18T10:30:00.000000Z",
 //!     "time_us":"1768732200000000","body":{"kind":"message","role":"user","content":"hello"}}"#;
