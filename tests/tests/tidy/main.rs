@@ -18,7 +18,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The crates that are the product, and the most non-blank lines of each that are no tests.
-const CRATES: [(&str, usize); 10] = [
+const CRATES: [(&str, usize); 11] = [
     ("codec", 7_000),
     ("replay", 5_100),
     ("store", 13_500),
