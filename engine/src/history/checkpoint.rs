@@ -167,6 +167,16 @@ impl Mark {
     }
 }
 
+impl From<CheckpointMarked> for Mark {
+    /// Copies a mark. The point and the parent depend on the lineage that is marked.
+    fn from(body: CheckpointMarked) -> Self {
+        let CheckpointMarked { at: _, parent: _, label, cause, status, metadata, aliases } = body;
+        let (at, parent) = (None, None);
+        let body = CheckpointMarked { at, parent, label, cause, status, metadata, aliases };
+        Self { body, ..Self::default() }
+    }
+}
+
 /// A checkpoint: a mark on a point of a lineage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -225,6 +235,30 @@ impl Checkpoint {
             metadata,
             aliases,
         }
+    }
+
+    /// Returns a mark of the same point in a new lineage, with the checkpoint as its parent. An
+    /// alias names the original only.
+    pub(crate) fn again(self) -> Mark {
+        // Names every field, so that a new one cannot be forgotten.
+        let Self {
+            id,
+            label,
+            cause,
+            status,
+            metadata,
+            aliases: _,
+            task: _,
+            lineage: _,
+            mark: _,
+            at: _,
+            hash: _,
+            parent: _,
+            time_us: _,
+        } = self;
+        let (at, parent, aliases) = (None, Some(id), Vec::new());
+        let body = CheckpointMarked { at, parent, label, cause, status, metadata, aliases };
+        Mark { body, ..Mark::default() }
     }
 }
 

@@ -276,13 +276,6 @@ impl Inner {
         if offset != point.offset || checkpoint.mark < offset || checkpoint.hash != hash {
             return Ok(None);
         }
-        let mut mark = Mark::new().cause(checkpoint.cause).status(checkpoint.status).parent(id);
-        if let Some(label) = checkpoint.label {
-            mark = mark.label(label);
-        }
-        if let Some(metadata) = checkpoint.metadata {
-            mark = mark.metadata(metadata);
-        }
-        Ok(Some(mark))
+        Ok(Some(checkpoint.again()))
     }
 }

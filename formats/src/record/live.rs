@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use milepost::events::{CheckpointMarked, MarkCause, MarkStatus};
+use milepost::events::{MarkCause, MarkStatus};
 use milepost::{Body, Engine, ErrorKind, Lineage, Mark};
 
 use super::jsonl::{EventLine, Lines};
@@ -89,7 +89,7 @@ impl Recorder<'_> {
         let alone = self.alone;
         let writer = self.writer()?;
         let durable = match body {
-            Body::CheckpointMarked(mark) => match writer.mark(mark_of(mark)) {
+            Body::CheckpointMarked(mark) => match writer.mark(mark.into()) {
                 Ok(durable) => Some(durable),
                 Err(error)
                     if error.engine().map(milepost::Error::kind) == Some(ErrorKind::Invalid) =>
@@ -193,18 +193,4 @@ fn lineage(engine: &Engine, id: &str, user: &str) -> Result<Lineage> {
         task => task?,
     };
     Ok(task.lineage().clone())
-}
-
-fn mark_of(body: CheckpointMarked) -> Mark {
-    let mut mark = Mark::new().cause(body.cause).status(body.status);
-    if let Some(label) = body.label {
-        mark = mark.label(label);
-    }
-    if let Some(metadata) = body.metadata {
-        mark = mark.metadata(metadata);
-    }
-    for alias in body.aliases {
-        mark = mark.alias(alias);
-    }
-    mark
 }
