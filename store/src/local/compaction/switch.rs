@@ -20,9 +20,15 @@ pub(crate) fn write_now(layout: &Layout, dir: &Path) -> Result<()> {
 /// Finishes an interrupted switch at opening: one folder is left, under the first name.
 pub(crate) fn finish_switch(layout: &Layout) -> Result<()> {
     let (first, second, now) = (layout.sled(), layout.sled_next(), layout.sled_now());
-    let said = fs::read(&now).unwrap_or_default();
+    // An unreadable file must not look like a switch that never began: the new folder would go.
+    let said = match fs::read(&now) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            return Err(files::io("read", &now, &e));
+        }
+        said => said.unwrap_or_default(),
+    };
     let is_second = second.file_name().is_some_and(|name| name.as_encoded_bytes() == said);
-    if is_second && second.exists() {
+    if is_second && second.try_exists().map_err(|e| files::io("look at", &second, &e))? {
         remove(&first)?;
         fs::rename(&second, &first).map_err(|e| files::io("rename", &second, &e))?;
         files::sync_dir(&layout.root)?;
@@ -41,5 +47,28 @@ pub(crate) fn remove(dir: &Path) -> Result<()> {
     match fs::remove_dir_all(dir) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(files::io("remove", dir, &e)),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_switch_whose_marker_cannot_be_read_removes_neither_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path());
+        for folder in [layout.sled(), layout.sled_next()] {
+            fs::create_dir(&folder).unwrap();
+        }
+        // A folder exists, and cannot be read as a file.
+        fs::create_dir(layout.sled_now()).unwrap();
+        finish_switch(&layout).unwrap_err();
+        assert!(layout.sled().exists() && layout.sled_next().exists());
+        fs::remove_dir(layout.sled_now()).unwrap();
+        write_now(&layout, &layout.sled_next()).unwrap();
+        fs::write(layout.sled_next().join("new"), "").unwrap();
+        finish_switch(&layout).unwrap();
+        assert!(layout.sled().join("new").exists() && !layout.sled_next().exists());
     }
 }
