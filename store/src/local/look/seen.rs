@@ -38,7 +38,7 @@ impl Seen {
         config: &StoreConfig,
         key: Option<&StoreKey>,
     ) -> Result<Self> {
-        let acked = AckMarker::read(&layout.acked(), config.store);
+        let acked = AckMarker::read(&layout.acked(), config.store)?;
         let (mut segments, mut bytes) = (Vec::new(), HashMap::new());
         for (_, path) in files::numbered(&layout.journal(), "seg")? {
             match whole(&path, config, key) {

@@ -28,10 +28,15 @@ impl AckMarker {
         Ok(Self { file, store })
     }
 
-    /// Returns the last acknowledged commit, or `None` if the marker is missing or damaged.
-    pub(crate) fn read(path: &Path, store: StoreId) -> Option<Seq> {
-        let acked = AckWatermark::decode(&fs::read(path).ok()?).ok()?;
-        (acked.store == store).then_some(acked.seq)
+    /// Returns the last acknowledged commit, or `None` if the marker is missing or damaged. A read
+    /// that fails is an error: the opening writes the marker anew, which would hide a loss.
+    pub(crate) fn read(path: &Path, store: StoreId) -> Result<Option<Seq>> {
+        let bytes = match fs::read(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(|e| files::io("read", path, &e))?,
+        };
+        let acked = AckWatermark::decode(&bytes).ok().filter(|acked| acked.store == store);
+        Ok(acked.map(|acked| acked.seq))
     }
 
     /// Records a durable commit. A failure loses the marker, not the commit.

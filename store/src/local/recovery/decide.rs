@@ -68,7 +68,7 @@ impl Survey {
             segments.push(Segment::survey(&path, config.store, key)?.0);
         }
         in_order(&mut segments);
-        Ok(Self { archive, segments, acked: AckMarker::read(&layout.acked(), config.store) })
+        Ok(Self { archive, segments, acked: AckMarker::read(&layout.acked(), config.store)? })
     }
 
     /// Returns `true` if there is no sign of any commit.
