@@ -260,7 +260,7 @@ fn whatever_a_power_cut_leaves_of_what_was_not_synced_everything_acknowledged_is
     let rounds = if nightly() { 10 } else { 1 };
     for round in 0..rounds {
         let run = run(faults, seed.wrapping_add(round), "70", &[]);
-        let sampling = if nightly() { Sampling::new(1, 5, 6) } else { Sampling::new(8, 60, 3) };
+        let sampling = if nightly() { Sampling::new(1, 5, 6) } else { Sampling::new(16, 120, 3) };
         let (count, failures) = check_all(&run, Disk::new(), sampling);
         report("power cuts", &run, count, &failures);
     }
@@ -272,7 +272,7 @@ fn what_several_writers_share_a_sync_for_is_there_after_a_power_cut() {
         return;
     };
     let run = run(faults, seed(), "threads", &[]);
-    let sampling = if nightly() { Sampling::new(1, 5, 6) } else { Sampling::new(18, 100, 2) };
+    let sampling = if nightly() { Sampling::new(1, 5, 6) } else { Sampling::new(36, 200, 2) };
     let (count, failures) = check_all(&run, Disk::new(), sampling);
     report("several writers", &run, count, &failures);
 }
@@ -289,7 +289,7 @@ fn a_segment_that_is_used_again_does_not_bring_back_what_it_held_before() {
     let run = runs.find(|run| run.ops.iter().any(recycled));
     let run = run.expect("no segment was used again in 20 runs");
     let from = run.ops.iter().position(recycled).unwrap();
-    let sampling = if nightly() { Sampling::new(1, 20, 6) } else { Sampling::new(18, 60, 2) };
+    let sampling = if nightly() { Sampling::new(1, 20, 6) } else { Sampling::new(36, 120, 2) };
     let sampling = Sampling { from, ..sampling };
     let (count, failures) = check_all(&run, Disk::new(), sampling);
     report("recycling", &run, count, &failures);
@@ -301,7 +301,7 @@ fn a_power_cut_while_a_store_lets_go_of_events_and_is_compacted_loses_nothing_th
         return;
     };
     let run = run(faults, seed(), "compacting", &[]);
-    let sampling = if nightly() { Sampling::new(1, 5, 6) } else { Sampling::new(18, 100, 2) };
+    let sampling = if nightly() { Sampling::new(1, 5, 6) } else { Sampling::new(36, 200, 2) };
     let (count, failures) = check_all(&run, Disk::new(), sampling);
     report("compacting", &run, count, &failures);
 }
@@ -313,7 +313,7 @@ fn a_power_cut_while_a_store_recovers_from_one_loses_nothing() {
     };
     let run_one = run(faults, seed(), "60", &[]);
     let first = Sampling::new(if nightly() { 20 } else { 60 }, 1000, 2);
-    let second = if nightly() { Sampling::new(1, 5, 6) } else { Sampling::new(8, 100, 2) };
+    let second = if nightly() { Sampling::new(1, 5, 6) } else { Sampling::new(32, 400, 2) };
     let mut random = Random::new(run_one.seed ^ 0x2d);
     let (seen, mut failures) = (AtomicUsize::new(0), Vec::new());
     let mut luck = random.clone();
@@ -390,7 +390,7 @@ fn what_a_process_did_not_sync_is_not_taken_for_stored_by_the_next_one() {
         let root = run.root().join("work");
         let more = record(faults, &root, seed, "again", &[]);
         run.ops.extend(more);
-        let sampling = if nightly() { Sampling::new(2, 20, 2) } else { Sampling::new(16, 200, 2) };
+        let sampling = if nightly() { Sampling::new(2, 20, 2) } else { Sampling::new(32, 400, 2) };
         let (count, failed) = check_all(&run, Disk::new(), Sampling { from, ..sampling });
         images_seen += count;
         failures.extend(failed.into_iter().map(|f| format!("{fail}, {f}")));
