@@ -45,3 +45,23 @@ impl AckMarker {
         let _ = self.file.write_all_at(&acked.encode(), 0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_that_cannot_be_read_is_an_error_and_a_missing_or_damaged_one_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, store) = (dir.path().join("acked"), StoreId([7; 16]));
+        assert_eq!(AckMarker::read(&path, store).unwrap(), None);
+        fs::write(&path, "torn").unwrap();
+        assert_eq!(AckMarker::read(&path, store).unwrap(), None);
+        AckMarker::open(&path, store, 7).unwrap();
+        assert_eq!(AckMarker::read(&path, store).unwrap(), Some(7));
+        fs::remove_file(&path).unwrap();
+        // A folder exists, and cannot be read as a file.
+        fs::create_dir(&path).unwrap();
+        AckMarker::read(&path, store).unwrap_err();
+    }
+}
