@@ -1,6 +1,6 @@
-//! Checkpoints.
+//! Checkpoints and their pins.
 
-use milepost_api::{Big, CheckpointForm, CheckpointGiven, Listed};
+use milepost_api::{Big, CheckpointForm, CheckpointGiven, Listed, PinAsked, PinForm};
 use milepost_codec::{Json, LineageId, MarkStatus};
 use reqwest::Method;
 
@@ -138,6 +138,35 @@ impl Client {
     /// `NotFound`: no such checkpoint. `Conflict`: it is pinned.
     pub async fn unmark(&self, id: &str) -> Result<()> {
         let ask = self.ask(Method::DELETE, ["v1", "checkpoints", id])?;
+        ask.done().await
+    }
+
+    /// Returns all pinned checkpoints of a task.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no such task.
+    pub async fn pins(&self, task: &str) -> Result<Listed<PinForm>> {
+        self.get(["v1", "tasks", task, "pins"])?.read().await
+    }
+
+    /// Pins a checkpoint: no cleanup removes it or the events it needs.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no such checkpoint. `Invalid`: the reason is too long.
+    pub async fn pin(&self, id: &str, reason: Option<&str>) -> Result<PinForm> {
+        let ask = self.ask(Method::PUT, ["v1", "checkpoints", id, "pin"])?;
+        ask.json(&PinAsked { reason: reason.map(str::to_owned) })?.read().await
+    }
+
+    /// Removes the pin of a checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no such checkpoint.
+    pub async fn unpin(&self, id: &str) -> Result<()> {
+        let ask = self.ask(Method::DELETE, ["v1", "checkpoints", id, "pin"])?;
         ask.done().await
     }
 }

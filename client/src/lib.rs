@@ -82,7 +82,6 @@ mod files;
 mod follow;
 mod maintenance;
 mod path;
-mod pins;
 mod points;
 mod random;
 mod request;
