@@ -65,7 +65,7 @@
 //! request.rs   a request and its answer              path.rs
 //! retry.rs     retries                               conditions.rs  random.rs
 //! error.rs     errors
-//! tasks.rs  append.rs  events.rs  points.rs  files.rs  checkpoints.rs  pins.rs  control.rs
+//! tasks.rs  append.rs  events.rs  points.rs  files.rs  checkpoints.rs  control.rs
 //! restores.rs  maintenance.rs                        one family of routes each
 //! follow.rs    events as they are committed          sse.rs
 //! unfold.rs    streams made of steps

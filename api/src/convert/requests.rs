@@ -8,9 +8,6 @@ use milepost_workspace::Choices;
 
 use crate::{Big, CheckpointGiven, ChoicesAsked, MarkGiven, RetentionAsked};
 
-/// The maximum of `keep_count`.
-const KEEP_MAX: usize = 1_000_000;
-
 impl From<MarkGiven> for Mark {
     fn from(given: MarkGiven) -> Self {
         let mut mark = Self::new();
@@ -73,8 +70,9 @@ impl RetentionAsked {
             policy = policy.younger_than(Duration::from_secs(seconds));
         }
         match self.keep_count {
-            Some(keep) if keep > KEEP_MAX => {
-                return Err(Error::invalid(format!("keep_count is 0 to {KEEP_MAX}, not {keep}")));
+            Some(keep) if keep > Self::KEEP_MAX => {
+                let most = Self::KEEP_MAX;
+                return Err(Error::invalid(format!("keep_count is 0 to {most}, not {keep}")));
             }
             Some(keep) => policy = policy.keep(keep),
             None => {}

@@ -257,3 +257,8 @@ pub struct RetentionAsked {
     )]
     pub task: Option<String>,
 }
+
+impl RetentionAsked {
+    /// The maximum of `keep_count`.
+    pub const KEEP_MAX: usize = 1_000_000;
+}

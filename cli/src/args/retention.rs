@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{ArgGroup, Args as ClapArgs};
+use milepost_api::RetentionAsked;
 
 use super::span;
 
@@ -16,7 +17,7 @@ pub struct Cleanup {
     pub task: Option<String>,
     /// Keep the newest N checkpoints of each task. This or --younger-than is required: without
     /// both, the effects of some policies are printed.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = kept)]
     pub keep: Option<usize>,
     /// Keep checkpoints younger than this: `90s`, `30m`, `12h` or `7d`. With --keep, keep both.
     #[arg(long, value_name = "AGE", value_parser = age)]
@@ -37,6 +38,13 @@ pub struct Cleanup {
     /// Do not ask.
     #[arg(long, conflicts_with = "dry_run")]
     pub yes: bool,
+}
+
+/// Parses a number of kept checkpoints.
+fn kept(text: &str) -> Result<usize, String> {
+    let most = RetentionAsked::KEEP_MAX;
+    let number = text.parse().ok().filter(|number| *number <= most);
+    number.ok_or_else(|| format!("keep 0 to {most} checkpoints"))
 }
 
 /// Parses a whole number and a unit.

@@ -216,7 +216,7 @@ fn form(Recorded { input, task }: &Recorded) -> Value {
         "id": task.task,
         "input": input,
         "format": task.format.name(),
-        "lineages": big(task.lineages),
+        "lineages": task.lineages,
         "events": big(task.events),
         "checkpoints": big(task.checkpoints),
         "head": big(task.head),

@@ -18,7 +18,7 @@ use milepost_store::threads;
 use milepost_store::{Log, MemoryStore};
 use parking_lot::Mutex;
 
-use super::hooks::{Alert, AlertKind, OpenHooks};
+use super::hooks::{Alert, AlertKind, Hooks, OpenHooks};
 use super::inner::{Anchoring, Inner};
 use super::run_control::RunControls;
 use crate::commit::committer::{Committer, Request};
@@ -98,7 +98,7 @@ impl Engine {
     fn start(
         log: Arc<dyn Log>,
         store: Origin,
-        options: Options,
+        mut options: Options,
         entropy: Arc<Entropy>,
     ) -> Result<Self> {
         let meters = log.meters().map(Arc::clone);
@@ -110,8 +110,11 @@ impl Engine {
         // A read-only store calls no hooks and has no due snapshots.
         let writes = catalog.log().check_writable().is_ok();
         let hooks = match writes {
-            true => Some(OpenHooks::start(&options, &catalog)?),
-            false => None,
+            true => Some(OpenHooks::start(&mut options, &catalog)?),
+            false => {
+                options.hooks = Hooks::default();
+                None
+            }
         };
         if let Some(feed) = hooks.as_ref().and_then(OpenHooks::queue) {
             committer.feed(feed);

@@ -193,11 +193,17 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// As [`Task::append`], and those of the captures.
+    /// As [`Task::append`], and those of the captures. `Invalid`: the append has a mark, which has
+    /// captures of its own, or an idempotency key: a repetition would have other captures.
     pub fn append_after_capture(&self, append: impl Into<Append>) -> Result<Appended> {
+        let append = append.into();
+        if append.has_key() || append.mark_given().is_some() {
+            let why = "captures precede an append without a mark and without an idempotency key";
+            return Err(Error::invalid(why));
+        }
         let mut captured = self.engine.captured(self, |_| true)?;
         let bodies = std::mem::take(&mut captured.bodies);
-        self.append(append.into().after(bodies))
+        self.append(append.after(bodies))
     }
 
     /// Reports that a checkpoint could not be saved and the program continues without it: to the

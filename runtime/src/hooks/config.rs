@@ -11,8 +11,7 @@ use milepost::{Error, ErrorKind, Options, Result};
 use serde::Deserialize;
 
 use super::command::CommandHook;
-use super::queue::CommandQueue;
-use super::runner::CommandRunner;
+use super::runner::Commands;
 use super::{process, trust};
 
 /// Name of the file, in the user's configuration and in a store.
@@ -97,9 +96,10 @@ impl CommandHooks {
     /// `Invalid`: the declaration of a hook is wrong; the error describes the first one.
     pub fn add_to(self, options: Options) -> Result<Options> {
         check(&self.hooks).map_err(Error::invalid)?;
-        let queue = Arc::new(CommandQueue::default());
-        let runner = |hook| Arc::new(CommandRunner::new(hook, Arc::clone(&queue)));
-        Ok(self.hooks.into_iter().fold(options, |options, hook| options.hook(runner(hook))))
+        Ok(match self.hooks.is_empty() {
+            true => options,
+            false => options.hook(Arc::new(Commands(self.hooks))),
+        })
     }
 }
 

@@ -29,15 +29,18 @@ struct State {
     thread: Option<ThreadId>,
     /// The number of jobs that ended.
     done: u64,
-    /// `done` when a flush did not wait for the next job to end.
-    abandoned: Option<u64>,
     left_out: u64,
+    /// `true` after a flush: the store is closed, and no job is taken any more.
+    ended: bool,
 }
 
 impl CommandQueue {
     /// Queues a job, and starts the thread if there is none.
     pub(super) fn push(self: &Arc<Self>, job: Job) {
         let mut state = self.state.lock();
+        if state.ended {
+            return;
+        }
         if state.jobs.len() >= JOBS_MAX {
             state.left_out += 1;
             return;
@@ -77,19 +80,20 @@ impl CommandQueue {
         self.changed.notify_all();
     }
 
-    /// Waits until no job is left. If one job takes longer than `at_most`, the rest is dropped.
+    /// Waits until no job is left, and takes none afterwards. If one job takes longer than
+    /// `at_most`, the rest is dropped.
     pub(super) fn flush(&self, at_most: Duration) {
         let mut state = self.state.lock();
         // A hook that closes the store on the thread of the commands cannot wait for it.
         let is_own = state.thread == Some(std::thread::current().id());
-        while state.thread.is_some() && state.abandoned != Some(state.done) {
+        while state.thread.is_some() && !state.ended {
             let done = state.done;
             if !is_own {
                 let is_busy = |state: &mut State| state.thread.is_some() && state.done == done;
                 self.changed.wait_while_for(&mut state, is_busy, at_most);
             }
             if state.thread.is_some() && state.done == done {
-                state.abandoned = Some(done);
+                state.ended = true;
                 let jobs = std::mem::take(&mut state.jobs);
                 drop(state);
                 tracing::warn!(
@@ -100,6 +104,7 @@ impl CommandQueue {
                 return;
             }
         }
+        state.ended = true;
     }
 }
 
@@ -147,14 +152,15 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_waits_for_each_job_and_the_queue_can_be_used_again() {
+    fn a_flush_waits_for_each_job_and_no_job_is_taken_afterwards() {
         let queue = Arc::new(CommandQueue::default());
-        for _ in 0..3 {
-            queue.push(Box::new(|| panic!("told to")));
-            let done = count(&queue, 10);
-            queue.flush(LONG);
-            assert_eq!(done.load(Ordering::Relaxed), 10);
-        }
+        queue.push(Box::new(|| panic!("told to")));
+        let done = count(&queue, 10);
+        queue.flush(LONG);
+        assert_eq!(done.load(Ordering::Relaxed), 10);
+        count(&queue, 1);
+        let state = queue.state.lock();
+        assert!(state.jobs.is_empty() && state.thread.is_none());
     }
 
     #[test]
@@ -164,12 +170,12 @@ mod tests {
         let done = count(&queue, 10);
         queue.flush(Duration::from_millis(1));
         queue.flush(LONG);
-        drop(leave);
         let after = count(&queue, 1);
-        while after.load(Ordering::Relaxed) == 0 {
+        drop(leave);
+        while queue.state.lock().thread.is_some() {
             std::thread::yield_now();
         }
-        assert_eq!(done.load(Ordering::Relaxed), 0);
+        assert_eq!((done.load(Ordering::Relaxed), after.load(Ordering::Relaxed)), (0, 0));
     }
 
     #[test]

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use milepost::hooks::{Alert, AlertKind, HookContext, TaskId, WorkspaceChange};
 use milepost::{Checkpoint, Event, Hook, Mark, Point, Task};
-use parking_lot::Mutex;
 
 use super::command::{CommandHook, HookPoint};
 use super::document::{About, Document, RestoreForm, Where};
@@ -15,9 +14,28 @@ use super::queue::CommandQueue;
 /// Time beyond its limit that closing waits for a command, since killing takes time.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// A command as a hook. Cheap to clone.
+/// The commands of a configuration. Each opening of a store has its own runners and queue, since
+/// the same options may open several stores.
+pub(super) struct Commands(pub(super) Vec<CommandHook>);
+
+impl Hook for Commands {
+    fn name(&self) -> &str {
+        "commands"
+    }
+
+    fn opened(&self, store: &HookContext) -> Option<Vec<Arc<dyn Hook>>> {
+        let queue = Arc::new(CommandQueue::default());
+        let runner = |(n, hook): (usize, &CommandHook)| {
+            let hook = CommandRunner::new(hook.clone(), Arc::clone(&queue), store.nth(n));
+            Arc::new(hook) as Arc<dyn Hook>
+        };
+        Some(self.0.iter().enumerate().map(runner).collect())
+    }
+}
+
+/// A command as a hook of an open store. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct CommandRunner {
+struct CommandRunner {
     shared: Arc<Shared>,
 }
 
@@ -25,54 +43,49 @@ struct Shared {
     hook: CommandHook,
     name: String,
     queue: Arc<CommandQueue>,
-    /// The open store; `None` if it is opened for reading only, and then the command never runs.
-    store: Mutex<Option<HookContext>>,
+    store: HookContext,
 }
 
 /// One call of a command.
 struct Call {
     runner: CommandRunner,
-    store: HookContext,
     point: HookPoint,
     task: Option<String>,
     document: Vec<u8>,
 }
 
 impl CommandRunner {
-    pub(super) fn new(hook: CommandHook, queue: Arc<CommandQueue>) -> Self {
+    fn new(hook: CommandHook, queue: Arc<CommandQueue>, store: HookContext) -> Self {
         let name = hook.argv().first().cloned().unwrap_or_default();
-        Self { shared: Arc::new(Shared { hook, name, queue, store: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { hook, name, queue, store }) }
     }
 
     fn is_on(&self, point: HookPoint) -> bool {
         self.shared.hook.points().contains(&point)
     }
 
-    /// Returns the call at a point; `None` if no store is open for writing.
-    fn call(&self, point: HookPoint, place: Where<'_>, about: About<'_>) -> Option<Call> {
-        let store = self.shared.store.lock().clone()?;
+    fn call(&self, point: HookPoint, place: Where<'_>, about: About<'_>) -> Call {
+        let store = &self.shared.store;
         let dir = store.store().map(|dir| dir.display().to_string());
         let document = Document::new(point, dir.as_deref(), place, store.clock().now_us(), about);
         let document = document.line();
         let task = place.task.map(str::to_owned);
-        Some(Call { runner: self.clone(), store, point, task, document })
+        Call { runner: self.clone(), point, task, document }
     }
 
     /// Runs a call for a `before` point, on the caller's thread.
-    fn before(&self, call: Option<Call>) -> Result<(), String> {
-        match call.map_or(Ok(()), Call::run_told) {
+    fn before(&self, call: Call) -> Result<(), String> {
+        match call.run_told() {
             Err(failed) if self.shared.hook.has_veto() => Err(failed.reason().to_owned()),
             Ok(()) | Err(_) => Ok(()),
         }
     }
 
     /// Queues a call for the thread of the commands.
-    fn later(&self, call: Option<Call>) {
-        if let Some(call) = call {
-            self.shared.queue.push(Box::new(move || {
-                let _ = call.run_told();
-            }));
-        }
+    fn later(&self, call: Call) {
+        self.shared.queue.push(Box::new(move || {
+            let _ = call.run_told();
+        }));
     }
 }
 
@@ -94,7 +107,7 @@ impl Call {
     fn run_told(self) -> Result<(), Failed> {
         self.run().inspect_err(|failed| {
             let message = self.logged(failed);
-            let (store, task) = (self.store.clone(), self.task.clone());
+            let (store, task) = (self.runner.shared.store.clone(), self.task.clone());
             self.runner.shared.queue.push(Box::new(move || store.failed(task, message)));
         })
     }
@@ -103,10 +116,6 @@ impl Call {
 impl Hook for CommandRunner {
     fn name(&self) -> &str {
         &self.shared.name
-    }
-
-    fn opened(&self, store: &HookContext) {
-        *self.shared.store.lock() = Some(store.clone());
     }
 
     fn flush(&self, at_most: Duration) {
@@ -191,7 +200,7 @@ impl Hook for CommandRunner {
         let call = self.call(point, place, About::Alert(alert.into()));
         if alert.kind != AlertKind::HookFailed {
             self.later(call);
-        } else if let Some(call) = call {
+        } else {
             // A failure of this call is only logged. Otherwise two failing hooks would alert each
             // other for ever.
             self.shared.queue.push(Box::new(move || {
@@ -215,6 +224,6 @@ impl Hook for CommandRunner {
         };
         let point = HookPoint::Event;
         let call = self.call(point, place, About::Event(event.into()));
-        let _ = call.map(Call::run_told);
+        let _ = call.run_told();
     }
 }

@@ -38,9 +38,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// Returns a level of zero. Also clears the gauge of an earlier engine of the same store.
     pub(super) fn new(told: facade::Gauge) -> Self {
-        told.set(0);
         Self { value: AtomicU64::new(0), told }
     }
 
@@ -67,6 +65,14 @@ impl DiskLevels {
 }
 
 impl Meters {
+    /// Returns the meters of the store with this id, all at zero.
+    pub fn new(store: String) -> Self {
+        let meters = Self::of(store);
+        // Clears the value of an earlier engine of the same store that failed.
+        meters.poisoned.set(0);
+        meters
+    }
+
     /// Counts an append that was refused or failed.
     pub fn refused<T>(&self, done: Result<T>) -> Result<T> {
         done.inspect_err(|_| self.append_errors.add(1))

@@ -64,8 +64,7 @@ macro_rules! metrics {
         }
 
         impl Meters {
-            /// Returns the meters of the store with this id, all at zero.
-            pub fn new(store: String) -> Self {
+            pub(super) fn of(store: String) -> Self {
                 let facade = Facade::new(store);
                 Self {
                     $($counter: Count::new(

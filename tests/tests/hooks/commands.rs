@@ -250,11 +250,36 @@ fn commands_run_for_each_store_that_is_opened_with_the_options_and_for_none_only
     look(&engine, "one");
     engine.close().unwrap();
     assert_eq!(lines(&alerts).len(), told + 1);
-    let options = with([scribe(&alerts).on(HookPoint::Alert)]).keep_states(ALERTS);
     let engine = Engine::open(&store, options.read_only(true)).unwrap();
     look(&engine, "one");
     engine.close().unwrap();
     assert_eq!(lines(&alerts).len(), told + 1);
+}
+
+#[test]
+fn two_stores_opened_with_the_same_options_have_commands_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let (marks, other) = (dir.path().join("marks"), dir.path().join("other"));
+    let on = HookPoint::AfterCheckpoint;
+    let options = with([scribe(&marks).on(on), scribe(&other).on(on)]);
+    let open = |name: &str| Engine::open(dir.path().join(name), options.clone()).unwrap();
+    let (first, second) = (open("first"), open("second"));
+    for engine in [&first, &second, &first] {
+        let task = engine.task("t").or_else(|_| engine.start_task("t", "ana")).unwrap();
+        task.checkpoint(Mark::new()).unwrap();
+    }
+    first.close().unwrap();
+    // The close of one store ends the commands of that store only.
+    second.task("t").unwrap().checkpoint(Mark::new()).unwrap();
+    second.close().unwrap();
+    for file in [marks, other] {
+        let stores = documents(&file).into_iter().map(|document| document["store"].clone());
+        let of = |name: &str| {
+            let store = json!(dir.path().join(name));
+            stores.clone().filter(|of| *of == store).count()
+        };
+        assert_eq!((of("first"), of("second")), (2, 2));
+    }
 }
 
 #[test]

@@ -166,8 +166,9 @@ impl Hook for Phases {
         "phases"
     }
 
-    fn opened(&self, store: &HookContext) {
+    fn opened(&self, store: &HookContext) -> Option<Vec<Arc<dyn Hook>>> {
         self.0.lock().unwrap().push(if store.store().is_none() { "opened" } else { "elsewhere" });
+        None
     }
 
     fn wants_events(&self) -> bool {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use milepost_store::clock::Clock;
 
-use super::{Alert, AlertKind, Hook, Hooks, caught};
+use super::{Alert, AlertKind, Hook, caught};
 use crate::handles::options::Options;
 use crate::history::catalog::Catalog;
 
@@ -28,19 +28,25 @@ impl std::fmt::Debug for HookContext {
 }
 
 impl HookContext {
-    pub(super) fn new(hooks: &Hooks, options: &Options, catalog: &Catalog) -> Self {
+    pub(super) fn new(
+        hooks: &Weak<Vec<Arc<dyn Hook>>>,
+        place: usize,
+        options: &Options,
+        catalog: &Catalog,
+    ) -> Self {
         let absolute = |dir: &Path| std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
         Self {
             store: catalog.log().folder().map(|dir| Arc::new(absolute(dir))),
             clock: Arc::clone(&options.log.clock),
-            hooks: Arc::downgrade(&hooks.0),
-            place: 0,
+            hooks: Weak::clone(hooks),
+            place,
         }
     }
 
-    /// Returns the context for the hook at this position.
-    pub(super) fn at(&self, place: usize) -> Self {
-        Self { place, ..self.clone() }
+    /// Returns the context for the hook at this position among those that [`Hook::opened`] returns.
+    #[must_use]
+    pub fn nth(&self, position: usize) -> Self {
+        Self { place: self.place + position, ..self.clone() }
     }
 
     /// Returns the absolute path of the store's folder; `None` for a store in memory.

@@ -115,16 +115,18 @@ pub trait Hook: Send + Sync {
     /// Returns the name for messages.
     fn name(&self) -> &str;
 
-    /// Receives the store that the hook is used with, before all other calls. Not called for a
-    /// store that is opened for reading only. If the options are used again, it is called again.
-    fn opened(&self, store: &HookContext) {
+    /// Receives a store that is opened with the hook, before all other calls. A hook with a state
+    /// for each store returns the hooks that take its place in this one: the same options may open
+    /// several stores. A store that is opened for reading only calls no hook at all.
+    fn opened(&self, store: &HookContext) -> Option<Vec<Arc<dyn Hook>>> {
         let _ = store;
+        None
     }
 
     /// Waits until the hook has handled the notifications that it queued for a thread of its own,
     /// for each at most the given time. [`Engine::close`](crate::Engine::close) calls this after
     /// the last event, while the store can still be read. Notifications that take longer are
-    /// dropped. The hook may be used with another store afterwards.
+    /// dropped.
     fn flush(&self, at_most: Duration) {
         let _ = at_most;
     }
@@ -204,15 +206,21 @@ pub(crate) struct OpenHooks {
 }
 
 impl OpenHooks {
-    /// Tells the hooks that the store is open, and starts the delivery of events if one wants them.
-    pub(crate) fn start(options: &Options, catalog: &Catalog) -> Result<Self> {
-        let hooks = options.hooks.clone();
+    /// Tells the hooks that the store is open, replaces those that return hooks for it, and starts
+    /// the delivery of events if one wants them.
+    pub(crate) fn start(options: &mut Options, catalog: &Catalog) -> Result<Self> {
+        let hooks = Hooks(Arc::new_cyclic(|all| {
+            let mut opened = Vec::new();
+            for hook in options.hooks.0.iter() {
+                let context = HookContext::new(all, opened.len(), options, catalog);
+                let own = caught("the opening", hook.as_ref(), |hook| hook.opened(&context));
+                opened.extend(own.flatten().unwrap_or_else(|| vec![Arc::clone(hook)]));
+            }
+            opened
+        }));
+        options.hooks = hooks.clone();
         let limits = hooks.0.iter().map(|hook| hook.longest_call());
         let patience = limits.fold(options.hooks_at_close, Duration::max);
-        let context = HookContext::new(&hooks, options, catalog);
-        for (place, hook) in hooks.0.iter().enumerate() {
-            let _ = caught("the opening", hook.as_ref(), |hook| hook.opened(&context.at(place)));
-        }
         let of_events = hooks.of_events();
         let delivery = match of_events.is_empty() {
             true => None,
