@@ -25,7 +25,7 @@ nightly:
     cargo build --manifest-path benches/Cargo.toml --target-dir target --release
     MILEPOST=target/release/milepost server/tests/schemathesis/run 250
     target/release/served lasting streams
-    just instructions
+    just lint instructions
 
 # Random programs over the API of a store, with faults, against a plain model: an hour, other seeds each
 # time. `MILEPOST_SEED=N just storm` begins with a seed, `MILEPOST_STORM_FAILURES` says how many kinds of
