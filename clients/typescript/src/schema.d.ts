@@ -783,6 +783,7 @@ export interface components {
         };
         /** @description A change of a run's control. */
         ControlAsked: {
+            /** @description The reason, for people. */
             reason?: string | null;
             /** @description `running` begins or resumes, `paused` pauses, `stopped` stops, `idle` ends. */
             to: string;
@@ -1023,6 +1024,7 @@ export interface components {
         GuidanceAsked: {
             /** @description The part of the work that the guidance is about. */
             target?: string | null;
+            /** @description The guidance. */
             text: string;
         };
         /** @description A lineage. */
