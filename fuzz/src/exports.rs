@@ -1,4 +1,4 @@
-//! What `milepost import` reads of an export.
+//! Reader of exports, as `milepost import` uses it.
 
 use std::io::BufReader;
 

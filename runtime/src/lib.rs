@@ -7,8 +7,8 @@
 //! | [`failover::FailoverEngine`] | keeps accepting appends while the disk fails |
 //! | [`hooks::CommandHooks`] | calls external commands at checkpoints, restores, events, alerts |
 //!
-//! An engine alone starts no programs and reads no configuration. A program that wants the commands
-//! of `hooks.json` adds them to the options of its store:
+//! An engine alone starts no programs and reads no configuration. A program adds the commands of
+//! `hooks.json` to the options of its store:
 //!
 //! ```no_run
 //! use milepost::{Engine, Options};

@@ -50,9 +50,11 @@ impl Deref for View<'_> {
 
 impl<'a> View<'a> {
     pub(crate) fn of(engine: &'a Engine, caller: &'a Caller) -> Self {
-        let shown = caller.sees().map_or_else(|| engine.view(), |user| engine.as_user(user));
+        let mut shown = caller.sees().map_or_else(|| engine.view(), |user| engine.as_user(user));
         let only = caller.limits.task.as_deref();
-        let shown = only.map_or(shown.clone(), |task| shown.only(task));
+        if let Some(task) = only {
+            shown = shown.only(task);
+        }
         Self { engine, shown, only }
     }
 
@@ -84,7 +86,7 @@ impl<'a> View<'a> {
     /// Pins a checkpoint.
     pub(crate) fn pin(&self, id: &str, reason: Option<&str>) -> Result<PinForm> {
         let checkpoint = self.checkpoint(id)?;
-        self.shown.pin(&checkpoint.id.to_string(), reason)?;
+        self.engine.retention().pin(&checkpoint.id, reason)?;
         let pins = self.shown.pins(&checkpoint.task)?;
         let pin = pins.into_iter().find(|pin| pin.checkpoint == checkpoint.id);
         let gone = || {

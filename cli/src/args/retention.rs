@@ -47,9 +47,9 @@ fn kept(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("keep 0 to {most} checkpoints"))
 }
 
-/// Parses a whole number and a unit.
+/// Parses a whole number and a unit. A fraction of a second would be lost in a request.
 fn age(text: &str) -> Result<Duration, String> {
-    match span(text) {
+    match span(text).filter(|age| age.subsec_nanos() == 0) {
         Some(age) => Ok(age),
         None => Err("an age is a whole number and s, m, h or d, as in 90s, 30m, 12h or 7d".into()),
     }
@@ -117,6 +117,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn as_many_checkpoints_are_kept_as_a_request_can_name() {
+        assert_eq!((kept("0"), kept("1000000")), (Ok(0), Ok(1_000_000)));
+        for wrong in ["1000001", "-1", "ten", ""] {
+            assert!(kept(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn an_age_is_a_whole_number_and_a_unit() {
         let seconds = |text| age(text).map(|age| age.as_secs());
         assert_eq!(seconds("90s"), Ok(90));
@@ -124,7 +132,7 @@ mod tests {
         assert_eq!(seconds("12h"), Ok(43_200));
         assert_eq!(seconds("7d"), Ok(604_800));
         assert_eq!(seconds("0s"), Ok(0));
-        for wrong in ["", "7", "d", "7w", "-7d", "+7d", "1.5h", "7 d", "7dd", "7d7"] {
+        for wrong in ["", "7", "d", "7w", "-7d", "+7d", "1.5h", "7 d", "7dd", "7d7", "1500ms"] {
             let error = age(wrong).expect_err(wrong);
             assert!(error.contains("s, m, h or d"), "{wrong}: {error}");
         }

@@ -1,7 +1,6 @@
 //! `cleanup`: removal of old checkpoints, and of events that nothing needs.
 
 use std::io::{self, IsTerminal as _};
-use std::time::Duration;
 
 use milepost_api::{Big, RetainedForm, RetentionAsked, RetentionForm};
 use serde_json::json;
@@ -49,16 +48,11 @@ pub fn run(source: &dyn Backend, args: &Cleanup, out: &mut Out) -> Result<()> {
     failed(&done)
 }
 
-/// Returns an age in whole seconds, rounded up: a fraction must not remove more.
-fn seconds(age: Duration) -> Big {
-    Big(age.as_secs() + u64::from(age.subsec_nanos() > 0))
-}
-
 /// Returns the policy of the arguments. `task` is the id in the store.
 fn policy(args: &Cleanup, task: Option<String>) -> RetentionAsked {
     RetentionAsked {
         keep_count: args.keep,
-        younger_than_seconds: args.younger_than.map(seconds),
+        younger_than_seconds: args.younger_than.map(|age| Big(age.as_secs())),
         undo: args.undo,
         marks_only: args.marks_only,
         drop_lineages: args.drop_lineages,
