@@ -162,3 +162,39 @@ fn a_segment_that_cannot_be_made_refuses_one_append_and_the_next_one_tries_again
     assert!(child.status.success(), "{said}{wrong}");
     assert!(said.contains("all of it is there"), "{said}{wrong}");
 }
+
+#[test]
+fn a_segment_that_cannot_be_archived_stays_and_is_archived_once_it_can_be() {
+    use milepost::events::Message;
+    use milepost::{Engine, ErrorKind, Options};
+    let dir = temp_dir();
+    let store = dir.path().join("store");
+    let engine = Engine::open(&store, Options::default().snapshots(false)).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let fill = || {
+        for n in 0..40 {
+            let text = milepost_tests::bodies::text(n, 100_000);
+            task.append(Message::text("user", &text)).unwrap();
+        }
+        engine.store().drain()
+    };
+    let files = || std::fs::read_dir(store.join("archive")).unwrap().count();
+    fill().unwrap();
+    // A file in place of the folder: no file can be made in it.
+    let (archive, away) = (store.join("archive"), dir.path().join("away"));
+    std::fs::rename(&archive, &away).unwrap();
+    std::fs::write(&archive, b"").unwrap();
+    fill().unwrap();
+    assert_eq!(engine.retention().compact(&mut |_| {}).unwrap_err().kind(), ErrorKind::Unavailable);
+    fill().unwrap();
+    std::fs::remove_file(&archive).unwrap();
+    std::fs::rename(&away, &archive).unwrap();
+    let before = files();
+    engine.retention().compact(&mut |_| {}).unwrap();
+    assert!(files() > before, "nothing was archived");
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
+    engine.close().unwrap();
+    let engine = Engine::open(&store, Options::default()).unwrap();
+    let read = engine.task("t").unwrap().read(1..).unwrap();
+    assert_eq!(read.map(Result::unwrap).count(), 120, "I1");
+}

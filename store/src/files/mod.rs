@@ -48,9 +48,43 @@ fn is_dir(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
 }
 
+/// An open folder. Opened before a change of its names, it can be synced after it even if the
+/// process has no file descriptor left by then.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    file: File,
+}
+
+impl Folder {
+    /// Opens a folder.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|e| io("open", path, &e))?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// Returns the path that the folder was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the names in the folder survive power loss.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the sync failed. A later one that succeeds proves nothing.
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync_all().map_err(|e| io("sync", &self.path, &e))
+    }
+}
+
 /// Makes the names in a folder survive power loss.
 pub fn sync_dir(dir: &Path) -> Result<()> {
-    File::open(dir).and_then(|d| d.sync_all()).map_err(|e| io("sync", dir, &e))
+    Folder::open(dir)?.sync()
 }
 
 /// Makes the name of a file or folder survive power loss.

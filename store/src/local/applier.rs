@@ -12,6 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use milepost_codec::{Error, ErrorKind, Result, Seq};
 
 use crate::clock::Stopwatch;
+use crate::files::Folder;
 use crate::index::keys;
 use crate::local::index::blocks;
 use crate::local::{Inner, archive};
@@ -44,7 +45,7 @@ pub(crate) enum Wake {
 pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
     let mut drain_to = 0;
     loop {
-        let patience = match shared.segments.has_too_many() {
+        let patience = match shared.segments.has_too_many() || shared.segments.is_held() {
             true => REST,
             false => Duration::from_secs(3600),
         };
@@ -58,7 +59,11 @@ pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
             Err(RecvTimeoutError::Disconnected) => return,
         };
         match wake {
-            Wake::Drain(to) => drain_to = drain_to.max(to),
+            Wake::Drain(to) => {
+                drain_to = drain_to.max(to);
+                drop(shared.segments.try_again());
+            }
+            Wake::Look if rests => drop(shared.segments.try_again()),
             Wake::Look => {}
             Wake::Stop => {
                 // The next opening removes a segment that stays.
@@ -112,10 +117,13 @@ fn work(shared: &Arc<Inner>, drain_to: Seq, rests: bool) -> Result<()> {
     }
     release_segments(shared)?;
     // A caller that drains expects the files of an idle store.
-    match rests || (drain_to > 0 && drain_to == shared.applied()) {
-        true => shared.segments.rest(&shared.layout.journal()),
-        false => Ok(()),
+    if (rests || (drain_to > 0 && drain_to == shared.applied()))
+        && let Err(error) = shared.segments.rest(&shared.layout.journal())
+    {
+        // The next opening removes a segment that stays.
+        tracing::warn!("a free segment is not removed: {error}");
     }
+    Ok(())
 }
 
 /// Applies the tail up to a commit, with blocks packed on `processors` threads.
@@ -154,30 +162,54 @@ pub(crate) fn all(shared: &Inner) -> Result<()> {
 }
 
 /// Archives and recycles sealed segments that sled holds completely.
+///
+/// A segment that cannot be archived, for want of space or of file descriptors, stays in the
+/// journal: nothing is lost, and a later call tries again.
 fn release_segments(shared: &Inner) -> Result<()> {
-    let mut synced = false;
-    loop {
+    let mut folders = None;
+    while !shared.segments.is_held() {
         let next = shared.segments.sealed.lock().front().cloned();
-        let Some(sealed) = next.filter(|s| s.last <= shared.applied()) else {
-            return Ok(());
+        let Some(sealed) = next.filter(|s| s.last <= shared.applied()) else { break };
+        let (archive, journal) = match &folders {
+            Some(opened) => opened,
+            None => {
+                shared.packs.sync()?;
+                shared.kv.sync()?;
+                let archive = Folder::open(&shared.layout.archive());
+                let opened = archive.and_then(|a| Ok((a, Folder::open(&shared.layout.journal())?)));
+                match opened {
+                    Ok(opened) => folders.insert(opened),
+                    Err(error) => {
+                        shared.segments.hold(error);
+                        break;
+                    }
+                }
+            }
         };
-        if !synced {
-            shared.packs.sync()?;
-            shared.kv.sync()?;
-            synced = true;
-        }
-        let (store, key) = (shared.config.store, shared.key.as_ref());
         let begun = Stopwatch::start();
-        if let Some(bytes) = archive::write(&shared.layout.archive(), &sealed, store, key)? {
-            shared.meters.archive_us.record(begun.us());
-            shared.meters.archive_files.add(1);
-            shared.meters.archive_bytes.add(bytes);
+        match archive::write(archive, &sealed, shared.config.store, shared.key.as_ref()) {
+            Ok(None) => {}
+            Ok(Some(bytes)) => {
+                shared.meters.archive_us.record(begun.us());
+                shared.meters.archive_files.add(1);
+                shared.meters.archive_bytes.add(bytes);
+            }
+            // The sync of the folder failed if the file has its name.
+            Err(error)
+                if error.kind() == ErrorKind::Unavailable
+                    && !archive::path(archive.path(), &sealed.header).exists() =>
+            {
+                shared.segments.hold(error);
+                break;
+            }
+            Err(error) => return Err(error),
         }
         shared.segments.sealed.lock().pop_front();
-        match shared.segments.recycle(&shared.layout.journal(), &sealed) {
+        match shared.segments.recycle(journal, &sealed) {
             // The file was removed by another process; it is archived anyway.
             Err(e) if e.kind() == ErrorKind::NotFound => {}
             other => other?,
         }
     }
+    Ok(())
 }

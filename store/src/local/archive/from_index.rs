@@ -13,7 +13,7 @@ use milepost_codec::{
     StoreKey, begin_log_batch, seal_frame,
 };
 
-use crate::files;
+use crate::files::Folder;
 use crate::index::LogHead;
 use crate::index::keys;
 use crate::index::keys::KeyKind;
@@ -62,6 +62,7 @@ impl Files<'_> {
         mut groups: impl FnMut(Seq, &mut Vec<u8>) -> Result<()>,
     ) -> Result<u64> {
         let mut numbers = numbers.peekable();
+        let folder = Folder::open(self.dir)?;
         let (mut next, mut number) = (first, 0);
         while next <= last {
             number = numbers.next().ok_or_else(|| {
@@ -77,8 +78,7 @@ impl Files<'_> {
                 recycled: false,
                 prev: UNKNOWN,
             };
-            let path = files::numbered_path(self.dir, number, "mpa");
-            let mut writer = Writer::create(path, header)?;
+            let mut writer = Writer::create(super::path(self.dir, &header), header)?;
             let (mut prev, mut bytes) = (UNKNOWN, 0);
             while next <= last && (bytes < FILE_TARGET || numbers.peek().is_none()) {
                 let mut frame = vec![0; FRAME_HEADER_LEN];
@@ -89,7 +89,7 @@ impl Files<'_> {
                 bytes += frame.len();
                 next += 1;
             }
-            writer.finish(true)?;
+            writer.finish(true, &folder)?;
         }
         Ok(number)
     }

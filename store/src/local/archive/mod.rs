@@ -15,7 +15,7 @@ use milepost_codec::{
     StoreId, StoreKey,
 };
 
-use crate::files;
+use crate::files::{self, Folder};
 use crate::local::journal::pool::SealedSegment;
 use crate::local::journal::scan::Segment;
 use crate::local::markers::applied::UNKNOWN;
@@ -23,18 +23,23 @@ use crate::local::markers::applied::UNKNOWN;
 /// Bytes of frames compressed together: more compress better, but are held in memory at once.
 const BLOCK_TARGET: usize = 512 << 10;
 
+/// Returns the path of a segment's archive file.
+pub(crate) fn path(dir: &Path, header: &SegmentHeader) -> PathBuf {
+    files::numbered_path(dir, header.number, "mpa")
+}
+
 /// Writes a sealed segment into the archive; when this returns, it survives power loss. Returns the
 /// bytes of the file, or `None` if it existed.
 pub(crate) fn write(
-    dir: &Path,
+    folder: &Folder,
     sealed: &SealedSegment,
     store: StoreId,
     key: Option<&StoreKey>,
 ) -> Result<Option<u64>> {
-    let path = files::numbered_path(dir, sealed.header.number, "mpa");
+    let path = path(folder.path(), &sealed.header);
     if path.exists() {
         // The process that wrote it may have died before the name was durable.
-        return files::sync_dir(dir).map(|()| None);
+        return folder.sync().map(|()| None);
     }
     let (segment, bytes) = Segment::survey(&sealed.path, store, key)?;
     let header = *segment.sound()?;
@@ -52,7 +57,7 @@ pub(crate) fn write(
         let found = bytes.get(frame.at as usize..end as usize);
         writer.frame(found.unwrap_or_default(), frame.end - end)?;
     }
-    writer.finish(false).map(Some)
+    writer.finish(false, folder).map(Some)
 }
 
 /// Writes an archive file under a temporary name, and renames it when it is complete.
@@ -107,7 +112,7 @@ impl Writer {
     }
 
     /// Finishes the file; when this returns, it survives power loss. Returns its length in bytes.
-    pub(crate) fn finish(mut self, rewritten: bool) -> Result<u64> {
+    pub(crate) fn finish(mut self, rewritten: bool, folder: &Folder) -> Result<u64> {
         self.block()?;
         ArchiveBlock::encode_end(self.next, rewritten, &mut self.buf);
         self.block()?;
@@ -115,7 +120,7 @@ impl Writer {
             .sync_all()
             .and_then(|()| fs::rename(&self.beside, &self.path))
             .map_err(|e| files::io("write", &self.beside, &e))?;
-        files::sync_dir(self.path.parent().unwrap_or(&self.path))?;
+        folder.sync()?;
         Ok(self.written)
     }
 }

@@ -127,6 +127,7 @@ impl LocalStore {
         }
         let until = shared.segments.sealed.lock().back().map(|sealed| sealed.last);
         self.drain()?;
+        drop(shared.segments.try_again());
         let _ = self.wakes.send(Wake::Look);
         let waits = || {
             let sealed = shared.segments.sealed.lock();
@@ -134,7 +135,7 @@ impl LocalStore {
         };
         let mut guard = shared.waiting.lock();
         while waits() {
-            if let Some(error) = shared.poisoned() {
+            if let Some(error) = shared.poisoned().or_else(|| shared.segments.try_again()) {
                 return Err(error);
             }
             let again = std::time::Duration::from_millis(100);

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use milepost_codec::{Result, SegmentHeader, Seq};
+use milepost_codec::{Error, Result, SegmentHeader, Seq};
 use parking_lot::Mutex;
 
-use crate::files;
+use crate::files::{self, Folder};
 use crate::metrics::Meters;
 
 /// The size that segments grow to. A larger frame gets a segment of its own size.
@@ -36,11 +36,21 @@ pub(crate) struct SealedSegment {
 pub(crate) struct SegmentPool {
     /// Finished segments, oldest first, waiting to be applied and archived.
     pub(crate) sealed: Mutex<VecDeque<SealedSegment>>,
+    /// Set after the oldest finished segment could not be archived.
+    held: Mutex<Option<Held>>,
     /// Free segments.
     spare: Mutex<Vec<FreeSegment>>,
     /// The number of the next new free segment, for a unique name.
     made: AtomicU64,
     meters: Arc<Meters>,
+}
+
+/// Why finished segments stay in the journal.
+#[derive(Debug)]
+struct Held {
+    error: Error,
+    /// The finished segments at that time: one more starts the next attempt.
+    sealed: usize,
 }
 
 /// A free segment.
@@ -54,7 +64,31 @@ pub(super) struct FreeSegment {
 
 impl SegmentPool {
     pub(crate) fn new(meters: Arc<Meters>) -> Self {
-        Self { sealed: Mutex::default(), spare: Mutex::default(), made: AtomicU64::new(0), meters }
+        Self {
+            sealed: Mutex::default(),
+            held: Mutex::default(),
+            spare: Mutex::default(),
+            made: AtomicU64::new(0),
+            meters,
+        }
+    }
+
+    /// Keeps the finished segments until [`SegmentPool::try_again`], or until one more is finished.
+    pub(crate) fn hold(&self, error: Error) {
+        tracing::warn!("a finished journal segment is not archived yet: {error}");
+        let sealed = self.sealed.lock().len();
+        *self.held.lock() = Some(Held { error, sealed });
+    }
+
+    /// Returns `true` while an attempt to archive has failed and none is due.
+    pub(crate) fn is_held(&self) -> bool {
+        let sealed = self.sealed.lock().len();
+        self.held.lock().as_ref().is_some_and(|held| sealed <= held.sealed)
+    }
+
+    /// Makes the next attempt to archive due, and returns the error of the last one if it failed.
+    pub(crate) fn try_again(&self) -> Option<Error> {
+        self.held.lock().take().map(|held| held.error)
     }
 
     /// Counts a segment that the writer begins.
@@ -95,20 +129,20 @@ impl SegmentPool {
 
     /// Takes back an archived segment: keeps some of the largest size for reuse, and removes the
     /// others.
-    pub(crate) fn recycle(&self, dir: &Path, sealed: &SealedSegment) -> Result<()> {
+    pub(crate) fn recycle(&self, folder: &Folder, sealed: &SealedSegment) -> Result<()> {
         let keep = sealed.size == SEGMENT_MAX && self.spare.lock().len() < SPARES_MAX;
         if keep {
-            let path = dir.join(format!("spare-{:010}.seg", sealed.header.number));
+            let path = folder.path().join(format!("spare-{:010}.seg", sealed.header.number));
             fs::rename(&sealed.path, &path).map_err(|e| files::io("recycle", &path, &e))?;
             // The rename is synced before the file is written to, so that its old name cannot come
             // back.
-            files::sync_dir(dir)?;
+            folder.sync()?;
             let (size, used) = (sealed.size, true);
             self.spare.lock().push(FreeSegment { path, size, used });
             return Ok(());
         }
         fs::remove_file(&sealed.path).map_err(|e| files::io("remove", &sealed.path, &e))?;
-        files::sync_dir(dir)
+        folder.sync()
     }
 
     /// Returns `true` if there are more free segments than an idle store keeps.
