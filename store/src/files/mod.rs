@@ -51,12 +51,12 @@ fn is_dir(path: &Path) -> bool {
 /// An open folder. Opened before a change of its names, it can be synced after it even if the
 /// process has no file descriptor left by then.
 #[derive(Debug)]
-pub struct Folder {
+pub struct FolderHandle {
     path: PathBuf,
     file: File,
 }
 
-impl Folder {
+impl FolderHandle {
     /// Opens a folder.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Folder {
 
 /// Makes the names in a folder survive power loss.
 pub fn sync_dir(dir: &Path) -> Result<()> {
-    Folder::open(dir)?.sync()
+    FolderHandle::open(dir)?.sync()
 }
 
 /// Makes the name of a file or folder survive power loss.

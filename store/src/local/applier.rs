@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use milepost_codec::{Error, ErrorKind, Result, Seq};
 
 use crate::clock::Stopwatch;
-use crate::files::Folder;
+use crate::files::FolderHandle;
 use crate::index::keys;
 use crate::local::index::blocks;
 use crate::local::{Inner, archive};
@@ -175,14 +175,16 @@ fn release_segments(shared: &Inner) -> Result<()> {
             None => {
                 shared.packs.sync()?;
                 shared.kv.sync()?;
-                let archive = Folder::open(&shared.layout.archive());
-                let opened = archive.and_then(|a| Ok((a, Folder::open(&shared.layout.journal())?)));
+                let archive = FolderHandle::open(&shared.layout.archive());
+                let opened =
+                    archive.and_then(|a| Ok((a, FolderHandle::open(&shared.layout.journal())?)));
                 match opened {
                     Ok(opened) => folders.insert(opened),
-                    Err(error) => {
+                    Err(error) if error.kind() == ErrorKind::Unavailable => {
                         shared.segments.hold(error);
                         break;
                     }
+                    Err(error) => return Err(error),
                 }
             }
         };

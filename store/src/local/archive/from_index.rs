@@ -13,7 +13,7 @@ use milepost_codec::{
     StoreKey, begin_log_batch, seal_frame,
 };
 
-use crate::files::Folder;
+use crate::files::FolderHandle;
 use crate::index::LogHead;
 use crate::index::keys;
 use crate::index::keys::KeyKind;
@@ -62,7 +62,7 @@ impl Files<'_> {
         mut groups: impl FnMut(Seq, &mut Vec<u8>) -> Result<()>,
     ) -> Result<u64> {
         let mut numbers = numbers.peekable();
-        let folder = Folder::open(self.dir)?;
+        let folder = FolderHandle::open(self.dir)?;
         let (mut next, mut number) = (first, 0);
         while next <= last {
             number = numbers.next().ok_or_else(|| {

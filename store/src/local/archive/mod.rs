@@ -15,7 +15,7 @@ use milepost_codec::{
     StoreId, StoreKey,
 };
 
-use crate::files::{self, Folder};
+use crate::files::{self, FolderHandle};
 use crate::local::journal::pool::SealedSegment;
 use crate::local::journal::scan::Segment;
 use crate::local::markers::applied::UNKNOWN;
@@ -31,7 +31,7 @@ pub(crate) fn path(dir: &Path, header: &SegmentHeader) -> PathBuf {
 /// Writes a sealed segment into the archive; when this returns, it survives power loss. Returns the
 /// bytes of the file, or `None` if it existed.
 pub(crate) fn write(
-    folder: &Folder,
+    folder: &FolderHandle,
     sealed: &SealedSegment,
     store: StoreId,
     key: Option<&StoreKey>,
@@ -112,7 +112,7 @@ impl Writer {
     }
 
     /// Finishes the file; when this returns, it survives power loss. Returns its length in bytes.
-    pub(crate) fn finish(mut self, rewritten: bool, folder: &Folder) -> Result<u64> {
+    pub(crate) fn finish(mut self, rewritten: bool, folder: &FolderHandle) -> Result<u64> {
         self.block()?;
         ArchiveBlock::encode_end(self.next, rewritten, &mut self.buf);
         self.block()?;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use milepost_codec::{Error, Result, SegmentHeader, Seq};
 use parking_lot::Mutex;
 
-use crate::files::{self, Folder};
+use crate::files::{self, FolderHandle};
 use crate::metrics::Meters;
 
 /// The size that segments grow to. A larger frame gets a segment of its own size.
@@ -129,7 +129,7 @@ impl SegmentPool {
 
     /// Takes back an archived segment: keeps some of the largest size for reuse, and removes the
     /// others.
-    pub(crate) fn recycle(&self, folder: &Folder, sealed: &SealedSegment) -> Result<()> {
+    pub(crate) fn recycle(&self, folder: &FolderHandle, sealed: &SealedSegment) -> Result<()> {
         let keep = sealed.size == SEGMENT_MAX && self.spare.lock().len() < SPARES_MAX;
         if keep {
             let path = folder.path().join(format!("spare-{:010}.seg", sealed.header.number));
