@@ -25,6 +25,7 @@ nightly:
     cargo build --manifest-path benches/Cargo.toml --target-dir target --release
     MILEPOST=target/release/milepost server/tests/schemathesis/run 250
     target/release/served lasting streams
+    cargo check --manifest-path fuzz/Cargo.toml --target-dir target --all-targets
     just lint instructions
 
 # Random programs over the API of a store, with faults, against a plain model: an hour, other seeds each

@@ -13,6 +13,7 @@ pub mod search;
 pub mod seed;
 pub mod storm;
 pub mod sweep;
+pub mod targets;
 pub mod work;
 pub mod world;
 

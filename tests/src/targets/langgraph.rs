@@ -3,7 +3,7 @@
 use milepost::{Json, RunState};
 use milepost_formats::fuzzing::{Object, Stored, content, metadata, patch, to_json};
 
-use crate::bounds::bounded;
+use crate::targets::bounds::bounded;
 
 /// The bytes behind a first byte that says what they are: 0 MessagePack, 1 a checkpoint in it, 2 one in JSON, 3 metadata, 4 two
 /// lists of values in JSON, one behind the other.

@@ -8,10 +8,10 @@ use milepost_codec::{
     AckWatermark, FRAME_HEADER_LEN, FrameHeader, SEGMENT_HEADER_LEN, SegmentHeader, StoreId,
     seal_frame,
 };
-use milepost_tests::folder::{copy_store, files};
-use milepost_tests::seed::Random;
+use crate::folder::{copy_store, files};
+use crate::seed::Random;
 
-use crate::input::Input;
+use crate::targets::input::Input;
 
 /// What reaches a disk at once.
 const SECTOR: usize = 512;

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::crash::{self, Tear};
 use super::folder;
 use super::model::{LineageModel, Model, Pending, Recipe, TaskModel};
-use crate::input::Input;
+use crate::targets::input::Input;
 
 /// Operations of one input.
 const STEPS_MAX: u32 = 60;

@@ -5,7 +5,7 @@ use milepost_codec::{
     Body, BodyForm, ChunkList, Control, Header, LogBatches, Records, Result, SectionRef, Sections,
 };
 
-use crate::bounds::{bounded, told};
+use crate::targets::bounds::{bounded, told};
 
 /// The first byte of an input for each decoder that is not of a kind.
 pub const PLAIN: [&str; 5] = ["header", "records", "sections", "groups", "unknown body"];

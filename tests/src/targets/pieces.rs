@@ -6,9 +6,9 @@ use milepost_codec::{
     LogKind, Piece, Result, SegmentHeader, Snapshot, TaskNo,
 };
 
-use crate::bounds::{bounded, told};
-use crate::checks;
-use crate::records::walk_section;
+use crate::targets::bounds::{bounded, told};
+use crate::targets::checks;
+use crate::targets::records::walk_section;
 
 /// What the low bits of an input's first byte say it is; bit 7: its checks are made right first.
 pub const BLOCKS: [&str; 6] =

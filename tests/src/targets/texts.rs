@@ -6,7 +6,7 @@ use milepost::integrity::Anchor;
 use milepost::state::{MemoryChunks, RunReducer, fold};
 use milepost::{Address, Append, Body, Engine, ErrorKind, Hash, Options, Reducer, Task};
 
-use crate::bounds::bounded;
+use crate::targets::bounds::bounded;
 
 /// After so many inputs the store in memory is made anew.
 const INPUTS_PER_STORE: u32 = 200;
@@ -149,7 +149,7 @@ pub fn anchor(bytes: &[u8]) {
                 }
             });
         }
-        Err(error) => crate::bounds::told("anchor", &error),
+        Err(error) => crate::targets::bounds::told("anchor", &error),
     }
 }
 

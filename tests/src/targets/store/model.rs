@@ -6,7 +6,7 @@ use milepost::state::{MemoryChunks, RunReducer, fold};
 use milepost::{
     Body, CheckpointId, Engine, Error, ErrorKind, Event, Hash, LineageId, Reducer, Task, Ticket,
 };
-use milepost_tests::bodies::body;
+use crate::bodies::body;
 
 /// What makes the bodies of one append: the kind of each follows from the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

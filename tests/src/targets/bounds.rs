@@ -3,14 +3,15 @@
 use milepost_codec::{Error, ErrorKind};
 use peak_alloc::PeakAlloc;
 
-#[global_allocator]
-static MEMORY: PeakAlloc = PeakAlloc;
+/// The global allocator of each binary that runs targets.
+const MEMORY: PeakAlloc = PeakAlloc;
 
-/// Does something, and asserts that it held no more than 64 times the input, and `more`, at once.
+/// Runs `work`, and asserts that it holds at most 64 times the input, and `more`, at once.
 ///
-/// It counts for the whole process: nothing else may run at the time.
+/// The allocator counts for the whole process: no other thread may allocate at the time.
 pub(crate) fn bounded<T>(what: &str, input: usize, more: usize, work: impl FnOnce() -> T) -> T {
     let before = MEMORY.current_usage();
+    assert!(before > 0, "the binary has no allocator that counts");
     MEMORY.reset_peak_usage();
     let out = work();
     let peak = MEMORY.peak_usage().saturating_sub(before);

@@ -4,8 +4,8 @@ use std::io::BufReader;
 
 use milepost_formats::fuzzing::{Lines, Said, SessionLine, Spot, Text, Tree, read};
 
-use crate::bounds::bounded;
-use crate::texts;
+use crate::targets::bounds::bounded;
+use crate::targets::texts;
 
 /// The longest line that is read here; longer ones are skipped.
 const LINE_MAX: usize = 4000;

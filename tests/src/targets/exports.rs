@@ -9,7 +9,7 @@ use milepost_formats::export_file::{
 };
 use milepost_formats::fuzzing::{event_text, parse};
 
-use crate::bounds::bounded;
+use crate::targets::bounds::bounded;
 
 /// The longest line that is read here.
 const LINE_MAX: usize = 1 << 20;

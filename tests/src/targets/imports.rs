@@ -5,8 +5,8 @@ use std::io::BufReader;
 use milepost_formats::Format;
 use milepost_formats::fuzzing::{EventLine, Item, Lines, common_prefix, detect, plans};
 
-use crate::bounds::bounded;
-use crate::texts;
+use crate::targets::bounds::bounded;
+use crate::targets::texts;
 
 /// The longest line that is read here; longer ones are skipped.
 const LINE_MAX: usize = 2000;

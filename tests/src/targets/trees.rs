@@ -5,8 +5,8 @@ use milepost_codec::{
     Skip, TreePath,
 };
 
-use crate::bounds::{bounded, told};
-use crate::checks;
+use crate::targets::bounds::{bounded, told};
+use crate::targets::checks;
 
 /// What an input's first byte says it is.
 pub const TREES: [&str; 3] = ["tree node", "skips", "restore plan"];

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use milepost::repair::repair;
 use milepost::{Engine, ErrorKind};
 use milepost_codec::{FRAME_HEADER_LEN, FrameHeader, SEGMENT_HEADER_LEN, seal_frame};
-use milepost_tests::folder::files;
-use milepost_tests::seed::Random;
+use crate::folder::files;
+use crate::seed::Random;
 
 use super::crash;
 use super::model::{Model, Recipe};
 use super::program::{World, options};
-use crate::input::Input;
+use crate::targets::input::Input;
 
 /// What is done to a store, taken from the beginning of an input.
 #[derive(Debug)]

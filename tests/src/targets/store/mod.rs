@@ -20,7 +20,7 @@ use std::sync::{Mutex, Once, PoisonError};
 use tempfile::TempDir;
 
 use self::program::World;
-use crate::input::Input;
+use crate::targets::input::Input;
 
 /// A program with crashes. After each the store is opened again, and it goes on.
 ///

@@ -8,10 +8,10 @@ use milepost::fuzzing;
 use milepost_codec::{ARCHIVE_BLOCK_RAW_MAX, SEGMENT_HEADER_LEN};
 use tempfile::TempDir;
 
-use crate::bounds::{bounded, told};
-use crate::checks::{self, Follows, STORE};
-use crate::input::Input;
-use crate::store::folder;
+use crate::targets::bounds::{bounded, told};
+use crate::targets::checks::{self, Follows, STORE};
+use crate::targets::input::Input;
+use crate::targets::store::folder;
 
 /// Checks are made right.
 pub(crate) const RIGHT: u8 = 0x80;
