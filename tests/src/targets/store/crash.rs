@@ -8,9 +8,9 @@ use milepost_codec::{
     AckWatermark, FRAME_HEADER_LEN, FrameHeader, SEGMENT_HEADER_LEN, SegmentHeader, StoreId,
     seal_frame,
 };
+
 use crate::folder::{copy_store, files};
 use crate::seed::Random;
-
 use crate::targets::input::Input;
 
 /// What reaches a disk at once.

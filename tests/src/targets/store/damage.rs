@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use milepost::repair::repair;
 use milepost::{Engine, ErrorKind};
 use milepost_codec::{FRAME_HEADER_LEN, FrameHeader, SEGMENT_HEADER_LEN, seal_frame};
+
 use crate::folder::files;
 use crate::seed::Random;
 

@@ -6,6 +6,7 @@ use milepost::state::{MemoryChunks, RunReducer, fold};
 use milepost::{
     Body, CheckpointId, Engine, Error, ErrorKind, Event, Hash, LineageId, Reducer, Task, Ticket,
 };
+
 use crate::bodies::body;
 
 /// What makes the bodies of one append: the kind of each follows from the first.
