@@ -3,13 +3,10 @@
 //! A golden file that differs is a change of the format: `docs/FORMAT.md` says what goes with it.
 //! `MILEPOST_BLESS=1` writes the files anew.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod samples;
-
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::samples;
 use data_encoding::HEXLOWER;
 use milepost_codec::{
     AckWatermark, ArchiveBlock, ArchiveHeader, Base, BaseKey, Block, Body, Chain, ChunkEntry,

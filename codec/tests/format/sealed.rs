@@ -2,14 +2,8 @@
 //!
 //! A check stands against accident only. So what is under it is not believed either.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod arbitrary;
-mod decoders;
-mod samples;
-
-use arbitrary::config;
-use decoders::{DECODERS, Decoder, samples_of};
+use crate::arbitrary::config;
+use crate::decoders::{DECODERS, Decoder, samples_of};
 use milepost_codec::{ChunkEntry, ErrorKind};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,7 +1,5 @@
 //! What `docs/FORMAT.md` says of enumerations and of the JSON form, beyond the golden values.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
 use milepost_codec::{
     ActivationCause, Application, Body, Data, ErrorKind, Extra, JSON_DEPTH_MAX, Json, LineageType,
     MarkCause, MarkStatus, Message, PatchForm, RestoreOutcome, RunControl, Scope,

@@ -1,11 +1,7 @@
 //! What makes history provable: exact values, the preimages of `docs/FORMAT.md` spelled out, and
 //! that no input can be changed without the hash.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod arbitrary;
-
-use arbitrary::config;
+use crate::arbitrary::{self, config};
 use milepost_codec::{
     BodyForm, Chain, CheckpointId, CheckpointMarked, Hash, Head, Json, LineageId, LogId, LogKind,
     MarkCause, MarkStatus, Origin, Seed, TaskNo, body_hash, checkpoint_id, salt,

@@ -2,11 +2,7 @@
 //!
 //! `PROPTEST_RNG_SEED` repeats a run; `PROPTEST_CASES` says how many values are tried.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-
-mod arbitrary;
-
-use arbitrary::config;
+use crate::arbitrary::{self, config};
 use milepost_codec::{
     ArchiveBlock, Base, BaseKey, Block, BlockBuilder, Body, ChunkEntry, ChunkGroup, ChunkList,
     Control, FRAME_HEADER_LEN, FrameHeader, Header, LogBatches, Node, Piece, RecordRef, Records,
