@@ -36,7 +36,7 @@ pub fn command() -> Command {
 /// Completes the ids of tasks.
 fn tasks(begun: &OsStr) -> Vec<CompletionCandidate> {
     let begun = begun.to_str().unwrap_or_default();
-    asked(|source| {
+    candidates_of(|source| {
         let page = source.tasks(None, MOST, None).ok()?;
         let tasks = page.items.into_iter().map(|task| {
             let help = format!("{} events, of {}", task.events, task.user);
@@ -53,7 +53,7 @@ fn addresses(begun: &OsStr) -> Vec<CompletionCandidate> {
         return tasks(begun);
     };
     let task = front.split('/').next().unwrap_or_default();
-    asked(|source| {
+    candidates_of(|source| {
         let page = source.checkpoints(&CheckpointsAsked {
             task: Some(source.task(task).ok()?.id),
             limit: MOST,
@@ -78,7 +78,7 @@ fn fitting(
 }
 
 /// Asks the store for candidates. There are none without a store.
-fn asked(
+fn candidates_of(
     ask: impl FnOnce(&dyn Backend) -> Option<Vec<CompletionCandidate>>,
 ) -> Vec<CompletionCandidate> {
     let answer = match StoreArgs::default().find_quietly() {

@@ -55,7 +55,7 @@ impl Failure {
     }
 
     /// Returns a failure that has been printed already.
-    pub fn said(code: u8) -> Self {
+    pub fn reported(code: u8) -> Self {
         Self { code, message: None, hint: None, kind: None }
     }
 
@@ -221,7 +221,7 @@ impl From<milepost_formats::Error> for Failure {
 impl From<&milepost_formats::Error> for Failure {
     fn from(error: &milepost_formats::Error) -> Self {
         if error.io().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
-            return Self::said(0);
+            return Self::reported(0);
         }
         let message = error.to_string();
         let failure = match (error.engine(), error.kind()) {
@@ -304,7 +304,7 @@ fn next_step(remedy: Remedy) -> Cow<'static, str> {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self::said(0);
+            return Self::reported(0);
         }
         Self::new(error.to_string())
     }

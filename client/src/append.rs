@@ -57,7 +57,7 @@ impl Append {
 
     /// Sets the request's body to the events.
     fn in_body(&self, ask: Ask) -> Result<Ask> {
-        let asked = ask.asked();
+        let asked = ask.method_and_path();
         let wrong = |error: serde_json::Error| Error::invalid(&asked, error.to_string());
         if let [body] = self.bodies.as_slice() {
             let mark = self.mark.as_ref().map(|mark| &mark.0);

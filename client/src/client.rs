@@ -218,7 +218,7 @@ impl ClientBuilder {
             http = http.unix_socket(socket.name());
         }
         let http = http.build();
-        let http = http.map_err(|error| wrong(format!("no client can be made: {error}")))?;
+        let http = http.map_err(|error| invalid(format!("no client can be made: {error}")))?;
         Ok(Client(Arc::new(Inner { http, base, options: self.options, _socket: socket })))
     }
 
@@ -227,7 +227,7 @@ impl ClientBuilder {
         let mut headers = HeaderMap::new();
         if let Some(token) = &self.token {
             let value = HeaderValue::from_str(&format!("Bearer {}", token.trim()));
-            let mut value = value.map_err(|_| wrong("a token has no such characters"))?;
+            let mut value = value.map_err(|_| invalid("a token has no such characters"))?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
@@ -238,7 +238,7 @@ impl ClientBuilder {
 /// Parses the base address of a service.
 fn base(url: &str) -> Result<Url> {
     // The error must not show the address: it may contain a password.
-    let base = Url::parse(url).map_err(|error| wrong(format!("the address is none: {error}")))?;
+    let base = Url::parse(url).map_err(|error| invalid(format!("the address is none: {error}")))?;
     let why = if !matches!(base.scheme(), "http" | "https") {
         "the address has to begin with `http://` or `https://`: for a socket there is \
          `Client::unix`"
@@ -250,10 +250,10 @@ fn base(url: &str) -> Result<Url> {
     } else {
         return Ok(base);
     };
-    Err(wrong(why))
+    Err(invalid(why))
 }
 
-fn wrong(text: impl Into<String>) -> Error {
+fn invalid(text: impl Into<String>) -> Error {
     Error::invalid("a client", text)
 }
 

@@ -51,11 +51,12 @@ impl Client {
         let segments = front.iter().map(|part| part.as_bytes()).chain(path.names());
         let ask = self.get(segments)?.accept("application/octet-stream");
         let response = ask.open().await?;
-        let piece = Piece { asked: ask.asked(), timeout: self.0.options.timeout, response };
+        let piece =
+            Piece { asked: ask.method_and_path(), timeout: self.0.options.timeout, response };
         Ok(FileBytes {
             len: piece.response.content_length(),
             most: self.0.options.answer,
-            asked: ask.asked(),
+            asked: ask.method_and_path(),
             stream: Unfolded::new(piece, next),
         })
     }

@@ -243,7 +243,7 @@ impl Reader {
     /// Connects at the current place, or waits for the next try.
     async fn connect(&mut self) -> Result<()> {
         let ask = self.ask()?;
-        self.asked = ask.asked();
+        self.asked = ask.method_and_path();
         let response = match ask.open_once().await {
             Ok(response) => response,
             Err(error) => return self.tries.failed(RetryRule::Always, error).await,

@@ -81,7 +81,7 @@ impl Ask {
     }
 
     pub(crate) fn header(mut self, name: HeaderName, value: &str) -> Result<Self> {
-        let text = |_| self.wrong(format!("`{name}` cannot have such characters"));
+        let text = |_| self.invalid(format!("`{name}` cannot have such characters"));
         let value = HeaderValue::from_str(value).map_err(text)?;
         self.headers.insert(name, value);
         Ok(self)
@@ -89,7 +89,7 @@ impl Ask {
 
     pub(crate) fn json(self, body: &impl Serialize) -> Result<Self> {
         let written = serde_json::to_vec(body);
-        let written = written.map_err(|error| self.wrong(error.to_string()))?;
+        let written = written.map_err(|error| self.invalid(error.to_string()))?;
         Ok(self.body(JSON, written))
     }
 
@@ -100,12 +100,12 @@ impl Ask {
     }
 
     /// Returns method and path, for errors.
-    pub(crate) fn asked(&self) -> String {
+    pub(crate) fn method_and_path(&self) -> String {
         format!("{} {}", self.method, self.url.path())
     }
 
-    fn wrong(&self, text: String) -> Error {
-        Error::invalid(&self.asked(), text)
+    fn invalid(&self, text: String) -> Error {
+        Error::invalid(&self.method_and_path(), text)
     }
 
     /// Sends the request and parses the answer.
@@ -113,7 +113,7 @@ impl Ask {
         let bytes = self.bytes().await?;
         serde_json::from_slice(&bytes).map_err(|error| {
             let text = format!("the answer is not understood: {error}");
-            Error::new(ErrorKind::Answer, &self.asked(), text)
+            Error::new(ErrorKind::Answer, &self.method_and_path(), text)
         })
     }
 
@@ -128,7 +128,7 @@ impl Ask {
         loop {
             let once = async {
                 let response = self.answered().await?;
-                self.whole(response, self.client.0.options.answer).await
+                self.read_all(response, self.client.0.options.answer).await
             };
             match self.in_time(once).await {
                 Ok(bytes) => return Ok(bytes),
@@ -156,7 +156,7 @@ impl Ask {
     async fn in_time<T>(&self, once: impl Future<Output = Result<T>>) -> Result<T> {
         let at_most = self.client.0.options.timeout;
         let done = timeout(at_most, once).await;
-        done.unwrap_or_else(|_| Err(Error::late(&self.asked(), at_most)))
+        done.unwrap_or_else(|_| Err(Error::late(&self.method_and_path(), at_most)))
     }
 
     /// Sends the request once and returns a successful answer.
@@ -168,24 +168,26 @@ impl Ask {
             request = request.body(body.clone());
         }
         let sent = request.send().await;
-        let response = sent.map_err(|error| Error::lost(&self.asked(), &error.without_url()))?;
+        let response =
+            sent.map_err(|error| Error::lost(&self.method_and_path(), &error.without_url()))?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);
         }
         let retry_after = response.headers().get(RETRY_AFTER).and_then(seconds);
         // If the body is lost, the status is sufficient.
-        let body = self.whole(response, REFUSAL_MAX).await;
+        let body = self.read_all(response, REFUSAL_MAX).await;
         let body = body.unwrap_or_default();
-        Err(Error::of_answer(&self.asked(), status.as_u16(), &body).after(retry_after))
+        Err(Error::of_answer(&self.method_and_path(), status.as_u16(), &body).after(retry_after))
     }
 
     /// Reads all bytes of an answer, at most `most`.
-    async fn whole(&self, mut response: Response, most: usize) -> Result<Vec<u8>> {
+    async fn read_all(&self, mut response: Response, most: usize) -> Result<Vec<u8>> {
         let mut whole = Vec::new();
         loop {
             let piece = response.chunk().await;
-            let piece = piece.map_err(|error| Error::lost(&self.asked(), &error.without_url()))?;
+            let piece = piece
+                .map_err(|error| Error::lost(&self.method_and_path(), &error.without_url()))?;
             let Some(piece) = piece else {
                 return Ok(whole);
             };
@@ -194,7 +196,7 @@ impl Ask {
                     "the answer has more than {most} bytes: ask for less, or raise \
                      `ClientBuilder::answer_limit`"
                 );
-                return Err(Error::new(ErrorKind::Answer, &self.asked(), text));
+                return Err(Error::new(ErrorKind::Answer, &self.method_and_path(), text));
             }
             whole.extend_from_slice(&piece);
         }

@@ -14,9 +14,9 @@ use crate::error::{Error, Result};
 pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     match read {
-        Ok(read) if read.is_empty() => Err(wrong("there is no certificate in the PEM")),
+        Ok(read) if read.is_empty() => Err(invalid("there is no certificate in the PEM")),
         Ok(read) => Ok(read),
-        Err(error) => Err(wrong(format!("the PEM cannot be read: {error}"))),
+        Err(error) => Err(invalid(format!("the PEM cannot be read: {error}"))),
     }
 }
 
@@ -24,10 +24,10 @@ pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
 /// neither uses nor changes the process-wide TLS settings, which belong to the program.
 pub(crate) fn config(roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
-    let verifier = Verifier::new_with_extra_roots(roots, provider.clone()).map_err(wrong)?;
+    let verifier = Verifier::new_with_extra_roots(roots, provider.clone()).map_err(invalid)?;
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(wrong)?
+        .map_err(invalid)?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
     Ok(config.with_no_client_auth())
@@ -37,11 +37,11 @@ pub(crate) fn config(roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig
 pub(crate) fn none() -> Result<ClientConfig> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(wrong)?
+        .map_err(invalid)?
         .with_root_certificates(RootCertStore::empty());
     Ok(config.with_no_client_auth())
 }
 
-fn wrong(text: impl ToString) -> Error {
+fn invalid(text: impl ToString) -> Error {
     Error::invalid("TLS", text.to_string())
 }

@@ -109,7 +109,7 @@ impl ChunkGroup {
     pub fn decode_header(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, "group of chunks");
         if reader.array::<4>()? != *MAGIC {
-            return Err(reader.wrong("its magic", "other bytes"));
+            return Err(reader.corrupt("its magic", "other bytes"));
         }
         let (flags, count) = (reader.u16()?, reader.u16()?);
         let (raw_len, stored_len) = (reader.u32()?, reader.u32()?);
@@ -120,7 +120,7 @@ impl ChunkGroup {
             || (flags & FLAG_PACKED == 0 && stored_len != raw_len)
         {
             let found = format!("{count} chunks of {raw_len} bytes in {stored_len}");
-            return Err(reader.wrong("lengths that fit", found));
+            return Err(reader.corrupt("lengths that fit", found));
         }
         Ok(Self {
             packed: flags & FLAG_PACKED != 0,
@@ -198,13 +198,13 @@ impl ChunkGroup {
             let (id, len, zero) = (ChunkId(reader.array()?), reader.u32()?, reader.u32()?);
             let end = at.checked_add(len).filter(|end| *end <= self.raw_len);
             let Some(end) = end.filter(|_| zero == 0) else {
-                return Err(reader.wrong(format!("contents of {} bytes", self.raw_len), "more"));
+                return Err(reader.corrupt(format!("contents of {} bytes", self.raw_len), "more"));
             };
             members.push((id, at, end));
             at = end;
         }
         if at != self.raw_len {
-            return Err(reader.wrong(format!("contents of {} bytes", self.raw_len), at));
+            return Err(reader.corrupt(format!("contents of {} bytes", self.raw_len), at));
         }
         Ok(members)
     }

@@ -206,12 +206,12 @@ impl<'a> Reader<'a> {
     pub(crate) fn end(&self) -> Result<()> {
         match self.bytes.len() {
             0 => Ok(()),
-            left => Err(self.wrong("no bytes after it", format!("{left} more"))),
+            left => Err(self.corrupt("no bytes after it", format!("{left} more"))),
         }
     }
 
     /// Creates a `Corrupt` error about the data being read.
-    pub(crate) fn wrong(
+    pub(crate) fn corrupt(
         &self,
         expected: impl std::fmt::Display,
         found: impl std::fmt::Display,

@@ -37,14 +37,14 @@ impl Format {
 /// Returns the format of an input that begins with `start`. If its content does not tell, the
 /// file's extension decides between SWE-agent and JSON Lines.
 pub fn detect(start: &[u8], extension: Option<&str>) -> Format {
-    told(start).unwrap_or(match extension {
+    from_content(start).unwrap_or(match extension {
         Some("traj") => Format::SweAgent,
         _ => Format::Jsonl,
     })
 }
 
 /// Returns the format of an input that begins with `start`, if its content tells.
-pub fn told(start: &[u8]) -> Option<Format> {
+pub fn from_content(start: &[u8]) -> Option<Format> {
     if start.starts_with(SQLITE) {
         return Some(Format::LangGraph);
     }

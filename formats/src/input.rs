@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::checkpoint_folder;
 use crate::error::{Error, Remedy, Result};
 use crate::export_file::{BEGINNING, ExportInput};
-use crate::format::{Format, told};
+use crate::format::{Format, from_content};
 use crate::progress::{Note, Progress};
 
 /// Number of bytes read to detect the format.
@@ -133,7 +133,7 @@ pub fn look(path: &Path, format: Option<Format>, progress: &mut dyn Progress) ->
         false => Vec::new(),
     };
     let trajectory = path.extension().is_some_and(|ending| ending == "traj");
-    let known = told(&start).is_some() || trajectory;
+    let known = from_content(&start).is_some() || trajectory;
     Ok(match known && !start.starts_with(BEGINNING.as_bytes()) {
         true => Input::Runs(vec![path.to_owned()]),
         false => Input::Export(ExportInput::open(path)?),
@@ -201,7 +201,7 @@ fn find_sessions(folder: &Path, depth: usize, found: &mut Found) {
         let lines = path.extension().is_some_and(|ending| ending == "jsonl");
         if kind.is_file() && lines {
             match start(&path) {
-                Ok(start) if told(&start) != Some(Format::ClaudeCode) => found.others += 1,
+                Ok(start) if from_content(&start) != Some(Format::ClaudeCode) => found.others += 1,
                 _ => found.sessions.push(path),
             }
         }

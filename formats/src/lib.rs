@@ -78,7 +78,7 @@ pub mod fuzzing {
     pub use crate::export_file::write::event_text;
     pub use crate::format::detect;
     pub use crate::json_object::Object;
-    pub use crate::record::claude_code::line::{Said, SessionLine, read};
+    pub use crate::record::claude_code::line::{Part, SessionLine, read};
     pub use crate::record::claude_code::tree::{Spot, Tree};
     pub use crate::record::document::plans;
     pub use crate::record::jsonl::{EventLine, Lines, Text};

@@ -80,14 +80,14 @@ impl Workspace {
     }
 
     /// Returns the state kept between scans, if the folder is watched.
-    pub(crate) fn kept(&self) -> Option<&ScanState> {
+    pub(crate) fn scan_state(&self) -> Option<&ScanState> {
         self.inner.options.watch.then_some(&self.inner.kept)
     }
 
     /// Returns the number of folders watched for the next capture, with
     /// [`WorkspaceOptions::watch`]. `None` before the first capture, or if watching is impossible.
     pub fn watching(&self) -> Option<usize> {
-        self.kept()?.folders()
+        self.scan_state()?.folders()
     }
 
     /// Locks the workspace for one capture.

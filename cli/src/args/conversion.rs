@@ -91,7 +91,7 @@ pub enum RunFormat {
 
 impl RunFormat {
     /// Returns the format, or `None` if the content tells it.
-    pub fn given(self) -> Option<Format> {
+    pub fn into_format(self) -> Option<Format> {
         match self {
             Self::Auto => None,
             Self::Jsonl => Some(Format::Jsonl),

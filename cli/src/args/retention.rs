@@ -17,7 +17,7 @@ pub struct Cleanup {
     pub task: Option<String>,
     /// Keep the newest N checkpoints of each task. This or --younger-than is required: without
     /// both, the effects of some policies are printed.
-    #[arg(long, value_name = "N", value_parser = kept)]
+    #[arg(long, value_name = "N", value_parser = parse_keep)]
     pub keep: Option<usize>,
     /// Keep checkpoints younger than this: `90s`, `30m`, `12h` or `7d`. With --keep, keep both.
     #[arg(long, value_name = "AGE", value_parser = age)]
@@ -41,7 +41,7 @@ pub struct Cleanup {
 }
 
 /// Parses a number of kept checkpoints.
-fn kept(text: &str) -> Result<usize, String> {
+fn parse_keep(text: &str) -> Result<usize, String> {
     let most = RetentionAsked::KEEP_MAX;
     let number = text.parse().ok().filter(|number| *number <= most);
     number.ok_or_else(|| format!("keep 0 to {most} checkpoints"))
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn as_many_checkpoints_are_kept_as_a_request_can_name() {
-        assert_eq!((kept("0"), kept("1000000")), (Ok(0), Ok(1_000_000)));
+        assert_eq!((parse_keep("0"), parse_keep("1000000")), (Ok(0), Ok(1_000_000)));
         for wrong in ["1000001", "-1", "ten", ""] {
-            assert!(kept(wrong).is_err(), "{wrong}");
+            assert!(parse_keep(wrong).is_err(), "{wrong}");
         }
     }
 

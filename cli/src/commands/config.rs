@@ -14,7 +14,7 @@ pub fn check(args: &ConfigCheck, out: &mut Out) -> Result<()> {
         let mut all = Map::new();
         for (key, value) in config.all() {
             let form = value
-                .map(|(text, origin)| json!({ "value": text.shown(), "from": origin.to_string() }));
+                .map(|(text, origin)| json!({ "value": text.display(), "from": origin.to_string() }));
             all.insert(key.name.to_owned(), form.unwrap_or(Value::Null));
         }
         out.json(&all)?;
@@ -23,7 +23,7 @@ pub fn check(args: &ConfigCheck, out: &mut Out) -> Result<()> {
     for (key, value) in config.all() {
         let name = key.name;
         match value {
-            Some((text, origin)) => out.line(format!("{name} = {} ({origin})", text.shown()))?,
+            Some((text, origin)) => out.line(format!("{name} = {} ({origin})", text.display()))?,
             None => out.line(format!("{name} is not set"))?,
         }
     }

@@ -22,7 +22,7 @@ use crate::store_locator::{StoreArgs, attach};
 const LONG: u64 = 16 << 20;
 
 pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
-    match input::look(&args.from, args.format.given(), &mut Bars::new(LONG, out))? {
+    match input::look(&args.from, args.format.into_format(), &mut Bars::new(LONG, out))? {
         Input::Export(input) => exported(store, args, input, out),
         Input::Runs(files) => runs(store, args, files, out),
         Input::Checkpoints => folder(store, args, out),

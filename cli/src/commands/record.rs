@@ -47,7 +47,7 @@ impl Outcome {
         self.recorded.extend(recorded);
         if let Some(error) = failed {
             // It is printed already.
-            let said = Failure::said(Failure::from(error).code());
+            let said = Failure::reported(Failure::from(error).code());
             self.worst.get_or_insert(said);
         }
     }
@@ -94,7 +94,7 @@ fn record_all(store: &StoreArgs, args: &Record, attached: bool, out: &mut Out) -
     let options = RecordOptions {
         user: args.user.clone().unwrap_or_else(current_user),
         task: args.task.clone(),
-        format: args.format.given(),
+        format: args.format.into_format(),
         strict: args.strict,
         acknowledge: args.ack,
         event_max: args.event_max,
@@ -144,12 +144,12 @@ fn check_any_opens(paths: &[PathBuf], out: &Out) -> Result<()> {
     for failure in &failures {
         failure.print(out.colors_stderr());
     }
-    Err(Failure::said(failures.first().map_or(UNMET, Failure::code)))
+    Err(Failure::reported(failures.first().map_or(UNMET, Failure::code)))
 }
 
 fn end(all: Outcome, args: &Record) -> Result<()> {
     match all.worst {
-        Some(failure) if args.files.len() > 1 => Err(Failure::said(failure.code())),
+        Some(failure) if args.files.len() > 1 => Err(Failure::reported(failure.code())),
         Some(failure) => Err(failure),
         None if !all.is_whole() => Err(left_out(&all, args)),
         None => Ok(()),

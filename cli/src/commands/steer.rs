@@ -40,7 +40,7 @@ pub fn guide(source: &dyn Backend, args: &args::Guide, out: &mut Out) -> Result<
     let task = source.task(&args.task)?;
     let text = args.text.join(" ");
     let appended = source.guide(&task, text, args.target.clone())?;
-    said(&task.id, appended.first.0, "guided", out)
+    report(&task.id, appended.first.0, "guided", out)
 }
 
 /// Sets artifacts.
@@ -49,7 +49,7 @@ pub fn edit(source: &dyn Backend, args: &args::Edit, out: &mut Out) -> Result<()
     let artifacts = artifacts.collect::<Result<Vec<_>>>()?;
     let task = source.task(&args.task)?;
     let appended = source.edit(&task, artifacts)?;
-    said(&task.id, appended.first.0, "edited", out)
+    report(&task.id, appended.first.0, "edited", out)
 }
 
 /// Parses `NAME=JSON`. A value that is not JSON is a string.
@@ -66,7 +66,7 @@ fn artifact(text: &str) -> Result<(String, Json)> {
     Ok((name.to_owned(), value))
 }
 
-fn said(task: &str, offset: u64, what: &str, out: &mut Out) -> Result<()> {
+fn report(task: &str, offset: u64, what: &str, out: &mut Out) -> Result<()> {
     if out.json {
         return Ok(out.json(&json!({ "task": task, "offset": offset.to_string() }))?);
     }

@@ -78,10 +78,10 @@ impl Key {
     pub fn check(&self, text: &Text) -> Result<(), &'static str> {
         match self.kind {
             Kind::Listen => listen(text).map(drop),
-            Kind::File if text.shown().is_empty() => Err("the path of a file"),
+            Kind::File if text.display().is_empty() => Err("the path of a file"),
             Kind::File => Ok(()),
             Kind::Origins => origins(text).map(drop),
-            Kind::Folder if text.shown().is_empty() => Err("the path of a folder"),
+            Kind::Folder if text.display().is_empty() => Err("the path of a folder"),
             Kind::Folder => Ok(()),
             Kind::Number(least, most) => match number(text)? {
                 number if (least..=most).contains(&number) => Ok(()),

@@ -128,7 +128,7 @@ impl Config {
 }
 
 fn wrong_value(key: &Key, text: &Text, origin: &Origin, wrong: &str) -> Failure {
-    let (name, said) = (key.name, text.shown());
+    let (name, said) = (key.name, text.display());
     Failure::new(format!("`{name}` is {wrong}, not `{said}`: {origin}"))
         .hint("`milepost config check` shows what holds, and where it comes from")
 }

@@ -36,7 +36,7 @@ impl Text {
         PathBuf::from(&self.0)
     }
 
-    pub fn shown(&self) -> String {
+    pub fn display(&self) -> String {
         self.0.to_string_lossy().into_owned()
     }
 }

@@ -137,7 +137,7 @@ fn files(source: &dyn Backend, checkpoint: &CheckpointForm) -> Result<Option<Vec
         // Stops reading at the limit.
         match number < COUNTED {
             true => Ok(()),
-            false => Err(Failure::said(0)),
+            false => Err(Failure::reported(0)),
         }
     });
     match read {

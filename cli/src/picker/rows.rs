@@ -57,7 +57,7 @@ impl Rows {
     }
 
     /// Returns the visible rows, and `more` rows after them.
-    pub fn shown(&self, more: usize) -> &[Row] {
+    pub fn visible(&self, more: usize) -> &[Row] {
         let end = (self.top + self.height + more).min(self.rows.len());
         self.rows.get(self.top..end).unwrap_or_default()
     }
@@ -223,17 +223,17 @@ mod tests {
         let (mut rows, _) = of(&["a", "b"]);
         rows.go_last();
         let last = [Row::Heading(1), Row::Item(1, 0), Row::Item(1, 1), Row::Item(1, 2)];
-        assert_eq!(rows.shown(0), last);
+        assert_eq!(rows.visible(0), last);
         rows.go(-3);
-        assert_eq!(rows.shown(0).first(), Some(&Row::Item(0, 2)));
+        assert_eq!(rows.visible(0).first(), Some(&Row::Item(0, 2)));
         rows.go_page(false);
-        assert_eq!(rows.shown(0).first(), Some(&Row::Current));
+        assert_eq!(rows.visible(0).first(), Some(&Row::Current));
         rows.go_page(true);
         assert_eq!(rows.chosen(), Row::Item(0, 1));
         rows.set_height(1);
-        assert_eq!(rows.shown(0), [Row::Item(0, 1)]);
+        assert_eq!(rows.visible(0), [Row::Item(0, 1)]);
         rows.set_height(100);
-        assert_eq!(rows.shown(0).len(), 9);
+        assert_eq!(rows.visible(0).len(), 9);
     }
 
     #[test]
@@ -259,12 +259,12 @@ mod tests {
         let (mut rows, mut list) = of(&["a", "b"]);
         rows.go_last();
         rows.go(-1);
-        let shown = rows.shown(0).to_vec();
+        let shown = rows.visible(0).to_vec();
         let older = [6, 5].map(|at| checkpoint("a", at));
         list.add_store_page(page(older, Some("more")));
         rows.renew(&list, &Filter::default());
         assert_eq!(rows.chosen(), Row::Item(1, 1));
-        assert_eq!(rows.shown(0), shown);
+        assert_eq!(rows.visible(0), shown);
     }
 
     #[test]
@@ -284,7 +284,7 @@ mod tests {
     fn a_filter_leaves_tasks_without_a_match_away() {
         let (mut rows, list) = of(&["a", "b"]);
         rows.renew(&list, &Filter::new("b-8"));
-        assert_eq!(rows.shown(9), [Row::Current, Row::Heading(1), Row::Item(1, 1)]);
+        assert_eq!(rows.visible(9), [Row::Current, Row::Heading(1), Row::Item(1, 1)]);
         rows.choose_first_item();
         assert_eq!(rows.chosen(), Row::Item(1, 1));
         // The choice survives the end of the filter.

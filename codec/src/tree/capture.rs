@@ -73,17 +73,17 @@ impl Capture {
         let reader = &mut reader;
         let flags = reader.shortest()?;
         if flags > FLAG_PRESENT {
-            return Err(reader.wrong("flags 0 or 1", flags));
+            return Err(reader.corrupt("flags 0 or 1", flags));
         }
         let present = flags == FLAG_PRESENT;
         let over = reader.flag()?.then(|| id(reader)).transpose()?;
         if over.is_some() && !present {
-            return Err(reader.wrong("a present where it is over another", "none"));
+            return Err(reader.corrupt("a present where it is over another", "none"));
         }
         let len = reader.count(1)?;
         if len > Self::FOLDER_MAX {
             let expected = format!("a folder of up to {} bytes", Self::FOLDER_MAX);
-            return Err(reader.wrong(expected, len));
+            return Err(reader.corrupt(expected, len));
         }
         let folder = PathBytes::from(reader.take(len)?);
         let tree = id(reader)?;
@@ -92,7 +92,7 @@ impl Capture {
         let skipped = skipped?;
         if (skipped == 0) != (skips.len == 0) {
             let found = format!("{} bytes of skips", skips.len);
-            return Err(reader.wrong(format!("a list of {skipped} skips"), found));
+            return Err(reader.corrupt(format!("a list of {skipped} skips"), found));
         }
         reader.end()?;
         Ok(Self {
@@ -123,7 +123,7 @@ impl Capture {
 fn read_skips(reader: &mut Reader<'_>, len: u64) -> Result<ChunkList> {
     let count = reader.count(32)?;
     if (len == 0) != (count == 0) || len < count as u64 {
-        return Err(reader.wrong(format!("chunks of {len} bytes"), count));
+        return Err(reader.corrupt(format!("chunks of {len} bytes"), count));
     }
     let mut chunks = Vec::with_capacity(count);
     for _ in 0..count {

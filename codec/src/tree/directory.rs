@@ -157,7 +157,7 @@ pub(super) fn read_leaves(mut reader: Reader<'_>) -> Result<Vec<Leaf>> {
     let count = reader.count(LEAF_LEN_MIN)?;
     if !(2..=Leaf::COUNT_MAX).contains(&count) {
         let expected = format!("2 to {} leaves", Leaf::COUNT_MAX);
-        return Err(reader.wrong(expected, count));
+        return Err(reader.corrupt(expected, count));
     }
     let mut leaves: Vec<Leaf> = Vec::with_capacity(count);
     let mut all = 0_u64;
@@ -167,7 +167,7 @@ pub(super) fn read_leaves(mut reader: Reader<'_>) -> Result<Vec<Leaf>> {
         all = all.saturating_add(entries);
         if entries == 0 || all > Leaf::ENTRIES_MAX {
             let expected = format!("1 to {} entries", Leaf::ENTRIES_MAX);
-            return Err(reader.wrong(expected, entries));
+            return Err(reader.corrupt(expected, entries));
         }
         leaves.push(Leaf { first, id, entries });
     }
@@ -186,12 +186,12 @@ fn read_name(reader: &mut Reader<'_>, before: Option<&Name>) -> Result<Name> {
     let bytes = reader.take(usize::from(len))?;
     if let Some(why) = Name::fault(bytes) {
         let found = format!("`{}`: {why}", super::printable(bytes));
-        return Err(reader.wrong("a name", found));
+        return Err(reader.corrupt("a name", found));
     }
     let name = Name::checked(bytes);
     match before {
         Some(before) if before.cmp(&name) != Ordering::Less => {
-            Err(reader.wrong(format!("a name behind `{before}`"), format!("`{name}`")))
+            Err(reader.corrupt(format!("a name behind `{before}`"), format!("`{name}`")))
         }
         _ => Ok(name),
     }

@@ -61,7 +61,7 @@ impl FileList {
         let len = reader.shortest()?;
         let count = reader.count(each)?;
         if !(2..=most).contains(&count) {
-            return Err(reader.wrong(format!("2 to {most} parts"), count));
+            return Err(reader.corrupt(format!("2 to {most} parts"), count));
         }
         let (mut parts, mut sum) = (Vec::with_capacity(count), 0_u64);
         for _ in 0..count {
@@ -71,14 +71,14 @@ impl FileList {
                 false => u64::from(reader.u32()?),
             };
             if part == 0 || part > part_max {
-                return Err(reader.wrong(format!("a part of 1 to {part_max} bytes"), part));
+                return Err(reader.corrupt(format!("a part of 1 to {part_max} bytes"), part));
             }
             // No overflow: the sum is at most 26,000 times 29,000 MiB.
             sum += part;
             parts.push(FilePart { id, len: part });
         }
         if sum != len {
-            return Err(reader.wrong(format!("parts of {len} bytes"), format!("{sum} bytes")));
+            return Err(reader.corrupt(format!("parts of {len} bytes"), format!("{sum} bytes")));
         }
         reader.end()?;
         Ok(Self { len, parts })

@@ -86,7 +86,7 @@ impl RestoreIntent {
         let mut reader = Reader::new(bytes, "restore plan");
         let tag = begin(&mut reader)?;
         if tag != PLAN {
-            return Err(reader.wrong(format!("tag {PLAN}"), tag));
+            return Err(reader.corrupt(format!("tag {PLAN}"), tag));
         }
         let count = reader.count(Action::LEN_MIN)?;
         let mut actions = Vec::with_capacity(count);
@@ -119,17 +119,17 @@ impl Action {
     fn read(reader: &mut Reader<'_>) -> Result<Self> {
         let number = reader.u8()?;
         let Some(&kind) = ActionKind::ALL.get(usize::from(number)) else {
-            return Err(reader.wrong("a kind of action", number));
+            return Err(reader.corrupt("a kind of action", number));
         };
         let len = reader.count(1)?;
         let bytes = reader.take(len)?;
         if let Some(why) = TreePath::fault(bytes) {
             let found = format!("`{}`: {why}", crate::tree::printable(bytes));
-            return Err(reader.wrong("a path", found));
+            return Err(reader.corrupt("a path", found));
         }
         let path = TreePath::checked(bytes);
         let number = reader.shortest()?;
-        let slot = u32::try_from(number).map_err(|_| reader.wrong("a 32-bit number", number))?;
+        let slot = u32::try_from(number).map_err(|_| reader.corrupt("a 32-bit number", number))?;
         let mut item = || {
             let there = reader.flag()?;
             there.then(|| Item::read(reader)).transpose()
@@ -140,7 +140,7 @@ impl Action {
             true => Ok(action),
             false => {
                 let expected = format!("what `{}` of `{}` asks for", kind.name(), action.path);
-                Err(reader.wrong(expected, "another before or after"))
+                Err(reader.corrupt(expected, "another before or after"))
             }
         }
     }

@@ -159,7 +159,7 @@ impl Item {
         let bits = reader.shortest()?;
         let mode = u16::try_from(bits).ok().filter(|mode| *mode <= Self::MODE_MAX);
         let Some(mode) = mode else {
-            return Err(reader.wrong("permission bits up to 0o777", format!("{bits:#o}")));
+            return Err(reader.corrupt("permission bits up to 0o777", format!("{bits:#o}")));
         };
         let kind = match tag & !UNSTABLE {
             FILE => read_file(reader, unstable)?,
@@ -171,7 +171,7 @@ impl Item {
             },
             LINK if !unstable => read_link(reader)?,
             DIRECTORY if !unstable => EntryKind::Directory { id: id(reader)? },
-            _ => return Err(reader.wrong("a kind of entry", tag)),
+            _ => return Err(reader.corrupt("a kind of entry", tag)),
         };
         Ok(Self { mode, kind })
     }
@@ -180,10 +180,10 @@ impl Item {
 fn read_file(reader: &mut Reader<'_>, unstable: bool) -> Result<EntryKind> {
     let (len, id) = (reader.shortest()?, id(reader)?);
     if len > CHUNK_RAW_MAX as u64 {
-        return Err(reader.wrong("a file of one chunk", format!("{len} bytes")));
+        return Err(reader.corrupt("a file of one chunk", format!("{len} bytes")));
     }
     if (len == 0) != (id == ChunkEntry::id_of(&[])) {
-        return Err(reader.wrong(format!("content of {len} bytes"), id));
+        return Err(reader.corrupt(format!("content of {len} bytes"), id));
     }
     Ok(EntryKind::File { len, id, unstable })
 }
@@ -192,11 +192,11 @@ fn read_link(reader: &mut Reader<'_>) -> Result<EntryKind> {
     let len = reader.count(1)?;
     if len == 0 || len > EntryKind::TARGET_MAX {
         let expected = format!("a target of 1 to {} bytes", EntryKind::TARGET_MAX);
-        return Err(reader.wrong(expected, len));
+        return Err(reader.corrupt(expected, len));
     }
     let target = reader.take(len)?;
     if target.contains(&0) {
-        return Err(reader.wrong("a target without a zero byte", "one"));
+        return Err(reader.corrupt("a target without a zero byte", "one"));
     }
     Ok(EntryKind::Link { target: target.into() })
 }

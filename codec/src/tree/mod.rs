@@ -109,7 +109,7 @@ impl Node {
             LEAVES => directory::read_leaves(reader).map(Self::Leaves),
             FILE => FileList::read(reader, false).map(Self::File),
             LONG_FILE => FileList::read(reader, true).map(Self::LongFile),
-            tag => Err(reader.wrong("a tag from 1 to 5", tag)),
+            tag => Err(reader.corrupt("a tag from 1 to 5", tag)),
         }
     }
 

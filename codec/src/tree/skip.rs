@@ -121,16 +121,16 @@ impl Skip {
         let len = reader.count(1)?;
         if len == 0 || len > Self::PATH_MAX {
             let expected = format!("a path of 1 to {} bytes", Self::PATH_MAX);
-            return Err(reader.wrong(expected, len));
+            return Err(reader.corrupt(expected, len));
         }
         let path = reader.take(len)?;
         if before.is_some_and(|before| compare(before, path).is_ge()) {
             let found = format!("`{}`", super::printable(path));
-            return Err(reader.wrong("paths that ascend", found));
+            return Err(reader.corrupt("paths that ascend", found));
         }
         let reason = reader.u8()?;
         let Some(known) = SkipReason::ALL.get(usize::from(reason)) else {
-            return Err(reader.wrong("a reason", reason));
+            return Err(reader.corrupt("a reason", reason));
         };
         let skip = Self { path: path.into(), reason: *known, size: reader.shortest()? };
         Ok((path, skip))

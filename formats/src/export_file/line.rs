@@ -265,7 +265,7 @@ fn chunk(form: ChunkForm) -> Result<ExportChunk, String> {
 
 fn event(form: EventForm<'_>) -> Result<ExportEvent, String> {
     let log = form.log.ok_or("`log` is missing")?.0;
-    let (kind, body) = said(&form, log)?;
+    let (kind, body) = kind_and_body(&form, log)?;
     let header = match &form.header {
         Some(header) => {
             let header = base64("header", header)?;
@@ -301,7 +301,7 @@ fn event(form: EventForm<'_>) -> Result<ExportEvent, String> {
 }
 
 /// Returns the kind and the body of an event.
-fn said(form: &EventForm<'_>, log: LogKind) -> Result<(u16, ExportBody), String> {
+fn kind_and_body(form: &EventForm<'_>, log: LogKind) -> Result<(u16, ExportBody), String> {
     let number = || form.number.ok_or("`number` is missing");
     let carried = |payload| match form.chunked {
         true => ExportBody::Chunked(payload),

@@ -168,7 +168,7 @@ impl ExportImport {
         if tasks != said {
             let why =
                 format!("the first line says that there are {said} tasks, and there are {tasks}");
-            return Err(damaged(&self.name, self.reader.wrong(&why)));
+            return Err(damaged(&self.name, self.reader.invalid(&why)));
         }
         Import::finish(import).map_err(|error| self.refused(error))
     }
@@ -241,7 +241,7 @@ impl<R: BufRead> ExportReader<R> {
     pub fn header(&mut self) -> Result<ExportHeader, InvalidLine> {
         match self.line()? {
             Some(ExportLine::Header(header)) => Ok(header),
-            _ => Err(self.wrong("an export begins with what is in it")),
+            _ => Err(self.invalid("an export begins with what is in it")),
         }
     }
 
@@ -258,20 +258,20 @@ impl<R: BufRead> ExportReader<R> {
             None if self.ended => return Ok(None),
             None => {
                 let behind = format!("the file ends behind line {}, and has no end", self.number());
-                return Err(self.wrong(&format!("{behind}: it was cut")));
+                return Err(self.invalid(&format!("{behind}: it was cut")));
             }
-            Some(_) if self.ended => return Err(self.wrong("it comes behind the end")),
-            Some(ExportLine::Header(_)) => return Err(self.wrong("a second header")),
+            Some(_) if self.ended => return Err(self.invalid("it comes behind the end")),
+            Some(ExportLine::Header(_)) => return Err(self.invalid("a second header")),
             Some(ExportLine::Task(_)) => self.counts.tasks.0 += 1,
             Some(ExportLine::Chunk(_)) => self.counts.chunks.0 += 1,
             Some(ExportLine::Event(_)) => self.counts.events.0 += 1,
             Some(ExportLine::End(end)) => {
                 self.ended = true;
                 if end.end != self.counts {
-                    return Err(self.wrong("it counts other lines than there are"));
+                    return Err(self.invalid("it counts other lines than there are"));
                 }
                 if end.digest.0 != *before.as_bytes() {
-                    return Err(self.wrong("its digest is not that of the lines before it"));
+                    return Err(self.invalid("its digest is not that of the lines before it"));
                 }
             }
         }
@@ -279,27 +279,27 @@ impl<R: BufRead> ExportReader<R> {
     }
 
     /// Returns an error at the last line read.
-    fn wrong(&self, why: &str) -> InvalidLine {
+    fn invalid(&self, why: &str) -> InvalidLine {
         InvalidLine { line: self.number().max(1), reason: why.to_owned() }
     }
 
     fn line(&mut self) -> Result<Option<ExportLine>, InvalidLine> {
         let length = self.input.advance();
-        let length = length.map_err(|error| self.wrong(&error.to_string()))?;
+        let length = length.map_err(|error| self.invalid(&error.to_string()))?;
         if length == 0 {
             return Ok(None);
         }
         let limit = self.input.limit();
         if length > limit as u64 {
-            return Err(self.wrong(&format!("{length} bytes are over the limit of {limit}")));
+            return Err(self.invalid(&format!("{length} bytes are over the limit of {limit}")));
         }
         let line = self.input.held();
         self.digest.update(line);
         let Some(text) = line.strip_suffix(b"\n") else {
-            return Err(self.wrong("it has no end: the file was cut"));
+            return Err(self.invalid("it has no end: the file was cut"));
         };
         let text = std::str::from_utf8(text);
-        let text = text.map_err(|error| self.wrong(&error.to_string()))?;
-        line::parse(text).map(Some).map_err(|why| self.wrong(&why))
+        let text = text.map_err(|error| self.invalid(&error.to_string()))?;
+        line::parse(text).map(Some).map_err(|why| self.invalid(&why))
     }
 }

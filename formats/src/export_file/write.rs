@@ -132,7 +132,7 @@ fn chunk_text(chunk: &ExportChunk) -> Result<String, String> {
 /// Returns the line of an event. The body is JSON if that encodes to the same bytes, otherwise
 /// base64.
 pub fn event_text(event: &ExportEvent) -> Result<String, String> {
-    let (mut form, header) = begun(event)?;
+    let (mut form, header) = form_and_header(event)?;
     form.salt = event.salt.map(|salt| HEXLOWER.encode(&salt));
     form.hash = event.hash;
     let payload = match &event.body {
@@ -164,7 +164,7 @@ pub fn event_text(event: &ExportEvent) -> Result<String, String> {
 /// Returns the line of an event with redacted texts, without the salt and hashes that would help to
 /// guess the original.
 fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<String, String> {
-    let (mut form, header) = begun(event)?;
+    let (mut form, header) = form_and_header(event)?;
     if form.header.is_some() {
         return Err("its header has more than this version knows: it cannot be redacted".into());
     }
@@ -224,7 +224,7 @@ pub trait Redact {
 }
 
 /// Returns the header of an event, and its line without the body.
-fn begun<'a>(event: &ExportEvent) -> Result<(EventForm<'a>, Header), String> {
+fn form_and_header<'a>(event: &ExportEvent) -> Result<(EventForm<'a>, Header), String> {
     let header = Header::decode(&event.header).map_err(|error| error.to_string())?;
     let mut form = EventForm {
         log: Some(Log(event.log)),

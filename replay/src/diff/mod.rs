@@ -240,7 +240,7 @@ fn compare_sequences<T: Item>(
 
 fn entry_outline(text: &str) -> Result<Outline<'_>> {
     match text.len() > ENTRY_MAX {
-        true => Ok(Outline::whole(text)),
+        true => Ok(Outline::unparsed(text)),
         false => Outline::of(text),
     }
 }

@@ -31,7 +31,7 @@ impl<'a> Outline<'a> {
     }
 
     /// Creates an outline with the whole text as one value, without parsing it.
-    pub(super) fn whole(text: &'a str) -> Self {
+    pub(super) fn unparsed(text: &'a str) -> Self {
         let to = u32::try_from(text.len()).unwrap_or(u32::MAX);
         Self { text, marks: vec![Mark { from: 0, to, next: 1 }] }
     }

@@ -90,7 +90,7 @@ impl Editor<'_> {
                 if same(found, &expected) {
                     return Ok(());
                 }
-                Err(Error::invalid(format!("the test of `{}` failed", shown(&path))))
+                Err(Error::invalid(format!("the test of `{}` failed", pointer_of(&path))))
             }
             _ => Err(Error::invalid(format!("no operation `{op}`"))),
         }
@@ -109,7 +109,7 @@ impl Editor<'_> {
             return find(&self.document.root, &from).map(|_| ());
         }
         if to.starts_with(&from) {
-            return Err(Error::invalid(format!("`{}` cannot move into itself", shown(&from))));
+            return Err(Error::invalid(format!("`{}` cannot move into itself", pointer_of(&from))));
         }
         let node = self.take(&from)?;
         let (weight, _) = node.measure();
@@ -282,12 +282,12 @@ fn pointer(text: &str) -> Result<Path> {
     steps.map(step).collect()
 }
 
-fn shown(path: &[String]) -> String {
+fn pointer_of(path: &[String]) -> String {
     path.iter().map(|step| crate::pointer::pointer_step(step)).collect()
 }
 
 fn nothing_at(path: &[String]) -> Error {
-    Error::invalid(format!("there is nothing at `{}`", shown(path)))
+    Error::invalid(format!("there is nothing at `{}`", pointer_of(path)))
 }
 
 fn array_index(step: &str) -> Result<usize> {

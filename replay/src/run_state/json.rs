@@ -141,7 +141,7 @@ impl RunState {
             "finished_calls" => json!(self.finished_calls),
             "abandoned_calls" => json!(self.abandoned_calls),
             "workspace" => json!(self.workspace),
-            "metrics" => shown(&self.metrics)?,
+            "metrics" => to_value(&self.metrics)?,
             "last_error" => {
                 let error = self.last_error.as_ref();
                 json!(error.map(|error| json!({"offset": error.offset, "message": error.message})))
@@ -153,8 +153,8 @@ impl RunState {
     fn open_calls_json(&self) -> Result<Value> {
         let calls = self.open_calls.iter().map(|(call, open)| {
             let arguments = open.arguments.as_ref().map(json_value).transpose()?;
-            let shown = json!({"tool": open.tool, "arguments": arguments, "offset": open.offset});
-            Ok((call.clone(), shown))
+            let value = json!({"tool": open.tool, "arguments": arguments, "offset": open.offset});
+            Ok((call.clone(), value))
         });
         Ok(Value::Object(calls.collect::<Result<_>>()?))
     }
@@ -177,7 +177,7 @@ fn values(named: &BTreeMap<String, Json>) -> Result<Value> {
     Ok(Value::Object(fields.collect::<Result<_>>()?))
 }
 
-fn shown<T: Serialize>(value: &T) -> Result<Value> {
+fn to_value<T: Serialize>(value: &T) -> Result<Value> {
     serde_json::to_value(value)
         .map_err(|e| Error::invalid(format!("no JSON form: {e}")).with_source(e))
 }

@@ -163,7 +163,7 @@ impl Places {
         let Some(found) = read(&file, FILE_MAX)? else {
             return Ok(all);
         };
-        match trust::standing(self, dir, &found.bytes) {
+        match trust::trust_state(self, dir, &found.bytes) {
             Ok(trust::TrustState::Trusted) => all.hooks.extend(parse(&file, &found.bytes)?),
             Ok(standing) => all.warning = Some(unused(&file, standing.why())),
             // If the record of trust cannot be read, no hook of the store is used.

@@ -48,7 +48,7 @@ impl TrustState {
 }
 
 /// Returns the user's trust in these bytes as the hooks of the store in a folder.
-pub(super) fn standing(places: &Places, dir: &Path, bytes: &[u8]) -> Result<TrustState> {
+pub(super) fn trust_state(places: &Places, dir: &Path, bytes: &[u8]) -> Result<TrustState> {
     let Some(data) = &places.data else {
         return Ok(TrustState::Unknown);
     };
@@ -98,7 +98,7 @@ impl StoreHooks {
         };
         Ok(Some(Self {
             hash: hash_of(&found.bytes),
-            trusted: standing(&places, dir, &found.bytes)? == TrustState::Trusted,
+            trusted: trust_state(&places, dir, &found.bytes)? == TrustState::Trusted,
             hooks: config::parse(&file, &found.bytes)?,
             file,
             dir: dir.to_owned(),

@@ -107,7 +107,7 @@ impl StoreConfig {
 
     /// Describes a value that no version of this layout writes. The check does not prove that
     /// Milepost wrote the file: another program may have created it.
-    fn wrong(&self) -> Option<String> {
+    fn invalid_value(&self) -> Option<String> {
         let hex = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
         if (self.key.as_ref()).is_some_and(|key| key.len() != KEY_DIGITS || !key.bytes().all(hex)) {
             return Some(format!("a key id that is not {KEY_DIGITS} hexadecimal digits"));
@@ -174,7 +174,7 @@ fn read_one(path: &Path) -> Result<StoreConfig> {
     if stored.config.check()? != stored.check {
         return Err(damaged("bytes that do not match their check".into()));
     }
-    match stored.config.wrong() {
+    match stored.config.invalid_value() {
         Some(wrong) => Err(damaged(wrong)),
         None => Ok(stored.config),
     }

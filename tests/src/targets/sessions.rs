@@ -2,7 +2,7 @@
 
 use std::io::BufReader;
 
-use milepost_formats::fuzzing::{Lines, Said, SessionLine, Spot, Text, Tree, read};
+use milepost_formats::fuzzing::{Lines, Part, SessionLine, Spot, Text, Tree, read};
 
 use crate::targets::bounds::bounded;
 use crate::targets::texts;
@@ -66,7 +66,7 @@ fn place(tree: &mut Tree, line: &SessionLine, ends: &mut Vec<u64>) {
     };
     let end = ends.get_mut(branch as usize).expect("a branch that is there");
     *end += 1;
-    assert_eq!(place.is_some(), matches!(line.said, Said::Message(_)));
+    assert_eq!(place.is_some(), matches!(line.part, Part::Message(_)));
     if let Some(place) = place {
         assert_eq!(tree.at(place), (branch, None));
         tree.settle(place, *end);

@@ -21,7 +21,7 @@ const TIMES: usize = 4;
 pub(super) fn clear(restore: &Restore<'_>) -> Result<Vec<Kept>> {
     restore.check()?;
     let Some(staging) = Staging::find(restore)? else {
-        return staging::kept(restore);
+        return staging::kept_entries(restore);
     };
     let syscalls = restore.syscalls();
     let find = Find { contents: restore.contents, stamps: restore.stamps };
@@ -36,7 +36,7 @@ pub(super) fn clear(restore: &Restore<'_>) -> Result<Vec<Kept>> {
         }
     }
     syscalls.sync(root).map_err(|e| error::below("sync", b"", e))?;
-    staging::kept(restore)
+    staging::kept_entries(restore)
 }
 
 struct Clear<'a> {

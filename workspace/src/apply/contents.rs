@@ -16,19 +16,19 @@ const AHEAD: usize = 32;
 type Chunk = Result<Arc<[u8]>>;
 
 /// Source of the next chunk.
-pub(super) enum Feed<'a> {
+pub(super) enum ChunkSource<'a> {
     /// The caller reads.
-    Here(&'a dyn Contents),
+    Direct(&'a dyn Contents),
     /// Another thread reads.
-    There(Receiver<Chunk>),
+    Thread(Receiver<Chunk>),
 }
 
-impl Feed<'_> {
+impl ChunkSource<'_> {
     /// Returns the next chunk, which has to be `part`.
     pub(super) fn next(&self, part: &FilePart) -> Chunk {
         match self {
-            Self::Here(contents) => tree::part(*contents, part),
-            Self::There(chunks) => match chunks.recv() {
+            Self::Direct(contents) => tree::part(*contents, part),
+            Self::Thread(chunks) => match chunks.recv() {
                 Ok(chunk) => chunk,
                 // The reader ended too early, although both threads walk the same trees.
                 Err(_) => Err(Error::corrupt("stored tree", part.id, "no more chunks")),
@@ -37,15 +37,15 @@ impl Feed<'_> {
     }
 }
 
-/// Calls `what` with a feed of the chunks of `items`, in their order.
-pub(super) fn feed<T>(
+/// Calls `what` with a source of the chunks of `items`, in their order.
+pub(super) fn with_chunks<T>(
     contents: &dyn Contents,
     items: &[&Item],
     ahead: bool,
-    what: impl FnOnce(Feed<'_>) -> T,
+    what: impl FnOnce(ChunkSource<'_>) -> T,
 ) -> T {
     if !ahead {
-        return what(Feed::Here(contents));
+        return what(ChunkSource::Direct(contents));
     }
     std::thread::scope(|scope| {
         let (send, receive) = sync_channel(AHEAD);
@@ -57,7 +57,7 @@ pub(super) fn feed<T>(
                 }
             }
         });
-        what(Feed::There(receive))
+        what(ChunkSource::Thread(receive))
     })
 }
 

@@ -7,7 +7,7 @@ use milepost::{Error, Result};
 use milepost_codec::{ActionKind, EntryKind, Hash, Item, TreePath};
 
 use super::Restore;
-use super::contents::{Feed, feed};
+use super::contents::{ChunkSource, with_chunks};
 use super::staging::slot;
 use super::syscalls::Syscalls;
 use crate::error;
@@ -31,8 +31,8 @@ pub(super) fn stage(restore: &Restore<'_>, syscalls: &Syscalls<'_>, part: &Dir) 
     for item in &items {
         few = few && count(restore, item, &mut left)?;
     }
-    feed(restore.contents, &items, !few, |feed| {
-        let stage = Stage { restore, syscalls, feed, few };
+    with_chunks(restore.contents, &items, !few, |chunks| {
+        let stage = Stage { restore, syscalls, chunks, few };
         for action in actions() {
             if let Some(item) = &action.after {
                 stage.item(part, &slot(action.slot), &action.path, item, true)?;
@@ -56,8 +56,8 @@ pub(super) fn stage_one(
     item: &Item,
 ) -> Result<()> {
     let few = count(restore, item, &mut { ONE_BY_ONE })?;
-    feed(restore.contents, &[item], !few, |feed| {
-        let stage = Stage { restore, syscalls, feed, few };
+    with_chunks(restore.contents, &[item], !few, |chunks| {
+        let stage = Stage { restore, syscalls, chunks, few };
         stage.item(place.0, place.1, path, item, true)
     })?;
     let synced = match few {
@@ -86,7 +86,7 @@ fn count(restore: &Restore<'_>, item: &Item, left: &mut usize) -> Result<bool> {
 struct Stage<'a> {
     restore: &'a Restore<'a>,
     syscalls: &'a Syscalls<'a>,
-    feed: Feed<'a>,
+    chunks: ChunkSource<'a>,
     /// `true` if each entry is synced by itself.
     few: bool,
 }
@@ -135,7 +135,7 @@ impl Stage<'_> {
         let is_listed = matches!(item.kind, EntryKind::Listed { .. });
         let mut hole = false;
         for part in parts(contents, item).map_err(|e| e.at(path))? {
-            let bytes = self.feed.next(&part).map_err(|e| e.at(path))?;
+            let bytes = self.chunks.next(&part).map_err(|e| e.at(path))?;
             // A file of one chunk has the chunk's hash, which was checked.
             if is_listed {
                 hasher.update(&bytes);

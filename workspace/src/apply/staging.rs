@@ -187,7 +187,7 @@ pub(super) fn keep(
 }
 
 /// Returns the kept entries of a restore, including those of an interrupted call.
-pub(super) fn kept(restore: &Restore<'_>) -> Result<Vec<Kept>> {
+pub(super) fn kept_entries(restore: &Restore<'_>) -> Result<Vec<Kept>> {
     let name = kept_name(&restore.id);
     let failed = |e| error::below("read", name.as_bytes(), e);
     let names = match restore.folder.root().directory(name.as_bytes()) {

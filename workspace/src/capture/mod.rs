@@ -93,7 +93,7 @@ fn take(
     let known = engine.workspace_at(&head)?.map(|Hash(root)| ChunkId(root));
     let stored = Stored::durable(&Storage {
         known,
-        kept: workspace.kept(),
+        kept: workspace.scan_state(),
         ..Storage::of(folder, options, workspace.states(), &chunks, beside.as_deref())
     })?;
     let mut report = CaptureReport {

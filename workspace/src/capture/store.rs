@@ -153,7 +153,7 @@ impl Taken {
         match (self.watching, kept) {
             (Some(watching), Some(kept)) => {
                 let skips = result.skips.clone();
-                kept.end(watching, result.kept(), named);
+                kept.end(watching, result.into_last_scan(), named);
                 skips
             }
             _ => result.skips,

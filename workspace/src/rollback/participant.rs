@@ -137,7 +137,7 @@ impl WorkspaceParticipant {
             known,
             before,
             moved: self.choices.moved,
-            kept: self.workspace.kept(),
+            kept: self.workspace.scan_state(),
         })
     }
 

@@ -37,7 +37,7 @@ impl Remembered {
             let (path, identity) = place.as_ref()?;
             Cache::read(path, *identity).map(Arc::new)
         };
-        let kept = workspace.kept().zip(present_of(begun));
+        let kept = workspace.scan_state().zip(present_of(begun));
         let kept = kept.and_then(|(kept, present)| kept.cache(present));
         let cache = kept.or_else(read);
         let mut remembered = Self { cache, place, folder: Mutex::default() };

@@ -62,14 +62,14 @@ impl Record {
     ///
     /// `Corrupt`: it is not a record. `NotFound`: a chunk of it is missing.
     pub(super) fn read(chunks: &dyn Chunks, begun: &RestoreBegun) -> Result<Self> {
-        let part = part_of(begun).ok_or_else(|| wrong(begun, "a part for a workspace"))?;
+        let part = part_of(begun).ok_or_else(|| missing(begun, "a part for a workspace"))?;
         let mut bytes = Vec::new();
         for id in &part.plan.chunks {
             bytes.extend_from_slice(&chunks.get(id)?);
         }
         let plan = RestoreIntent::decode(&bytes)?;
         let [to_come, target, needed @ ..] = part.roots.as_slice() else {
-            return Err(wrong(begun, "captures"));
+            return Err(missing(begun, "captures"));
         };
         Ok(Self {
             plan,
@@ -113,12 +113,12 @@ fn identity(begun: &RestoreBegun, part: &RestorePart) -> Result<(u64, u64)> {
     let number = |key: &str| {
         let note = note.as_ref();
         let value = note.and_then(|note| note.get(key)?.as_str()?.parse().ok());
-        value.ok_or_else(|| wrong(begun, "the folder's device and inode"))
+        value.ok_or_else(|| missing(begun, "the folder's device and inode"))
     };
     Ok((number("device")?, number("inode")?))
 }
 
-fn wrong(begun: &RestoreBegun, expected: &str) -> Error {
+fn missing(begun: &RestoreBegun, expected: &str) -> Error {
     Error::corrupt(format!("restore {}", begun.restore), expected, "none")
 }
 

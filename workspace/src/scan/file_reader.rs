@@ -93,7 +93,7 @@ pub(super) enum How {
 
 /// Appends the content of a small file to `out`. Reads at most one byte more than the stamp's size,
 /// which shows that the file grew.
-pub(super) fn whole(
+pub(super) fn read_whole(
     file: &mut File,
     stamp: &Stamp,
     now: Moment,

@@ -91,7 +91,7 @@ pub(crate) struct ScanResult {
 
 impl ScanResult {
     /// Returns the state for the next scan.
-    pub(crate) fn kept(self) -> LastScan {
+    pub(crate) fn into_last_scan(self) -> LastScan {
         LastScan {
             tree: self.tree,
             skips: self.skips,

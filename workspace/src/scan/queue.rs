@@ -91,7 +91,7 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         let Some((_, results)) = self.lines.as_ref().filter(|_| self.under_way > 0) else {
             return Ok(None);
         };
-        let result = results.recv().map_err(|_| gone())?;
+        let result = results.recv().map_err(|_| readers_ended())?;
         self.under_way -= 1;
         Ok(Some(result))
     }
@@ -109,10 +109,10 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
                 Ok(()) => self.under_way += 1,
                 Err(TrySendError::Full(back)) => {
                     job = Some(back);
-                    done.push(results.recv().map_err(|_| gone())?);
+                    done.push(results.recv().map_err(|_| readers_ended())?);
                     self.under_way -= 1;
                 }
-                Err(TrySendError::Disconnected(_)) => return Err(gone()),
+                Err(TrySendError::Disconnected(_)) => return Err(readers_ended()),
             }
         }
         while let Ok(result) = results.try_recv() {
@@ -142,6 +142,6 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
     }
 }
 
-fn gone() -> Error {
+fn readers_ended() -> Error {
     Error::new(ErrorKind::Unavailable, "those who read files have ended")
 }

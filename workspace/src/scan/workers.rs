@@ -163,7 +163,7 @@ impl Worker<'_> {
             }));
         }
         let from = self.small.len();
-        let read = file_reader::whole(&mut opened, &stamp, now, grain_ns, &mut self.small);
+        let read = file_reader::read_whole(&mut opened, &stamp, now, grain_ns, &mut self.small);
         let outcome = match read {
             Ok(How::Changed) if !last => Outcome::Again,
             Err(_) => Outcome::Denied,

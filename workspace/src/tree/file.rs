@@ -50,7 +50,7 @@ impl Parts {
                 _ => continue,
             };
             if list.len != part.len {
-                return Err(wrong(&part, "list", list.len));
+                return Err(length_mismatch(&part, "list", list.len));
             }
             for part in list.parts.into_iter().rev() {
                 self.left.push_front(match inner {
@@ -63,7 +63,7 @@ impl Parts {
     }
 }
 
-fn wrong(part: &FilePart, what: &str, found: u64) -> Error {
+fn length_mismatch(part: &FilePart, what: &str, found: u64) -> Error {
     let place = format!("{what} {} of a file", part.id);
     let (expected, found) = (format!("{} bytes", part.len), format!("{found} bytes"));
     Error::corrupt(place, expected, found)
@@ -83,7 +83,7 @@ pub(crate) fn part(contents: &dyn Contents, part: &FilePart) -> Result<Arc<[u8]>
     let content = contents.get(&part.id)?;
     match content.len() as u64 == part.len {
         true => Ok(content),
-        false => Err(wrong(part, "chunk", content.len() as u64)),
+        false => Err(length_mismatch(part, "chunk", content.len() as u64)),
     }
 }
 

@@ -50,7 +50,7 @@ impl Check {
         Self { state: State::Look, advice: Some(advice.into()), ..Self::fine(name, said) }
     }
 
-    fn wrong(name: &'static str, said: impl Into<String>, advice: impl Into<String>) -> Self {
+    fn failed(name: &'static str, said: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { state: State::Wrong, ..Self::look(name, said, advice) }
     }
 }

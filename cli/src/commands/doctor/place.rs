@@ -23,7 +23,7 @@ pub fn checks(folder: &Path) -> Vec<Check> {
 fn owner(folder: &Path) -> Check {
     let shown = folder.display();
     match std::fs::metadata(folder) {
-        Err(error) => Check::wrong(
+        Err(error) => Check::failed(
             "folder",
             format!("{shown} cannot be looked at: {error}"),
             "see whose it is: `ls -ld` says so",

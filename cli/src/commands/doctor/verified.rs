@@ -55,7 +55,7 @@ pub fn check(folder: &Path, now_us: u64) -> Check {
     match (note.faults, ago > STALE) {
         (0, false) => Check::fine("verified", said),
         (0, true) => Check::look("verified", said, "`milepost verify` does it again"),
-        (_, _) => Check::wrong(
+        (_, _) => Check::failed(
             "verified",
             said,
             "`milepost verify` says which, `milepost repair --dry-run` what can be mended",

@@ -98,7 +98,7 @@ fn pending(engine: &Engine) -> Result<Check> {
     let pending = engine.restores().pending()?;
     Ok(match pending.first() {
         None => Check::fine("restores", "none is interrupted"),
-        Some(first) => Check::wrong(
+        Some(first) => Check::failed(
             "restores",
             format!(
                 "{} interrupted, of `{}` first",
@@ -134,14 +134,14 @@ pub fn closed(failure: Failure) -> Check {
             "look again when that program has ended; `milepost_server::attach` in it lets commands \
              through",
         ),
-        Some(ErrorKind::Corrupt) => Check::wrong(
+        Some(ErrorKind::Corrupt) => Check::failed(
             "opening",
             said,
             "`milepost repair --dry-run` says what can be mended and what is lost",
         ),
         Some(ErrorKind::Unsupported) => {
-            Check::wrong("opening", said, "update milepost: a newer one wrote this")
+            Check::failed("opening", said, "update milepost: a newer one wrote this")
         }
-        _ => Check::wrong("opening", said, "see what it says"),
+        _ => Check::failed("opening", said, "see what it says"),
     }
 }

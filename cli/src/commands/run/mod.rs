@@ -110,7 +110,7 @@ pub fn run(store: &StoreArgs, args: &args::Run, out: &mut Out) -> Result<()> {
         (Some(failure), _) => Err(failure.code_of(NOT_RECORDED)),
         // Even if the report cannot be written, the exit code tells the outcome.
         (None, 0) => told,
-        (None, code) => Err(Failure::said(code)),
+        (None, code) => Err(Failure::reported(code)),
     }
 }
 
@@ -192,7 +192,7 @@ fn end(
 }
 
 fn not_recorded(outcome: &Outcome) -> String {
-    format!("the command ran ({}), and that is not recorded", outcome.said())
+    format!("the command ran ({}), and that is not recorded", outcome.describe())
 }
 
 /// Appends the return to the lineage of its call, even if another one is active now.
@@ -213,7 +213,7 @@ fn after(
     outcome: &Outcome,
     out: &Out,
 ) -> Done {
-    let said = outcome.said();
+    let said = outcome.describe();
     let active = task.lineage().id();
     if active != begun.lineage {
         let message = format!(

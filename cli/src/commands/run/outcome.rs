@@ -102,7 +102,7 @@ impl Outcome {
     }
 
     /// Describes the outcome for people.
-    pub fn said(&self) -> String {
+    pub fn describe(&self) -> String {
         let how = match (&self.error, self.exit, self.signal) {
             (Some(error), ..) => return error.clone(),
             (_, Some(code), _) => format!("exit code {code}"),

@@ -62,7 +62,7 @@ impl Changes {
         })
     }
 
-    fn said(&self) -> String {
+    fn describe(&self) -> String {
         if *self == Self::default() {
             return "nothing changed in the folder".into();
         }
@@ -89,9 +89,9 @@ pub fn tell(begun: &Begun, outcome: &Outcome, done: &Done, out: &mut Out) -> Res
     if out.json {
         return Ok(out.json(&form(begun, outcome, done))?);
     }
-    let mut said = format!("{}, {}", outcome.said(), duration(outcome.ms * 1000));
+    let mut said = format!("{}, {}", outcome.describe(), duration(outcome.ms * 1000));
     if let Some(changes) = &done.changes {
-        said.push_str(&format!("; {}", changes.said()));
+        said.push_str(&format!("; {}", changes.describe()));
     }
     note(&said);
     let before = place(&begun.before);

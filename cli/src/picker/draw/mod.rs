@@ -130,7 +130,7 @@ impl Drawing<'_> {
 
     fn rows(&self, buffer: &mut Buffer) {
         let rows = &self.model.rows;
-        for (line, row) in rows.shown(0).iter().enumerate() {
+        for (line, row) in rows.visible(0).iter().enumerate() {
             let area = line_of(self.layout.list, line);
             match *row {
                 Row::Current => self.current(buffer, area),

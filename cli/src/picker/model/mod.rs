@@ -223,7 +223,7 @@ impl Model {
     /// preview.
     pub fn next_job(&self) -> Option<Job> {
         let page = self.next_page();
-        let page = page.or_else(|| self.rows.shown(0).iter().find_map(|row| self.missing(*row)));
+        let page = page.or_else(|| self.rows.visible(0).iter().find_map(|row| self.missing(*row)));
         page.or_else(|| self.preview_job())
     }
 
@@ -242,7 +242,7 @@ impl Model {
             // Pages that are not loaded may have more matches.
             return more().filter(|_| self.rows.is_near_end());
         }
-        let shown = self.rows.shown(self.rows.shown(0).len());
+        let shown = self.rows.visible(self.rows.visible(0).len());
         let ends = shown.iter().filter_map(|row| match row {
             Row::Item(group, item) => Some((*group, *item)),
             _ => None,

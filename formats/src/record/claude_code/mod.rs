@@ -21,7 +21,7 @@ use crate::error::{Error, Remedy, Result};
 use crate::format::Format;
 use crate::input::Reader;
 use crate::progress::{Note, Progress, Unit, Work};
-use line::{Said, SessionLine};
+use line::{Part, SessionLine};
 use session::{NewLine, Session};
 
 /// Maximum size of a line beyond its event, for escapes that only the line needs.
@@ -131,7 +131,7 @@ impl<'a> Recorder<'a> {
             // The line is kept, but no line continues from it: its id would then have two places.
             line = SessionLine {
                 time_us: line.time_us,
-                said: Said::Nothing,
+                part: Part::Nothing,
                 events: SessionLine::as_it_is(text).map_err(Error::invalid)?,
                 ..SessionLine::default()
             };

@@ -41,7 +41,7 @@ impl Seen {
         let acked = AckMarker::read(&layout.acked(), config.store)?;
         let (mut segments, mut bytes) = (Vec::new(), HashMap::new());
         for (_, path) in files::numbered(&layout.journal(), "seg")? {
-            match whole(&path, config, key) {
+            match read_segment(&path, config, key) {
                 Ok((segment, read)) => {
                     segments.push(segment);
                     bytes.insert(path, read);
@@ -85,7 +85,11 @@ impl Seen {
 }
 
 /// Reads a segment until its frames follow each other, or gives up after `READS` attempts.
-fn whole(path: &Path, config: &StoreConfig, key: Option<&StoreKey>) -> Result<(Segment, Vec<u8>)> {
+fn read_segment(
+    path: &Path,
+    config: &StoreConfig,
+    key: Option<&StoreKey>,
+) -> Result<(Segment, Vec<u8>)> {
     let mut read = Segment::survey(path, config.store, key)?;
     for _ in 1..READS {
         if read.0.sound().is_ok() {

@@ -81,7 +81,7 @@ impl Ground {
     fn of(folder: &Path, identity: Identity) -> Option<Self> {
         let mut hasher = blake3::Hasher::new();
         let mounts = std::fs::read("/proc/self/mountinfo").ok()?;
-        let folder_shown = shown(folder);
+        let folder_shown = escaped(folder);
         for line in mounts.split(|byte| *byte == b'\n') {
             let place = line.split(|byte| *byte == b' ').nth(4).unwrap_or_default();
             if is_below(&folder_shown, place) {
@@ -94,7 +94,7 @@ impl Ground {
 }
 
 /// Returns a path as the list of mounts shows it: see `proc_pid_mountinfo(5)`.
-fn shown(path: &Path) -> Vec<u8> {
+fn escaped(path: &Path) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt as _;
     let mut shown = Vec::new();
     for byte in path.as_os_str().as_bytes() {

@@ -49,10 +49,10 @@ impl<'a> Parser<'a> {
             true => "the end".to_owned(),
             false => format!("`{found}`"),
         };
-        self.wrong(&format!("expected {what}, found {found}"))
+        self.error(&format!("expected {what}, found {found}"))
     }
 
-    fn wrong(&self, why: &str) -> Failure {
+    fn error(&self, why: &str) -> Failure {
         let before = self.text.get(..self.at).unwrap_or_default();
         let at = before.chars().count() + 1;
         Failure::new(format!("--when, at character {at}: {why}"))
@@ -101,7 +101,7 @@ impl<'a> Parser<'a> {
 
     fn one(&mut self, depth: u32) -> Result<Expression> {
         if depth > DEPTH_MAX {
-            return Err(self.wrong(&format!("it nests deeper than {DEPTH_MAX}")));
+            return Err(self.error(&format!("it nests deeper than {DEPTH_MAX}")));
         }
         if self.word("not") {
             let part = self.one(depth + 1)?;
@@ -142,7 +142,7 @@ impl<'a> Parser<'a> {
             false => {
                 let known = RunReducer::kinds_for(&pointer);
                 let end = std::mem::replace(&mut self.at, begin);
-                known.map_err(|error| self.wrong(&error.to_string()))?;
+                known.map_err(|error| self.error(&error.to_string()))?;
                 self.at = end;
             }
         }
@@ -185,7 +185,7 @@ impl<'a> Parser<'a> {
                 self.at += values.byte_offset();
                 Ok(value)
             }
-            Some(Err(error)) => Err(self.wrong(&format!("this is no JSON: {error}"))),
+            Some(Err(error)) => Err(self.error(&format!("this is no JSON: {error}"))),
             None => Err(self.expected("a JSON value")),
         }
     }

@@ -48,14 +48,14 @@ pub struct SessionLine {
     /// Time of the line.
     pub time_us: Option<u64>,
     /// Part in the conversation.
-    pub said: Said,
+    pub part: Part,
     /// Its events, in order.
     pub events: Vec<Body>,
 }
 
 /// The part of a line that decides its branch.
 #[derive(Debug, Default, PartialEq)]
-pub enum Said {
+pub enum Part {
     /// No part of the conversation.
     #[default]
     Nothing,
@@ -99,7 +99,7 @@ pub fn read(text: &str) -> Result<SessionLine, String> {
     let message = line.uuid.is_some().then(|| message(&mut fields, begins));
     match message.flatten() {
         Some((talk, events)) => {
-            line.said = Said::Message(talk);
+            line.part = Part::Message(talk);
             line.events = events;
         }
         None => line.events = vec![application(fields)],
@@ -124,9 +124,9 @@ impl SessionLine {
 
     /// Returns the beginning of its text, if it is a prompt of the user.
     pub fn prompt(&self) -> Option<&str> {
-        match &self.said {
-            Said::Message(talk) => talk.prompt.as_deref(),
-            Said::Nothing => None,
+        match &self.part {
+            Part::Message(talk) => talk.prompt.as_deref(),
+            Part::Nothing => None,
         }
     }
 }
@@ -227,7 +227,7 @@ impl Parts {
             if let Some(text) = as_text(&content) {
                 self.spoken(&text);
             }
-            self.said(Some(content));
+            self.push_message(Some(content));
             return;
         };
         for mut block in blocks {
@@ -253,7 +253,7 @@ impl Parts {
         }
     }
 
-    fn said(&mut self, content: Option<Json>) {
+    fn push_message(&mut self, content: Option<Json>) {
         let message = Message { role: self.role.clone(), content, name: None, extra: None };
         self.events.push(message.into());
     }
@@ -265,7 +265,7 @@ impl Parts {
             "tool_use" => {
                 let (id, tool) = (block.text("id")?, block.text("name")?);
                 let arguments = block.take("input").unwrap_or_else(Json::null);
-                self.talk.called.push((key(&id), asked(&tool, &arguments)));
+                self.talk.called.push((key(&id), prompt_key(&tool, &arguments)));
                 let call = id.clone();
                 let called = ToolCalled { call, tool, arguments };
                 (id, Body::from(called))
@@ -304,13 +304,13 @@ impl Parts {
             _ => None,
         };
         let content = alone.or_else(|| Json::from_value(&blocks).ok());
-        self.said(content);
+        self.push_message(content);
     }
 
     fn end(&mut self) -> Vec<Body> {
         self.talk_ends();
         if self.events.is_empty() {
-            self.said(Some(Json::new("[]").unwrap_or_else(|_| Json::null())));
+            self.push_message(Some(Json::new("[]").unwrap_or_else(|_| Json::null())));
         }
         std::mem::take(&mut self.events)
     }
@@ -322,16 +322,16 @@ fn is_plain_text(block: &Object) -> bool {
 }
 
 /// Returns the key of the prompt of a call that begins another conversation.
-fn asked(tool: &str, arguments: &Json) -> Option<Key> {
+fn prompt_key(tool: &str, arguments: &Json) -> Option<Key> {
     #[derive(Deserialize)]
-    struct Asked {
+    struct Arguments {
         prompt: String,
     }
     if !AGENTS.contains(&tool) {
         return None;
     }
-    let asked: Asked = serde_json::from_str(arguments.text()).ok()?;
-    Some(key(&asked.prompt))
+    let parsed: Arguments = serde_json::from_str(arguments.text()).ok()?;
+    Some(key(&parsed.prompt))
 }
 
 /// Returns the first words of a text, on one line.

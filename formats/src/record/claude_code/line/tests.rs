@@ -5,9 +5,9 @@ fn json(text: &str) -> Json {
 }
 
 fn talk(line: &SessionLine) -> &Talk {
-    match &line.said {
-        Said::Message(talk) => talk,
-        Said::Nothing => panic!("no message: {line:?}"),
+    match &line.part {
+        Part::Message(talk) => talk,
+        Part::Nothing => panic!("no message: {line:?}"),
     }
 }
 
@@ -99,7 +99,7 @@ fn what_is_no_message_is_kept_word_for_word() {
         r#"{"type":"not yet known","uuid":"u","parentUuid":"p","n":1.50}"#,
     ] {
         let line = read(text).unwrap();
-        assert_eq!(line.said, Said::Nothing, "{text}");
+        assert_eq!(line.part, Part::Nothing, "{text}");
         let kept = Application { name: NAME.into(), data: Data::Json(json(text)) };
         assert_eq!(line.events, [kept.into()]);
     }

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 use milepost::Offset;
 
-use super::line::{Key, Said, SessionLine, Talk, key};
+use super::line::{Key, Part, SessionLine, Talk, key};
 
 /// Index of a branch, in the order they begin.
 pub type BranchNo = u32;
@@ -123,9 +123,9 @@ impl Tree {
 
     /// Returns the destination of a line, and its place for lines that continue from it.
     pub fn place(&mut self, line: &SessionLine) -> (Spot, Option<LineIndex>) {
-        let talk = match &line.said {
-            Said::Message(talk) => talk,
-            Said::Nothing => return (self.beside(line), None),
+        let talk = match &line.part {
+            Part::Message(talk) => talk,
+            Part::Nothing => return (self.beside(line), None),
         };
         let all_side = *self.all_side.get_or_insert(line.side);
         let side = line.side && !all_side;

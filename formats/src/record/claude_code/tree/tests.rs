@@ -5,12 +5,12 @@ fn line(uuid: &str, parent: &str, talk: Talk) -> SessionLine {
     SessionLine {
         uuid: Some(uuid.into()),
         parent: Some(parent.into()).filter(|parent: &String| !parent.is_empty()),
-        said: Said::Message(talk),
+        part: Part::Message(talk),
         ..SessionLine::default()
     }
 }
 
-fn said(uuid: &str, parent: &str) -> SessionLine {
+fn message(uuid: &str, parent: &str) -> SessionLine {
     line(uuid, parent, Talk::default())
 }
 
@@ -26,12 +26,12 @@ fn fork(branch: BranchNo, behind: LineIndex, side: bool) -> Spot {
 #[test]
 fn a_line_behind_one_that_is_not_the_last_begins_a_branch() {
     let lines = [
-        said("a", ""),
-        said("b", "a"),
-        said("c", "a"),
-        said("d", "b"),
-        said("e", "c"),
-        said("f", ""),
+        message("a", ""),
+        message("b", "a"),
+        message("c", "a"),
+        message("d", "b"),
+        message("e", "c"),
+        message("f", ""),
     ];
     let expected = [
         Spot::End(0),
@@ -53,7 +53,7 @@ fn results_of_calls_made_together_stay_on_the_branch_of_the_calls() {
         line("b", "a", call("2")),
         line("ra", "a", result("1")),
         line("rb", "b", result("2")),
-        said("c", "rb"),
+        message("c", "rb"),
         // The call was answered before: the user went back.
         line("again", "a", result("1")),
     ];
@@ -64,14 +64,14 @@ fn results_of_calls_made_together_stay_on_the_branch_of_the_calls() {
 #[test]
 fn what_says_nothing_begins_no_branch() {
     let nothing =
-        |uuid: &str, parent: &str| SessionLine { said: Said::Nothing, ..said(uuid, parent) };
+        |uuid: &str, parent: &str| SessionLine { part: Part::Nothing, ..message(uuid, parent) };
     let lines = [
-        said("a", ""),
+        message("a", ""),
         nothing("n", "a"),
-        said("b", "a"),
+        message("b", "a"),
         nothing("m", "a"),
-        said("c", "b"),
-        said("d", "n"),
+        message("c", "b"),
+        message("d", "n"),
     ];
     let mut expected = vec![Spot::End(0); 5];
     expected.push(fork(1, 1, false));
@@ -86,12 +86,12 @@ fn another_conversation_begins_behind_the_call_that_asks_for_it() {
         ..line(uuid, "", Talk { text: Some(key(text)), ..Talk::default() })
     };
     let lines = [
-        said("a", ""),
+        message("a", ""),
         line("b", "a", call),
         side("s", "look"),
-        SessionLine { side: true, ..said("s2", "s") },
+        SessionLine { side: true, ..message("s2", "s") },
         side("t", "what nobody asked for"),
-        said("c", "b"),
+        message("c", "b"),
     ];
     let expected =
         [Spot::End(0), Spot::End(0), fork(1, 2, true), Spot::End(1), Spot::Alone(2), Spot::End(0)];
@@ -100,7 +100,7 @@ fn another_conversation_begins_behind_the_call_that_asks_for_it() {
 
 #[test]
 fn cycles_and_unknown_lines_go_on_where_the_file_was() {
-    let lines = [said("a", "b"), said("b", "a"), said("c", "c")];
+    let lines = [message("a", "b"), message("b", "a"), message("c", "c")];
     assert_eq!(spots(&lines), [Spot::End(0); 3]);
     let mut tree = Tree::new(1);
     for line in &lines {
