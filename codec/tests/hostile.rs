@@ -2,7 +2,7 @@
 //! than the input justifies (promise I4).
 //!
 //! `PROPTEST_RNG_SEED` repeats a run. What is checked by a hash is damaged before it is sealed in
-//! `hostile_sealed.rs`.
+//! `format/sealed.rs`.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

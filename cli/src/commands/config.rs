@@ -13,8 +13,9 @@ pub fn check(args: &ConfigCheck, out: &mut Out) -> Result<()> {
     if out.json {
         let mut all = Map::new();
         for (key, value) in config.all() {
-            let form = value
-                .map(|(text, origin)| json!({ "value": text.display(), "from": origin.to_string() }));
+            let form = value.map(
+                |(text, origin)| json!({ "value": text.display(), "from": origin.to_string() }),
+            );
             all.insert(key.name.to_owned(), form.unwrap_or(Value::Null));
         }
         out.json(&all)?;
