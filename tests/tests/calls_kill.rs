@@ -32,7 +32,7 @@ fn a_kill_before_any_call_loses_nothing_nor_does_one_while_that_is_recovered_fro
     base.check().unwrap();
     let calls = counts(&count).of("any");
     println!("{calls} calls to be killed before");
-    let (first, again) = if nightly() { (None, Some(20)) } else { (Some(60), Some(1)) };
+    let (first, again) = if nightly() { (None, Some(20)) } else { (Some(30), Some(1)) };
     let (mut cases, mut failures) = (0, Vec::new());
     for n in spread(calls, first, &mut random) {
         let kill = Fail::once("any", n, "kill");
@@ -90,7 +90,7 @@ fn a_kill_before_any_call_of_a_compaction_loses_nothing_that_is_kept() {
     let calls = counts(&count).of("any");
     println!("{calls} calls to be killed before");
     let (mut cases, mut failures) = (0, Vec::new());
-    for n in spread(calls, (!nightly()).then_some(25), &mut random) {
+    for n in spread(calls, (!nightly()).then_some(12), &mut random) {
         let kill = Fail::once("any", n, "kill");
         let case = make(&format!("kill-{n}"));
         let killed = case.run(faults, "Compact", Some(kill), None);
