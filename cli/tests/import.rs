@@ -234,6 +234,7 @@ fn going_back_does_not_bring_checkpoints_in_again() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 fn damaged_files_are_reported_and_the_rest_is_imported() {
     let place = place(2);
     let old = place.path("old");

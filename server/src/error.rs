@@ -101,6 +101,7 @@ struct Names {
 }
 
 impl ApiError {
+    #[expect(clippy::too_many_lines, reason = "one table")]
     fn names(&self) -> Names {
         let (status, problem, title, envelope, direct) = match self {
             Self::Invalid(_) => {

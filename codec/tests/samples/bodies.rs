@@ -173,6 +173,7 @@ pub fn mark() -> CheckpointMarked {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one table")]
 pub fn controls() -> Vec<(&'static str, Control)> {
     let created = StoreCreated { store: STORE, keyed: true, version: "0.1.0".into() };
     let opened = TaskOpened {

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use milepost_codec::{
     Body, CheckpointMarked, Control, Deleted, Hash, Head, Header, LineageId, LogId, LogKind,
-    Offset, Origin, RemovedMark, Result, Seq, TaskNo, WorkspaceCaptured, checkpoint_id,
+    Offset, Origin, RemovedMark, Result, Seq, TaskNo, TaskOpened, TaskPrepared, WorkspaceCaptured,
+    checkpoint_id,
 };
 
 use crate::index::IndexPut;
@@ -184,34 +185,10 @@ fn index_control(
     let mut put = |key: Vec<u8>, value: Vec<u8>| puts.push((key, Some(value)));
     match Control::decode(record.header.kind, payload)? {
         Control::TaskOpened(opened) if task == TaskNo::STORE => {
-            let number = opened.task.0.to_be_bytes().to_vec();
-            put(keys::task_name(&opened.name), number);
-            let entry = TaskEntry {
-                name: opened.name,
-                user: opened.user,
-                origin: opened.origin,
-                created_us: time_us,
-                opened: record.offset,
-                deleted_us: None,
-            };
-            put(keys::task(opened.task), entry.encode());
-            // An import ends here: the task is no longer prepared.
-            if (before.entry)(&keys::prepared(opened.task))?.is_some() {
-                puts.push((keys::prepared(opened.task), None));
-            }
+            open_task(opened, record, before, puts)?;
         }
         Control::TaskPrepared(prepared) if task == TaskNo::STORE => {
-            let entry = TaskEntry {
-                name: String::new(),
-                user: String::new(),
-                origin: prepared.origin,
-                created_us: time_us,
-                opened: record.offset,
-                deleted_us: Some(TaskEntry::NOT_YET),
-            };
-            put(keys::task(prepared.task), entry.encode());
-            let offset = record.offset.to_be_bytes().to_vec();
-            put(keys::prepared(prepared.task), offset);
+            prepare_task(&prepared, record, puts);
         }
         Control::Deleted(deleted) if task == TaskNo::STORE => {
             bury(&deleted, time_us, before, puts)?;
@@ -257,6 +234,45 @@ fn index_control(
         _ => {}
     }
     Ok(())
+}
+
+/// Indexes a task, and ends its preparation if it was imported.
+fn open_task(
+    opened: TaskOpened,
+    record: &IndexInput<'_>,
+    before: &mut PriorIndex<'_>,
+    puts: &mut Vec<IndexPut>,
+) -> Result<()> {
+    let number = opened.task.0.to_be_bytes().to_vec();
+    puts.push((keys::task_name(&opened.name), Some(number)));
+    let entry = TaskEntry {
+        name: opened.name,
+        user: opened.user,
+        origin: opened.origin,
+        created_us: record.header.time_us,
+        opened: record.offset,
+        deleted_us: None,
+    };
+    puts.push((keys::task(opened.task), Some(entry.encode())));
+    if (before.entry)(&keys::prepared(opened.task))?.is_some() {
+        puts.push((keys::prepared(opened.task), None));
+    }
+    Ok(())
+}
+
+/// Indexes the task of an import that has not ended.
+fn prepare_task(prepared: &TaskPrepared, record: &IndexInput<'_>, puts: &mut Vec<IndexPut>) {
+    let entry = TaskEntry {
+        name: String::new(),
+        user: String::new(),
+        origin: prepared.origin,
+        created_us: record.header.time_us,
+        opened: record.offset,
+        deleted_us: Some(TaskEntry::NOT_YET),
+    };
+    puts.push((keys::task(prepared.task), Some(entry.encode())));
+    let offset = record.offset.to_be_bytes().to_vec();
+    puts.push((keys::prepared(prepared.task), Some(offset)));
 }
 
 /// Turns a task's entry into a tombstone without names.

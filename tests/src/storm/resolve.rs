@@ -13,6 +13,7 @@ pub fn name(task: u8) -> String {
 }
 
 /// The calls of a step; none where there is nothing to do.
+#[expect(clippy::too_many_lines, reason = "one match over all operations")]
 pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
     let task = name(step.task);
     let keys = model.keys;

@@ -15,6 +15,7 @@ use super::program::Bad;
 use crate::seed::hash;
 
 /// Does a call.
+#[expect(clippy::too_many_lines, reason = "one match over all operations")]
 pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
     match call {
         Call::Start { task } => engine.start_task(task, "ana").map(|_| Done::Unit),

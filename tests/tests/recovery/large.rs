@@ -88,6 +88,7 @@ fn same(engine: &Engine, before: &Whole, how: &str) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 fn sled_is_rebuilt_from_journal_and_archive_whatever_happened_to_it() {
     let (dir, killed) = large();
     let before = {

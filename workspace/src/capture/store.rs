@@ -224,11 +224,24 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, ScanResult)> {
         watch: watching.as_ref().map(|watching| &watching.watch),
         since: watching.as_ref().and_then(|watching| watching.since.as_ref()),
     })?;
-    let mut storing = Storing::new(chunks, true);
+    let over = last.filter(|_| before.is_some()).map(|(over, _)| over);
+    let root = store_capture(storage, over, &mut result)?;
+    let taken =
+        Taken { root, last, cache, watching, place: cache_path.map(|path| (path, identity)) };
+    Ok((taken, result))
+}
+
+/// Stores the capture that a scan made. `over` is the capture below a present.
+fn store_capture(
+    storage: &Storage<'_>,
+    over: Option<ChunkId>,
+    result: &mut ScanResult,
+) -> Result<ChunkId> {
+    let mut storing = Storing::new(storage.chunks, true);
     let capture = Capture {
-        present: before.is_some(),
-        over: last.filter(|_| before.is_some()).map(|(over, _)| over),
-        folder: PathBytes::from(folder.as_os_str().as_bytes()),
+        present: storage.before.is_some(),
+        over,
+        folder: PathBytes::from(storage.folder.as_os_str().as_bytes()),
         tree: result.tree,
         files: result.counts.files,
         directories: result.counts.directories,
@@ -238,13 +251,10 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, ScanResult)> {
         skips: put_skips(&result.skips, &mut storing)?,
     };
     let ids = storing.put(&[&Node::Capture(capture).encode()])?;
-    let root = ids.first().copied().ok_or_else(|| {
-        milepost::Error::corrupt("the store's answer", "the id of a capture", "none")
-    })?;
     result.stored += storing.stored;
-    let taken =
-        Taken { root, last, cache, watching, place: cache_path.map(|path| (path, identity)) };
-    Ok((taken, result))
+    ids.first().copied().ok_or_else(|| {
+        milepost::Error::corrupt("the store's answer", "the id of a capture", "none")
+    })
 }
 
 /// Returns the last capture and its tree; for a present, the capture below it. `None` if that is

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use milepost_codec::{
-    Body, BodyForm, Chain, ChunkId, ChunkList, Control, Error, Hash, Head, LogId, LogKind, Offset,
-    Origin, RecordRef, Result, Seq, checkpoint_id,
+    Body, BodyForm, Chain, CheckpointMarked, ChunkId, ChunkList, Control, Error, Hash, Head,
+    LineageId, LogId, LogKind, Offset, Origin, RecordRef, Result, Seq, checkpoint_id,
 };
 use milepost_replay::Verifier;
 use milepost_store::Extent;
@@ -338,22 +338,30 @@ impl Placed<'_> {
         let Body::CheckpointMarked(mark) = Body::decode(header.kind, payload)? else {
             return Ok(None);
         };
-        if let Some(at) = mark.at {
-            let ancestry = crate::history::events::Ancestry::of(catalog, id.task, lineage)?;
-            if at.next < ancestry.begin() {
-                return Ok(Some(found));
-            }
-            let owner = ancestry.hash_owner(at.next).unwrap_or(lineage);
-            let log = LogId::lineage(id.task, owner);
-            let hash = crate::history::chain_hash::hash_at(catalog, self.origin, log, at.next)?;
-            if hash != at.hash {
-                let head = Head { next: self.offset, hash: *self.before };
-                let digest = checkpoint_id(self.origin, lineage, head, header.time_us, &mark);
-                let place = format!("checkpoint {digest} of {id} at offset {}", self.offset);
-                return Err(Error::corrupt(place, hash, at.hash));
-            }
-        }
+        self.check_mark(lineage, &mark, header.time_us)?;
         Ok(Some(found))
+    }
+
+    /// Compares the hash that a mark of an earlier offset names with the log's.
+    fn check_mark(&self, lineage: LineageId, mark: &CheckpointMarked, time_us: u64) -> Result<()> {
+        let (catalog, id) = (self.range.catalog, self.range.id);
+        let Some(at) = mark.at else {
+            return Ok(());
+        };
+        let ancestry = crate::history::events::Ancestry::of(catalog, id.task, lineage)?;
+        if at.next < ancestry.begin() {
+            return Ok(());
+        }
+        let owner = ancestry.hash_owner(at.next).unwrap_or(lineage);
+        let log = LogId::lineage(id.task, owner);
+        let hash = crate::history::chain_hash::hash_at(catalog, self.origin, log, at.next)?;
+        if hash == at.hash {
+            return Ok(());
+        }
+        let head = Head { next: self.offset, hash: *self.before };
+        let digest = checkpoint_id(self.origin, lineage, head, time_us, mark);
+        let place = format!("checkpoint {digest} of {id} at offset {}", self.offset);
+        Err(Error::corrupt(place, hash, at.hash))
     }
 
     /// Removes the id entry of a checkpoint if it differs from the stored one: a task that is gone

@@ -12,6 +12,7 @@ fn folder(marks: Marks) -> SeenFolder {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 fn a_look_relies_on_the_last_one_only_where_that_would_be_decided_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let chunks = MemoryChunks { quiet: true, ..MemoryChunks::default() };
