@@ -157,16 +157,8 @@ async fn guidance(
     PathName(task): PathName,
     Required(given): Required<GuidanceAsked>,
 ) -> Result<Response, ApiError> {
-    let GuidanceAsked { text, target } = given;
-    let size = text.len() + target.as_ref().map_or(0, String::len);
-    let given = move || {
-        let data = target.map(|target| {
-            let target = serde_json::json!({ "target": target });
-            Json::from_value(&target)
-        });
-        let data = data.transpose()?;
-        Ok(GuidanceGiven { text, data }.into())
-    };
+    let size = given.text.len() + given.target.as_ref().map_or(0, String::len);
+    let given = move || Ok(GuidanceGiven::try_from(given)?.into());
     let appended = append_task::append(&app, context, Target::of(task), size, given).await?;
     let form = AppendedForm::from(&appended);
     Ok(answer(created(&appended), &appended, form))

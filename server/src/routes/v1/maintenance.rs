@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use milepost::integrity::Anchor;
+use milepost_api::service;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -90,14 +91,7 @@ async fn verify(
         if task.is_some() && anchor.is_some() {
             return Err(ApiError::Invalid("an anchor is of the whole store, not of a task".into()));
         }
-        let mut report = engine.integrity().verify(task, &mut |_, _| {})?;
-        if let Some(anchor) = &anchor {
-            report.faults.extend(engine.integrity().verify_anchor(anchor)?);
-        }
-        if asked.states {
-            report.faults.extend(engine.integrity().verify_states(task)?);
-        }
-        Ok(Json(report.into()))
+        Ok(Json(service::verify(engine, task, asked.states, anchor.as_ref(), &mut |_, _| {})?))
     };
     app.work(move |engine| verify(&View::of(engine, &caller))).await
 }

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use milepost_api::service;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -39,7 +40,7 @@ async fn pins(
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Json<Listed<PinForm>>, ApiError> {
     app.work(move |engine| {
-        let items = View::of(engine, &caller).pins(&task)?;
+        let items = service::pins(&View::of(engine, &caller), &task)?;
         Ok(Json(Listed { items, next: None }))
     })
     .await
@@ -73,7 +74,14 @@ async fn pin(
     let context = context.unconditional()?;
     app.work(move |engine| {
         let view = View::of(engine, &context.caller);
-        Ok(Json(view.pin(&id, asked.reason.as_deref())?))
+        match service::pin(&view, &id, asked.reason.as_deref())? {
+            Some(pin) => Ok(Json(pin)),
+            None => {
+                let id = view.checkpoint(&id)?.id;
+                let text = format!("the pin of {id} was removed by another command");
+                Err(ApiError::NotFound(text))
+            }
+        }
     })
     .await
 }

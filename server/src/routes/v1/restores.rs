@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use milepost::events::LineageType;
 use milepost::{Detail, Engine, ErrorKind, Point, Scope};
-use milepost_api::files_plan;
+use milepost_api::{files_plan, service};
 use milepost_workspace::Plan;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -169,14 +169,7 @@ async fn restore(
         let (point, scope, files) = resolve(&asked, view)?;
         let description = asked.description.as_deref();
         let form = match files {
-            None => {
-                let restore = view.restore(&point);
-                let restored = match description {
-                    Some(description) => restore.description(description).run(),
-                    None => restore.run(),
-                };
-                RestoredForm::of(&restored.map_err(refused)?)?
-            }
+            None => service::restore(view, &point, description).map_err(refused)?,
             Some(Files { engine, folder }) => {
                 let went = folder.restore(engine, &point, scope, description)?;
                 RestoredForm::of(&went.task)?.with(&went.plan, went.kept)?
