@@ -11,9 +11,9 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::ApiError;
+use crate::error::{ApiError, WriteProblems};
 use crate::extract::{Nothing, OptionalJson, Query, Required};
-use crate::forms::{Problem, RetentionAsked, RetentionForm, VerifyAsked, VerifyForm};
+use crate::forms::{RetentionAsked, RetentionForm, VerifyAsked, VerifyForm};
 use crate::negotiate::JSON;
 use crate::view::View;
 use crate::write_context::WriteContext;
@@ -39,8 +39,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     tag = "maintenance",
     responses(
         (status = 200, description = "As `milepost anchor` prints it", body = Object),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, body = Problem, content_type = "application/problem+json"),
+        (status = 401),
+        (status = 403),
     ),
 )]
 async fn anchor(
@@ -65,16 +65,10 @@ async fn anchor(
     responses(
         (status = 200, description = "Also where there are faults: `ok` says \
             so", body = VerifyForm),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 500, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
-        (status = 504, description = "It takes longer than a request \
-            may", body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
+        (status = 403),
+        (status = 500),
+        (status = 504, description = "It takes longer than a request may"),
     ),
 )]
 async fn verify(
@@ -105,15 +99,9 @@ async fn verify(
     request_body = RetentionAsked,
     responses(
         (status = 200, body = RetentionForm),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
-        (status = 504, description = "It takes longer than a request \
-            may", body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
+        (status = 403),
+        (status = 504, description = "It takes longer than a request may"),
     ),
 )]
 async fn plan(
@@ -142,15 +130,9 @@ async fn plan(
     request_body = RetentionAsked,
     responses(
         (status = 200, description = "Also where tasks failed: each says so", body = RetentionForm),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
-        (status = 504, description = "It takes longer than a request may, and goes \
-            on", body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
+        (status = 403),
+        (status = 504, description = "It takes longer than a request may, and goes on"),
     ),
 )]
 async fn retain(

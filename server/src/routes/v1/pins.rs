@@ -9,9 +9,9 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::ApiError;
+use crate::error::{ApiError, ReadProblems, WriteProblems};
 use crate::extract::{Nothing, OptionalJson, PathName, Query};
-use crate::forms::{Listed, PinAsked, PinForm, Problem};
+use crate::forms::{Listed, PinAsked, PinForm};
 use crate::view::View;
 use crate::write_context::WriteContext;
 
@@ -28,9 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     params(("task" = String, Path, description = "The task's id")),
     responses(
         (status = 200, body = Listed<PinForm>),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
     ),
 )]
 async fn pins(
@@ -57,12 +55,7 @@ async fn pins(
     request_body = Option<PinAsked>,
     responses(
         (status = 200, body = PinForm),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
     ),
 )]
 async fn pin(
@@ -96,10 +89,8 @@ async fn pin(
         more digits")),
     responses(
         (status = 204, description = "It is not pinned"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
+        (status = 503),
     ),
 )]
 async fn unpin(

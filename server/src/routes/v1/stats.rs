@@ -11,9 +11,9 @@ use utoipa_axum::routes;
 use super::limit;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::ApiError;
+use crate::error::{ApiError, ListProblems};
 use crate::extract::Query;
-use crate::forms::{Problem, StatsForm};
+use crate::forms::StatsForm;
 use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -48,9 +48,7 @@ const TASKS_MAX: usize = 1000;
     params(StatsQuery),
     responses(
         (status = 200, body = StatsForm),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, body = Problem, content_type = "application/problem+json"),
+        ListProblems,
     ),
 )]
 async fn stats(
