@@ -12,6 +12,7 @@
 //! stats, verify, retention             contents of a store, and the effects of a cleanup
 //! shared, values                       lists, errors, numbers, times, nullable values
 //! convert                              conversions from engine types (feature `engine`)
+//! service                              operations that answer in forms (feature `engine`)
 //! schema                               OpenAPI schemas (feature `schema`)
 //! ```
 //!
@@ -38,6 +39,8 @@ mod results;
 mod retention;
 #[cfg(feature = "schema")]
 mod schema;
+#[cfg(feature = "engine")]
+pub mod service;
 mod shared;
 mod stats;
 mod tasks;

@@ -3,14 +3,12 @@
 
 use std::ops::Deref;
 
-use milepost::retention::Pin;
 use milepost::state::{ChangeLimits, Changes, diff_states_up_to};
 use milepost::{Checkpoint, Engine, Error, ErrorKind, Json, Point, Result, RunState, Scope, Task};
 use milepost_workspace::Snapshot;
 
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::forms::PinForm;
 
 /// The maximum number of state changes of a plan.
 const PLANNED: usize = 1000;
@@ -72,27 +70,6 @@ impl<'a> View<'a> {
             return Err(Error::invalid("the token is for another task"));
         }
         self.engine.start_task_from(id, self.user().unwrap_or(user), initial)
-    }
-
-    /// Returns the pins of a task.
-    pub(crate) fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
-        let form = |pin: Pin| {
-            let checkpoint = self.checkpoint(&pin.checkpoint.to_string())?;
-            Ok(PinForm::of(pin, checkpoint))
-        };
-        self.shown.pins(task)?.into_iter().map(form).collect()
-    }
-
-    /// Pins a checkpoint.
-    pub(crate) fn pin(&self, id: &str, reason: Option<&str>) -> Result<PinForm> {
-        let checkpoint = self.checkpoint(id)?;
-        self.engine.retention().pin(&checkpoint.id, reason)?;
-        let pins = self.shown.pins(&checkpoint.task)?;
-        let pin = pins.into_iter().find(|pin| pin.checkpoint == checkpoint.id);
-        let gone = || {
-            Error::not_found(format!("the pin of {} was removed by another command", checkpoint.id))
-        };
-        Ok(PinForm::of(pin.ok_or_else(gone)?, checkpoint.clone()))
     }
 
     /// Returns the number of erased events of a point's task.

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use milepost::events::GuidanceGiven;
 use milepost::retention::Policy;
-use milepost::{Error, Mark, Result};
+use milepost::{Error, Json, Mark, Result};
 use milepost_workspace::Choices;
+use serde_json::json;
 
-use crate::{Big, CheckpointGiven, ChoicesAsked, MarkGiven, RetentionAsked};
+use crate::{Big, CheckpointGiven, ChoicesAsked, GuidanceAsked, MarkGiven, RetentionAsked};
 
 impl From<MarkGiven> for Mark {
     fn from(given: MarkGiven) -> Self {
@@ -32,6 +34,15 @@ impl From<CheckpointGiven> for Mark {
             Some(Big(at)) => mark.at(at),
             None => mark,
         }
+    }
+}
+
+impl TryFrom<GuidanceAsked> for GuidanceGiven {
+    type Error = Error;
+
+    fn try_from(asked: GuidanceAsked) -> Result<Self> {
+        let data = asked.target.map(|target| Json::from_value(&json!({ "target": target })));
+        Ok(Self { text: asked.text, data: data.transpose()? })
     }
 }
 

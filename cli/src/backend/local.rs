@@ -5,16 +5,15 @@ use std::ops::Range;
 
 use milepost::events::{ArtifactsEdited, GuidanceGiven, RunControl};
 use milepost::query::{CheckpointQuery, TaskQuery};
-use milepost::retention::Pin;
 use milepost::state::{Change, Chunks, MessageRange, diff_states, to_patch};
 use milepost::{CheckpointId, Detail, Engine, ErrorKind, Json, Mark, Point, RunState, Task};
 use milepost_api::{
-    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, CountsForm, EventAt, FileForm,
+    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, GuidanceAsked,
     LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm,
-    StoreForm, TaskForm, UserForm, VerifyForm,
+    StoreForm, TaskForm, UserForm, VerifyForm, service,
 };
 use milepost_workspace::TreePath;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, VerifyAsked, captures, hints,
@@ -169,11 +168,7 @@ impl Backend for Local<'_> {
         let mut to = self.found(point)?;
         to.checkpoint = point.checkpoint;
         recovery::recover(self.0, &self.0.task(&to.task)?, None)?;
-        let mut restore = self.0.restore(&to);
-        if let Some(description) = description {
-            restore = restore.description(description);
-        }
-        Ok(RestoredForm::of(&restore.run()?)?)
+        Ok(service::restore(&self.0.view(), &to, description)?)
     }
 
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
@@ -185,26 +180,12 @@ impl Backend for Local<'_> {
     }
 
     fn stats_of(&self, user: &str) -> Result<UserForm> {
-        let mut tasks = self.0.query().task_stats(Some(user))?;
-        tasks.sort_by_key(|task| std::cmp::Reverse(task.no));
-        Ok(UserForm {
-            user: user.to_owned(),
-            total: CountsForm::total(&tasks),
-            tasks: tasks.into_iter().map(Into::into).collect(),
-            next: None,
-        })
+        Ok(service::user_stats(&self.0.view(), user.to_owned(), usize::MAX, None)?)
     }
 
     fn verify(&self, asked: &VerifyAsked, told: &mut dyn FnMut(u64, u64)) -> Result<VerifyForm> {
         let task = asked.task.as_ref().map(|task| task.id.as_str());
-        let mut report = self.0.integrity().verify(task, told)?;
-        if let Some(anchor) = &asked.anchor {
-            report.faults.extend(self.0.integrity().verify_anchor(anchor)?);
-        }
-        if asked.states {
-            report.faults.extend(self.0.integrity().verify_states(task)?);
-        }
-        Ok(report.into())
+        Ok(service::verify(self.0, task, asked.states, asked.anchor.as_ref(), told)?)
     }
 
     fn anchor(&self) -> Result<String> {
@@ -221,20 +202,12 @@ impl Backend for Local<'_> {
     }
 
     fn pins(&self, task: &str) -> Result<Vec<PinForm>> {
-        let form = |pin: Pin| {
-            let checkpoint = self.0.query().checkpoint(&pin.checkpoint.to_string())?;
-            Ok(PinForm::of(pin, checkpoint))
-        };
-        self.0.retention().pins(task)?.into_iter().map(form).collect()
+        Ok(service::pins(&self.0.view(), task)?)
     }
 
     fn pin(&self, id: &CheckpointId, reason: Option<&str>) -> Result<PinForm> {
-        self.0.retention().pin(id, reason)?;
-        let checkpoint = self.0.query().checkpoint(&id.to_string())?;
-        let mut pins = self.0.retention().pins(&checkpoint.task)?.into_iter();
-        let pin = pins.find(|pin| pin.checkpoint == *id);
-        let gone = || Failure::new("the pin was removed by another command");
-        Ok(PinForm::of(pin.ok_or_else(gone)?, checkpoint))
+        let pin = service::pin(&self.0.view(), &id.to_string(), reason)?;
+        pin.ok_or_else(|| Failure::new("the pin was removed by another command"))
     }
 
     fn unpin(&self, id: &CheckpointId) -> Result<()> {
@@ -302,9 +275,8 @@ impl Backend for Local<'_> {
     }
 
     fn guide(&self, task: &TaskForm, text: String, target: Option<String>) -> Result<AppendedForm> {
-        let data = target.map(|target| Json::from_value(&json!({ "target": target })));
-        let data = data.transpose()?;
-        let appended = self.writable(&task.id)?.append(GuidanceGiven { text, data })?;
+        let given = GuidanceGiven::try_from(GuidanceAsked { text, target })?;
+        let appended = self.writable(&task.id)?.append(given)?;
         Ok(AppendedForm::from(&appended))
     }
 

@@ -17,10 +17,11 @@ mod v1;
 use axum::Router;
 use axum::routing::get;
 use milepost::{Error, ErrorKind};
-use utoipa::openapi::{OpenApi, RefOr};
+use utoipa::openapi::{Content, OpenApi, Ref, RefOr};
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
+use crate::error::PROBLEM;
 
 /// Returns the OpenAPI description of all routes, the same as `/openapi.json`.
 ///
@@ -33,15 +34,13 @@ use crate::app::App;
 ///
 /// `Unavailable`: the description cannot be written as JSON, which would be a bug.
 pub fn openapi() -> milepost::Result<String> {
-    let (_, mut api) = described().split_for_parts();
-    limits(&mut api);
+    let (_, api) = described();
     api.to_pretty_json()
         .map_err(|e| Error::new(ErrorKind::Unavailable, format!("no description: {e}")))
 }
 
 pub(crate) fn all() -> Router<App> {
-    let (ours, mut api) = described().split_for_parts();
-    limits(&mut api);
+    let (ours, api) = described();
     // Serialized once: the routes and their captured values are cloned for each connection.
     let document = openapi::written(&api);
     ours.route(openapi::PATH, get(move || async move { openapi::document(document) }))
@@ -50,20 +49,34 @@ pub(crate) fn all() -> Router<App> {
         .route("/docs/{*file}", get(openapi::file))
 }
 
-/// Returns all routes except those of the description.
-fn described() -> OpenApiRouter<App> {
-    v1::routes().merge(compat::routes()).merge(health::routes()).merge(metrics::routes())
+/// Returns all routes except those of the description, and their description.
+fn described() -> (Router<App>, OpenApi) {
+    let routes =
+        v1::routes().merge(compat::routes()).merge(health::routes()).merge(metrics::routes());
+    let (routes, mut api) = routes.split_for_parts();
+    errors(&mut api);
+    (routes, api)
 }
 
-/// Adds to each route with a token the errors of the token's rights and limits. The schema is that
-/// of the route's 401.
-fn limits(api: &mut OpenApi) {
+/// Completes the errors of each route: those that no route describes otherwise are problem details.
+/// A route with a token also has the errors of the token's rights and limits, with the schema of
+/// its 401.
+fn errors(api: &mut OpenApi) {
+    let problem = Content::new(Some(Ref::from_schema_name("Problem")));
     let operations = api.paths.paths.values_mut().flat_map(|path| {
         let all = [&mut path.get, &mut path.post, &mut path.put, &mut path.patch, &mut path.delete];
         all.into_iter().flatten()
     });
     for operation in operations {
         let responses = &mut operation.responses.responses;
+        for (status, response) in &mut *responses {
+            if let RefOr::T(response) = response
+                && response.content.is_empty()
+                && status.as_str() >= "400"
+            {
+                response.content.insert(PROBLEM.into(), problem.clone());
+            }
+        }
         let Some(unauthorized) = responses.get("401").cloned() else {
             continue;
         };

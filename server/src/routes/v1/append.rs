@@ -12,9 +12,9 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::append_task::{self, Target};
-use crate::error::ApiError;
+use crate::error::{ApiError, WriteProblems};
 use crate::extract::{PathName, Query, bytes, is_json, media_type, object, to_parse};
-use crate::forms::{AppendedForm, EventGiven, Line, LineGiven, Problem};
+use crate::forms::{AppendedForm, EventGiven, Line, LineGiven};
 use crate::write_context::{WriteContext, answer};
 
 /// The maximum number of events of a request.
@@ -116,18 +116,12 @@ fn lines(bytes: &[u8]) -> Result<Append, String> {
             key", body = AppendedForm),
         (status = 201, body = AppendedForm, headers(("ETag" = String, description = "The new head, \
             as `If-Match` takes it"))),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The key was used for other events, or the active \
-            lineage changed", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is another \
-            one", body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
+        (status = 409, description = "The key was used for other events, or the active lineage \
+            changed"),
+        (status = 412, description = "The head is another one"),
         (status = 504, description = "It is not known whether it was appended: ask with the same \
-            key", body = Problem, content_type = "application/problem+json"),
+            key"),
     ),
 )]
 async fn append(

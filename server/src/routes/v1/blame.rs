@@ -12,10 +12,10 @@ use super::points::Seen;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
-use crate::error::ApiError;
+use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tagged};
 use crate::extract::{PathName, Query};
-use crate::forms::{BlamedForm, Problem};
+use crate::forms::BlamedForm;
 use crate::states;
 use crate::view::View;
 
@@ -50,9 +50,7 @@ struct BlameQuery {
         (status = 200, body = BlamedForm, headers(("ETag" = String, description = "By the hash \
             there"))),
         (status = 304, description = "It is known"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
     ),
 )]
 async fn blame(

@@ -14,10 +14,10 @@ use utoipa_axum::routes;
 use super::{LIMIT, LIMIT_MAX, limit};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::ApiError;
+use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{Nothing, PathName, Query};
-use crate::forms::{CheckpointForm, Listed, Problem};
+use crate::forms::{CheckpointForm, Listed};
 use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -52,9 +52,7 @@ struct ListQuery {
     params(("task" = String, Path, description = "The task's id"), ListQuery),
     responses(
         (status = 200, body = Listed<CheckpointForm>),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
     ),
 )]
 async fn list(
@@ -122,8 +120,8 @@ struct AllQuery {
     params(AllQuery),
     responses(
         (status = 200, body = Listed<CheckpointForm>),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
+        (status = 400),
+        (status = 401),
     ),
 )]
 async fn all(
@@ -154,9 +152,7 @@ async fn all(
     responses(
         (status = 200, body = CheckpointForm, headers(("ETag" = String, description = "Its id"))),
         (status = 304, description = "It is known"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
     ),
 )]
 async fn one(

@@ -12,9 +12,9 @@ use utoipa_axum::routes;
 use super::append::created;
 use crate::app::App;
 use crate::append_task::{self, Target};
-use crate::error::ApiError;
+use crate::error::{ApiError, WriteProblems};
 use crate::extract::{PathName, Required};
-use crate::forms::{AppendedForm, ControlAsked, ControlForm, Fields, GuidanceAsked, Problem};
+use crate::forms::{AppendedForm, ControlAsked, ControlForm, Fields, GuidanceAsked};
 use crate::view::View;
 use crate::write_context::{WriteContext, answer, refused};
 
@@ -44,16 +44,10 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     responses(
         (status = 200, body = ControlForm, headers(("ETag" = String, description = "The new head, \
             as `If-Match` takes it"))),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
         (status = 409, description = "There is no such change, or the key was used for other \
-            events", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is another \
-            one", body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+            events"),
+        (status = 412, description = "The head is another one"),
     ),
 )]
 async fn control(
@@ -139,16 +133,9 @@ fn repeated(
             key", body = AppendedForm),
         (status = 201, body = AppendedForm, headers(("ETag" = String, description = "The new head, \
             as `If-Match` takes it"))),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The key was used for other \
-            events", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is another \
-            one", body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
+        (status = 409, description = "The key was used for other events"),
+        (status = 412, description = "The head is another one"),
     ),
 )]
 async fn guidance(
@@ -157,16 +144,8 @@ async fn guidance(
     PathName(task): PathName,
     Required(given): Required<GuidanceAsked>,
 ) -> Result<Response, ApiError> {
-    let GuidanceAsked { text, target } = given;
-    let size = text.len() + target.as_ref().map_or(0, String::len);
-    let given = move || {
-        let data = target.map(|target| {
-            let target = serde_json::json!({ "target": target });
-            Json::from_value(&target)
-        });
-        let data = data.transpose()?;
-        Ok(GuidanceGiven { text, data }.into())
-    };
+    let size = given.text.len() + given.target.as_ref().map_or(0, String::len);
+    let given = move || Ok(GuidanceGiven::try_from(given)?.into());
     let appended = append_task::append(&app, context, Target::of(task), size, given).await?;
     let form = AppendedForm::from(&appended);
     Ok(answer(created(&appended), &appended, form))
@@ -188,16 +167,9 @@ async fn guidance(
     responses(
         (status = 200, body = AppendedForm, headers(("ETag" = String, description = "The new head, \
             as `If-Match` takes it"))),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The key was used for other \
-            events", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is another \
-            one", body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
+        (status = 409, description = "The key was used for other events"),
+        (status = 412, description = "The head is another one"),
     ),
 )]
 async fn artifacts(

@@ -6,9 +6,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::{ApiError, WriteProblems};
 use crate::extract::{OptionalJson, PathName};
-use crate::forms::{EraseAsked, ErasedForm, Problem};
+use crate::forms::{EraseAsked, ErasedForm};
 use crate::view::View;
 use crate::write_context::WriteContext;
 
@@ -27,14 +27,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     responses(
         (status = 200, description = "Also where it had been erased before: `was_erased` says \
             so", body = ErasedForm),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "It goes with its lineage \
-            only", body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
+        (status = 409, description = "It goes with its lineage only"),
     ),
 )]
 async fn erase(

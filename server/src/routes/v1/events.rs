@@ -14,10 +14,10 @@ use super::stream::{Begin, stream};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::buffer::Buffer;
-use crate::error::ApiError;
+use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{PathName, Query};
-use crate::forms::{Big, EventForm, Problem, RangeForm};
+use crate::forms::{Big, EventForm, RangeForm};
 use crate::negotiate::{EVENT_STREAM, JSON, JSON_LINES, choose};
 use crate::request_scope::RequestId;
 use crate::stream_body::{self, BUFFER, Source};
@@ -86,11 +86,9 @@ impl RangeQuery {
             headers(("ETag" = String, description = "By the head's hash")),
         ),
         (status = 304, description = "It is known"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 406, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
+        (status = 406),
+        (status = 503),
     ),
 )]
 async fn range(

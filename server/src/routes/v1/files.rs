@@ -13,10 +13,10 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::ApiError;
+use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{Nothing, PathName, Query};
-use crate::forms::{FileForm, Listed, Problem};
+use crate::forms::{FileForm, Listed};
 use crate::negotiate::JSON;
 use crate::request_scope::RequestId;
 use crate::stream_body::{self, BUFFER, Source};
@@ -46,9 +46,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         (status = 200, body = Listed<FileForm>, headers(("ETag" = String, description = "The \
             capture's id"))),
         (status = 304, description = "It is known"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
     ),
 )]
 async fn list(
@@ -95,9 +93,7 @@ async fn list(
             headers(("ETag" = String, description = "BLAKE3 of its bytes")),
         ),
         (status = 304, description = "It is known"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
     ),
 )]
 async fn one(

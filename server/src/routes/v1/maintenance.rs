@@ -5,14 +5,15 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use milepost::integrity::Anchor;
+use milepost_api::service;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::ApiError;
+use crate::error::{ApiError, WriteProblems};
 use crate::extract::{Nothing, OptionalJson, Query, Required};
-use crate::forms::{Problem, RetentionAsked, RetentionForm, VerifyAsked, VerifyForm};
+use crate::forms::{RetentionAsked, RetentionForm, VerifyAsked, VerifyForm};
 use crate::negotiate::JSON;
 use crate::view::View;
 use crate::write_context::WriteContext;
@@ -38,8 +39,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     tag = "maintenance",
     responses(
         (status = 200, description = "As `milepost anchor` prints it", body = Object),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, body = Problem, content_type = "application/problem+json"),
+        (status = 401),
+        (status = 403),
     ),
 )]
 async fn anchor(
@@ -64,16 +65,10 @@ async fn anchor(
     responses(
         (status = 200, description = "Also where there are faults: `ok` says \
             so", body = VerifyForm),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 500, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
-        (status = 504, description = "It takes longer than a request \
-            may", body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
+        (status = 403),
+        (status = 500),
+        (status = 504, description = "It takes longer than a request may"),
     ),
 )]
 async fn verify(
@@ -90,14 +85,7 @@ async fn verify(
         if task.is_some() && anchor.is_some() {
             return Err(ApiError::Invalid("an anchor is of the whole store, not of a task".into()));
         }
-        let mut report = engine.integrity().verify(task, &mut |_, _| {})?;
-        if let Some(anchor) = &anchor {
-            report.faults.extend(engine.integrity().verify_anchor(anchor)?);
-        }
-        if asked.states {
-            report.faults.extend(engine.integrity().verify_states(task)?);
-        }
-        Ok(Json(report.into()))
+        Ok(Json(service::verify(engine, task, asked.states, anchor.as_ref(), &mut |_, _| {})?))
     };
     app.work(move |engine| verify(&View::of(engine, &caller))).await
 }
@@ -111,15 +99,9 @@ async fn verify(
     request_body = RetentionAsked,
     responses(
         (status = 200, body = RetentionForm),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
-        (status = 504, description = "It takes longer than a request \
-            may", body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
+        (status = 403),
+        (status = 504, description = "It takes longer than a request may"),
     ),
 )]
 async fn plan(
@@ -148,15 +130,9 @@ async fn plan(
     request_body = RetentionAsked,
     responses(
         (status = 200, description = "Also where tasks failed: each says so", body = RetentionForm),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
-        (status = 504, description = "It takes longer than a request may, and goes \
-            on", body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
+        (status = 403),
+        (status = 504, description = "It takes longer than a request may, and goes on"),
     ),
 )]
 async fn retain(

@@ -9,9 +9,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::{ApiError, ReadProblems, WriteProblems};
 use crate::extract::{PathName, Required};
-use crate::forms::{CheckpointForm, CheckpointGiven, Problem, location};
+use crate::forms::{CheckpointForm, CheckpointGiven, location};
 use crate::view::View;
 use crate::write_context::{WriteContext, refused};
 
@@ -34,16 +34,10 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     responses(
         (status = 201, body = CheckpointForm, headers(("Location" = String, description = "Its \
             path"))),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The active lineage changed, or the key was used \
-            for something else", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is \
-            elsewhere", body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
+        (status = 409, description = "The active lineage changed, or the key was used for \
+            something else"),
+        (status = 412, description = "The head is elsewhere"),
     ),
 )]
 async fn mark(
@@ -78,12 +72,9 @@ async fn mark(
         more digits")),
     responses(
         (status = 204, description = "It is taken away"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "It is \
-            pinned", body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
+        (status = 409, description = "It is pinned"),
+        (status = 503),
     ),
 )]
 async fn unmark(

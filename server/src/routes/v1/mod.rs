@@ -44,6 +44,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
 use crate::error::ApiError;
+use crate::forms::Problem;
 
 /// The head of the OpenAPI description.
 #[derive(OpenApi)]
@@ -53,6 +54,7 @@ use crate::error::ApiError;
         description = "The log of a program that works in iterations, over HTTP. `docs/HTTP.md` \
             fixes what is promised.",
     ),
+    components(schemas(Problem)),
     modifiers(&Bearer),
     security(("bearer" = [])),
 )]

@@ -3,14 +3,15 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use milepost_api::service;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::ApiError;
+use crate::error::{ApiError, ReadProblems, WriteProblems};
 use crate::extract::{Nothing, OptionalJson, PathName, Query};
-use crate::forms::{Listed, PinAsked, PinForm, Problem};
+use crate::forms::{Listed, PinAsked, PinForm};
 use crate::view::View;
 use crate::write_context::WriteContext;
 
@@ -27,9 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     params(("task" = String, Path, description = "The task's id")),
     responses(
         (status = 200, body = Listed<PinForm>),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
     ),
 )]
 async fn pins(
@@ -39,7 +38,7 @@ async fn pins(
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Json<Listed<PinForm>>, ApiError> {
     app.work(move |engine| {
-        let items = View::of(engine, &caller).pins(&task)?;
+        let items = service::pins(&View::of(engine, &caller), &task)?;
         Ok(Json(Listed { items, next: None }))
     })
     .await
@@ -56,12 +55,7 @@ async fn pins(
     request_body = Option<PinAsked>,
     responses(
         (status = 200, body = PinForm),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
     ),
 )]
 async fn pin(
@@ -73,7 +67,14 @@ async fn pin(
     let context = context.unconditional()?;
     app.work(move |engine| {
         let view = View::of(engine, &context.caller);
-        Ok(Json(view.pin(&id, asked.reason.as_deref())?))
+        match service::pin(&view, &id, asked.reason.as_deref())? {
+            Some(pin) => Ok(Json(pin)),
+            None => {
+                let id = view.checkpoint(&id)?.id;
+                let text = format!("the pin of {id} was removed by another command");
+                Err(ApiError::NotFound(text))
+            }
+        }
     })
     .await
 }
@@ -88,10 +89,8 @@ async fn pin(
         more digits")),
     responses(
         (status = 204, description = "It is not pinned"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
+        (status = 503),
     ),
 )]
 async fn unpin(

@@ -10,10 +10,10 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::ApiError;
+use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{Nothing, PathName, Query};
-use crate::forms::{EventAt, PointForm, Problem};
+use crate::forms::{EventAt, PointForm};
 use crate::negotiate::JSON;
 use crate::view::View;
 
@@ -65,9 +65,7 @@ fn named(point: &Point, tag: Tag) -> Tag {
         (status = 200, body = PointForm, headers(("ETag" = String, description = "By the hash \
             there"))),
         (status = 304, description = "It is known"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
     ),
 )]
 async fn one(
@@ -98,9 +96,7 @@ async fn one(
         (status = 200, body = EventAt, headers(("ETag" = String, description = "By the hash behind \
             it"))),
         (status = 304, description = "It is known"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
     ),
 )]
 async fn event(

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use milepost::events::LineageType;
 use milepost::{Detail, Engine, ErrorKind, Point, Scope};
-use milepost_api::files_plan;
+use milepost_api::{files_plan, service};
 use milepost_workspace::Plan;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -14,9 +14,9 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
-use crate::error::ApiError;
+use crate::error::{ApiError, ReadProblems, WriteProblems};
 use crate::extract::{PathName, Required};
-use crate::forms::{ChangesForm, Problem, RestoreAsked, RestorePlanForm, RestoredForm};
+use crate::forms::{ChangesForm, RestoreAsked, RestorePlanForm, RestoredForm};
 use crate::states;
 use crate::view::{RestorePlan, View};
 use crate::workspace_folder::WorkspaceFolder;
@@ -83,16 +83,9 @@ fn planned(
     request_body = RestoreAsked,
     responses(
         (status = 200, body = RestorePlanForm),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Files are for \
-            admins", body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 500, description = "What is before the point is \
-            damaged", body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
+        (status = 403, description = "Files are for admins"),
+        (status = 500, description = "What is before the point is damaged"),
     ),
 )]
 async fn plan(
@@ -138,21 +131,13 @@ async fn plan(
     request_body = RestoreAsked,
     responses(
         (status = 201, body = RestoredForm),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, description = "Files are for \
-            admins", body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "Files conflict, or the key was used \
-            for something else", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is \
-            elsewhere", body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 500, description = "What is before the point is \
-            damaged", body = Problem, content_type = "application/problem+json"),
+        WriteProblems,
+        (status = 403, description = "Files are for admins"),
+        (status = 409, description = "Files conflict, or the key was used for something else"),
+        (status = 412, description = "The head is elsewhere"),
+        (status = 500, description = "What is before the point is damaged"),
         (status = 503, description = "The store cannot answer, or a restore of the task has not \
-            ended", body = Problem, content_type = "application/problem+json"),
+            ended"),
     ),
 )]
 async fn restore(
@@ -169,14 +154,7 @@ async fn restore(
         let (point, scope, files) = resolve(&asked, view)?;
         let description = asked.description.as_deref();
         let form = match files {
-            None => {
-                let restore = view.restore(&point);
-                let restored = match description {
-                    Some(description) => restore.description(description).run(),
-                    None => restore.run(),
-                };
-                RestoredForm::of(&restored.map_err(refused)?)?
-            }
+            None => service::restore(view, &point, description).map_err(refused)?,
             Some(Files { engine, folder }) => {
                 let went = folder.restore(engine, &point, scope, description)?;
                 RestoredForm::of(&went.task)?.with(&went.plan, went.kept)?
@@ -201,16 +179,12 @@ async fn restore(
     ),
     responses(
         (status = 200, body = RestoredForm),
-        (status = 400, description = "There is no restore to \
-            undo", body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "The last restore took files \
-            back", body = Problem, content_type = "application/problem+json"),
-        (status = 412, description = "The head is \
-            elsewhere", body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
+        (status = 400, description = "There is no restore to undo"),
+        (status = 409, description = "The last restore took files back"),
+        (status = 412, description = "The head is elsewhere"),
         (status = 503, description = "The store cannot answer, or a restore of the task has not \
-            ended", body = Problem, content_type = "application/problem+json"),
+            ended"),
     ),
 )]
 async fn undo(

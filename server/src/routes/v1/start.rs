@@ -10,9 +10,9 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::ApiError;
+use crate::error::{ApiError, ListProblems};
 use crate::extract::{PathName, Required};
-use crate::forms::{Problem, TaskForm, TaskGiven, location};
+use crate::forms::{TaskForm, TaskGiven, location};
 use crate::view::View;
 use crate::write_context::WriteContext;
 
@@ -31,14 +31,11 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     request_body = TaskGiven,
     responses(
         (status = 201, body = TaskForm, headers(("Location" = String, description = "Its path"))),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "There is one of this id, whosever it \
-            is", body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        ListProblems,
+        (status = 409, description = "There is one of this id, whosever it is"),
+        (status = 413),
+        (status = 415),
+        (status = 503),
     ),
 )]
 async fn start(
@@ -125,10 +122,9 @@ impl Drop for CountedStart {
     params(("task" = String, Path, description = "The task's id")),
     responses(
         (status = 204, description = "It is deleted"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "The store cannot answer, or a restore of it has not \
-            ended", body = Problem, content_type = "application/problem+json"),
+        (status = 401),
+        (status = 404),
+        (status = 503, description = "The store cannot answer, or a restore of it has not ended"),
     ),
 )]
 async fn delete(

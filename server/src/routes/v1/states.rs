@@ -14,10 +14,10 @@ use super::points::Seen;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
-use crate::error::ApiError;
+use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tagged};
 use crate::extract::{NamedTwo, Nothing, PathName, Query};
-use crate::forms::{ChangesForm, Problem, StateOrPart};
+use crate::forms::{ChangesForm, StateOrPart};
 use crate::negotiate::{JSON, JSON_PATCH, choose};
 use crate::request_scope::RequestId;
 use crate::state_text::{Pointer, StateText};
@@ -62,13 +62,9 @@ const MESSAGES_MAX: u64 = 1000;
             headers(("ETag" = String, description = "By the hash there")),
         ),
         (status = 304, description = "It is known"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "A part of it is too large to be answered \
-            whole", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "States that are looked at hold all bytes that they \
-            may", body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
+        (status = 413, description = "A part of it is too large to be answered whole"),
+        (status = 503, description = "States that are looked at hold all bytes that they may"),
     ),
 )]
 async fn state(
@@ -134,12 +130,9 @@ async fn state(
             headers(("ETag" = String, description = "By the hashes there")),
         ),
         (status = 304, description = "It is known"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 406, body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "A patch would be too \
-            large", body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
+        (status = 406),
+        (status = 413, description = "A patch would be too large"),
     ),
 )]
 async fn diff(

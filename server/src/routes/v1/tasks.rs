@@ -11,9 +11,9 @@ use utoipa_axum::routes;
 use super::{LIMIT, LIMIT_MAX, limit};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::error::ApiError;
+use crate::error::{ApiError, ListProblems, ReadProblems};
 use crate::extract::{Nothing, PathName, Query};
-use crate::forms::{LineageForm, Listed, Problem, TaskForm};
+use crate::forms::{LineageForm, Listed, TaskForm};
 use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -42,9 +42,7 @@ struct ListQuery {
     params(ListQuery),
     responses(
         (status = 200, body = Listed<TaskForm>),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 403, body = Problem, content_type = "application/problem+json"),
+        ListProblems,
     ),
 )]
 async fn list(
@@ -74,9 +72,7 @@ async fn list(
     params(("task" = String, Path, description = "The task's id")),
     responses(
         (status = 200, body = TaskForm),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
     ),
 )]
 async fn one(
@@ -98,9 +94,7 @@ async fn one(
     params(("task" = String, Path, description = "The task's id")),
     responses(
         (status = 200, body = Listed<LineageForm>),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 401, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
+        ReadProblems,
     ),
 )]
 async fn lineages(

@@ -1,0 +1,106 @@
+//! Operations that the service and a program with the store open share: the engine's calls, with
+//! answers as forms. Authorization, limits and transport are the caller's.
+
+use std::cmp::Reverse;
+
+use milepost::ids::TaskNo;
+use milepost::integrity::Anchor;
+use milepost::retention::Pin;
+use milepost::{Engine, Error, Point, Result, View};
+
+use crate::{CountsForm, PinForm, RestoredForm, TaskStatsForm, UserForm, VerifyForm};
+
+/// Returns the sizes of a user's tasks, newest first, and their sums: at most `limit` tasks, those
+/// before the task of the cursor.
+///
+/// # Errors
+///
+/// `Invalid`: the cursor is not one of this list.
+pub fn user_stats(
+    view: &View,
+    user: String,
+    limit: usize,
+    cursor: Option<&str>,
+) -> Result<UserForm> {
+    let mut tasks = view.task_stats(&user)?;
+    let before = cursor.map(task_no).transpose()?;
+    let total = CountsForm::total(&tasks);
+    tasks.retain(|task| before.is_none_or(|before| task.no < before));
+    tasks.sort_by_key(|task| Reverse(task.no));
+    let is_more = tasks.len() > limit;
+    tasks.truncate(limit);
+    let next = tasks.last().filter(|_| is_more).map(|last| format!("{:016x}", last.no.0));
+    Ok(UserForm { user, tasks: tasks.into_iter().map(TaskStatsForm::from).collect(), next, total })
+}
+
+/// Returns the task that a cursor names: the last one of a page.
+fn task_no(cursor: &str) -> Result<TaskNo> {
+    let small = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
+    let digits = Some(cursor).filter(|cursor| cursor.len() == 16 && cursor.bytes().all(small));
+    let no = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    no.map(TaskNo).ok_or_else(|| Error::invalid(format!("`{cursor}` is no cursor of this list")))
+}
+
+/// Returns the pins of a task.
+///
+/// # Errors
+///
+/// `NotFound`: there is no such task, or a cleanup removed a checkpoint after its pin was.
+pub fn pins(view: &View, task: &str) -> Result<Vec<PinForm>> {
+    let form = |pin: Pin| {
+        let checkpoint = view.checkpoint(&pin.checkpoint.to_string())?;
+        Ok(PinForm::of(pin, checkpoint))
+    };
+    view.pins(task)?.into_iter().map(form).collect()
+}
+
+/// Pins the checkpoint with this id. Returns `None` if the pin was removed before it could be read.
+///
+/// # Errors
+///
+/// As [`View::pin`].
+pub fn pin(view: &View, id: &str, reason: Option<&str>) -> Result<Option<PinForm>> {
+    let checkpoint = view.checkpoint(id)?;
+    view.pin(&checkpoint.id.to_string(), reason)?;
+    let mut pins = view.pins(&checkpoint.task)?.into_iter();
+    let pin = pins.find(|pin| pin.checkpoint == checkpoint.id);
+    Ok(pin.map(|pin| PinForm::of(pin, checkpoint)))
+}
+
+/// Restores the state of a point.
+///
+/// # Errors
+///
+/// As [`View::restore`].
+pub fn restore(view: &View, to: &Point, description: Option<&str>) -> Result<RestoredForm> {
+    let restore = view.restore(to);
+    let restored = match description {
+        Some(description) => restore.description(description).run(),
+        None => restore.run(),
+    };
+    RestoredForm::of(&restored?)
+}
+
+/// Verifies the store, or one task. With `states`, also folds every lineage from its beginning. An
+/// anchor is compared with the whole store.
+///
+/// # Errors
+///
+/// `NotFound`: there is no such task. Damage is no error, but in the answer.
+pub fn verify(
+    engine: &Engine,
+    task: Option<&str>,
+    states: bool,
+    anchor: Option<&Anchor>,
+    told: &mut dyn FnMut(u64, u64),
+) -> Result<VerifyForm> {
+    let integrity = engine.integrity();
+    let mut report = integrity.verify(task, told)?;
+    if let Some(anchor) = anchor {
+        report.faults.extend(integrity.verify_anchor(anchor)?);
+    }
+    if states {
+        report.faults.extend(integrity.verify_states(task)?);
+    }
+    Ok(report.into())
+}
