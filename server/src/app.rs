@@ -22,6 +22,7 @@ use crate::permit::{Heavy, Permits, UnderWay};
 use crate::quotas::Quotas;
 use crate::request_scope::{Asked, Ids};
 use crate::tokens::Tokens;
+use crate::view::View;
 
 /// The maximum wait of a request for bytes of a budget.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -276,6 +277,26 @@ impl App {
             bug("", panic);
             Err(ApiError::Bug)
         })
+    }
+
+    /// Runs blocking work with what a caller sees of the engine on a thread.
+    pub(crate) async fn view<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        work: impl FnOnce(&View<'_>) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let caller = caller.clone();
+        self.work(move |engine| work(&View::of(engine, &caller))).await
+    }
+
+    /// Runs expensive work with what a caller sees of the engine, which needs a permit.
+    pub(crate) async fn long_view<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        work: impl FnOnce(&View<'_>) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let asks = caller.clone();
+        self.long_work(caller.of_token(), move |engine| work(&View::of(engine, &asks))).await
     }
 
     /// Runs expensive work with the engine, which needs a permit.

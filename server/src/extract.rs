@@ -44,29 +44,15 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// One name of the path.
-pub(crate) struct PathName(pub(crate) String);
+/// The names of the path: one, or a tuple of several.
+pub(crate) struct PathName<T = String>(pub(crate) T);
 
-impl<S: Send + Sync> FromRequestParts<S> for PathName {
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathName<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        match Path::<String>::from_request_parts(parts, state).await {
-            Ok(Path(name)) => Ok(Self(name)),
-            Err(wrong) => Err(ApiError::Invalid(wrong.body_text())),
-        }
-    }
-}
-
-/// Two names of the path.
-pub(crate) struct NamedTwo(pub(crate) String, pub(crate) String);
-
-impl<S: Send + Sync> FromRequestParts<S> for NamedTwo {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        match Path::<(String, String)>::from_request_parts(parts, state).await {
-            Ok(Path((one, two))) => Ok(Self(one, two)),
+        match Path::<T>::from_request_parts(parts, state).await {
+            Ok(Path(names)) => Ok(Self(names)),
             Err(wrong) => Err(ApiError::Invalid(wrong.body_text())),
         }
     }

@@ -24,8 +24,8 @@ const COMPARED_MAX: &str =
 
 /// Returns the state at a point that the caller may see.
 pub(crate) async fn at(app: &App, caller: &Caller, point: Point) -> Result<Arc<Folded>, ApiError> {
-    let (asks, at) = (caller.clone(), point.clone());
-    let erased = app.work(move |engine| Ok(View::of(engine, &asks).erased(&at)?));
+    let at = point.clone();
+    let erased = app.view(caller, move |view| Ok(view.erased(&at)?));
     let key = (point.no, point.lineage, point.offset, erased.await?);
     let place = app.folds().place(key);
     let mut there = place.lock().await;

@@ -7,6 +7,8 @@ use std::task::{Context, Poll};
 use std::{io, mem};
 
 use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
 use futures_core::Stream;
 use milepost::ErrorKind;
 use tokio::task::spawn_blocking;
@@ -17,6 +19,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::{LongPiece, TokenBudget};
 use crate::error::{ApiError, bug};
+use crate::etag::Tagged;
 use crate::request_scope::RequestId;
 
 /// The approximate size of a buffer; one event or one entry of a list may be longer.
@@ -58,6 +61,24 @@ pub(crate) async fn body(
         None => Stage::Ended,
     };
     Ok(Body::from_stream(Streamed { stage }))
+}
+
+/// Creates a streamed answer of a media type, unless the client has it.
+pub(crate) async fn tagged(
+    app: &App,
+    caller: &Caller,
+    id: RequestId,
+    kind: &'static str,
+    found: Tagged<impl Source>,
+) -> Result<Response, ApiError> {
+    let answer = match found {
+        Tagged::Same(tag) => Tagged::Same(tag),
+        Tagged::New(tag, source) => {
+            let body = body(app, caller, id, source).await?;
+            Tagged::New(tag, ([(header::CONTENT_TYPE, kind)], body))
+        }
+    };
+    Ok(answer.into_response())
 }
 
 /// The reading side of an answer.

@@ -125,7 +125,7 @@ async fn list(
         let text = format!("limit is 1 to {LIMIT_MAX}, not {limit}");
         return Err(ApiError::Invalid(text));
     }
-    let list = move |view: &View<'_>| {
+    let data = app.view(&caller, move |view| {
         let total = view.task(&task)?.checkpoints()?;
         let page = view.checkpoints(&CheckpointQuery {
             task: Some(task),
@@ -143,8 +143,7 @@ async fn list(
             }
         }
         Ok(CheckpointList { checkpoints, total })
-    };
-    let data = app.work(move |engine| list(&View::of(engine, &caller)));
+    });
     Ok(Json(Answer { data: data.await? }))
 }
 
@@ -168,12 +167,11 @@ async fn one(
     caller: Caller,
     PathName(id): PathName,
 ) -> std::result::Result<Json<Answer<CheckpointForm>>, ApiError> {
-    let one = move |view: &View<'_>| {
+    let data = app.view(&caller, move |view| {
         let checkpoint = view.checkpoint(&id)?;
         let whole = view.are_whole(std::slice::from_ref(&checkpoint))?;
         Ok(Forms::new(view).form(&checkpoint, whole == [true])?)
-    };
-    let data = app.work(move |engine| one(&View::of(engine, &caller)));
+    });
     Ok(Json(Answer { data: data.await? }))
 }
 

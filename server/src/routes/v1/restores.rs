@@ -95,16 +95,7 @@ async fn plan(
     Required(asked): Required<RestoreAsked>,
 ) -> Result<Json<RestorePlanForm>, ApiError> {
     let to = asked.to.clone();
-    let plan = move |view: &View<'_>| {
-        let (point, scope, files) = resolve(&asked, view)?;
-        let files = files.map(|files| files.folder.plan(files.engine, &point));
-        let files = files.transpose()?;
-        let plan = view.plan_restore(&point, scope)?;
-        Ok(Json(planned(plan, scope, files.as_ref())?))
-    };
-    let asks = caller.clone();
-    let points = app.work(move |engine| {
-        let view = View::of(engine, &asks);
+    let points = app.view(&caller, move |view| {
         let to = view.point(&to)?;
         Ok([view.present(&to)?, to])
     });
@@ -112,8 +103,14 @@ async fn plan(
     if let Ok(points) = points.await {
         drop(states::two(&app, &shares, &caller, points).await?);
     }
-    let token = caller.of_token().to_owned();
-    app.long_work(&token, move |engine| plan(&View::of(engine, &caller))).await
+    app.long_view(&caller, move |view| {
+        let (point, scope, files) = resolve(&asked, view)?;
+        let files = files.map(|files| files.folder.plan(files.engine, &point));
+        let files = files.transpose()?;
+        let plan = view.plan_restore(&point, scope)?;
+        Ok(Json(planned(plan, scope, files.as_ref())?))
+    })
+    .await
 }
 
 /// Restores a task to a point: opens a new lineage there and activates it.

@@ -13,7 +13,6 @@ use crate::auth::Caller;
 use crate::error::{ApiError, ListProblems};
 use crate::extract::{PathName, Required};
 use crate::forms::{TaskForm, TaskGiven, location};
-use crate::view::View;
 use crate::write_context::WriteContext;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -53,8 +52,7 @@ async fn start(
     let at = location("/v1/tasks", &given.id);
     let counted = CountedStart::count(&app, &caller, &user).await?;
     let form = app
-        .work(move |engine| {
-            let view = View::of(engine, &caller);
+        .view(&caller, move |view| {
             // An existing task was started under the same key, or is a conflict.
             let is_new = view.task(&given.id).is_err();
             if is_new && counted.is_none() {
@@ -134,8 +132,7 @@ async fn delete(
 ) -> Result<StatusCode, ApiError> {
     let caller = context.unconditional()?.caller;
     let quotas = app.clone();
-    app.work(move |engine| {
-        let view = View::of(engine, &caller);
+    app.view(&caller, move |view| {
         let owner = view.task(&task).map(|task| task.user().to_owned());
         view.delete_task(&task)?;
         owner.iter().for_each(|user| quotas.quotas().ends(user));
