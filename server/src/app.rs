@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use milepost::calls::unless_given_up;
 use milepost::clock::Clock;
-use milepost::{Engine, ErrorKind, Result};
+use milepost::{Engine, Result};
 use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
@@ -206,14 +206,14 @@ impl App {
             Some(token) => {
                 let one = self.0.streams_of.one_more(token, own);
                 let text = format!("the token has {own} event streams already: end one of them");
-                Some(one.ok_or(ApiError::Engine(ErrorKind::Unavailable, text, None))?)
+                Some(one.ok_or(ApiError::unavailable(text))?)
             }
             None => None,
         };
         let of_all = Arc::clone(&self.0.streams).try_acquire_owned();
         let of_all = of_all.map_err(|_| {
             let text = format!("there are {most} event streams already: ask again later");
-            ApiError::Engine(ErrorKind::Unavailable, text, None)
+            ApiError::unavailable(text)
         })?;
         Ok(StreamPermit { _of_all: of_all, _of_token: of_token })
     }

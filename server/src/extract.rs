@@ -143,8 +143,7 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares)
     // The time of the upload does not count toward the request timeout.
     let since = request.extensions().get::<Since>();
     let _still = since.map(Since::stand_still);
-    let shares = request.extensions().get::<Shares>();
-    let shares = shares.cloned().unwrap_or_default();
+    let shares = request.extensions().get::<Shares>().cloned().ok_or(ApiError::Bug)?;
     let caller = request.extensions().get::<Caller>().cloned();
     let bodies = app.part(shares.token(), &app.budgets().bodies);
     let mut room = SMALL;

@@ -10,7 +10,6 @@ use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use futures_core::Stream;
-use milepost::ErrorKind;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::error;
@@ -50,13 +49,9 @@ pub(crate) async fn body(
 ) -> Result<Body, ApiError> {
     let reader =
         Reader { app: app.clone(), caller: caller.clone(), long: app.long(caller), id, source };
-    let late = ApiError::Engine(
-        ErrorKind::Unavailable,
-        "the long events under way hold all bytes that they may: ask again later".into(),
-        None,
-    );
     let first = timeout(app.patience(), reader.next()).await;
-    let stage = match first.map_err(|_| late)?? {
+    let late = "the long events under way hold all bytes that they may: ask again later";
+    let stage = match first.map_err(|_| ApiError::unavailable(late))?? {
         Some((first, reader)) => Stage::Ready(first, reader),
         None => Stage::Ended,
     };

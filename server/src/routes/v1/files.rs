@@ -6,7 +6,7 @@ use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use milepost::{Error, ErrorKind};
+use milepost::Error;
 use milepost_workspace::{Content, Entries, TreePath};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -133,7 +133,7 @@ impl Source for FileBytes {
             Ok(_) => Ok(Some(buffer)),
             Err(error) => Err(match error.downcast::<Error>() {
                 Ok(error) => error.into(),
-                Err(error) => ApiError::Engine(ErrorKind::Unavailable, error.to_string(), None),
+                Err(error) => ApiError::unavailable(error.to_string()),
             }),
         }
     }
