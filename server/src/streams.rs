@@ -45,7 +45,7 @@ pub(crate) struct Wanted {
     /// True to continue past the head.
     pub(crate) follow: bool,
     /// The id of the request.
-    pub(crate) id: std::sync::Arc<str>,
+    pub(crate) id: Arc<str>,
 }
 
 /// Opens a stream. An error at its beginning is the answer; a later error is its last event.
@@ -91,7 +91,7 @@ struct Reader {
     app: App,
     caller: Caller,
     task: Task,
-    id: std::sync::Arc<str>,
+    id: Arc<str>,
     place: Place,
     pieces: Sender<Bytes>,
     long: TokenBudget,

@@ -1,7 +1,7 @@
 //! Events of a lineage: a page as JSON, or all as JSON lines.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use milepost::{Event, Lineage, LineageId};
 use serde::Deserialize;
@@ -14,6 +14,7 @@ use super::stream::{Begin, stream};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::buffer::Buffer;
+use crate::cors::vary;
 use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{PathName, Query};
@@ -114,8 +115,7 @@ async fn range(
         JSON_LINES => lines(&app, caller, known, id, task, query).await?,
         _ => page(&app, caller, known, id, task, query).await?,
     };
-    let vary = HeaderValue::from_static("accept");
-    response.headers_mut().insert(header::VARY, vary);
+    vary(response.headers_mut(), &header::ACCEPT);
     Ok(response)
 }
 

@@ -2,7 +2,7 @@
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use milepost::state::{Changes, to_patch};
 use serde::Deserialize;
@@ -14,6 +14,7 @@ use super::points::Seen;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
+use crate::cors::vary;
 use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tagged};
 use crate::extract::{Nothing, PathName, Query};
@@ -160,8 +161,7 @@ async fn diff(
     };
     let answer = text.map(|text| ([(header::CONTENT_TYPE, kind)], text));
     let mut response = answer.into_response();
-    let vary = HeaderValue::from_static("accept");
-    response.headers_mut().insert(header::VARY, vary);
+    vary(response.headers_mut(), &header::ACCEPT);
     Ok(response)
 }
 
