@@ -1,5 +1,6 @@
 //! The state that all requests share, and work with the engine on their behalf.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -41,25 +42,26 @@ pub(crate) struct StreamPermit {
 
 /// The state shared by all routes. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct App(Arc<Inner>);
+pub(crate) struct App(Arc<Shared>);
 
-struct Inner {
+/// The parts of that state.
+pub(crate) struct Shared {
     /// Replaced when the store is reopened after a failed write.
     engine: Arc<RwLock<Engine>>,
-    tokens: Tokens,
-    options: ServerOptions,
+    pub(crate) tokens: Tokens,
+    pub(crate) options: ServerOptions,
     clock: Box<dyn Clock>,
-    ids: Ids,
-    under_way: UnderWay,
-    meters: Meters,
-    feeds: Feeds,
+    pub(crate) ids: Ids,
+    pub(crate) under_way: UnderWay,
+    pub(crate) meters: Meters,
+    pub(crate) feeds: Feeds,
     disk: Disk,
-    budgets: Arc<Budgets>,
-    folds: Folds,
-    quotas: Quotas,
+    pub(crate) budgets: Arc<Budgets>,
+    pub(crate) folds: Folds,
+    pub(crate) quotas: Quotas,
     /// The part of each budget that each token may use.
     parts: budget::Tokens,
-    permits: Permits,
+    pub(crate) permits: Permits,
     /// One permit for each event stream.
     streams: Arc<Semaphore>,
     /// Bytes of appends that run without a thread.
@@ -76,6 +78,14 @@ struct Waits(Arc<AtomicBool>);
 impl Drop for Waits {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
     }
 }
 
@@ -118,7 +128,7 @@ impl App {
     ) -> Result<Self> {
         tokens.any()?;
         let streams = Arc::new(Semaphore::new(options.streams));
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(Shared {
             engine,
             disk: Disk::default(),
             tokens,
@@ -140,38 +150,6 @@ impl App {
         })))
     }
 
-    pub(crate) fn options(&self) -> &ServerOptions {
-        &self.0.options
-    }
-
-    pub(crate) fn tokens(&self) -> &Tokens {
-        &self.0.tokens
-    }
-
-    pub(crate) fn ids(&self) -> &Ids {
-        &self.0.ids
-    }
-
-    pub(crate) fn under_way(&self) -> &UnderWay {
-        &self.0.under_way
-    }
-
-    pub(crate) fn meters(&self) -> &Meters {
-        &self.0.meters
-    }
-
-    pub(crate) fn quotas(&self) -> &Quotas {
-        &self.0.quotas
-    }
-
-    pub(crate) fn folds(&self) -> &Folds {
-        &self.0.folds
-    }
-
-    pub(crate) fn budgets(&self) -> &Budgets {
-        &self.0.budgets
-    }
-
     /// Returns the budget of the caller's long pieces of answers.
     pub(crate) fn long(&self, caller: &Caller) -> TokenBudget {
         self.part(caller.of_token(), &self.0.budgets.answers)
@@ -182,17 +160,9 @@ impl App {
         self.0.parts.part(token, of)
     }
 
-    pub(crate) fn permits(&self) -> &Permits {
-        &self.0.permits
-    }
-
     /// Returns the maximum wait of a request for bytes of a budget.
     pub(crate) fn patience(&self) -> Duration {
         (self.0.options.request_timeout / 2).min(PATIENCE)
-    }
-
-    pub(crate) fn feeds(&self) -> &Feeds {
-        &self.0.feeds
     }
 
     /// Returns a permit for one more event stream.
@@ -317,7 +287,7 @@ impl App {
         token: &str,
         work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(T, Option<Heavy>), ApiError> {
-        let one = self.permits().heavy(token).await;
+        let one = self.permits.heavy(token).await;
         self.work(move |engine| work(engine).map(|done| (done, one))).await
     }
 }
@@ -376,7 +346,7 @@ mod tests {
             Ok(())
         });
         drop_once_begun(work, begins).await;
-        let mut next = Box::pin(app.permits().heavy("token"));
+        let mut next = Box::pin(app.permits.heavy("token"));
         tokio::select! {
             biased;
             _ = &mut next => panic!("the token has leave for two"),

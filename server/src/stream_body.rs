@@ -91,7 +91,7 @@ impl<S: Source> Reader<S> {
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, ApiError> {
         let mut permit = None;
         loop {
-            let one = self.app.permits().heavy(self.caller.of_token()).await;
+            let one = self.app.permits.heavy(self.caller.of_token()).await;
             let (mut source, id) = (self.source, self.id.clone());
             // The read keeps its permit until its buffer is full, even if the caller is dropped.
             let read = spawn_blocking(move || (source.next(), source, one)).await;

@@ -51,7 +51,7 @@ pub(crate) struct Wanted {
 /// Opens a stream. An error at its beginning is the answer; a later error is its last event.
 pub(crate) async fn open(app: &App, caller: &Caller, wanted: Wanted) -> Result<Body, ApiError> {
     let permit = app.one_more_stream(caller)?;
-    let feeds = app.feeds().clone();
+    let feeds = app.feeds.clone();
     let joined = app.work(move |_| {
         // Joins the feed before the first read of the log: commits in between are in both.
         let feed = wanted.follow.then(|| feeds.join(&wanted.task)).transpose()?;
@@ -265,7 +265,7 @@ impl Reader {
         let now = Instant::now();
         if now >= self.look {
             self.look = now + KEEP_OPEN;
-            if !self.caller.is_still(self.app.tokens(), self.app.now_us()) {
+            if !self.caller.is_still(&self.app.tokens, self.app.now_us()) {
                 return Err(Ended);
             }
         }

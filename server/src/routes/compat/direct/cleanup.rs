@@ -85,7 +85,7 @@ pub(super) async fn cleanup(
     Query(Nothing {}): Query<Nothing>,
     OptionalJson(asked): OptionalJson<Asked>,
 ) -> Result<Json<Answer<Cleaned>>, ApiError> {
-    let keep = asked.keep_count.unwrap_or(app.options().keep_count);
+    let keep = asked.keep_count.unwrap_or(app.options.keep_count);
     if keep > KEEP_MAX {
         let text = format!("keep_count is 0 to {KEEP_MAX}, not {keep}");
         return Err(ApiError::Invalid(text));
