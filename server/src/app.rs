@@ -1,12 +1,13 @@
 //! The state that all requests share, and work with the engine on their behalf.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use milepost::calls::unless_given_up;
 use milepost::clock::Clock;
-use milepost::{Engine, ErrorKind, Result};
+use milepost::{Engine, Result};
 use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
@@ -22,6 +23,7 @@ use crate::permit::{Heavy, Permits, UnderWay};
 use crate::quotas::Quotas;
 use crate::request_scope::{Asked, Ids};
 use crate::tokens::Tokens;
+use crate::view::View;
 
 /// The maximum wait of a request for bytes of a budget.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -40,25 +42,26 @@ pub(crate) struct StreamPermit {
 
 /// The state shared by all routes. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct App(Arc<Inner>);
+pub(crate) struct App(Arc<Shared>);
 
-struct Inner {
+/// The parts of that state.
+pub(crate) struct Shared {
     /// Replaced when the store is reopened after a failed write.
     engine: Arc<RwLock<Engine>>,
-    tokens: Tokens,
-    options: ServerOptions,
+    pub(crate) tokens: Tokens,
+    pub(crate) options: ServerOptions,
     clock: Box<dyn Clock>,
-    ids: Ids,
-    under_way: UnderWay,
-    meters: Meters,
-    feeds: Feeds,
+    pub(crate) ids: Ids,
+    pub(crate) under_way: UnderWay,
+    pub(crate) meters: Meters,
+    pub(crate) feeds: Feeds,
     disk: Disk,
-    budgets: Arc<Budgets>,
-    folds: Folds,
-    quotas: Quotas,
+    pub(crate) budgets: Arc<Budgets>,
+    pub(crate) folds: Folds,
+    pub(crate) quotas: Quotas,
     /// The part of each budget that each token may use.
     parts: budget::Tokens,
-    permits: Permits,
+    pub(crate) permits: Permits,
     /// One permit for each event stream.
     streams: Arc<Semaphore>,
     /// Bytes of appends that run without a thread.
@@ -75,6 +78,14 @@ struct Waits(Arc<AtomicBool>);
 impl Drop for Waits {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
     }
 }
 
@@ -117,7 +128,7 @@ impl App {
     ) -> Result<Self> {
         tokens.any()?;
         let streams = Arc::new(Semaphore::new(options.streams));
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(Shared {
             engine,
             disk: Disk::default(),
             tokens,
@@ -139,38 +150,6 @@ impl App {
         })))
     }
 
-    pub(crate) fn options(&self) -> &ServerOptions {
-        &self.0.options
-    }
-
-    pub(crate) fn tokens(&self) -> &Tokens {
-        &self.0.tokens
-    }
-
-    pub(crate) fn ids(&self) -> &Ids {
-        &self.0.ids
-    }
-
-    pub(crate) fn under_way(&self) -> &UnderWay {
-        &self.0.under_way
-    }
-
-    pub(crate) fn meters(&self) -> &Meters {
-        &self.0.meters
-    }
-
-    pub(crate) fn quotas(&self) -> &Quotas {
-        &self.0.quotas
-    }
-
-    pub(crate) fn folds(&self) -> &Folds {
-        &self.0.folds
-    }
-
-    pub(crate) fn budgets(&self) -> &Budgets {
-        &self.0.budgets
-    }
-
     /// Returns the budget of the caller's long pieces of answers.
     pub(crate) fn long(&self, caller: &Caller) -> TokenBudget {
         self.part(caller.of_token(), &self.0.budgets.answers)
@@ -181,17 +160,9 @@ impl App {
         self.0.parts.part(token, of)
     }
 
-    pub(crate) fn permits(&self) -> &Permits {
-        &self.0.permits
-    }
-
     /// Returns the maximum wait of a request for bytes of a budget.
     pub(crate) fn patience(&self) -> Duration {
         (self.0.options.request_timeout / 2).min(PATIENCE)
-    }
-
-    pub(crate) fn feeds(&self) -> &Feeds {
-        &self.0.feeds
     }
 
     /// Returns a permit for one more event stream.
@@ -205,14 +176,14 @@ impl App {
             Some(token) => {
                 let one = self.0.streams_of.one_more(token, own);
                 let text = format!("the token has {own} event streams already: end one of them");
-                Some(one.ok_or(ApiError::Engine(ErrorKind::Unavailable, text, None))?)
+                Some(one.ok_or(ApiError::unavailable(text))?)
             }
             None => None,
         };
         let of_all = Arc::clone(&self.0.streams).try_acquire_owned();
         let of_all = of_all.map_err(|_| {
             let text = format!("there are {most} event streams already: ask again later");
-            ApiError::Engine(ErrorKind::Unavailable, text, None)
+            ApiError::unavailable(text)
         })?;
         Ok(StreamPermit { _of_all: of_all, _of_token: of_token })
     }
@@ -278,6 +249,26 @@ impl App {
         })
     }
 
+    /// Runs blocking work with what a caller sees of the engine on a thread.
+    pub(crate) async fn view<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        work: impl FnOnce(&View<'_>) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let caller = caller.clone();
+        self.work(move |engine| work(&View::of(engine, &caller))).await
+    }
+
+    /// Runs expensive work with what a caller sees of the engine, which needs a permit.
+    pub(crate) async fn long_view<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        work: impl FnOnce(&View<'_>) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let asks = caller.clone();
+        self.long_work(caller.of_token(), move |engine| work(&View::of(engine, &asks))).await
+    }
+
     /// Runs expensive work with the engine, which needs a permit.
     pub(crate) async fn long_work<T: Send + 'static>(
         &self,
@@ -296,7 +287,7 @@ impl App {
         token: &str,
         work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(T, Option<Heavy>), ApiError> {
-        let one = self.permits().heavy(token).await;
+        let one = self.permits.heavy(token).await;
         self.work(move |engine| work(engine).map(|done| (done, one))).await
     }
 }
@@ -355,7 +346,7 @@ mod tests {
             Ok(())
         });
         drop_once_begun(work, begins).await;
-        let mut next = Box::pin(app.permits().heavy("token"));
+        let mut next = Box::pin(app.permits.heavy("token"));
         tokio::select! {
             biased;
             _ = &mut next => panic!("the token has leave for two"),

@@ -17,7 +17,7 @@ const GROWTH: usize = 8;
 pub(crate) struct Target {
     pub(crate) task: String,
     /// `None` for the active lineage.
-    pub(crate) lineage: Option<u32>,
+    pub(crate) lineage: Option<LineageId>,
 }
 
 impl Target {
@@ -26,10 +26,11 @@ impl Target {
         Self { task, lineage: None }
     }
 
-    fn look_up(&self, view: &View<'_>) -> Result<Task, ApiError> {
+    /// Returns the task on the lineage.
+    pub(crate) fn look_up(&self, view: &View<'_>) -> Result<Task, ApiError> {
         let task = view.task(&self.task)?;
         Ok(match self.lineage {
-            Some(lineage) => task.lineage_named(LineageId(lineage))?.with_hooks()?,
+            Some(lineage) => task.lineage_named(lineage)?.with_hooks()?,
             None => task,
         })
     }

@@ -81,7 +81,7 @@ impl Server {
     ///
     /// As [`attach`](crate::attach).
     pub fn attach(&self) -> Result<Attached> {
-        let options = self.app.options().clone().drain(DRAIN);
+        let options = self.app.options.clone().drain(DRAIN);
         // No tokens, as in `attach_with`.
         let app = self.app.sharing(Tokens::none(), options, Box::new(SystemClock));
         attached(Self { app: app.map_err(Error::other)? })

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use milepost::ErrorKind;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
@@ -67,7 +66,7 @@ impl Budgets {
 }
 
 /// The shares that a request holds until all of its work has ended.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Shares {
     token: String,
     held: Arc<Mutex<Vec<TokenShare>>>,
@@ -126,7 +125,7 @@ impl Budget {
     fn busy(&self) -> ApiError {
         let (of, all) = (self.of, self.bytes());
         let text = format!("{of} hold {all} bytes in all, and no more are free: ask again later");
-        ApiError::Engine(ErrorKind::Unavailable, text, None)
+        ApiError::unavailable(text)
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) type Stop = watch::Receiver<bool>;
 /// Serves connections until the server stops, then drains accepted ones within the drain limit.
 pub(crate) async fn answer(app: &App, router: Router, listening: Listening, stop: Stop) {
     let mut all = JoinSet::new();
-    let drain = app.options().drain;
+    let drain = app.options.drain;
     let one = Connection { app: app.clone(), router, stop, peer: Peer::Elsewhere };
     take(one, &listening, &mut all).await;
     // Closes the listener: waiting connections are refused as well.
@@ -48,7 +48,7 @@ pub(crate) async fn answer(app: &App, router: Router, listening: Listening, stop
 
 /// Accepts connections until the server stops.
 async fn take(one: Connection, listening: &Listening, all: &mut JoinSet<()>) {
-    let limit = Arc::new(Semaphore::new(one.app.options().connections));
+    let limit = Arc::new(Semaphore::new(one.app.options.connections));
     let mut stop = one.stop.clone();
     let mut stopped = pin!(stop.wait_for(|stop| *stop));
     loop {
@@ -115,7 +115,7 @@ struct Connection {
 impl Connection {
     async fn run(self, io: Box<dyn Io>, tls: Option<tokio_rustls::TlsAcceptor>) {
         let traffic = Traffic::default();
-        let read_timeout = self.app.options().read_timeout;
+        let read_timeout = self.app.options.read_timeout;
         let io = Patient::new(io, traffic.clone(), read_timeout.saturating_mul(2));
         let ended = match tls {
             None => self.answer(io, traffic).await,
@@ -144,7 +144,7 @@ impl Connection {
         io: impl Io,
         traffic: Traffic,
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let options = self.app.options();
+        let options = &self.app.options;
         let mut builder = Builder::new();
         builder.timer(TokioTimer::new());
         builder.header_read_timeout(options.read_timeout);

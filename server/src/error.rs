@@ -110,107 +110,45 @@ struct Names {
 impl ApiError {
     #[expect(clippy::too_many_lines, reason = "one table")]
     fn names(&self) -> Names {
-        let (status, problem, title, envelope, direct) = match self {
-            Self::Invalid(_) => {
-                (400, "invalid", "The request is not valid", "VALIDATION_ERROR", "INVALID_REQUEST")
-            }
-            Self::Unauthorized => {
-                (401, "unauthorized", "A token is needed", "UNAUTHORIZED", "UNAUTHORIZED")
-            }
-            Self::Forbidden(_) => {
-                (403, "forbidden", "The token does not allow this", "FORBIDDEN", "FORBIDDEN")
-            }
-            Self::NotFound(_) => (404, "not_found", "It is not there", "NOT_FOUND", "NOT_FOUND"),
-            Self::Method => (
-                405,
-                "method_not_allowed",
-                "The path has no such method",
-                "VALIDATION_ERROR",
-                "INVALID_REQUEST",
-            ),
-            Self::NotAcceptable(_) => (
-                406,
-                "invalid",
-                "The answer has no such form",
-                "VALIDATION_ERROR",
-                "INVALID_REQUEST",
-            ),
-            Self::TooLarge(_) => {
-                (413, "too_large", "The body is too large", "VALIDATION_ERROR", "INVALID_REQUEST")
-            }
-            Self::TooMuch(_) => (
-                413,
-                "too_large",
-                "The answer would be too large",
-                "VALIDATION_ERROR",
-                "INVALID_REQUEST",
-            ),
-            Self::MediaType(_) => (
-                415,
-                "media_type",
-                "The body is of another type",
-                "VALIDATION_ERROR",
-                "INVALID_REQUEST",
-            ),
-            Self::Encoding(_) => (
-                415,
-                "media_type",
-                "The body is packed in another way",
-                "VALIDATION_ERROR",
-                "INVALID_REQUEST",
-            ),
-            Self::BodyTimeout => {
-                (408, "timeout", "The body took too long", "VALIDATION_ERROR", "INVALID_REQUEST")
-            }
-            Self::TooFast(_) => {
-                (429, "too_many", "Too many requests a second", "RATE_LIMITED", "RATE_LIMITED")
-            }
-            Self::TooMany(_) => {
-                (429, "too_many", "Too many requests are under way", "RATE_LIMITED", "RATE_LIMITED")
-            }
-            Self::Timeout => {
-                (504, "timeout", "The answer took too long", "STORE_UNAVAILABLE", "STORE_ERROR")
-            }
-            Self::Full(_) => {
-                (507, "full", "The store's disk is full", "STORE_UNAVAILABLE", "STORE_ERROR")
-            }
-            Self::Bug => (500, "bug", "A fault of the service", "INTERNAL_ERROR", "STORE_ERROR"),
-            Self::Named(name, status, _) => {
-                (status.as_u16(), "invalid", "The request cannot be met", "VALIDATION_ERROR", *name)
-            }
-            Self::Precondition(..) => {
-                (412, "conflict", "The head is another one", "CONFLICT", "CONFLICT")
-            }
+        let (status, problem, title) = match self {
+            Self::Invalid(_) => (400, "invalid", "The request is not valid"),
+            Self::Unauthorized => (401, "unauthorized", "A token is needed"),
+            Self::Forbidden(_) => (403, "forbidden", "The token does not allow this"),
+            Self::NotFound(_) => (404, "not_found", "It is not there"),
+            Self::Method => (405, "method_not_allowed", "The path has no such method"),
+            Self::NotAcceptable(_) => (406, "invalid", "The answer has no such form"),
+            Self::BodyTimeout => (408, "timeout", "The body took too long"),
+            Self::Precondition(..) => (412, "conflict", "The head is another one"),
+            Self::TooLarge(_) => (413, "too_large", "The body is too large"),
+            Self::TooMuch(_) => (413, "too_large", "The answer would be too large"),
+            Self::MediaType(_) => (415, "media_type", "The body is of another type"),
+            Self::Encoding(_) => (415, "media_type", "The body is packed in another way"),
+            Self::TooFast(_) => (429, "too_many", "Too many requests a second"),
+            Self::TooMany(_) => (429, "too_many", "Too many requests are under way"),
+            Self::Bug => (500, "bug", "A fault of the service"),
+            Self::Timeout => (504, "timeout", "The answer took too long"),
+            Self::Full(_) => (507, "full", "The store's disk is full"),
+            Self::Named(_, status, _) => (status.as_u16(), "invalid", "The request cannot be met"),
             Self::Engine(kind, ..) => match kind {
-                ErrorKind::Conflict => {
-                    (409, "conflict", "Something else came first", "CONFLICT", "CONFLICT")
-                }
-                ErrorKind::Corrupt => {
-                    (500, "corrupt", "The store is damaged", "INTERNAL_ERROR", "STORE_ERROR")
-                }
-                ErrorKind::Poisoned => (
-                    503,
-                    "poisoned",
-                    "A write to the store failed",
-                    "STORE_UNAVAILABLE",
-                    "STORE_ERROR",
-                ),
-                _ => (
-                    503,
-                    "unavailable",
-                    "The store cannot answer",
-                    "STORE_UNAVAILABLE",
-                    "STORE_ERROR",
-                ),
+                ErrorKind::Conflict => (409, "conflict", "Something else came first"),
+                ErrorKind::Corrupt => (500, "corrupt", "The store is damaged"),
+                ErrorKind::Poisoned => (503, "poisoned", "A write to the store failed"),
+                _ => (503, "unavailable", "The store cannot answer"),
             },
         };
-        Names {
-            status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-            problem,
-            title,
-            envelope,
-            direct,
-        }
+        let (envelope, direct) = match (self, status) {
+            (Self::Named(name, ..), _) => ("VALIDATION_ERROR", *name),
+            (_, 401) => ("UNAUTHORIZED", "UNAUTHORIZED"),
+            (_, 403) => ("FORBIDDEN", "FORBIDDEN"),
+            (_, 404) => ("NOT_FOUND", "NOT_FOUND"),
+            (_, 409 | 412) => ("CONFLICT", "CONFLICT"),
+            (_, 429) => ("RATE_LIMITED", "RATE_LIMITED"),
+            (_, 500) => ("INTERNAL_ERROR", "STORE_ERROR"),
+            (_, 501..) => ("STORE_UNAVAILABLE", "STORE_ERROR"),
+            _ => ("VALIDATION_ERROR", "INVALID_REQUEST"),
+        };
+        let status = StatusCode::from_u16(status).expect("each status is one of HTTP");
+        Names { status, problem, title, envelope, direct }
     }
 
     pub(crate) fn status(&self) -> StatusCode {
@@ -311,6 +249,11 @@ impl ApiError {
             _ => {}
         }
         response
+    }
+
+    /// Creates the error of a service that cannot answer now.
+    pub(crate) fn unavailable(text: impl Into<String>) -> Self {
+        Self::Engine(ErrorKind::Unavailable, text.into(), None)
     }
 
     /// Creates a conflict with existing data.

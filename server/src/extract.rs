@@ -44,29 +44,15 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// One name of the path.
-pub(crate) struct PathName(pub(crate) String);
+/// The names of the path: one, or a tuple of several.
+pub(crate) struct PathName<T = String>(pub(crate) T);
 
-impl<S: Send + Sync> FromRequestParts<S> for PathName {
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathName<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        match Path::<String>::from_request_parts(parts, state).await {
-            Ok(Path(name)) => Ok(Self(name)),
-            Err(wrong) => Err(ApiError::Invalid(wrong.body_text())),
-        }
-    }
-}
-
-/// Two names of the path.
-pub(crate) struct NamedTwo(pub(crate) String, pub(crate) String);
-
-impl<S: Send + Sync> FromRequestParts<S> for NamedTwo {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        match Path::<(String, String)>::from_request_parts(parts, state).await {
-            Ok(Path((one, two))) => Ok(Self(one, two)),
+        match Path::<T>::from_request_parts(parts, state).await {
+            Ok(Path(names)) => Ok(Self(names)),
             Err(wrong) => Err(ApiError::Invalid(wrong.body_text())),
         }
     }
@@ -127,7 +113,7 @@ async fn parsed<T: DeserializeOwned + Send + 'static>(
 /// Waits until a body may be parsed; a short one may be parsed at once.
 pub(crate) async fn to_parse(app: &App, shares: &Shares, bytes: usize) -> Result<(), ApiError> {
     if bytes > SMALL {
-        let parsing = app.part(shares.token(), &app.budgets().parsing);
+        let parsing = app.part(shares.token(), &app.budgets.parsing);
         let share = parsing.take(bytes.saturating_mul(PARSED), app.patience());
         shares.hold(share.await?);
     }
@@ -147,7 +133,7 @@ pub(crate) fn object<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Strin
 
 /// Returns the whole decompressed body within the limit, and the shares of its request.
 pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares), ApiError> {
-    let most = app.options().body;
+    let most = app.options.body;
     let said = request.headers().get(header::CONTENT_LENGTH);
     let said: Option<usize> = said.and_then(|said| said.to_str().ok()?.parse().ok());
     if said.is_some_and(|said| said > most) {
@@ -157,10 +143,9 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares)
     // The time of the upload does not count toward the request timeout.
     let since = request.extensions().get::<Since>();
     let _still = since.map(Since::stand_still);
-    let shares = request.extensions().get::<Shares>();
-    let shares = shares.cloned().unwrap_or_default();
+    let shares = request.extensions().get::<Shares>().cloned().ok_or(ApiError::Bug)?;
     let caller = request.extensions().get::<Caller>().cloned();
-    let bodies = app.part(shares.token(), &app.budgets().bodies);
+    let bodies = app.part(shares.token(), &app.budgets.bodies);
     let mut room = SMALL;
     if let Some(said) = said.filter(|said| *said > SMALL) {
         shares.hold(bodies.take(said, app.patience()).await?);
@@ -168,7 +153,7 @@ pub(crate) async fn bytes(request: Request, app: &App) -> Result<(Bytes, Shares)
     }
     let mut body = request.into_body();
     let mut came = 0_usize;
-    let pace = Pace::begin(app.options().read_timeout);
+    let pace = Pace::begin(app.options.read_timeout);
     while let Some(piece) = next_piece(&mut body, pace.left(came)).await? {
         // Limits the compressed length as well, for input that decompresses to nothing.
         came = came.saturating_add(piece.len());
@@ -199,7 +184,7 @@ async fn within_quota(app: &App, caller: &Caller, bytes: usize) -> Result<(), Ap
     let (Some(token), Some(most)) = (&caller.token, caller.limits.bytes) else {
         return Ok(());
     };
-    let stored = match app.quotas().knows(token) {
+    let stored = match app.quotas.knows(token) {
         true => 0,
         false => {
             let user = Arc::clone(&caller.user);
@@ -208,7 +193,7 @@ async fn within_quota(app: &App, caller: &Caller, bytes: usize) -> Result<(), Ap
             stats.await?.iter().map(|task| task.bytes).sum()
         }
     };
-    match app.quotas().bytes(token, stored, bytes as u64, most) {
+    match app.quotas.bytes(token, stored, bytes as u64, most) {
         true => Ok(()),
         false => Err(ApiError::Forbidden(
             "the token's bytes are used up: a cleanup gives none back before the service starts \

@@ -38,7 +38,7 @@ impl KeptOpen {
                 if is_open && !app.engine().store().is_poisoned() {
                     continue;
                 }
-                let reserve = app.options().disk_reserve;
+                let reserve = app.options.disk_reserve;
                 if app.free().is_some_and(|free| free < reserve) {
                     continue;
                 }

@@ -31,7 +31,7 @@ const WITHOUT_TOKEN: usize = 4;
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
 pub(crate) async fn around(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let id = app.ids().of(request.headers());
+    let id = app.ids.of(request.headers());
     let method = request.method().clone();
     let family = Family::of(request.uri().path());
     let route = request.extensions().get::<MatchedPath>();
@@ -39,7 +39,7 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
     let begun = Instant::now();
     let correlation = RequestId(id.as_str().into());
     request.extensions_mut().insert(correlation);
-    let origins = &app.options().origins;
+    let origins = &app.options.origins;
     let page = cors::allowed(origins, request.headers());
     let asks_first = page.as_ref().and_then(|_| cors::preflight(&request));
     let (user, response) = match asks_first {
@@ -52,7 +52,7 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
     }
     cors::put(origins, page, response.headers_mut());
     let status = response.status().as_u16();
-    app.meters().count(&route, status, begun.elapsed());
+    app.meters.count(&route, status, begun.elapsed());
     tell(&id, &method, &route, user.as_deref(), &response);
     response
 }
@@ -109,7 +109,7 @@ async fn answered(
             bug(id, panic);
             ApiError::Bug.into_response()
         }),
-        () = since.late(app.options().request_timeout) => ApiError::Timeout.into_response(),
+        () = since.late(app.options.request_timeout) => ApiError::Timeout.into_response(),
     };
     (user, response)
 }
@@ -133,7 +133,7 @@ impl App {
             return Ok(None);
         }
         // Waiting would hold the answer in memory.
-        let answers = self.part(shares.token(), &self.budgets().answers);
+        let answers = self.part(shares.token(), &self.budgets.answers);
         answers.now(bytes).map(Some)
     }
 }
@@ -173,17 +173,15 @@ fn may(app: &App, caller: Option<&Caller>, request: &Request) -> Result<(), ApiE
     let route = route.map_or("", MatchedPath::as_str);
     let does = Does::of(request.method(), route);
     caller.may(route, does != Does::Reads)?;
-    let reserve = app.options().disk_reserve;
+    let reserve = app.options.disk_reserve;
     if does == Does::Grows && app.free().is_some_and(|free| free < reserve) {
         return Err(ApiError::Full(reserve));
     }
     match (&caller.token, caller.limits.appends_per_second) {
-        (Some(token), Some(most)) if does != Does::Reads => {
-            match app.quotas().appends(token, most) {
-                true => Ok(()),
-                false => Err(ApiError::TooFast(most)),
-            }
-        }
+        (Some(token), Some(most)) if does != Does::Reads => match app.quotas.appends(token, most) {
+            true => Ok(()),
+            false => Err(ApiError::TooFast(most)),
+        },
         _ => Ok(()),
     }
 }
@@ -218,7 +216,7 @@ fn known(
             "pages of other origins may ask where `cors.origins` names them",
         ));
     }
-    let caller = Caller::of(app.tokens(), request.headers(), app.now_us());
+    let caller = Caller::of(&app.tokens, request.headers(), app.now_us());
     let caller = match caller.map_err(|error| unknown_tokens(&error, id))? {
         Ok(caller) => caller,
         Err(unknown) => {
@@ -257,13 +255,13 @@ fn admit(app: &App, caller: Option<&Caller>) -> Result<Option<OwnedSemaphorePerm
     let Some(caller) = caller else {
         return Ok(None);
     };
-    let of_token = app.options().per_token;
+    let of_token = app.options.per_token;
     let (token, most) = match &caller.token {
         Some(token) => (token.as_str(), of_token),
         // All callers without a token count as one.
         None => ("", of_token.saturating_mul(WITHOUT_TOKEN)),
     };
-    let permit = app.under_way().one_more(token, most);
+    let permit = app.under_way.one_more(token, most);
     permit.map(Some).ok_or(ApiError::TooMany(most))
 }
 

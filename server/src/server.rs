@@ -87,7 +87,7 @@ impl Server {
     ///
     /// The tokens cannot be read.
     pub fn is_open_to_all(&self) -> Result<bool> {
-        Ok(!self.app.tokens().any()?)
+        Ok(!self.app.tokens.any()?)
     }
 
     /// Returns the current engine.
@@ -121,7 +121,7 @@ impl Server {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> std::io::Result<()> {
         let listening = listening.into();
-        let any = self.app.tokens().any().map_err(std::io::Error::other)?;
+        let any = self.app.tokens.any().map_err(std::io::Error::other)?;
         if !any && !listening.is_here()? {
             let at = listening.at()?;
             let text = format!("no token was created: anyone who reaches {at} could do everything");

@@ -24,20 +24,20 @@ const COMPARED_MAX: &str =
 
 /// Returns the state at a point that the caller may see.
 pub(crate) async fn at(app: &App, caller: &Caller, point: Point) -> Result<Arc<Folded>, ApiError> {
-    let (asks, at) = (caller.clone(), point.clone());
-    let erased = app.work(move |engine| Ok(View::of(engine, &asks).erased(&at)?));
+    let at = point.clone();
+    let erased = app.view(caller, move |view| Ok(view.erased(&at)?));
     let key = (point.no, point.lineage, point.offset, erased.await?);
-    let place = app.folds().place(key);
+    let place = app.folds.place(key);
     let mut there = place.lock().await;
     if let Some(folded) = there.upgrade() {
         return Ok(folded);
     }
     let (asks, folding) = (caller.clone(), app.clone());
     let needs = |weight: u64| weight.saturating_mul(COPIED);
-    let expected = needs(app.folds().weight(point.no));
+    let expected = needs(app.folds.weight(point.no));
     let fold = move |engine: &Engine| {
         let state = View::of(engine, &asks).run_state(&point)?;
-        folding.folds().weighed(point.no, &state);
+        folding.folds.weighed(point.no, &state);
         let bytes = needs(state.weight());
         Ok((state, bytes))
     };
@@ -60,17 +60,17 @@ pub(crate) async fn two(
         let shown = weight.saturating_mul(SHOWN).min(SHOWN_MAX);
         weight.saturating_mul(COMPARED).saturating_add(shown)
     };
-    let weights = points.iter().map(|point| app.folds().weight(point.no));
+    let weights = points.iter().map(|point| app.folds.weight(point.no));
     let expected = needs(weights.sum());
     // A single large state may exceed the budget, but two together may not.
-    let most = app.budgets().states.bytes() as u64;
+    let most = app.budgets.states.bytes() as u64;
     let fold = move |engine: &Engine| {
         let view = View::of(engine, &asks);
         let [before, after] = &points;
         let mut left = most;
         let mut one = |point: &Point| -> Result<RunState, ApiError> {
             let state = view.run_state(point)?;
-            folding.folds().weighed(point.no, &state);
+            folding.folds.weighed(point.no, &state);
             let fits = left.checked_sub(state.weight());
             left = fits.ok_or(ApiError::TooMuch(COMPARED_MAX))?;
             Ok(state)
@@ -94,7 +94,7 @@ async fn bounded<T: Send + 'static>(
     fold: impl Fn(&Engine) -> Result<(T, u64), ApiError> + Send + Sync + 'static,
 ) -> Result<(T, Option<TokenShare>), ApiError> {
     let fold = Arc::new(fold);
-    let states = app.part(caller.of_token(), &app.budgets().states);
+    let states = app.part(caller.of_token(), &app.budgets.states);
     let expected = usize::try_from(expected).unwrap_or(usize::MAX);
     let mut had: Option<(TokenShare, usize)> = None;
     if expected > UNCOUNTED {

@@ -7,8 +7,9 @@ use std::task::{Context, Poll};
 use std::{io, mem};
 
 use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
 use futures_core::Stream;
-use milepost::ErrorKind;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::error;
@@ -17,6 +18,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::{LongPiece, TokenBudget};
 use crate::error::{ApiError, bug};
+use crate::etag::Tagged;
 use crate::request_scope::RequestId;
 
 /// The approximate size of a buffer; one event or one entry of a list may be longer.
@@ -47,17 +49,31 @@ pub(crate) async fn body(
 ) -> Result<Body, ApiError> {
     let reader =
         Reader { app: app.clone(), caller: caller.clone(), long: app.long(caller), id, source };
-    let late = ApiError::Engine(
-        ErrorKind::Unavailable,
-        "the long events under way hold all bytes that they may: ask again later".into(),
-        None,
-    );
     let first = timeout(app.patience(), reader.next()).await;
-    let stage = match first.map_err(|_| late)?? {
+    let late = "the long events under way hold all bytes that they may: ask again later";
+    let stage = match first.map_err(|_| ApiError::unavailable(late))?? {
         Some((first, reader)) => Stage::Ready(first, reader),
         None => Stage::Ended,
     };
     Ok(Body::from_stream(Streamed { stage }))
+}
+
+/// Creates a streamed answer of a media type, unless the client has it.
+pub(crate) async fn tagged(
+    app: &App,
+    caller: &Caller,
+    id: RequestId,
+    kind: &'static str,
+    found: Tagged<impl Source>,
+) -> Result<Response, ApiError> {
+    let answer = match found {
+        Tagged::Same(tag) => Tagged::Same(tag),
+        Tagged::New(tag, source) => {
+            let body = body(app, caller, id, source).await?;
+            Tagged::New(tag, ([(header::CONTENT_TYPE, kind)], body))
+        }
+    };
+    Ok(answer.into_response())
 }
 
 /// The reading side of an answer.
@@ -75,7 +91,7 @@ impl<S: Source> Reader<S> {
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, ApiError> {
         let mut permit = None;
         loop {
-            let one = self.app.permits().heavy(self.caller.of_token()).await;
+            let one = self.app.permits.heavy(self.caller.of_token()).await;
             let (mut source, id) = (self.source, self.id.clone());
             // The read keeps its permit until its buffer is full, even if the caller is dropped.
             let read = spawn_blocking(move || (source.next(), source, one)).await;

@@ -45,13 +45,13 @@ pub(crate) struct Wanted {
     /// True to continue past the head.
     pub(crate) follow: bool,
     /// The id of the request.
-    pub(crate) id: std::sync::Arc<str>,
+    pub(crate) id: Arc<str>,
 }
 
 /// Opens a stream. An error at its beginning is the answer; a later error is its last event.
 pub(crate) async fn open(app: &App, caller: &Caller, wanted: Wanted) -> Result<Body, ApiError> {
     let permit = app.one_more_stream(caller)?;
-    let feeds = app.feeds().clone();
+    let feeds = app.feeds.clone();
     let joined = app.work(move |_| {
         // Joins the feed before the first read of the log: commits in between are in both.
         let feed = wanted.follow.then(|| feeds.join(&wanted.task)).transpose()?;
@@ -91,7 +91,7 @@ struct Reader {
     app: App,
     caller: Caller,
     task: Task,
-    id: std::sync::Arc<str>,
+    id: Arc<str>,
     place: Place,
     pieces: Sender<Bytes>,
     long: TokenBudget,
@@ -265,7 +265,7 @@ impl Reader {
         let now = Instant::now();
         if now >= self.look {
             self.look = now + KEEP_OPEN;
-            if !self.caller.is_still(self.app.tokens(), self.app.now_us()) {
+            if !self.caller.is_still(&self.app.tokens, self.app.now_us()) {
                 return Err(Ended);
             }
         }

@@ -4,30 +4,17 @@
 use std::ops::Deref;
 
 use milepost::state::{ChangeLimits, Changes, diff_states_up_to};
-use milepost::{Checkpoint, Engine, Error, ErrorKind, Json, Point, Result, RunState, Scope, Task};
+use milepost::{Checkpoint, Engine, Error, ErrorKind, Json, Point, Result, RunState, Task};
 use milepost_workspace::Snapshot;
 
 use crate::auth::Caller;
 use crate::error::ApiError;
-
-/// The maximum number of state changes of a plan.
-const PLANNED: usize = 1000;
 
 /// The maximum number of differences of two states.
 pub(crate) const CHANGES: usize = 10_000;
 
 /// The approximate maximum size of changes, in bytes.
 const BYTES: usize = 16 << 20;
-
-/// The effects of a restore on a task and its state.
-pub(crate) struct RestorePlan {
-    /// The current point of the task.
-    pub(crate) from: (Point, milepost::Hash),
-    /// The point to restore.
-    pub(crate) to: (Point, milepost::Hash),
-    /// The changes of the state.
-    pub(crate) changes: Changes,
-}
 
 /// The engine as one caller sees it. Another user's object answers exactly like one that does not
 /// exist.
@@ -111,22 +98,5 @@ impl<'a> View<'a> {
     pub(crate) fn present(&self, to: &Point) -> Result<Point> {
         let task = self.task(&to.task)?;
         task.point(task.head()?.next)
-    }
-
-    /// Returns the effects of a restore to a point.
-    pub(crate) fn plan_restore(
-        &self,
-        to: &Point,
-        scope: Scope,
-    ) -> std::result::Result<RestorePlan, ApiError> {
-        let from = self.present(to)?;
-        let changes = match scope {
-            Scope::Files => Changes::default(),
-            Scope::State | Scope::All => {
-                self.changes(&[self.run_state(&from)?, self.run_state(to)?], PLANNED)?
-            }
-        };
-        let hashes = (self.hash_at(&from)?, self.hash_at(to)?);
-        Ok(RestorePlan { from: (from, hashes.0), to: (to.clone(), hashes.1), changes })
     }
 }

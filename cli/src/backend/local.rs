@@ -263,7 +263,7 @@ impl Backend for Local<'_> {
             let read = content.read(&mut buffer);
             match read.map_err(|error| captures::unreadable(path, error))? {
                 0 => return Ok(()),
-                read => each(buffer.get(..read).unwrap_or_default())?,
+                read => each(buffer.get(..read).expect("a read fits its buffer"))?,
             }
         }
     }

@@ -37,9 +37,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 )]
 async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, ApiError> {
     caller.is_admin("metrics of the store are for admins")?;
-    let meters = app.meters().now();
+    let meters = app.meters.now();
     let streams = app.streams() as u64;
-    let held = (app.budgets().all()).map(|(of, budget)| (of, budget.held()));
+    let held = (app.budgets.all()).map(|(of, budget)| (of, budget.held()));
     let text = app.work(move |engine| {
         let mut text = Text::default();
         text.engine(&engine.store().metrics());

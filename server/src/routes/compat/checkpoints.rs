@@ -18,11 +18,8 @@ use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{PathName, Query};
 use crate::forms::utc_millis;
+use crate::routes::v1::{LIMIT, LIMIT_MAX, limit};
 use crate::view::View;
-
-/// Default and maximum page size.
-const LIMIT: usize = 20;
-const LIMIT_MAX: usize = 100;
 
 /// The number of characters of a prompt preview.
 const PREVIEW: usize = 200;
@@ -120,12 +117,8 @@ async fn list(
     PathName(task): PathName,
     Query(query): Query<ListQuery>,
 ) -> std::result::Result<Json<Answer<CheckpointList>>, ApiError> {
-    let limit = query.limit.unwrap_or(LIMIT);
-    if !(1..=LIMIT_MAX).contains(&limit) {
-        let text = format!("limit is 1 to {LIMIT_MAX}, not {limit}");
-        return Err(ApiError::Invalid(text));
-    }
-    let list = move |view: &View<'_>| {
+    let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
+    let data = app.view(&caller, move |view| {
         let total = view.task(&task)?.checkpoints()?;
         let page = view.checkpoints(&CheckpointQuery {
             task: Some(task),
@@ -143,8 +136,7 @@ async fn list(
             }
         }
         Ok(CheckpointList { checkpoints, total })
-    };
-    let data = app.work(move |engine| list(&View::of(engine, &caller)));
+    });
     Ok(Json(Answer { data: data.await? }))
 }
 
@@ -168,12 +160,11 @@ async fn one(
     caller: Caller,
     PathName(id): PathName,
 ) -> std::result::Result<Json<Answer<CheckpointForm>>, ApiError> {
-    let one = move |view: &View<'_>| {
+    let data = app.view(&caller, move |view| {
         let checkpoint = view.checkpoint(&id)?;
         let whole = view.are_whole(std::slice::from_ref(&checkpoint))?;
         Ok(Forms::new(view).form(&checkpoint, whole == [true])?)
-    };
-    let data = app.work(move |engine| one(&View::of(engine, &caller)));
+    });
     Ok(Json(Answer { data: data.await? }))
 }
 

@@ -4,7 +4,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use milepost::Append;
+use milepost::{Append, LineageId};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -132,7 +132,7 @@ async fn append(
     events: Events,
 ) -> Result<Response, ApiError> {
     let lineage = at.lineage;
-    let (target, size) = (Target { task, lineage }, events.bytes.len());
+    let (target, size) = (Target { task, lineage: lineage.map(LineageId) }, events.bytes.len());
     let appended =
         append_task::append(&app, context, target, size, move || events.append()).await?;
     let form = AppendedForm::from(&appended);

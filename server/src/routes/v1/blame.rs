@@ -17,7 +17,6 @@ use crate::etag::{Known, Tagged};
 use crate::extract::{PathName, Query};
 use crate::forms::BlamedForm;
 use crate::states;
-use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(blame))
@@ -61,15 +60,12 @@ async fn blame(
     PathName(address): PathName,
     Query(query): Query<BlameQuery>,
 ) -> Result<Tagged<Json<BlamedForm>>, ApiError> {
-    let (asks, at) = (caller.clone(), address.clone());
-    let point = app.work(move |engine| Ok(View::of(engine, &asks).point(&at)?));
-    let point = point.await?;
+    let at = address.clone();
+    let point = app.view(&caller, move |view| Ok(view.point(&at)?)).await?;
     // Reserves the memory of two states: the one before and the one after a change.
     drop(states::two(&app, &shares, &caller, [point.clone(), point]).await?);
-    let token = caller.of_token().to_owned();
-    app.long_work(&token, move |engine| {
-        let view = View::of(engine, &caller);
-        let seen = Seen::at(&view, &address)?;
+    app.long_view(&caller, move |view| {
+        let seen = Seen::at(view, &address)?;
         let tag = seen.tag.clone().erased(view.erased(&seen.point)?);
         Tagged::unless(&known, tag, || {
             let blamed = view.blame(&seen.point, &query.pointer, query.history)?;

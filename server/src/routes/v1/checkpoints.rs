@@ -18,7 +18,6 @@ use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{CheckpointForm, Listed};
-use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(all)).routes(routes!(one))
@@ -77,11 +76,8 @@ async fn answer(
     caller: Caller,
     query: CheckpointQuery,
 ) -> Result<Json<Listed<CheckpointForm>>, ApiError> {
-    app.work(move |engine| {
-        let page = View::of(engine, &caller).checkpoints(&query)?;
-        Ok(Json(Listed::of(page, CheckpointForm::from)))
-    })
-    .await
+    let page = app.view(&caller, move |view| Ok(view.checkpoints(&query)?)).await?;
+    Ok(Json(Listed::of(page, CheckpointForm::from)))
 }
 
 /// Parses the metadata filter.
@@ -162,8 +158,8 @@ async fn one(
     PathName(id): PathName,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Tagged<Json<CheckpointForm>>, ApiError> {
-    app.work(move |engine| {
-        let checkpoint = View::of(engine, &caller).checkpoint(&id)?;
+    app.view(&caller, move |view| {
+        let checkpoint = view.checkpoint(&id)?;
         Tagged::unless(&known, Tag::new(checkpoint.id), || Ok(Json(checkpoint.into())))
     })
     .await

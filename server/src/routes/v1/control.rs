@@ -15,7 +15,6 @@ use crate::append_task::{self, Target};
 use crate::error::{ApiError, WriteProblems};
 use crate::extract::{PathName, Required};
 use crate::forms::{AppendedForm, ControlAsked, ControlForm, Fields, GuidanceAsked};
-use crate::view::View;
 use crate::write_context::{WriteContext, answer, refused};
 
 /// Maximum tries of a change of control while other requests change it.
@@ -56,10 +55,8 @@ async fn control(
     PathName(task): PathName,
     Required(given): Required<ControlAsked>,
 ) -> Result<Response, ApiError> {
-    let control = given.to;
-    let change =
-        move |context: &WriteContext, view: &View<'_>| change(&view.task(&task)?, context, &given);
-    let changed = app.work(move |engine| change(&context, &View::of(engine, &context.caller)));
+    let (control, caller) = (given.to, context.caller.clone());
+    let changed = app.view(&caller, move |view| change(&view.task(&task)?, &context, &given));
     let changed = changed.await?;
     let repeated = changed.repeated;
     Ok(answer(StatusCode::OK, &changed, ControlForm { control, repeated }))

@@ -9,7 +9,6 @@ use crate::app::App;
 use crate::error::{ApiError, WriteProblems};
 use crate::extract::{OptionalJson, PathName};
 use crate::forms::{EraseAsked, ErasedForm};
-use crate::view::View;
 use crate::write_context::WriteContext;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -37,9 +36,8 @@ async fn erase(
     PathName(address): PathName,
     OptionalJson(asked): OptionalJson<EraseAsked>,
 ) -> Result<Json<ErasedForm>, ApiError> {
-    let context = context.unconditional()?;
-    app.work(move |engine| {
-        let view = View::of(engine, &context.caller);
+    let caller = context.unconditional()?.caller;
+    app.view(&caller, move |view| {
         let point = view.point(&address)?;
         let event = view.event(&point)?.0.into();
         let erased = ErasedForm::of(&point.task, event);

@@ -1,8 +1,8 @@
 //! Events of a lineage: a page as JSON, or all as JSON lines.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, header};
+use axum::response::Response;
 use milepost::{Event, Lineage, LineageId};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -14,6 +14,7 @@ use super::stream::{Begin, stream};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::buffer::Buffer;
+use crate::cors::vary;
 use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tag, Tagged};
 use crate::extract::{PathName, Query};
@@ -114,8 +115,7 @@ async fn range(
         JSON_LINES => lines(&app, caller, known, id, task, query).await?,
         _ => page(&app, caller, known, id, task, query).await?,
     };
-    let vary = HeaderValue::from_static("accept");
-    response.headers_mut().insert(header::VARY, vary);
+    vary(response.headers_mut(), &header::ACCEPT);
     Ok(response)
 }
 
@@ -128,20 +128,11 @@ async fn page(
     query: RangeQuery,
 ) -> Result<Response, ApiError> {
     let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
-    let asks = caller.clone();
-    let found = app.work(move |engine| {
-        let range = Range::of(&View::of(engine, &asks), &task, &query)?;
-        Tagged::unless(&known, range.tag.clone().and("json"), || Ok(range))
+    let found = app.view(&caller, move |view| {
+        let range = Range::of(view, &task, &query)?;
+        Tagged::unless(&known, range.tag.clone().and("json"), || Ok(Page::of(range, limit)))
     });
-    let answer = match found.await? {
-        Tagged::Same(tag) => Tagged::Same(tag),
-        Tagged::New(tag, range) => {
-            let page = Page::of(range, limit);
-            let body = stream_body::body(app, &caller, id, page).await?;
-            Tagged::New(tag, ([(header::CONTENT_TYPE, JSON)], body))
-        }
-    };
-    Ok(answer.into_response())
+    stream_body::tagged(app, &caller, id, JSON, found.await?).await
 }
 
 async fn lines(
@@ -156,22 +147,13 @@ async fn lines(
         Some(_) => Some(limit(query.limit, LIMIT, LIMIT_MAX)? as u64),
         None => None,
     };
-    let asks = caller.clone();
-    let found = app.work(move |engine| {
-        let range = Range::of(&View::of(engine, &asks), &task, &query)?;
-        let tag = range.tag.clone().and("ndjson");
-        Tagged::unless(&known, tag, || Ok(range))
+    let found = app.view(&caller, move |view| {
+        let Range { lineage, from, to, tag, .. } = Range::of(view, &task, &query)?;
+        let to = most.map_or(to, |most| to.min(from.saturating_add(most)));
+        let lines = Lines { lineage, next: from, to, before: from };
+        Tagged::unless(&known, tag.and("ndjson"), || Ok(lines))
     });
-    let answer = match found.await? {
-        Tagged::Same(tag) => Tagged::Same(tag),
-        Tagged::New(tag, Range { lineage, from, to, .. }) => {
-            let to = most.map_or(to, |most| to.min(from.saturating_add(most)));
-            let lines = Lines { lineage, next: from, to, before: from };
-            let body = stream_body::body(app, &caller, id, lines).await?;
-            Tagged::New(tag, ([(header::CONTENT_TYPE, JSON_LINES)], body))
-        }
-    };
-    Ok(answer.into_response())
+    stream_body::tagged(app, &caller, id, JSON_LINES, found.await?).await
 }
 
 /// A checked range of events.

@@ -6,7 +6,7 @@ use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use milepost::{Error, ErrorKind};
+use milepost::Error;
 use milepost_workspace::{Content, Entries, TreePath};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -20,7 +20,6 @@ use crate::forms::{FileForm, Listed};
 use crate::negotiate::JSON;
 use crate::request_scope::RequestId;
 use crate::stream_body::{self, BUFFER, Source};
-use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     let mut routes = OpenApiRouter::new().routes(routes!(list)).routes(routes!(one));
@@ -57,21 +56,12 @@ async fn list(
     PathName(address): PathName,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, ApiError> {
-    let asks = caller.clone();
-    let found = app.work(move |engine| {
-        let view = View::of(engine, &asks);
+    let found = app.view(&caller, move |view| {
         let captured = view.captured(&view.point(&address)?)?;
         let list = || Ok(FileList::new(captured.entries()));
         Tagged::unless(&known, Tag::new(captured.info().root), list)
     });
-    let answer = match found.await? {
-        Tagged::Same(tag) => Tagged::Same(tag),
-        Tagged::New(tag, list) => {
-            let body = stream_body::body(&app, &caller, id, list).await?;
-            Tagged::New(tag, ([(header::CONTENT_TYPE, JSON)], body))
-        }
-    };
-    Ok(answer.into_response())
+    stream_body::tagged(&app, &caller, id, JSON, found.await?).await
 }
 
 /// Returns the bytes of a captured file.
@@ -104,9 +94,7 @@ async fn one(
     FileAt { address, path }: FileAt,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, ApiError> {
-    let asks = caller.clone();
-    let found = app.work(move |engine| {
-        let view = View::of(engine, &asks);
+    let found = app.view(&caller, move |view| {
         let captured = view.captured(&view.point(&address)?)?;
         let none = || ApiError::NotFound(format!("there is no file {path} in what was captured"));
         let kind = captured.entry(&path)?.ok_or_else(none)?.item.kind;
@@ -145,7 +133,7 @@ impl Source for FileBytes {
             Ok(_) => Ok(Some(buffer)),
             Err(error) => Err(match error.downcast::<Error>() {
                 Ok(error) => error.into(),
-                Err(error) => ApiError::Engine(ErrorKind::Unavailable, error.to_string(), None),
+                Err(error) => ApiError::unavailable(error.to_string()),
             }),
         }
     }

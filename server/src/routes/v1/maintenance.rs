@@ -15,12 +15,9 @@ use crate::error::{ApiError, WriteProblems};
 use crate::extract::{Nothing, OptionalJson, Query, Required};
 use crate::forms::{RetentionAsked, RetentionForm, VerifyAsked, VerifyForm};
 use crate::negotiate::JSON;
-use crate::view::View;
 use crate::write_context::WriteContext;
 
-/// Errors for callers who are no admins.
-const VERIFY: &str = "verification is for admins";
-const ANCHOR: &str = "anchors are for admins";
+/// Error for callers who are no admins.
 const RETENTION: &str = "retention is for admins";
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -48,11 +45,9 @@ async fn anchor(
     caller: Caller,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let text = app.work(move |engine| {
-        let view = View::of(engine, &caller);
-        Ok(view.whole(ANCHOR)?.integrity().anchor()?.to_json())
-    });
-    Ok(([(header::CONTENT_TYPE, JSON)], text.await?))
+    caller.is_admin("anchors are for admins")?;
+    let text = app.work(|engine| Ok(engine.integrity().anchor()?.to_json())).await?;
+    Ok(([(header::CONTENT_TYPE, JSON)], text))
 }
 
 /// Verifies the store or one task: every hash, and both copies of every event.
@@ -76,8 +71,8 @@ async fn verify(
     caller: Caller,
     OptionalJson(asked): OptionalJson<VerifyAsked>,
 ) -> Result<Json<VerifyForm>, ApiError> {
-    let verify = move |view: &View<'_>| {
-        let engine = view.whole(VERIFY)?;
+    caller.is_admin("verification is for admins")?;
+    app.work(move |engine| {
         let (task, anchor) = (asked.task.as_deref(), asked.anchor.as_ref());
         let anchor = anchor.map(|anchor| anchor.text().parse::<Anchor>());
         // An invalid anchor is the caller's error, not damage of the store.
@@ -86,8 +81,8 @@ async fn verify(
             return Err(ApiError::Invalid("an anchor is of the whole store, not of a task".into()));
         }
         Ok(Json(service::verify(engine, task, asked.states, anchor.as_ref(), &mut |_, _| {})?))
-    };
-    app.work(move |engine| verify(&View::of(engine, &caller))).await
+    })
+    .await
 }
 
 /// Returns the effects of a cleanup without changing anything.
@@ -111,14 +106,13 @@ async fn plan(
 ) -> Result<Json<RetentionForm>, ApiError> {
     caller.is_admin(RETENTION)?;
     let policy = asked.policy()?;
-    let plan = move |view: &View<'_>| {
-        let engine = view.whole(RETENTION)?;
+    app.work(move |engine| {
         let plan = engine.retention().plan(&policy)?;
         // Unreadable captures do not block the rest of the plan.
         let captures = engine.retention().plan_captures(&plan).ok();
         Ok(Json(RetentionForm::planned(plan, captures)))
-    };
-    app.work(move |engine| plan(&View::of(engine, &caller))).await
+    })
+    .await
 }
 
 /// Removes old checkpoints, and the events that become unneeded.
@@ -143,11 +137,10 @@ async fn retain(
     let caller = context.unconditional()?.caller;
     caller.is_admin(RETENTION)?;
     let policy = asked.policy()?;
-    let retain = move |view: &View<'_>| {
-        let engine = view.whole(RETENTION)?;
+    app.work(move |engine| {
         let plan = engine.retention().plan(&policy)?;
         let report = engine.retention().apply(&plan, &mut |_, _| {})?;
         Ok(Json(RetentionForm::done(plan, report)))
-    };
-    app.work(move |engine| retain(&View::of(engine, &caller))).await
+    })
+    .await
 }

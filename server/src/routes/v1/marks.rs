@@ -9,10 +9,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
+use crate::append_task::Target;
 use crate::error::{ApiError, ReadProblems, WriteProblems};
 use crate::extract::{PathName, Required};
 use crate::forms::{CheckpointForm, CheckpointGiven, location};
-use crate::view::View;
 use crate::write_context::{WriteContext, refused};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -46,16 +46,12 @@ async fn mark(
     PathName(task): PathName,
     Required(given): Required<CheckpointGiven>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let mark = move |context: &WriteContext, view: &View<'_>| {
-        let (task, lineage) = (view.task(&task)?, given.lineage);
+    let caller = context.caller.clone();
+    let marked = app.view(&caller, move |view| {
+        let task = Target { task, lineage: given.lineage }.look_up(view)?;
         let mark = Mark::from(given).correlation(context.correlation());
-        let task = match lineage {
-            Some(lineage) => task.lineage_named(lineage)?.with_hooks()?,
-            None => task,
-        };
         context.during(|| task.checkpoint(mark)).map_err(refused)
-    };
-    let marked = app.work(move |engine| mark(&context, &View::of(engine, &context.caller)));
+    });
     let marked = marked.await?;
     let at = location("/v1/checkpoints", &marked.id.to_string());
     let form = CheckpointForm::from(marked);
@@ -82,7 +78,7 @@ async fn unmark(
     context: WriteContext,
     PathName(id): PathName,
 ) -> Result<StatusCode, ApiError> {
-    let context = context.unconditional()?;
-    app.work(move |engine| Ok(View::of(engine, &context.caller).unmark(&id)?)).await?;
+    let caller = context.unconditional()?.caller;
+    app.view(&caller, move |view| Ok(view.unmark(&id)?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

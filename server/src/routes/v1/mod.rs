@@ -93,7 +93,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 }
 
 /// Returns the page size: the given one if it is in range, or the default.
-fn limit(given: Option<usize>, default: usize, most: usize) -> Result<usize, ApiError> {
+pub(super) fn limit(given: Option<usize>, default: usize, most: usize) -> Result<usize, ApiError> {
     match given.unwrap_or(default) {
         limit if (1..=most).contains(&limit) => Ok(limit),
         limit => Err(ApiError::Invalid(format!("limit is 1 to {most}, not {limit}"))),
@@ -101,8 +101,8 @@ fn limit(given: Option<usize>, default: usize, most: usize) -> Result<usize, Api
 }
 
 /// Default and maximum page size of tasks and checkpoints.
-const LIMIT: usize = 20;
-const LIMIT_MAX: usize = 100;
+pub(super) const LIMIT: usize = 20;
+pub(super) const LIMIT_MAX: usize = 100;
 
 #[cfg(test)]
 mod tests {

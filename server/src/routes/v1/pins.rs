@@ -12,7 +12,6 @@ use crate::auth::Caller;
 use crate::error::{ApiError, ReadProblems, WriteProblems};
 use crate::extract::{Nothing, OptionalJson, PathName, Query};
 use crate::forms::{Listed, PinAsked, PinForm};
-use crate::view::View;
 use crate::write_context::WriteContext;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -37,11 +36,8 @@ async fn pins(
     PathName(task): PathName,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Json<Listed<PinForm>>, ApiError> {
-    app.work(move |engine| {
-        let items = service::pins(&View::of(engine, &caller), &task)?;
-        Ok(Json(Listed { items, next: None }))
-    })
-    .await
+    let items = app.view(&caller, move |view| Ok(service::pins(view, &task)?)).await?;
+    Ok(Json(Listed { items, next: None }))
 }
 
 /// Pins a checkpoint: no cleanup removes it or the events it needs.
@@ -64,16 +60,13 @@ async fn pin(
     PathName(id): PathName,
     OptionalJson(asked): OptionalJson<PinAsked>,
 ) -> Result<Json<PinForm>, ApiError> {
-    let context = context.unconditional()?;
-    app.work(move |engine| {
-        let view = View::of(engine, &context.caller);
-        match service::pin(&view, &id, asked.reason.as_deref())? {
-            Some(pin) => Ok(Json(pin)),
-            None => {
-                let id = view.checkpoint(&id)?.id;
-                let text = format!("the pin of {id} was removed by another command");
-                Err(ApiError::NotFound(text))
-            }
+    let caller = context.unconditional()?.caller;
+    app.view(&caller, move |view| match service::pin(view, &id, asked.reason.as_deref())? {
+        Some(pin) => Ok(Json(pin)),
+        None => {
+            let id = view.checkpoint(&id)?.id;
+            let text = format!("the pin of {id} was removed by another command");
+            Err(ApiError::NotFound(text))
         }
     })
     .await
@@ -98,7 +91,7 @@ async fn unpin(
     context: WriteContext,
     PathName(id): PathName,
 ) -> Result<StatusCode, ApiError> {
-    let context = context.unconditional()?;
-    app.work(move |engine| Ok(View::of(engine, &context.caller).unpin(&id)?)).await?;
+    let caller = context.unconditional()?.caller;
+    app.view(&caller, move |view| Ok(view.unpin(&id)?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

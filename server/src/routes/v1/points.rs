@@ -75,8 +75,8 @@ async fn one(
     PathName(address): PathName,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Tagged<Json<PointForm>>, ApiError> {
-    app.work(move |engine| {
-        let seen = Seen::at(&View::of(engine, &caller), &address)?;
+    app.view(&caller, move |view| {
+        let seen = Seen::at(view, &address)?;
         Tagged::unless(&known, seen.tag.clone(), || Ok(Json(seen.form())))
     })
     .await
@@ -107,9 +107,7 @@ async fn event(
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, ApiError> {
     // A long event takes several times its length while it is read.
-    let token = caller.of_token().to_owned();
-    app.long_work(&token, move |engine| {
-        let view = View::of(engine, &caller);
+    app.long_view(&caller, move |view| {
         let point = view.point(&address)?;
         // Read before the event: an event erased in between must not get the old tag.
         let erased = view.erased(&point)?;

@@ -5,6 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use milepost::events::LineageType;
+use milepost::state::Changes;
 use milepost::{Detail, Engine, ErrorKind, Point, Scope};
 use milepost_api::{files_plan, service};
 use milepost_workspace::Plan;
@@ -18,9 +19,12 @@ use crate::error::{ApiError, ReadProblems, WriteProblems};
 use crate::extract::{PathName, Required};
 use crate::forms::{ChangesForm, RestoreAsked, RestorePlanForm, RestoredForm};
 use crate::states;
-use crate::view::{RestorePlan, View};
+use crate::view::View;
 use crate::workspace_folder::WorkspaceFolder;
 use crate::write_context::{WriteContext, refused};
+
+/// The maximum number of state changes of a plan.
+const CHANGES: usize = 1000;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(plan)).routes(routes!(restore)).routes(routes!(undo))
@@ -56,22 +60,25 @@ fn resolve<'a>(
     Ok((point, scope, Some(Files { engine, folder })))
 }
 
-/// Converts a plan of a restore, and its plan of files.
+/// Returns the effects of a restore to a point on the state, with those on files.
 fn planned(
-    plan: RestorePlan,
+    view: &View<'_>,
+    to: Point,
     scope: Scope,
     files: Option<&Plan>,
-) -> milepost::Result<RestorePlanForm> {
-    let ChangesForm { items, more } = plan.changes.into();
-    Ok(RestorePlanForm {
-        task: plan.to.0.task.clone(),
-        scope,
-        from: plan.from.into(),
-        to: plan.to.into(),
-        changes: items,
-        more,
-        files: files.map(files_plan).transpose()?,
-    })
+) -> Result<RestorePlanForm, ApiError> {
+    let from = view.present(&to)?;
+    let changes = match scope {
+        Scope::Files => Changes::default(),
+        Scope::State | Scope::All => {
+            view.changes(&[view.run_state(&from)?, view.run_state(&to)?], CHANGES)?
+        }
+    };
+    let ChangesForm { items: changes, more } = changes.into();
+    let (task, hashes) = (to.task.clone(), (view.hash_at(&from)?, view.hash_at(&to)?));
+    let (from, to) = ((from, hashes.0).into(), (to, hashes.1).into());
+    let files = files.map(files_plan).transpose()?;
+    Ok(RestorePlanForm { task, scope, from, to, changes, more, files })
 }
 
 /// Returns the effects of a restore without changing anything.
@@ -95,16 +102,7 @@ async fn plan(
     Required(asked): Required<RestoreAsked>,
 ) -> Result<Json<RestorePlanForm>, ApiError> {
     let to = asked.to.clone();
-    let plan = move |view: &View<'_>| {
-        let (point, scope, files) = resolve(&asked, view)?;
-        let files = files.map(|files| files.folder.plan(files.engine, &point));
-        let files = files.transpose()?;
-        let plan = view.plan_restore(&point, scope)?;
-        Ok(Json(planned(plan, scope, files.as_ref())?))
-    };
-    let asks = caller.clone();
-    let points = app.work(move |engine| {
-        let view = View::of(engine, &asks);
+    let points = app.view(&caller, move |view| {
         let to = view.point(&to)?;
         Ok([view.present(&to)?, to])
     });
@@ -112,8 +110,13 @@ async fn plan(
     if let Ok(points) = points.await {
         drop(states::two(&app, &shares, &caller, points).await?);
     }
-    let token = caller.of_token().to_owned();
-    app.long_work(&token, move |engine| plan(&View::of(engine, &caller))).await
+    app.long_view(&caller, move |view| {
+        let (point, scope, files) = resolve(&asked, view)?;
+        let files = files.map(|files| files.folder.plan(files.engine, &point));
+        let files = files.transpose()?;
+        Ok(Json(planned(view, point, scope, files.as_ref())?))
+    })
+    .await
 }
 
 /// Restores a task to a point: opens a new lineage there and activates it.

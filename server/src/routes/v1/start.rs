@@ -13,7 +13,6 @@ use crate::auth::Caller;
 use crate::error::{ApiError, ListProblems};
 use crate::extract::{PathName, Required};
 use crate::forms::{TaskForm, TaskGiven, location};
-use crate::view::View;
 use crate::write_context::WriteContext;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -53,8 +52,7 @@ async fn start(
     let at = location("/v1/tasks", &given.id);
     let counted = CountedStart::count(&app, &caller, &user).await?;
     let form = app
-        .work(move |engine| {
-            let view = View::of(engine, &caller);
+        .view(&caller, move |view| {
             // An existing task was started under the same key, or is a conflict.
             let is_new = view.task(&given.id).is_err();
             if is_new && counted.is_none() {
@@ -84,14 +82,14 @@ impl CountedStart {
     /// have no limit, for themselves and for others.
     async fn count(app: &App, caller: &Caller, user: &str) -> Result<Option<Self>, ApiError> {
         let limited = caller.sees().is_some();
-        let most = if limited { app.options().tasks } else { u64::MAX };
-        let mut fits = app.quotas().starts(user, most);
+        let most = if limited { app.options.tasks } else { u64::MAX };
+        let mut fits = app.quotas.starts(user, most);
         if fits.is_none() && limited {
             let of_user = user.to_owned();
             let count = move |engine: &Engine| Ok(engine.query().task_stats(Some(&of_user))?.len());
             let tasks = app.long_work(caller.of_token(), count).await?;
-            app.quotas().has(user, tasks as u64);
-            fits = app.quotas().starts(user, most);
+            app.quotas.has(user, tasks as u64);
+            fits = app.quotas.starts(user, most);
         }
         if fits == Some(false) {
             return Ok(None);
@@ -108,7 +106,7 @@ impl CountedStart {
 impl Drop for CountedStart {
     fn drop(&mut self) {
         if let Some(user) = &self.user {
-            self.app.quotas().ends(user);
+            self.app.quotas.ends(user);
         }
     }
 }
@@ -134,11 +132,10 @@ async fn delete(
 ) -> Result<StatusCode, ApiError> {
     let caller = context.unconditional()?.caller;
     let quotas = app.clone();
-    app.work(move |engine| {
-        let view = View::of(engine, &caller);
+    app.view(&caller, move |view| {
         let owner = view.task(&task).map(|task| task.user().to_owned());
         view.delete_task(&task)?;
-        owner.iter().for_each(|user| quotas.quotas().ends(user));
+        owner.iter().for_each(|user| quotas.quotas.ends(user));
         Ok(())
     })
     .await?;

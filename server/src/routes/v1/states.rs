@@ -2,7 +2,7 @@
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use milepost::state::{Changes, to_patch};
 use serde::Deserialize;
@@ -14,16 +14,17 @@ use super::points::Seen;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::budget::Shares;
+use crate::cors::vary;
 use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tagged};
-use crate::extract::{NamedTwo, Nothing, PathName, Query};
+use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{ChangesForm, StateOrPart};
 use crate::negotiate::{JSON, JSON_PATCH, choose};
 use crate::request_scope::RequestId;
 use crate::state_text::{Pointer, StateText};
 use crate::states;
 use crate::stream_body;
-use crate::view::{CHANGES, View};
+use crate::view::CHANGES;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(state)).routes(routes!(diff))
@@ -82,10 +83,8 @@ async fn state(
         let text = format!("messages is 0 to {MESSAGES_MAX}");
         return Err(ApiError::Invalid(text));
     }
-    let asks = caller.clone();
-    let found = app.work(move |engine| {
-        let view = View::of(engine, &asks);
-        let seen = Seen::at(&view, &address)?;
+    let found = app.view(&caller, move |view| {
+        let seen = Seen::at(view, &address)?;
         // Read before the state: an event erased in between must not get the old tag.
         let tag = seen.tag.clone().erased(view.erased(&seen.point)?);
         let tag = match messages {
@@ -94,7 +93,7 @@ async fn state(
         };
         Tagged::unless(&known, tag, || Ok((seen.form(), seen.point)))
     });
-    let answer = match found.await? {
+    let text = match found.await? {
         Tagged::Same(tag) => Tagged::Same(tag),
         Tagged::New(tag, (form, point)) => {
             let state = states::at(&app, &caller, point).await?;
@@ -102,12 +101,10 @@ async fn state(
                 (Some(count), None) => StateText::with_last(&form, state, count, engine.chunks()),
                 _ => StateText::of(&form, state, pointer.as_ref(), engine.chunks()),
             });
-            let text = text.await?;
-            let body = stream_body::body(&app, &caller, id, text).await?;
-            Tagged::New(tag, ([(header::CONTENT_TYPE, JSON)], body))
+            Tagged::New(tag, text.await?)
         }
     };
-    Ok(answer.into_response())
+    stream_body::tagged(&app, &caller, id, JSON, text).await
 }
 
 /// Returns the differences from the state at one point to the state at another.
@@ -141,15 +138,13 @@ async fn diff(
     known: Known,
     headers: HeaderMap,
     Extension(shares): Extension<Shares>,
-    NamedTwo(before, after): NamedTwo,
+    PathName((before, after)): PathName<(String, String)>,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, ApiError> {
     let kind = choose(&headers, &[JSON, JSON_PATCH])?;
     let is_patch = kind == JSON_PATCH;
-    let asks = caller.clone();
-    let found = app.work(move |engine| {
-        let view = View::of(engine, &asks);
-        let (before, after) = (Seen::at(&view, &before)?, Seen::at(&view, &after)?);
+    let found = app.view(&caller, move |view| {
+        let (before, after) = (Seen::at(view, &before)?, Seen::at(view, &after)?);
         let erased = (view.erased(&before.point)?, view.erased(&after.point)?);
         let tag = before.tag.erased(erased.0).and(after.hash).erased(erased.1);
         let tag = tag.and(if is_patch { "patch" } else { "json" });
@@ -159,18 +154,14 @@ async fn diff(
         Tagged::Same(tag) => Tagged::Same(tag),
         Tagged::New(tag, points) => {
             let states = states::two(&app, &shares, &caller, points).await?;
-            let token = caller.of_token().to_owned();
-            let changes = app.long_work(&token, move |engine| {
-                let changes = View::of(engine, &caller).changes(&states, CHANGES)?;
-                text(changes, is_patch)
-            });
+            let changes =
+                app.long_view(&caller, move |view| text(view.changes(&states, CHANGES)?, is_patch));
             Tagged::New(tag, changes.await?)
         }
     };
     let answer = text.map(|text| ([(header::CONTENT_TYPE, kind)], text));
     let mut response = answer.into_response();
-    let vary = HeaderValue::from_static("accept");
-    response.headers_mut().insert(header::VARY, vary);
+    vary(response.headers_mut(), &header::ACCEPT);
     Ok(response)
 }
 

@@ -14,7 +14,6 @@ use crate::auth::Caller;
 use crate::error::{ApiError, ListProblems};
 use crate::extract::Query;
 use crate::forms::StatsForm;
-use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(stats))
@@ -64,13 +63,11 @@ async fn stats(
     }
     let limit = limit(query.limit, TASKS_MAX, TASKS_MAX)?;
     // Takes memory for each task.
-    let token = caller.of_token().to_owned();
-    app.long_work(&token, move |engine| {
-        let view = View::of(engine, &caller);
+    app.long_view(&caller, move |view| {
         let form = match user {
             Some(user) => {
                 let cursor = query.cursor.as_deref();
-                StatsForm::User(service::user_stats(&view, user, limit, cursor)?)
+                StatsForm::User(service::user_stats(view, user, limit, cursor)?)
             }
             None => StatsForm::Store(view.whole(STATS)?.store().stats()?.into()),
         };

@@ -11,7 +11,6 @@ use crate::error::ApiError;
 use crate::request_scope::RequestId;
 use crate::sse::Place;
 use crate::streams::{self, Wanted};
-use crate::view::View;
 
 /// The start of a stream.
 pub(super) struct Begin {
@@ -38,9 +37,8 @@ pub(super) async fn stream(
         }
     };
     let Begin { task, from, follow } = begin;
-    let asks = caller.clone();
-    let found = app.work(move |engine| {
-        let task = View::of(engine, &asks).task(&task)?;
+    let found = app.view(&caller, move |view| {
+        let task = view.task(&task)?;
         let place = place(&task, last, from)?;
         Ok((task, place))
     });

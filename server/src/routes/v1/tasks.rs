@@ -14,7 +14,6 @@ use crate::auth::Caller;
 use crate::error::{ApiError, ListProblems, ReadProblems};
 use crate::extract::{Nothing, PathName, Query};
 use crate::forms::{LineageForm, Listed, TaskForm};
-use crate::view::View;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(one)).routes(routes!(lineages))
@@ -56,11 +55,8 @@ async fn list(
         limit: Some(limit(query.limit, LIMIT, LIMIT_MAX)?),
         cursor: query.cursor,
     };
-    app.work(move |engine| {
-        let page = View::of(engine, &caller).tasks(&query)?;
-        Ok(Json(Listed::of(page, TaskForm::from)))
-    })
-    .await
+    let page = app.view(&caller, move |view| Ok(view.tasks(&query)?)).await?;
+    Ok(Json(Listed::of(page, TaskForm::from)))
 }
 
 /// Returns a task.
@@ -81,8 +77,8 @@ async fn one(
     PathName(task): PathName,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Json<TaskForm>, ApiError> {
-    let one = move |view: &View<'_>| Ok(TaskForm::from(view.task(&task)?.info()?));
-    app.work(move |engine| one(&View::of(engine, &caller))).await.map(Json)
+    let info = app.view(&caller, move |view| Ok(view.task(&task)?.info()?)).await?;
+    Ok(Json(info.into()))
 }
 
 /// Lists the lineages of a task, in the order of their creation.
@@ -103,12 +99,6 @@ async fn lineages(
     PathName(task): PathName,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Json<Listed<LineageForm>>, ApiError> {
-    app.work(move |engine| {
-        let lineages = View::of(engine, &caller).task(&task)?.lineages()?;
-        Ok(Json(Listed {
-            items: lineages.into_iter().map(LineageForm::from).collect(),
-            next: None,
-        }))
-    })
-    .await
+    let lineages = app.view(&caller, move |view| Ok(view.task(&task)?.lineages()?)).await?;
+    Ok(Json(Listed { items: lineages.into_iter().map(LineageForm::from).collect(), next: None }))
 }

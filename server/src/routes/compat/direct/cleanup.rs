@@ -85,7 +85,7 @@ pub(super) async fn cleanup(
     Query(Nothing {}): Query<Nothing>,
     OptionalJson(asked): OptionalJson<Asked>,
 ) -> Result<Json<Answer<Cleaned>>, ApiError> {
-    let keep = asked.keep_count.unwrap_or(app.options().keep_count);
+    let keep = asked.keep_count.unwrap_or(app.options.keep_count);
     if keep > KEEP_MAX {
         let text = format!("keep_count is 0 to {KEEP_MAX}, not {keep}");
         return Err(ApiError::Invalid(text));
@@ -135,12 +135,12 @@ fn clean(
         return Err(no_thread(milepost::Error::not_found(format!("there is no task `{target}`"))));
     }
     let RetentionReport { tasks, .. } = engine.retention().apply(&plan, &mut |_, _| {})?;
-    let failed = tasks.iter().filter(|task| task.error.is_some()).count();
-    if failed > 0 && failed == tasks.len() && tasks.iter().all(|task| task.removed == 0) {
-        let first = tasks.iter().find_map(|task| task.error.as_ref());
-        let text = first.map(ToString::to_string).unwrap_or_default();
+    let first = tasks.first().and_then(|task| task.error.as_ref());
+    if let Some(first) = first
+        && tasks.iter().all(|task| task.error.is_some() && task.removed == 0)
+    {
         let status = StatusCode::INTERNAL_SERVER_ERROR;
-        return Err(ApiError::Named("DELETE_FAILED", status, text));
+        return Err(ApiError::Named("DELETE_FAILED", status, first.to_string()));
     }
     Ok(Cleaned {
         operation_type,
