@@ -108,7 +108,6 @@ struct Names {
 }
 
 impl ApiError {
-    #[expect(clippy::too_many_lines, reason = "one table")]
     fn names(&self) -> Names {
         let (status, problem, title) = match self {
             Self::Invalid(_) => (400, "invalid", "The request is not valid"),

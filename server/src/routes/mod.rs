@@ -18,7 +18,6 @@ use axum::Router;
 use axum::routing::get;
 use milepost::{Error, ErrorKind};
 use utoipa::openapi::{Content, OpenApi, Ref, RefOr};
-use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
 use crate::error::PROBLEM;
