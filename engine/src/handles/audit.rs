@@ -86,8 +86,8 @@ impl AuditEvent<'_> {
         let (task, owner) = entry.map_or_else(Default::default, |entry| (entry.name, entry.user));
         let user = self.user.map(str::to_owned).or_else(context::user);
         let user = user.unwrap_or(owner);
-        let standing = run_control::standing(inner, self.task, self.lineage).unwrap_or_default();
-        let RunStatus { control, phase } = standing;
+        let status = run_control::status(inner, self.task, self.lineage).unwrap_or_default();
+        let RunStatus { control, phase } = status;
         (task, user, control.name(), phase.unwrap_or_default())
     }
 }

@@ -17,11 +17,11 @@ const HURRY: usize = 128;
 pub(crate) fn run(
     catalog: &Catalog,
     reducers: &[Arc<dyn DynReducer>],
-    errands: &Receiver<BackgroundJob>,
+    jobs: &Receiver<BackgroundJob>,
     meters: &Meters,
 ) {
-    while let Ok(BackgroundJob::Snapshot(due)) = errands.recv() {
-        if errands.len() < HURRY {
+    while let Ok(BackgroundJob::Snapshot(due)) = jobs.recv() {
+        if jobs.len() < HURRY {
             catalog.log().settle();
         }
         for reducer in reducers {

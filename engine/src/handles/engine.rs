@@ -105,20 +105,11 @@ impl Engine {
         let meters = meters.unwrap_or_else(|| Arc::new(Meters::new(store.to_string())));
         let catalog = Catalog::new(log, options.log.key, options.key_window);
         catalog.load_erased()?;
-        let (errands, received) = milepost_store::sync::channel::bounded(256);
-        let committer = Committer::start(catalog.clone(), errands.clone(), Arc::clone(&meters))?;
+        let (jobs, received) = milepost_store::sync::channel::bounded(256);
+        let committer = Committer::start(catalog.clone(), jobs.clone(), Arc::clone(&meters))?;
         // A read-only store calls no hooks and has no due snapshots.
         let writes = catalog.log().check_writable().is_ok();
-        let hooks = match writes {
-            true => Some(OpenHooks::start(&mut options, &catalog)?),
-            false => {
-                options.hooks = Hooks::default();
-                None
-            }
-        };
-        if let Some(feed) = hooks.as_ref().and_then(OpenHooks::queue) {
-            committer.feed(feed);
-        }
+        // Before the hooks: a thread that waits for jobs ends if their thread cannot start.
         let mut threads = Vec::new();
         if options.snapshots && writes {
             let (catalog, reducers) = (catalog.clone(), options.reducers.clone());
@@ -126,6 +117,16 @@ impl Engine {
             threads.push(threads::start("snapshots", move || {
                 super::background::run(&catalog, &reducers, &received, &made);
             })?);
+        }
+        let hooks = match writes {
+            true => Some(OpenHooks::start(&mut options, &catalog)?),
+            false => {
+                options.hooks = Hooks::default();
+                None
+            }
+        };
+        if let Some(queue) = hooks.as_ref().and_then(OpenHooks::queue) {
+            committer.set_sink(queue);
         }
         let opened = catalog.log().opened();
         let kept = StateCache::new(options.keep_states, Arc::clone(&meters));
@@ -141,7 +142,7 @@ impl Engine {
             kept,
             participants: Arc::default(),
             meters,
-            errands,
+            jobs,
             anchor: Mutex::new(None),
             hooks: Mutex::new(hooks),
             threads: Mutex::new(threads),
@@ -161,8 +162,8 @@ impl Engine {
         let inner = &self.inner;
         if let Some(path) = inner.options.anchor.clone() {
             let (catalog, clock) = (inner.catalog.clone(), Arc::clone(&inner.options.log.clock));
-            let (keeper, stop, thread) = AnchorWriter::start(path, catalog, inner.store, clock)?;
-            *inner.anchor.lock() = Some(Anchoring { keeper, stop, thread });
+            let (writer, stop, thread) = AnchorWriter::start(path, catalog, inner.store, clock)?;
+            *inner.anchor.lock() = Some(Anchoring { writer, stop, thread });
         }
         Ok(())
     }

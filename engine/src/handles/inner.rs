@@ -34,7 +34,7 @@ pub(crate) struct Inner {
     pub(crate) kept: StateCache,
     pub(crate) participants: Arc<Participants>,
     pub(crate) meters: Arc<Meters>,
-    pub(super) errands: Sender<BackgroundJob>,
+    pub(super) jobs: Sender<BackgroundJob>,
     pub(super) anchor: Mutex<Option<Anchoring>>,
     pub(super) hooks: Mutex<Option<OpenHooks>>,
     pub(super) threads: Mutex<Vec<JoinHandle<()>>>,
@@ -42,7 +42,7 @@ pub(crate) struct Inner {
 
 /// The thread that keeps an anchor up to date.
 pub(super) struct Anchoring {
-    pub(super) keeper: Arc<AnchorWriter>,
+    pub(super) writer: Arc<AnchorWriter>,
     pub(super) stop: crossbeam_channel::Sender<()>,
     pub(super) thread: JoinHandle<()>,
 }
@@ -98,7 +98,7 @@ impl Inner {
         if let Some(hooks) = hooks {
             hooks.stop();
         }
-        let _ = self.errands.send(BackgroundJob::Stop);
+        let _ = self.jobs.send(BackgroundJob::Stop);
         let mut threads = self.threads.lock();
         for thread in threads.drain(..) {
             let _ = thread.join();
@@ -107,7 +107,7 @@ impl Inner {
             Some(anchoring) => {
                 let _ = anchoring.stop.send(());
                 let _ = anchoring.thread.join();
-                anchoring.keeper.write()
+                anchoring.writer.write()
             }
             None => Ok(()),
         };

@@ -89,7 +89,7 @@ pub(crate) fn current(
     task: TaskNo,
     lineage: LineageId,
 ) -> Result<RunControl> {
-    look(inner, known, task, lineage).map(|standing| standing.control)
+    look(inner, known, task, lineage).map(|status| status.control)
 }
 
 fn look<'a>(
@@ -112,7 +112,7 @@ fn look<'a>(
 }
 
 /// Returns the run status of a lineage.
-pub(crate) fn standing(inner: &Inner, task: TaskNo, lineage: LineageId) -> Result<RunStatus> {
+pub(crate) fn status(inner: &Inner, task: TaskNo, lineage: LineageId) -> Result<RunStatus> {
     let control = inner.controls.of(task);
     let mut known = control.lock();
     look(inner, &mut known, task, lineage).cloned()
@@ -122,9 +122,9 @@ pub(crate) fn standing(inner: &Inner, task: TaskNo, lineage: LineageId) -> Resul
 pub(crate) fn entered(inner: &Inner, task: TaskNo, lineage: LineageId, phase: &str) {
     let control = inner.controls.tasks.lock().get(&task).cloned();
     if let Some(control) = control
-        && let Some(standing) = control.lock().get_mut(&lineage)
+        && let Some(status) = control.lock().get_mut(&lineage)
     {
-        standing.phase = Some(phase.to_owned());
+        status.phase = Some(phase.to_owned());
     }
 }
 
@@ -155,10 +155,10 @@ fn commit(
     to: RunControl,
 ) -> Result<Committed> {
     // After a failed write the status is unknown, and is read again.
-    let standing = known.remove(&lineage.id()).unwrap_or_default();
+    let status = known.remove(&lineage.id()).unwrap_or_default();
     let done = lineage.commit_append(append)?;
-    let standing = RunStatus { control: to, ..standing };
-    known.insert(lineage.id(), standing);
+    let status = RunStatus { control: to, ..status };
+    known.insert(lineage.id(), status);
     control.changed.notify_all();
     drop(known);
     lineage.appended(append, &done.appended);

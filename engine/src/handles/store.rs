@@ -72,7 +72,7 @@ impl<'a> Store<'a> {
         stats.kept = self.engine.inner.kept.counts();
         (stats.recovered, stats.torn) = (self.engine.inner.opened.recovered, log.was_torn());
         if let Some(anchoring) = self.engine.inner.anchor.lock().as_ref() {
-            stats.anchored = anchoring.keeper.anchored();
+            stats.anchored = anchoring.writer.anchored();
         }
         Ok(stats)
     }

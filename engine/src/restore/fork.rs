@@ -162,7 +162,7 @@ impl Engine {
     /// Reports to the audit that a task has left this lineage.
     pub(crate) fn tell_gone(&self, action: &'static str, task: &Task, before: LineageId) {
         let inner = &self.inner;
-        let before = || run_control::standing(inner, task.no(), before).ok();
+        let before = || run_control::status(inner, task.no(), before).ok();
         let done = AuditEvent {
             before: audit::is_heard().then(before).flatten().map(|s| s.control),
             ..AuditEvent::of(action, task.no(), task.lineage().id())

@@ -116,10 +116,10 @@ impl TaskImport {
     fn push(&mut self, engine: &Engine, event: &ExportEvent, record: &RecordRef<'_>) -> Result<()> {
         let (place, opened) = (order(event.log), self.stand(engine, event.log)?);
         let (salt, body) = hashed(event, record)?;
-        let standing = self.logs.get_mut(&event.log);
-        let standing = standing.ok_or_else(|| no_lineage(event.log))?;
-        let before = standing.head;
-        standing.head = standing.behind(event, record, &body)?;
+        let log_state = self.logs.get_mut(&event.log);
+        let log_state = log_state.ok_or_else(|| no_lineage(event.log))?;
+        let before = log_state.head;
+        log_state.head = log_state.behind(event, record, &body)?;
         if self.renewal.is_none() {
             let marked = marked(&self.task, log_id(self.no, event.log), before, record)?;
             if marked != event.checkpoint {
@@ -249,7 +249,7 @@ impl TaskImport {
             return Err(Error::invalid(format!("it has {count} logs, {found} came")));
         }
         for (log, said) in &self.task.heads {
-            let head = self.logs.get(log).map(|standing| standing.head);
+            let head = self.logs.get(log).map(|log_state| log_state.head);
             let same = |head: Head| match self.renewal {
                 None => head == *said,
                 Some(_) => head.next == said.next,

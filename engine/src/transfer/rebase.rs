@@ -216,10 +216,10 @@ fn hash_at(
     offset: Offset,
 ) -> Result<Hash> {
     let log = LogKind::Lineage(lineage);
-    if let Some(standing) = taking.logs.get(&log)
-        && standing.head.next == offset
+    if let Some(log_state) = taking.logs.get(&log)
+        && log_state.head.next == offset
     {
-        return Ok(standing.head.hash);
+        return Ok(log_state.head.hash);
     }
     taking.commit(engine)?;
     let catalog = &engine.inner.catalog;

@@ -303,14 +303,14 @@ impl AnchorWriter {
         clock: Arc<dyn Clock>,
     ) -> Result<(Arc<Self>, Sender<()>, JoinHandle<()>)> {
         Self::compare(&path, &catalog, store)?;
-        let keeper = Arc::new(Self { path, catalog, store, clock, anchored: AtomicU64::new(0) });
-        keeper.write()?;
+        let writer = Arc::new(Self { path, catalog, store, clock, anchored: AtomicU64::new(0) });
+        writer.write()?;
         let (stop, stopped) = crossbeam_channel::bounded(1);
         let thread = {
-            let keeper = Arc::clone(&keeper);
-            threads::start("anchor", move || keeper.run(&stopped))?
+            let writer = Arc::clone(&writer);
+            threads::start("anchor", move || writer.run(&stopped))?
         };
-        Ok((keeper, stop, thread))
+        Ok((writer, stop, thread))
     }
 
     /// Compares a store with the anchor at a path, if there is one.

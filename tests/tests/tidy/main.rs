@@ -27,7 +27,7 @@ const CRATES: [(&str, usize); 11] = [
     ("workspace", 16_500),
     ("api", 2_500),
     ("formats", 8_000),
-    ("server", 11_500),
+    ("server", 11_000),
     ("client", 3_500),
     ("cli", 20_500),
 ];

@@ -42,9 +42,9 @@ impl World {
     fn new() -> Self {
         let log: Arc<dyn Log> = Arc::new(MemoryStore::default());
         let catalog = Catalog::new(log, None, usize::MAX);
-        let (errands, _) = unbounded();
+        let (jobs, _) = unbounded();
         let meters = Arc::new(Meters::new(String::new()));
-        let committer = Committer::start(catalog.clone(), errands, meters).unwrap();
+        let committer = Committer::start(catalog.clone(), jobs, meters).unwrap();
         let world = Self { catalog, committer };
         let opened = world.committer.commit(request(&world.catalog, true, None).unwrap());
         assert_eq!(opened.unwrap().appended[0].0, 0);

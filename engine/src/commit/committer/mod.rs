@@ -64,16 +64,16 @@ pub(crate) struct Committer {
     room: Condvar,
     wake: Sender<()>,
     watchers: Watchers,
-    errands: Sender<BackgroundJob>,
+    jobs: Sender<BackgroundJob>,
     meters: Arc<Meters>,
 }
 
 impl Committer {
     /// Creates a committer over a log. Its thread leads when no caller does, and ends with the
-    /// committer. Lineages with a due snapshot are sent to `errands`.
+    /// committer. Lineages with a due snapshot are sent to `jobs`.
     pub(crate) fn start(
         catalog: Catalog,
-        errands: Sender<BackgroundJob>,
+        jobs: Sender<BackgroundJob>,
         meters: Arc<Meters>,
     ) -> Result<Arc<Self>> {
         let (wake, woken) = milepost_store::sync::channel::bounded(1);
@@ -84,7 +84,7 @@ impl Committer {
             room: Condvar::new(),
             wake,
             watchers: Watchers::default(),
-            errands,
+            jobs,
             meters,
         });
         let thread = {
@@ -219,7 +219,7 @@ impl Committer {
             for (log, offsets, due) in grown {
                 self.watchers.wake(log, offsets);
                 if let Some(due) = due {
-                    let _ = self.errands.try_send(BackgroundJob::Snapshot(due));
+                    let _ = self.jobs.try_send(BackgroundJob::Snapshot(due));
                 }
             }
         }
@@ -253,8 +253,8 @@ impl Committer {
     }
 
     /// Reports growth of logs to a sink from now on.
-    pub(crate) fn feed(&self, sink: Arc<dyn GrowthSink>) {
-        self.watchers.feed(sink);
+    pub(crate) fn set_sink(&self, sink: Arc<dyn GrowthSink>) {
+        self.watchers.set_sink(sink);
     }
 
     /// Refuses requests from now on and commits those that are queued.

@@ -58,7 +58,7 @@ impl Watchers {
     }
 
     /// Sets the sink of all growth, once.
-    pub(crate) fn feed(&self, sink: Arc<dyn GrowthSink>) {
+    pub(crate) fn set_sink(&self, sink: Arc<dyn GrowthSink>) {
         let _ = self.sink.set(sink);
     }
 

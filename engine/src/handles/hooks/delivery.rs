@@ -17,7 +17,7 @@ use crate::history::events::{Cursor, event};
 
 /// Handle on the hooks' thread.
 pub(super) struct Delivery {
-    feed: Arc<DeliveryQueue>,
+    queue: Arc<DeliveryQueue>,
     /// Signals each delivery. Disconnected when the thread ends.
     told: Receiver<()>,
     thread: JoinHandle<()>,
@@ -26,23 +26,23 @@ pub(super) struct Delivery {
 impl Delivery {
     /// Starts the thread for hooks that want events.
     pub(super) fn start(hooks: Hooks, catalog: Catalog) -> Result<Self> {
-        let feed = Arc::new(DeliveryQueue::default());
+        let queue = Arc::new(DeliveryQueue::default());
         let (tell, told) = crossbeam_channel::bounded(1);
-        let teller =
-            DeliveryThread { hooks, catalog, feed: Arc::clone(&feed), told: tell, task: None };
-        let thread = threads::start("hooks", move || teller.run())?;
-        Ok(Self { feed, told, thread })
+        let delivery =
+            DeliveryThread { hooks, catalog, queue: Arc::clone(&queue), told: tell, task: None };
+        let thread = threads::start("hooks", move || delivery.run())?;
+        Ok(Self { queue, told, thread })
     }
 
     /// Returns the queue for growth of logs.
     pub(super) fn queue(&self) -> Arc<DeliveryQueue> {
-        Arc::clone(&self.feed)
+        Arc::clone(&self.queue)
     }
 
     /// Delivers the queued events and ends the thread. If one call of a hook takes longer
     /// than `patience`, the rest is dropped: a hook that hangs cannot be ended.
     pub(super) fn stop(self, patience: Duration) {
-        self.feed.close();
+        self.queue.close();
         // A hook that closes the store would otherwise wait for itself.
         let itself = self.thread.thread().id() == std::thread::current().id();
         loop {
@@ -57,7 +57,7 @@ impl Delivery {
                     return;
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    let events = self.feed.abandon();
+                    let events = self.queue.abandon();
                     tracing::warn!(
                         "a hook is still busy and the store is closed: hooks are not told of \
                          {events} events that waited behind it"
@@ -73,7 +73,7 @@ impl Delivery {
 struct DeliveryThread {
     hooks: Hooks,
     catalog: Catalog,
-    feed: Arc<DeliveryQueue>,
+    queue: Arc<DeliveryQueue>,
     told: Sender<()>,
     /// The task of the last event.
     task: Option<TaskId>,
@@ -81,7 +81,7 @@ struct DeliveryThread {
 
 impl DeliveryThread {
     fn run(mut self) {
-        while let Some((log, offsets)) = self.feed.next() {
+        while let Some((log, offsets)) = self.queue.next() {
             self.events(log, offsets);
         }
     }
@@ -94,7 +94,7 @@ impl DeliveryThread {
             match self.extent(log, next..offsets.end, &mut unread) {
                 Ok(to) => next = to,
                 // The store is closed, so the thread ends.
-                Err(_) if self.feed.has_ended() => return,
+                Err(_) if self.queue.has_ended() => return,
                 // The task was deleted in between.
                 Err((_, error)) if error.kind() == ErrorKind::NotFound => return,
                 Err((at, error)) if error.kind() == ErrorKind::Unavailable => {
@@ -137,7 +137,7 @@ impl DeliveryThread {
             let event = event.map_err(|error| (offset, error))?;
             passed_over(log, unread, offset);
             self.tell(&task, &event);
-            if self.feed.has_ended() {
+            if self.queue.has_ended() {
                 return Ok(Offset::MAX);
             }
         }

@@ -104,19 +104,19 @@ mod tests {
 
     #[test]
     fn a_log_that_grows_again_is_one_entry_and_keeps_its_place() {
-        let feed = DeliveryQueue::default();
-        feed.grew(log(0), 3..4);
-        feed.grew(log(1), 0..1);
+        let queue = DeliveryQueue::default();
+        queue.grew(log(0), 3..4);
+        queue.grew(log(1), 0..1);
         for offset in 4..1000 {
-            feed.grew(log(0), offset..offset + 1);
+            queue.grew(log(0), offset..offset + 1);
         }
-        feed.grew(LogId::control(TaskNo(1)), 0..1);
-        assert_eq!(feed.state.lock().order.len(), 2);
-        assert_eq!(feed.next().unwrap(), (log(0), 3..1000));
-        feed.grew(log(0), 1000..1001);
-        assert_eq!(feed.next().unwrap(), (log(1), 0..1));
-        assert_eq!(feed.next().unwrap(), (log(0), 1000..1001));
-        feed.close();
-        assert!(feed.next().is_none());
+        queue.grew(LogId::control(TaskNo(1)), 0..1);
+        assert_eq!(queue.state.lock().order.len(), 2);
+        assert_eq!(queue.next().unwrap(), (log(0), 3..1000));
+        queue.grew(log(0), 1000..1001);
+        assert_eq!(queue.next().unwrap(), (log(1), 0..1));
+        assert_eq!(queue.next().unwrap(), (log(0), 1000..1001));
+        queue.close();
+        assert!(queue.next().is_none());
     }
 }
