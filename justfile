@@ -26,7 +26,7 @@ nightly:
     MILEPOST=target/release/milepost server/tests/schemathesis/run 250
     target/release/served lasting streams
     cargo check --manifest-path fuzz/Cargo.toml --target-dir target --all-targets
-    just doc lint instructions
+    just interleavings doc lint instructions
 
 # Random programs over the API of a store, with faults, against a plain model: an hour, other seeds each
 # time. `MILEPOST_SEED=N just storm` begins with a seed, `MILEPOST_STORM_FAILURES` says how many kinds of
@@ -50,9 +50,10 @@ described EXAMPLES="20":
 survives SECONDS="60":
     MILEPOST_HOSTILE_SECONDS={{SECONDS}} cargo test --package milepost-cli --release --test survives -- --nocapture
 
-# The committer and subscribers under a scheduler that tries interleavings.
+# The committer and subscribers under a scheduler that tries interleavings. `.ci/run` does it where their
+# sources changed since.
 interleavings:
-    RUSTFLAGS="--cfg shuttle" cargo test --package milepost --lib --target-dir target/shuttle interleavings
+    .ci/interleavings run
 
 # Licences and sources of the dependencies (needs cargo-deny). `.ci/run` asks where these files changed since.
 licences:
