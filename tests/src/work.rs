@@ -240,12 +240,12 @@ impl Work {
     /// Opens the store in a folder. Batches are numbered from `first` on: two that work on one store,
     /// one after another, do not use the same.
     pub fn open(dir: &Path, seed: u64, first: u64) -> Result<Self> {
-        Self::open_with(dir, &dir.join("acks"), seed, first)
+        let acks = OpenOptions::new().create(true).append(true).open(dir.join("acks")).unwrap();
+        Self::open_with(dir, acks, seed, first)
     }
 
-    /// The same, with the file of acknowledgements elsewhere.
-    pub fn open_with(dir: &Path, acks: &Path, seed: u64, first: u64) -> Result<Self> {
-        let acks = OpenOptions::new().create(true).append(true).open(acks).unwrap();
+    /// The same, with the acknowledgements written elsewhere.
+    pub fn open_with(dir: &Path, acks: File, seed: u64, first: u64) -> Result<Self> {
         let store = dir.join("store");
         let engine = Engine::open(&store, options())?;
         let mut tasks = Vec::new();

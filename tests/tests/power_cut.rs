@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 use std::io::{BufRead, BufReader, Lines};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -36,7 +37,7 @@ fn child_that_works_until_the_power_is_cut() {
     };
     let (seed, first): (u64, u64) = (seed.parse().unwrap(), first.parse().unwrap());
     // The one who listens is not on the file system that is cut off.
-    let acks = Path::new("/dev/stdout");
+    let acks = std::io::stdout().as_fd().try_clone_to_owned().unwrap().into();
     let mut work = Work::open_with(Path::new(&dir), acks, seed, first).unwrap();
     // What the harness writes without an end of line ends here.
     work.tell("");
