@@ -118,13 +118,13 @@ fn intact_at(file: &File, at: u64) -> Option<IntactEntry> {
         let header = ChunkGroup::decode_header(&entry).ok()?;
         entry.resize(header.entry_len(), 0);
         file.read_exact_at(&mut entry, at).ok()?;
-        let ids = header.is_whole(&entry).then(|| ChunkGroup::ids(&entry))?;
+        let ids = header.is_intact(&entry).then(|| ChunkGroup::ids(&entry))?;
         return Some(IntactEntry { len: entry.len() as u32, ids: ids.ok()?, is_group: true });
     }
     let header = ChunkEntry::decode_header(&entry).ok()?;
     entry.resize(ChunkEntry::HEADER_LEN + header.stored_len(), 0);
     file.read_exact_at(&mut entry, at).ok()?;
-    header.is_whole(&entry).then(|| IntactEntry {
+    header.is_intact(&entry).then(|| IntactEntry {
         len: entry.len() as u32,
         ids: vec![header.id],
         is_group: false,
