@@ -73,7 +73,8 @@ impl SegmentPool {
         }
     }
 
-    /// Keeps the finished segments until [`SegmentPool::retry_archiving`], or until one more is finished.
+    /// Keeps the finished segments until [`SegmentPool::retry_archiving`], or until one more is
+    /// finished.
     pub(crate) fn record_failure(&self, error: Error) {
         tracing::warn!("a finished journal segment is not archived yet: {error}");
         let sealed = self.sealed.lock().len();
