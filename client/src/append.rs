@@ -8,7 +8,7 @@ use crate::checkpoints::Mark;
 use crate::client::Client;
 use crate::conditions::{Conditions, conditions};
 use crate::error::{Error, Result};
-use crate::request::Ask;
+use crate::request::ApiRequest;
 
 const LINES: &str = "application/x-ndjson";
 
@@ -56,16 +56,16 @@ impl Append {
     }
 
     /// Sets the request's body to the events.
-    fn in_body(&self, ask: Ask) -> Result<Ask> {
-        let asked = ask.method_and_path();
-        let wrong = |error: serde_json::Error| Error::invalid(&asked, error.to_string());
+    fn in_body(&self, request: ApiRequest) -> Result<ApiRequest> {
+        let endpoint = request.method_and_path();
+        let invalid = |error: serde_json::Error| Error::invalid(&endpoint, error.to_string());
         if let [body] = self.bodies.as_slice() {
             let mark = self.mark.as_ref().map(|mark| &mark.0);
-            return ask.json(&Given::of(body, mark));
+            return request.json(&AppendBody::of(body, mark));
         }
         let mut lines = Vec::new();
         for body in &self.bodies {
-            let line = serde_json::to_vec(&Given::of(body, None)).map_err(wrong)?;
+            let line = serde_json::to_vec(&AppendBody::of(body, None)).map_err(invalid)?;
             // JSON has raw newlines only between tokens; in strings they are escaped.
             lines.extend(line.into_iter().map(|byte| match byte {
                 b'\n' => b' ',
@@ -74,10 +74,10 @@ impl Append {
             lines.push(b'\n');
         }
         if let Some(mark) = &self.mark {
-            let line = serde_json::to_vec(&MarkLine { mark: &mark.0 }).map_err(wrong)?;
+            let line = serde_json::to_vec(&MarkLine { mark: &mark.0 }).map_err(invalid)?;
             lines.extend(line.into_iter().filter(|byte| *byte != b'\n'));
         }
-        Ok(ask.body(LINES, lines))
+        Ok(request.body(LINES, lines))
     }
 }
 
@@ -89,14 +89,14 @@ impl<B: Into<Body>> From<B> for Append {
 
 /// An event in a request.
 #[derive(Serialize)]
-struct Given<'a> {
+struct AppendBody<'a> {
     kind: &'static str,
     body: &'a Body,
     #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<&'a CheckpointGiven>,
 }
 
-impl<'a> Given<'a> {
+impl<'a> AppendBody<'a> {
     fn of(body: &'a Body, mark: Option<&'a CheckpointGiven>) -> Self {
         let kind = body.kind_name();
         Self { kind, body, mark }
@@ -121,9 +121,9 @@ impl Client {
     /// unknown; with a key of your own, retry with that key.
     pub async fn append(&self, task: &str, append: impl Into<Append>) -> Result<AppendedForm> {
         let append = append.into();
-        let ask = self.ask(reqwest::Method::POST, ["v1", "tasks", task, "events"])?;
-        let ask = ask.query("lineage", append.lineage);
-        let ask = append.in_body(append.conditions.on(ask)?)?;
-        ask.read().await
+        let request = self.request(reqwest::Method::POST, ["v1", "tasks", task, "events"])?;
+        let request = request.query("lineage", append.lineage);
+        let request = append.in_body(append.conditions.on(request)?)?;
+        request.read().await
     }
 }

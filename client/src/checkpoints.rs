@@ -7,7 +7,7 @@ use reqwest::Method;
 use crate::client::Client;
 use crate::conditions::Conditions;
 use crate::error::Result;
-use crate::request::Ask;
+use crate::request::ApiRequest;
 
 /// A checkpoint to mark.
 ///
@@ -96,8 +96,8 @@ impl Client {
         task: &str,
         query: CheckpointQuery,
     ) -> Result<Listed<CheckpointForm>> {
-        let ask = self.get(["v1", "tasks", task, "checkpoints"])?;
-        listed(ask.query("lineage", query.lineage), query).read().await
+        let request = self.get(["v1", "tasks", task, "checkpoints"])?;
+        listed(request.query("lineage", query.lineage), query).read().await
     }
 
     /// Returns a page of the checkpoints of all visible tasks, newest first. Ignores the query's
@@ -118,8 +118,8 @@ impl Client {
     /// `NotFound`: no such task. `Conflict`: another lineage was activated.
     pub async fn mark(&self, task: &str, mark: Mark) -> Result<CheckpointForm> {
         let path = ["v1", "tasks", task, "checkpoints"];
-        let ask = self.post(path, &mark.0)?;
-        Conditions::default().on(ask)?.read().await
+        let request = self.post(path, &mark.0)?;
+        Conditions::default().on(request)?.read().await
     }
 
     /// Returns a checkpoint by its id, or by a unique prefix of at least 8 digits.
@@ -137,8 +137,8 @@ impl Client {
     ///
     /// `NotFound`: no such checkpoint. `Conflict`: it is pinned.
     pub async fn unmark(&self, id: &str) -> Result<()> {
-        let ask = self.ask(Method::DELETE, ["v1", "checkpoints", id])?;
-        ask.done().await
+        let request = self.request(Method::DELETE, ["v1", "checkpoints", id])?;
+        request.finish().await
     }
 
     /// Returns all pinned checkpoints of a task.
@@ -156,8 +156,8 @@ impl Client {
     ///
     /// `NotFound`: no such checkpoint. `Invalid`: the reason is too long.
     pub async fn pin(&self, id: &str, reason: Option<&str>) -> Result<PinForm> {
-        let ask = self.ask(Method::PUT, ["v1", "checkpoints", id, "pin"])?;
-        ask.json(&PinAsked { reason: reason.map(str::to_owned) })?.read().await
+        let request = self.request(Method::PUT, ["v1", "checkpoints", id, "pin"])?;
+        request.json(&PinAsked { reason: reason.map(str::to_owned) })?.read().await
     }
 
     /// Removes the pin of a checkpoint.
@@ -166,17 +166,17 @@ impl Client {
     ///
     /// `NotFound`: no such checkpoint.
     pub async fn unpin(&self, id: &str) -> Result<()> {
-        let ask = self.ask(Method::DELETE, ["v1", "checkpoints", id, "pin"])?;
-        ask.done().await
+        let request = self.request(Method::DELETE, ["v1", "checkpoints", id, "pin"])?;
+        request.finish().await
     }
 }
 
-fn listed(ask: Ask, query: CheckpointQuery) -> Ask {
+fn listed(request: ApiRequest, query: CheckpointQuery) -> ApiRequest {
     let status = query.status.map(|status| match status {
         MarkStatus::Success => "success",
         MarkStatus::Failure => "failure",
     });
-    let ask = ask.query("status", status).query("filter", query.filter);
-    let ask = ask.query("limit", query.limit);
-    ask.query("cursor", query.cursor)
+    let request = request.query("status", status).query("filter", query.filter);
+    let request = request.query("limit", query.limit);
+    request.query("cursor", query.cursor)
 }

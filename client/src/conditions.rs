@@ -8,7 +8,7 @@ use reqwest::header::{HeaderName, IF_MATCH};
 
 use crate::error::Result;
 use crate::random;
-use crate::request::Ask;
+use crate::request::ApiRequest;
 use crate::retry::RetryRule;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -22,22 +22,22 @@ pub(crate) struct Conditions {
 
 impl Conditions {
     /// Adds the conditions, with a generated key if none is set, and allows retries.
-    pub(crate) fn on(&self, mut ask: Ask) -> Result<Ask> {
-        ask = self.given_on(ask)?;
+    pub(crate) fn on(&self, mut request: ApiRequest) -> Result<ApiRequest> {
+        request = self.add_explicit(request)?;
         if self.key.is_none() {
-            ask = ask.header(IDEMPOTENCY_KEY, &random::key()?)?;
+            request = request.header(IDEMPOTENCY_KEY, &random::key()?)?;
         }
-        Ok(ask.again(RetryRule::Always))
+        Ok(request.retry(RetryRule::Always))
     }
 
     /// Adds the conditions that are set, and does not allow retries.
-    pub(crate) fn given_on(&self, mut ask: Ask) -> Result<Ask> {
+    pub(crate) fn add_explicit(&self, mut request: ApiRequest) -> Result<ApiRequest> {
         if let Some(head) = self.head {
-            ask = ask.header(IF_MATCH, &format!("\"{head}\""))?;
+            request = request.header(IF_MATCH, &format!("\"{head}\""))?;
         }
         match &self.key {
-            Some(key) => ask.header(IDEMPOTENCY_KEY, key),
-            None => Ok(ask),
+            Some(key) => request.header(IDEMPOTENCY_KEY, key),
+            None => Ok(request),
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::error::Result;
 /// ```
 #[derive(Debug, Clone)]
 pub struct ChangeControl {
-    asked: ControlAsked,
+    request: ControlAsked,
     conditions: Conditions,
 }
 
@@ -31,14 +31,14 @@ impl ChangeControl {
     /// Creates a change: `Running` begins or resumes, `Paused` pauses, `Stopped` stops, `Idle`
     /// ends.
     pub fn to(control: RunControl) -> Self {
-        let asked = ControlAsked { to: control, reason: None };
-        Self { asked, conditions: Conditions::default() }
+        let request = ControlAsked { to: control, reason: None };
+        Self { request, conditions: Conditions::default() }
     }
 
     /// Sets the reason, for people.
     #[must_use]
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
-        self.asked.reason = Some(reason.into());
+        self.request.reason = Some(reason.into());
         self
     }
 }
@@ -59,7 +59,7 @@ impl From<RunControl> for ChangeControl {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Guidance {
-    asked: GuidanceAsked,
+    request: GuidanceAsked,
     conditions: Conditions,
 }
 
@@ -68,14 +68,14 @@ conditions!(Guidance);
 impl Guidance {
     /// Creates guidance from a text.
     pub fn new(text: impl Into<String>) -> Self {
-        let asked = GuidanceAsked { text: text.into(), target: None };
-        Self { asked, conditions: Conditions::default() }
+        let request = GuidanceAsked { text: text.into(), target: None };
+        Self { request, conditions: Conditions::default() }
     }
 
     /// Sets the part of the work that the guidance is about.
     #[must_use]
     pub fn target(mut self, target: impl Into<String>) -> Self {
-        self.asked.target = Some(target.into());
+        self.request.target = Some(target.into());
         self
     }
 }
@@ -137,8 +137,8 @@ impl Client {
         change: impl Into<ChangeControl>,
     ) -> Result<ControlForm> {
         let change = change.into();
-        let ask = self.post(["v1", "tasks", task, "control"], &change.asked)?;
-        change.conditions.on(ask)?.read().await
+        let request = self.post(["v1", "tasks", task, "control"], &change.request)?;
+        change.conditions.on(request)?.read().await
     }
 
     /// Gives guidance. Retries take effect once: see [the crate](crate#asking-again).
@@ -149,8 +149,8 @@ impl Client {
     /// another request.
     pub async fn guide(&self, task: &str, guidance: impl Into<Guidance>) -> Result<AppendedForm> {
         let guidance = guidance.into();
-        let ask = self.post(["v1", "tasks", task, "guidance"], &guidance.asked)?;
-        guidance.conditions.on(ask)?.read().await
+        let request = self.post(["v1", "tasks", task, "guidance"], &guidance.request)?;
+        guidance.conditions.on(request)?.read().await
     }
 
     /// Sets and removes artifacts. Retries take effect once: see [the crate](crate#asking-again).
@@ -160,8 +160,8 @@ impl Client {
     /// `NotFound`: no such task. `Invalid`: the edit is empty. `Conflict`: the head is a different
     /// one, or the key was used for another request.
     pub async fn edit_artifacts(&self, task: &str, edit: EditArtifacts) -> Result<AppendedForm> {
-        let ask = self.ask(Method::PATCH, ["v1", "tasks", task, "artifacts"])?;
-        let ask = edit.conditions.on(ask)?.json(&edit.artifacts)?;
-        ask.read().await
+        let request = self.request(Method::PATCH, ["v1", "tasks", task, "artifacts"])?;
+        let request = edit.conditions.on(request)?.json(&edit.artifacts)?;
+        request.read().await
     }
 }

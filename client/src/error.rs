@@ -114,7 +114,7 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     /// The method and the path.
-    asked: String,
+    endpoint: String,
     detail: String,
     status: Option<u16>,
     head: Option<u64>,
@@ -160,7 +160,7 @@ impl Error {
     }
 
     /// Creates an error of the client itself.
-    pub(crate) fn new(kind: ErrorKind, asked: &str, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ErrorKind, endpoint: &str, detail: impl Into<String>) -> Self {
         let mut detail = detail.into();
         if let Some((end, _)) = detail.char_indices().nth(DETAIL_MAX) {
             detail.truncate(end);
@@ -168,7 +168,7 @@ impl Error {
         }
         Self(Box::new(Inner {
             kind,
-            asked: asked.to_owned(),
+            endpoint: endpoint.to_owned(),
             detail,
             status: None,
             head: None,
@@ -179,27 +179,27 @@ impl Error {
     }
 
     /// Creates an error of a request that is not sent.
-    pub(crate) fn invalid(asked: &str, detail: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Invalid, asked, detail).unreached()
+    pub(crate) fn invalid(endpoint: &str, detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, endpoint, detail).unreached()
     }
 
     /// Creates an error of an incomplete answer.
-    pub(crate) fn lost(asked: &str, error: &reqwest::Error) -> Self {
-        let lost = Self::new(ErrorKind::Transport, asked, causes(error));
+    pub(crate) fn connection_lost(endpoint: &str, error: &reqwest::Error) -> Self {
+        let connection_lost = Self::new(ErrorKind::Transport, endpoint, causes(error));
         match error.is_connect() {
-            true => lost.unreached(),
-            false => lost,
+            true => connection_lost.unreached(),
+            false => connection_lost,
         }
     }
 
-    pub(crate) fn late(asked: &str, after: Duration) -> Self {
+    pub(crate) fn timed_out(endpoint: &str, after: Duration) -> Self {
         let text = format!("nothing came for {} s", after.as_secs_f32());
-        Self::new(ErrorKind::Transport, asked, text)
+        Self::new(ErrorKind::Transport, endpoint, text)
     }
 
     /// Converts a problem of an answer or of a stream.
-    pub(crate) fn of_problem(asked: &str, problem: Problem) -> Self {
-        let mut error = Self::new(ErrorKind::of(&problem), asked, problem.detail);
+    pub(crate) fn of_problem(endpoint: &str, problem: Problem) -> Self {
+        let mut error = Self::new(ErrorKind::of(&problem), endpoint, problem.detail);
         let inner = &mut *error.0;
         inner.status = Some(problem.status);
         inner.head = problem.head.map(|Big(head)| head);
@@ -208,16 +208,16 @@ impl Error {
     }
 
     /// Converts an error answer: a problem of the service, or the text of a proxy.
-    pub(crate) fn of_answer(asked: &str, status: u16, body: &[u8]) -> Self {
+    pub(crate) fn of_answer(endpoint: &str, status: u16, body: &[u8]) -> Self {
         let mut error = match serde_json::from_slice::<Problem>(body) {
-            Ok(problem) => Self::of_problem(asked, problem),
+            Ok(problem) => Self::of_problem(endpoint, problem),
             Err(_) => {
                 let text = String::from_utf8_lossy(body);
                 let text = match text.trim() {
                     "" => format!("the answer is {status}, and says nothing"),
                     text => text.to_owned(),
                 };
-                Self::new(ErrorKind::of_status(status), asked, text)
+                Self::new(ErrorKind::of_status(status), endpoint, text)
             }
         };
         error.0.status = Some(status);
@@ -248,7 +248,7 @@ fn causes(error: &reqwest::Error) -> String {
 
 impl fmt::Display for Inner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.asked, self.detail)?;
+        write!(f, "{}: {}", self.endpoint, self.detail)?;
         if let Some(head) = self.head {
             write!(f, " (the head is {head})")?;
         }

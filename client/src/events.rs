@@ -46,10 +46,10 @@ impl Client {
     /// `NotFound`: no such task or lineage, or retention removed the events. `Invalid`: `from` is
     /// past the head.
     pub async fn events(&self, task: &str, query: EventQuery) -> Result<RangeForm> {
-        let ask = self.get(["v1", "tasks", task, "events"])?;
-        let ask = ask.query("from", query.from).query("to", query.to);
-        let ask = ask.query("limit", query.limit);
-        ask.query("lineage", query.lineage).read().await
+        let request = self.get(["v1", "tasks", task, "events"])?;
+        let request = request.query("from", query.from).query("to", query.to);
+        let request = request.query("limit", query.limit);
+        request.query("lineage", query.lineage).read().await
     }
 
     /// Returns a stream of all events up to the head, which loads pages as needed. All events are

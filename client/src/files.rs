@@ -17,7 +17,7 @@ use crate::unfold::{Step, Unfolded, stream};
 pub struct FileBytes {
     len: Option<u64>,
     most: usize,
-    asked: String,
+    endpoint: String,
     stream: Unfolded<Piece, Result<Bytes>>,
 }
 
@@ -26,7 +26,7 @@ stream!(FileBytes, Bytes);
 /// The open answer that holds a file.
 struct Piece {
     response: Response,
-    asked: String,
+    endpoint: String,
     timeout: Duration,
 }
 
@@ -49,14 +49,17 @@ impl Client {
     pub async fn file(&self, address: &str, path: &TreePath) -> Result<FileBytes> {
         let front = ["v1", "points", address, "files"];
         let segments = front.iter().map(|part| part.as_bytes()).chain(path.names());
-        let ask = self.get(segments)?.accept("application/octet-stream");
-        let response = ask.open().await?;
-        let piece =
-            Piece { asked: ask.method_and_path(), timeout: self.0.options.timeout, response };
+        let request = self.get(segments)?.accept("application/octet-stream");
+        let response = request.open().await?;
+        let piece = Piece {
+            endpoint: request.method_and_path(),
+            timeout: self.0.options.timeout,
+            response,
+        };
         Ok(FileBytes {
             len: piece.response.content_length(),
             most: self.0.options.answer,
-            asked: ask.method_and_path(),
+            endpoint: request.method_and_path(),
             stream: Unfolded::new(piece, next),
         })
     }
@@ -83,7 +86,7 @@ impl FileBytes {
                     "the file has more than {most} bytes: take it piece by piece, or raise \
                      `ClientBuilder::answer_limit`"
                 );
-                return Err(Error::new(ErrorKind::Answer, &self.asked, text));
+                return Err(Error::new(ErrorKind::Answer, &self.endpoint, text));
             }
             whole.extend_from_slice(&piece);
         }
@@ -101,10 +104,10 @@ impl Piece {
             Ok(Ok(Some(bytes))) => (Some(Ok(bytes)), Some(self)),
             Ok(Ok(None)) => (None, None),
             Ok(Err(error)) => {
-                let lost = Error::lost(&self.asked, &error.without_url());
-                (Some(Err(lost)), None)
+                let error = Error::connection_lost(&self.endpoint, &error.without_url());
+                (Some(Err(error)), None)
             }
-            Err(_) => (Some(Err(Error::late(&self.asked, self.timeout))), None),
+            Err(_) => (Some(Err(Error::timed_out(&self.endpoint, self.timeout))), None),
         }
     }
 }

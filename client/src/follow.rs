@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::Ask;
+use crate::request::ApiRequest;
 use crate::retry::{RetryRule, Tries};
 use crate::sse::{Message, Parser};
 use crate::unfold::{Step, Unfolded};
@@ -164,7 +164,7 @@ impl Client {
         let reader = Reader {
             client: self.clone(),
             task: task.to_owned(),
-            asked: String::new(),
+            endpoint: String::new(),
             start,
             place,
             connection: None,
@@ -179,7 +179,7 @@ struct Reader {
     client: Client,
     task: String,
     /// Method and path of the request, for errors.
-    asked: String,
+    endpoint: String,
     start: Start,
     place: Option<Place>,
     connection: Option<Connection>,
@@ -222,18 +222,18 @@ impl Reader {
         let broken = match timeout(silence, connection.response.chunk()).await {
             Ok(Ok(Some(bytes))) => {
                 let pushed = connection.parser.push(&bytes);
-                pushed.map_err(|error| answer(&self.asked, error.to_string()))?;
-                if connection.parser.was_heard() {
-                    self.tries.over();
+                pushed.map_err(|error| answer(&self.endpoint, error.to_string()))?;
+                if connection.parser.has_received() {
+                    self.tries.reset();
                 }
                 return Ok(None);
             }
             Ok(Ok(None)) => {
                 let text = "the stream ended, again and again";
-                Error::new(ErrorKind::Transport, &self.asked, text)
+                Error::new(ErrorKind::Transport, &self.endpoint, text)
             }
-            Ok(Err(error)) => Error::lost(&self.asked, &error.without_url()),
-            Err(_) => Error::late(&self.asked, silence),
+            Ok(Err(error)) => Error::connection_lost(&self.endpoint, &error.without_url()),
+            Err(_) => Error::timed_out(&self.endpoint, silence),
         };
         self.connection = None;
         self.tries.failed(RetryRule::Always, broken).await?;
@@ -242,9 +242,9 @@ impl Reader {
 
     /// Connects at the current place, or waits for the next try.
     async fn connect(&mut self) -> Result<()> {
-        let ask = self.ask()?;
-        self.asked = ask.method_and_path();
-        let response = match ask.open_once().await {
+        let request = self.request()?;
+        self.endpoint = request.method_and_path();
+        let response = match request.open_once().await {
             Ok(response) => response,
             Err(error) => return self.tries.failed(RetryRule::Always, error).await,
         };
@@ -252,59 +252,59 @@ impl Reader {
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if !kind.starts_with(EVENT_STREAM) {
             let text = format!("the answer is no stream of events, but `{kind}`");
-            return Err(answer(&self.asked, text));
+            return Err(answer(&self.endpoint, text));
         }
         self.connection =
             Some(Connection { response, parser: Parser::new(self.client.0.options.answer) });
         Ok(())
     }
 
-    fn ask(&self) -> Result<Ask> {
-        let ask = self.client.get(["v1", "tasks", &self.task, "events"])?;
-        let ask = ask.accept(EVENT_STREAM);
+    fn request(&self) -> Result<ApiRequest> {
+        let request = self.client.get(["v1", "tasks", &self.task, "events"])?;
+        let request = request.accept(EVENT_STREAM);
         match (self.place, self.start) {
-            (Some(place), _) => ask.header(LAST_EVENT_ID, &place.to_string()),
-            (None, Start::Offset(from)) => Ok(ask.query("from", Some(from))),
-            (None, _) => Ok(ask),
+            (Some(place), _) => request.header(LAST_EVENT_ID, &place.to_string()),
+            (None, Start::Offset(from)) => Ok(request.query("from", Some(from))),
+            (None, _) => Ok(request),
         }
     }
 
     /// Parses a message and checks that its place directly follows the previous one. Returns `None`
     /// for a message without an id.
     fn place_behind(&self, message: &Message) -> Result<Option<(Followed, Place)>> {
-        let asked = &self.asked;
+        let endpoint = &self.endpoint;
         if message.event == "problem" {
-            return Err(Error::of_problem(asked, parsed(message, asked)?));
+            return Err(Error::of_problem(endpoint, parsed(message, endpoint)?));
         }
         let Some(id) = &message.id else {
             return Ok(None);
         };
         let place: Place = id.parse().map_err(|_| {
             let text = format!("`{id}` is no place of a stream");
-            answer(asked, text)
+            answer(endpoint, text)
         })?;
-        let (followed, fits) = match message.event.as_str() {
+        let (followed, is_expected) = match message.event.as_str() {
             "lineage" => {
-                let moved: MovedForm = parsed(message, asked)?;
-                let (lineage, Big(next)) = (moved.to, moved.at);
-                let is_from = self.place.is_none_or(|last| last.lineage == moved.from);
-                let fits = is_from && place == Place { lineage, next };
-                (Followed::LineageChanged(moved), fits)
+                let change: MovedForm = parsed(message, endpoint)?;
+                let (lineage, Big(next)) = (change.to, change.at);
+                let is_from = self.place.is_none_or(|last| last.lineage == change.from);
+                let is_expected = is_from && place == Place { lineage, next };
+                (Followed::LineageChanged(change), is_expected)
             }
             _ => {
-                let event: EventForm = parsed(message, asked)?;
+                let event: EventForm = parsed(message, endpoint)?;
                 let Big(offset) = event.offset;
-                let fits = self.is_next(place.lineage, offset)
+                let is_expected = self.is_next(place.lineage, offset)
                     && offset.checked_add(1) == Some(place.next);
-                (Followed::Event(event), fits)
+                (Followed::Event(event), is_expected)
             }
         };
-        match fits {
+        match is_expected {
             true => Ok(Some((followed, place))),
             false => {
                 let last = self.place.map(|last| last.to_string());
                 let last = last.unwrap_or_else(|| "the beginning".into());
-                Err(answer(asked, format!("what leads to {place} does not follow on {last}")))
+                Err(answer(endpoint, format!("what leads to {place} does not follow on {last}")))
             }
         }
     }
@@ -319,15 +319,15 @@ impl Reader {
 }
 
 /// Parses the data of a message.
-fn parsed<T: DeserializeOwned>(message: &Message, asked: &str) -> Result<T> {
+fn parsed<T: DeserializeOwned>(message: &Message, endpoint: &str) -> Result<T> {
     serde_json::from_str(&message.data).map_err(|error| {
         let text = format!("a message of the stream is not understood: {error}");
-        answer(asked, text)
+        answer(endpoint, text)
     })
 }
 
-fn answer(asked: &str, text: String) -> Error {
-    Error::new(ErrorKind::Answer, asked, text)
+fn answer(endpoint: &str, text: String) -> Error {
+    Error::new(ErrorKind::Answer, endpoint, text)
 }
 
 #[cfg(test)]

@@ -25,8 +25,8 @@ use crate::retry::RetryRule;
 pub struct Retention(RetentionAsked);
 
 impl From<RetentionAsked> for Retention {
-    fn from(asked: RetentionAsked) -> Self {
-        Self(asked)
+    fn from(request: RetentionAsked) -> Self {
+        Self(request)
     }
 }
 
@@ -162,8 +162,8 @@ impl Client {
     /// `Forbidden`: the caller is no admin. `NotFound`: no such task. `Invalid`: the policy names a
     /// user and a task.
     pub async fn plan_retention(&self, policy: &Retention) -> Result<RetentionForm> {
-        let ask = self.post(["v1", "retention", "plan"], &policy.0)?;
-        ask.again(RetryRule::Always).read().await
+        let request = self.post(["v1", "retention", "plan"], &policy.0)?;
+        request.retry(RetryRule::Always).read().await
     }
 
     /// Removes old checkpoints and the events that become unneeded. For admins. A task that fails
@@ -184,9 +184,9 @@ impl Client {
     /// `Forbidden`: the query names another user, and the caller is no admin. `Invalid`: the query
     /// asks for pages of the store's numbers.
     pub async fn stats(&self, query: StatsQuery) -> Result<StatsForm> {
-        let ask = self.get(["v1", "stats"])?;
-        let ask = ask.query("user", query.user).query("limit", query.limit);
-        ask.query("cursor", query.cursor).read().await
+        let request = self.get(["v1", "stats"])?;
+        let request = request.query("user", query.user).query("limit", query.limit);
+        request.query("cursor", query.cursor).read().await
     }
 
     /// Returns the numbers of the store. For admins.
@@ -226,7 +226,7 @@ impl Client {
     ///
     /// Any error: the service does not answer.
     pub async fn health(&self) -> Result<()> {
-        self.get(["healthz"])?.again(RetryRule::Never).done().await
+        self.get(["healthz"])?.retry(RetryRule::Never).finish().await
     }
 
     /// Checks that the store accepts appends, without retries.
@@ -235,6 +235,6 @@ impl Client {
     ///
     /// `Unavailable`: the store does not accept appends; [`Error::detail`] has the reason.
     pub async fn ready(&self) -> Result<()> {
-        self.get(["readyz"])?.again(RetryRule::Never).done().await
+        self.get(["readyz"])?.retry(RetryRule::Never).finish().await
     }
 }

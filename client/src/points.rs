@@ -45,8 +45,8 @@ impl Client {
     ///
     /// `NotFound`: the state has no such part. `Invalid`: not a pointer, or not an address.
     pub async fn state_at(&self, address: &str, pointer: &str) -> Result<PartForm> {
-        let ask = self.get(["v1", "points", address, "state"])?;
-        ask.query("pointer", Some(pointer)).read().await
+        let request = self.get(["v1", "points", address, "state"])?;
+        request.query("pointer", Some(pointer)).read().await
     }
 
     /// Returns the first 10,000 differences from the state at `before` to the state at `after`.
@@ -66,8 +66,8 @@ impl Client {
     /// As [`Client::diff`]. `TooLarge`: the patch has more than 10,000 changes, or 16 MiB.
     pub async fn patch(&self, before: &str, after: &str) -> Result<Json> {
         let path = ["v1", "points", before, "diff", after];
-        let ask = self.get(path)?.accept("application/json-patch+json");
-        ask.read().await
+        let request = self.get(path)?.accept("application/json-patch+json");
+        request.read().await
     }
 
     /// Returns a state with its last messages and pieces of guidance only, 1,000 at most.
@@ -76,8 +76,8 @@ impl Client {
     ///
     /// As [`Client::state`].
     pub async fn state_with(&self, address: &str, messages: u64) -> Result<StateForm> {
-        let ask = self.get(["v1", "points", address, "state"])?;
-        ask.query("messages", Some(messages)).read().await
+        let request = self.get(["v1", "points", address, "state"])?;
+        request.query("messages", Some(messages)).read().await
     }
 
     /// Returns the last event that set the part of a state that a JSON pointer names; with
@@ -87,9 +87,9 @@ impl Client {
     ///
     /// `NotFound`: no such point. `Invalid`: not an address, or not a pointer.
     pub async fn blame(&self, address: &str, pointer: &str, history: bool) -> Result<BlamedForm> {
-        let ask = self.get(["v1", "points", address, "blame"])?;
-        let ask = ask.query("pointer", Some(pointer));
-        ask.query("history", Some(history)).read().await
+        let request = self.get(["v1", "points", address, "blame"])?;
+        let request = request.query("pointer", Some(pointer));
+        request.query("history", Some(history)).read().await
     }
 
     /// Erases the body of the event at a point permanently.
@@ -99,8 +99,8 @@ impl Client {
     /// `NotFound`: no such event. `Conflict`, `Invalid`: the body can only be removed together with
     /// its lineage.
     pub async fn erase(&self, address: &str, reason: Option<&str>) -> Result<ErasedForm> {
-        let asked = EraseAsked { reason: reason.map(str::to_owned) };
-        let ask = self.post(["v1", "points", address, "erase"], &asked)?;
-        ask.read().await
+        let endpoint = EraseAsked { reason: reason.map(str::to_owned) };
+        let request = self.post(["v1", "points", address, "erase"], &endpoint)?;
+        request.read().await
     }
 }

@@ -21,19 +21,22 @@ const REFUSAL_MAX: usize = 64 << 10;
 
 /// A request that has not been sent.
 #[derive(Debug, Clone)]
-pub(crate) struct Ask {
+pub(crate) struct ApiRequest {
     client: Client,
     method: Method,
     url: Url,
     headers: HeaderMap,
     body: Option<Bytes>,
-    again: RetryRule,
+    retry: RetryRule,
 }
 
 impl Client {
     /// Starts a request that reads, with retries.
-    pub(crate) fn get<P: AsRef<[u8]>>(&self, path: impl IntoIterator<Item = P>) -> Result<Ask> {
-        Ok(self.ask(Method::GET, path)?.again(RetryRule::Always))
+    pub(crate) fn get<P: AsRef<[u8]>>(
+        &self,
+        path: impl IntoIterator<Item = P>,
+    ) -> Result<ApiRequest> {
+        Ok(self.request(Method::GET, path)?.retry(RetryRule::Always))
     }
 
     /// Starts a request that changes something, with a JSON body.
@@ -41,29 +44,29 @@ impl Client {
         &self,
         path: impl IntoIterator<Item = P>,
         body: &impl Serialize,
-    ) -> Result<Ask> {
-        self.ask(Method::POST, path)?.json(body)
+    ) -> Result<ApiRequest> {
+        self.request(Method::POST, path)?.json(body)
     }
 
-    pub(crate) fn ask<P: AsRef<[u8]>>(
+    pub(crate) fn request<P: AsRef<[u8]>>(
         &self,
         method: Method,
         path: impl IntoIterator<Item = P>,
-    ) -> Result<Ask> {
-        Ok(Ask {
+    ) -> Result<ApiRequest> {
+        Ok(ApiRequest {
             client: self.clone(),
             method,
             url: url(&self.0.base, path)?,
             headers: HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(JSON))]),
             body: None,
-            again: RetryRule::Unreached,
+            retry: RetryRule::Unreached,
         })
     }
 }
 
-impl Ask {
-    pub(crate) fn again(mut self, again: RetryRule) -> Self {
-        self.again = again;
+impl ApiRequest {
+    pub(crate) fn retry(mut self, retry: RetryRule) -> Self {
+        self.retry = retry;
         self
     }
 
@@ -118,7 +121,7 @@ impl Ask {
     }
 
     /// Sends the request and ignores the body of the answer.
-    pub(crate) async fn done(self) -> Result<()> {
+    pub(crate) async fn finish(self) -> Result<()> {
         self.bytes().await.map(drop)
     }
 
@@ -132,7 +135,7 @@ impl Ask {
             };
             match self.in_time(once).await {
                 Ok(bytes) => return Ok(bytes),
-                Err(error) => tries.failed(self.again, error).await?,
+                Err(error) => tries.failed(self.retry, error).await?,
             }
         }
     }
@@ -143,7 +146,7 @@ impl Ask {
         loop {
             match self.open_once().await {
                 Ok(response) => return Ok(response),
-                Err(error) => tries.failed(self.again, error).await?,
+                Err(error) => tries.failed(self.retry, error).await?,
             }
         }
     }
@@ -155,8 +158,8 @@ impl Ask {
 
     async fn in_time<T>(&self, once: impl Future<Output = Result<T>>) -> Result<T> {
         let at_most = self.client.0.options.timeout;
-        let done = timeout(at_most, once).await;
-        done.unwrap_or_else(|_| Err(Error::late(&self.method_and_path(), at_most)))
+        let finish = timeout(at_most, once).await;
+        finish.unwrap_or_else(|_| Err(Error::timed_out(&self.method_and_path(), at_most)))
     }
 
     /// Sends the request once and returns a successful answer.
@@ -168,8 +171,9 @@ impl Ask {
             request = request.body(body.clone());
         }
         let sent = request.send().await;
-        let response =
-            sent.map_err(|error| Error::lost(&self.method_and_path(), &error.without_url()))?;
+        let response = sent.map_err(|error| {
+            Error::connection_lost(&self.method_and_path(), &error.without_url())
+        })?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);
@@ -186,8 +190,9 @@ impl Ask {
         let mut whole = Vec::new();
         loop {
             let piece = response.chunk().await;
-            let piece = piece
-                .map_err(|error| Error::lost(&self.method_and_path(), &error.without_url()))?;
+            let piece = piece.map_err(|error| {
+                Error::connection_lost(&self.method_and_path(), &error.without_url())
+            })?;
             let Some(piece) = piece else {
                 return Ok(whole);
             };

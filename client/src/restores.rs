@@ -22,7 +22,7 @@ use crate::retry::RetryRule;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Restore {
-    asked: RestoreAsked,
+    request: RestoreAsked,
     conditions: Conditions,
 }
 
@@ -32,25 +32,25 @@ impl Restore {
     /// Restores the state at an address.
     pub fn to(address: impl Into<String>) -> Self {
         let to = address.into();
-        let asked =
+        let request =
             RestoreAsked { to, scope: None, folder: None, choices: None, description: None };
-        Self { asked, conditions: Conditions::default() }
+        Self { request, conditions: Conditions::default() }
     }
 
     /// Also restores the files of a folder on the service's machine, by its absolute path. For
     /// admins.
     #[must_use]
     pub fn files_too(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.asked.scope = Some(Scope::All);
-        self.asked.folder = Some(folder.into());
+        self.request.scope = Some(Scope::All);
+        self.request.folder = Some(folder.into());
         self
     }
 
     /// Restores only the files of a folder, and keeps the state. For admins.
     #[must_use]
     pub fn files_only(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.asked.scope = Some(Scope::Files);
-        self.asked.folder = Some(folder.into());
+        self.request.scope = Some(Scope::Files);
+        self.request.folder = Some(folder.into());
         self
     }
 
@@ -78,12 +78,12 @@ impl Restore {
     /// Describes the new lineage, in at most 1,024 bytes.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.asked.description = Some(description.into());
+        self.request.description = Some(description.into());
         self
     }
 
     fn choices(&mut self) -> &mut ChoicesAsked {
-        self.asked.choices.get_or_insert_default()
+        self.request.choices.get_or_insert_default()
     }
 }
 
@@ -104,8 +104,8 @@ impl Client {
     /// `NotFound`: no such point. `Forbidden`: files are for admins. `Invalid`: not an address, or
     /// no folder is named.
     pub async fn plan_restore(&self, restore: impl Into<Restore>) -> Result<RestorePlanForm> {
-        let ask = self.post(["v1", "restores", "plan"], &restore.into().asked)?;
-        ask.again(RetryRule::Always).read().await
+        let request = self.post(["v1", "restores", "plan"], &restore.into().request)?;
+        request.retry(RetryRule::Always).read().await
     }
 
     /// Restores a task to a point: opens a new lineage there and activates it.
@@ -116,12 +116,12 @@ impl Client {
     /// another restore. `Invalid`: a key or an expected head with files.
     pub async fn restore(&self, restore: impl Into<Restore>) -> Result<RestoredForm> {
         let restore = restore.into();
-        let ask = self.post(["v1", "restores"], &restore.asked)?;
-        let ask = match restore.asked.scope {
-            None => restore.conditions.on(ask)?,
-            Some(_) => restore.conditions.given_on(ask)?,
+        let request = self.post(["v1", "restores"], &restore.request)?;
+        let request = match restore.request.scope {
+            None => restore.conditions.on(request)?,
+            Some(_) => restore.conditions.add_explicit(request)?,
         };
-        ask.read().await
+        request.read().await
     }
 
     /// Undoes the last restore of a task: activates the previous lineage.
@@ -131,7 +131,7 @@ impl Client {
     /// `NotFound`: no such task. `Invalid`: there is nothing to undo. `Conflict`: the last restore
     /// included files.
     pub async fn undo(&self, task: &str) -> Result<RestoredForm> {
-        let ask = self.ask(Method::POST, ["v1", "tasks", task, "undo"])?;
-        Conditions::default().on(ask)?.read().await
+        let request = self.request(Method::POST, ["v1", "tasks", task, "undo"])?;
+        Conditions::default().on(request)?.read().await
     }
 }

@@ -57,14 +57,14 @@ impl Tries {
     }
 
     /// Resets the count after a success.
-    pub(crate) fn over(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.failed = 0;
     }
 
     /// Waits before the next try, or returns the error if no tries are left.
-    pub(crate) async fn failed(&mut self, again: RetryRule, error: Error) -> Result<()> {
+    pub(crate) async fn failed(&mut self, retry: RetryRule, error: Error) -> Result<()> {
         self.failed = self.failed.saturating_add(1);
-        if self.failed >= self.most || !again.allows(&error) {
+        if self.failed >= self.most || !retry.allows(&error) {
             return Err(error);
         }
         let wait = wait(self.failed, error.retry_after(), random()?);
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_may_have_been_done_is_not_done_twice() {
-        let reached = Error::late("POST /", FIRST);
+        let reached = Error::timed_out("POST /", FIRST);
         let unreached = |status| Error::of_answer("POST /", status, b"");
         assert!(RetryRule::Always.allows(&reached));
         assert!(!RetryRule::Unreached.allows(&reached));

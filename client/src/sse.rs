@@ -37,8 +37,8 @@ pub(crate) struct Parser {
     /// No line has ended yet: the first may begin with a byte order mark.
     is_first: bool,
     /// An event or a comment arrived since the last query.
-    was_heard: bool,
-    whole: VecDeque<Message>,
+    has_received: bool,
+    complete: VecDeque<Message>,
 }
 
 impl Parser {
@@ -50,8 +50,8 @@ impl Parser {
             has_data: false,
             was_return: false,
             is_first: true,
-            was_heard: false,
-            whole: VecDeque::new(),
+            has_received: false,
+            complete: VecDeque::new(),
         }
     }
 
@@ -65,7 +65,7 @@ impl Parser {
             }
             let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
             let (part, ended) = rest.split_at(end.unwrap_or(rest.len()));
-            if self.held() + part.len() > self.most {
+            if self.buffered() + part.len() > self.most {
                 return Err(Broken::TooLong(self.most));
             }
             self.line.extend_from_slice(part);
@@ -85,15 +85,15 @@ impl Parser {
 
     /// Returns the next complete event.
     pub(crate) fn next(&mut self) -> Option<Message> {
-        self.whole.pop_front()
+        self.complete.pop_front()
     }
 
     /// Returns true if an event or a comment arrived since the last call.
-    pub(crate) fn was_heard(&mut self) -> bool {
-        std::mem::take(&mut self.was_heard)
+    pub(crate) fn has_received(&mut self) -> bool {
+        std::mem::take(&mut self.has_received)
     }
 
-    fn held(&self) -> usize {
+    fn buffered(&self) -> usize {
         let message = &self.message;
         let id = message.id.as_ref().map_or(0, String::len);
         self.line.len() + message.data.len() + message.event.len() + id
@@ -109,8 +109,8 @@ impl Parser {
             let message = std::mem::take(&mut self.message);
             // The standard drops events without data.
             if std::mem::take(&mut self.has_data) {
-                self.was_heard = true;
-                self.whole.push_back(message);
+                self.has_received = true;
+                self.complete.push_back(message);
             }
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl Parser {
                 self.message.data.push_str(value);
             }
             // A comment.
-            "" => self.was_heard = true,
+            "" => self.has_received = true,
             // `retry`, and unknown fields.
             _ => {}
         }
@@ -136,8 +136,8 @@ impl Parser {
 
 /// Returns the cleared buffer for reuse, unless it is large.
 fn reused(mut line: Vec<u8>) -> Vec<u8> {
-    const KEPT: usize = 64 << 10;
-    if line.capacity() > KEPT {
+    const CAPACITY_MAX: usize = 64 << 10;
+    if line.capacity() > CAPACITY_MAX {
         return Vec::new();
     }
     line.clear();
@@ -197,8 +197,8 @@ mod tests {
         let pieces = [&long[..], &long[..]];
         assert_eq!(read(&pieces, 100), Err(Broken::TooLong(100)));
         // Complete events and comments do not count.
-        let whole = [&line[..], b"\n"].concat();
-        assert_eq!(read(&[&whole, &whole, &whole], 100).unwrap().len(), 3);
+        let complete = [&line[..], b"\n"].concat();
+        assert_eq!(read(&[&complete, &complete, &complete], 100).unwrap().len(), 3);
         let comment = [b":", &long[..], b"\n"].concat();
         assert!(read(&[&comment, &comment, &comment], 100).is_ok());
     }
@@ -235,7 +235,7 @@ mod tests {
             cuts in vec(any::<prop::sample::Index>(), 0..8),
             most in 1..200_usize,
         ) {
-            let whole = read(&[&bytes], most);
+            let complete = read(&[&bytes], most);
             let mut cuts: Vec<usize> = cuts.iter().map(|at| at.index(bytes.len() + 1)).collect();
             cuts.sort_unstable();
             let (mut pieces, mut from) = (Vec::new(), 0);
@@ -243,9 +243,9 @@ mod tests {
                 pieces.push(&bytes[from..at]);
                 from = at;
             }
-            prop_assert_eq!(&read(&pieces, most), &whole);
+            prop_assert_eq!(&read(&pieces, most), &complete);
             let single: Vec<&[u8]> = bytes.chunks(1).collect();
-            prop_assert_eq!(&read(&single, most), &whole);
+            prop_assert_eq!(&read(&single, most), &complete);
         }
     }
 }

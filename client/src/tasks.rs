@@ -33,15 +33,15 @@ pub struct TaskQuery {
 /// ```
 #[derive(Debug, Clone)]
 pub struct NewTask {
-    given: TaskGiven,
+    request: TaskGiven,
     conditions: Conditions,
 }
 
 impl NewTask {
     /// Creates a task with an id of 1 to 200 bytes.
     pub fn new(id: impl Into<String>) -> Self {
-        let given = TaskGiven { id: id.into(), user: None, initial: None };
-        Self { given, conditions: Conditions::default() }
+        let request = TaskGiven { id: id.into(), user: None, initial: None };
+        Self { request, conditions: Conditions::default() }
     }
 
     /// Sets an idempotency key, 1 to 256 visible ASCII characters. Requests with the same key start
@@ -55,14 +55,14 @@ impl NewTask {
     /// Sets another user as the owner. For admins.
     #[must_use]
     pub fn user(mut self, user: impl Into<String>) -> Self {
-        self.given.user = Some(user.into());
+        self.request.user = Some(user.into());
         self
     }
 
     /// Sets the initial state.
     #[must_use]
     pub fn initial(mut self, state: Json) -> Self {
-        self.given.initial = Some(state);
+        self.request.initial = Some(state);
         self
     }
 }
@@ -87,9 +87,9 @@ impl Client {
     /// `Forbidden`: the query names another user, and the caller is no admin.
     /// [`ErrorKind`](crate::ErrorKind) lists the errors of every request.
     pub async fn tasks(&self, query: TaskQuery) -> Result<Listed<TaskForm>> {
-        let ask = self.get(["v1", "tasks"])?;
-        let ask = ask.query("user", query.user).query("limit", query.limit);
-        ask.query("cursor", query.cursor).read().await
+        let request = self.get(["v1", "tasks"])?;
+        let request = request.query("user", query.user).query("limit", query.limit);
+        request.query("cursor", query.cursor).read().await
     }
 
     /// Starts a task. Retries start it once: see [the crate](crate#asking-again).
@@ -100,8 +100,8 @@ impl Client {
     /// caller is no admin.
     pub async fn start_task(&self, task: impl Into<NewTask>) -> Result<TaskForm> {
         let task = task.into();
-        let ask = self.post(["v1", "tasks"], &task.given)?;
-        task.conditions.on(ask)?.read().await
+        let request = self.post(["v1", "tasks"], &task.request)?;
+        task.conditions.on(request)?.read().await
     }
 
     /// Returns a task.
@@ -119,7 +119,7 @@ impl Client {
     ///
     /// `NotFound`: no such task. `Unavailable`: the task has an unfinished restore.
     pub async fn delete_task(&self, task: &str) -> Result<()> {
-        self.ask(Method::DELETE, ["v1", "tasks", task])?.done().await
+        self.request(Method::DELETE, ["v1", "tasks", task])?.finish().await
     }
 
     /// Returns all lineages of a task, in the order of their creation.

@@ -23,16 +23,16 @@ impl Socket {
         if path.as_os_str().as_bytes().len() <= PATH_MAX {
             return Ok(Self { name: path.to_owned(), _folder: None });
         }
-        let shown = path.display();
-        let asked = format!("socket {shown}");
+        let display = path.display();
+        let endpoint = format!("socket {display}");
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(Error::invalid(&asked, "it is no path of a file"));
+            return Err(Error::invalid(&endpoint, "it is no path of a file"));
         };
         let folder = File::open(folder);
         let folder = folder.map_err(|error| {
             let text =
                 format!("its folder cannot be opened, and its path is too long without: {error}");
-            Error::invalid(&asked, text)
+            Error::invalid(&endpoint, text)
         })?;
         let name = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
         Ok(Self { name, _folder: Some(folder) })

@@ -127,13 +127,13 @@ fn place(log: LogId) -> [u8; 12] {
 #[derive(Debug)]
 pub struct BlockBuilder {
     block: Block,
-    done: Vec<Block>,
+    finished: Vec<Block>,
 }
 
 impl BlockBuilder {
     /// Continues a block that is not full.
     pub fn new(block: Block) -> Self {
-        Self { block, done: Vec::new() }
+        Self { block, finished: Vec::new() }
     }
 
     /// Starts an empty block at `first`, where the chain hash is `prev`.
@@ -147,7 +147,7 @@ impl BlockBuilder {
         if filled > BLOCK_RAW_TARGET && self.block.count > 0 {
             let first = self.block.end();
             let next = Block { first, count: 0, prev: before, sections: Vec::new() };
-            self.done.push(std::mem::replace(&mut self.block, next));
+            self.finished.push(std::mem::replace(&mut self.block, next));
         }
         section.encode(&mut self.block.sections);
         self.block.count += section.count;
@@ -156,9 +156,9 @@ impl BlockBuilder {
     /// Returns the blocks in order. The last one may be partly filled.
     pub fn finish(mut self) -> Vec<Block> {
         if self.block.count > 0 {
-            self.done.push(self.block);
+            self.finished.push(self.block);
         }
-        self.done
+        self.finished
     }
 }
 

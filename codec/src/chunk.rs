@@ -112,7 +112,7 @@ impl ChunkEntry {
     }
 
     /// Returns `true` if `entry`, a header and its payload, is complete and undamaged.
-    pub fn is_whole(&self, entry: &[u8]) -> bool {
+    pub fn is_intact(&self, entry: &[u8]) -> bool {
         let (header, payload) = entry.split_at_checked(Self::HEADER_LEN).unwrap_or_default();
         let checked = header.get(..CHECKED_LEN).unwrap_or_default();
         payload.len() == self.stored_len() && check(&[checked, payload]) == self.check
@@ -124,7 +124,7 @@ impl ChunkEntry {
         let damaged = |expected: &str| {
             Error::corrupt(format!("chunk {}", header.id), expected, "other bytes")
         };
-        if !header.is_whole(entry) {
+        if !header.is_intact(entry) {
             return Err(damaged("bytes that match its check"));
         }
         let payload = entry.split_at_checked(Self::HEADER_LEN).unwrap_or_default().1;

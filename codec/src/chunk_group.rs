@@ -147,7 +147,7 @@ impl ChunkGroup {
     }
 
     /// Returns `true` if `entry`, all of its bytes, is complete and undamaged.
-    pub fn is_whole(&self, entry: &[u8]) -> bool {
+    pub fn is_intact(&self, entry: &[u8]) -> bool {
         let (header, rest) = entry.split_at_checked(Self::HEADER_LEN).unwrap_or_default();
         let checked = header.get(..CHECKED_LEN).unwrap_or_default();
         entry.len() == self.entry_len() && check(&[checked, rest]) == self.check
@@ -172,7 +172,7 @@ impl ChunkGroup {
     /// `Corrupt`: the entry does not match its check, or the table does not match the contents.
     pub fn decode(entry: &[u8]) -> Result<GroupContents> {
         let header = Self::decode_header(entry)?;
-        if !header.is_whole(entry) {
+        if !header.is_intact(entry) {
             return Err(damaged("bytes that match its check", "other bytes"));
         }
         let members = header.table(entry)?;
@@ -270,7 +270,7 @@ mod tests {
         let entry = group(&contents).unwrap();
         let header = ChunkGroup::decode_header(&entry).unwrap();
         assert_eq!((header.table_len(), header.entry_len()), (120, entry.len()));
-        assert!(header.is_whole(&entry));
+        assert!(header.is_intact(&entry));
         let read = ChunkGroup::decode(&entry).unwrap();
         for (n, content) in contents.into_iter().enumerate() {
             assert_eq!(read.get(n).unwrap(), (ChunkEntry::id_of(content), content));

@@ -33,8 +33,8 @@ pub(crate) fn pack(raw: &[u8]) -> Option<Vec<u8>> {
 pub(crate) fn pack_at(raw: &[u8], level: i32) -> Option<Vec<u8>> {
     GROUP_PACKER.with_borrow_mut(|packer| {
         if packer.as_ref().is_none_or(|(at, _)| *at != level) {
-            let made = zstd::bulk::Compressor::new(level).ok();
-            *packer = made.map(|made| (level, made));
+            let compressor = zstd::bulk::Compressor::new(level).ok();
+            *packer = compressor.map(|compressor| (level, compressor));
         }
         let packed = packer.as_mut()?.1.compress(raw).ok()?;
         (packed.len() < raw.len()).then_some(packed)

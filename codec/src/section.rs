@@ -82,19 +82,19 @@ impl<'a> SectionRef<'a> {
 
     /// Iterates over the records. Yields an error if there are more or fewer than `count`.
     pub fn iter(&self) -> impl Iterator<Item = Result<RecordRef<'a>>> + use<'a> {
-        let (mut records, mut left) = (Records::new(self.records), self.count);
-        std::iter::from_fn(move || match (records.next(), left) {
+        let (mut records, mut remaining) = (Records::new(self.records), self.count);
+        std::iter::from_fn(move || match (records.next(), remaining) {
             (Some(Ok(record)), 1..) => {
-                left -= 1;
+                remaining -= 1;
                 Some(Ok(record))
             }
             (None, 0) => None,
             (Some(Err(error)), _) => {
-                left = 0;
+                remaining = 0;
                 Some(Err(error))
             }
             (found, left_now) => {
-                left = 0;
+                remaining = 0;
                 records = Records::new(&[]);
                 let found = if found.is_some() { "more" } else { "fewer" };
                 let expected = format!("{left_now} more records");
@@ -244,13 +244,13 @@ mod tests {
         let bytes = records(5);
         let explicit: Vec<u8> = (0..80).collect();
         for salts in [Salts::Seeded(Seed([3; 16]), 40), Salts::Explicit(&explicit)] {
-            let whole = SectionRef { seq: 9, salts, count: 5, records: &bytes };
-            let (front, back) = (whole.truncate(2).unwrap(), whole.skip(2).unwrap());
+            let full = SectionRef { seq: 9, salts, count: 5, records: &bytes };
+            let (front, back) = (full.truncate(2).unwrap(), full.skip(2).unwrap());
             assert_eq!((front.count, back.count), (2, 3));
-            assert_eq!(front.salt(1), whole.salt(1));
-            assert_eq!(back.salt(0), whole.salt(2));
+            assert_eq!(front.salt(1), full.salt(1));
+            assert_eq!(back.salt(0), full.salt(2));
             let all: Vec<_> = front.iter().chain(back.iter()).map(Result::unwrap).collect();
-            assert_eq!(all, whole.iter().map(Result::unwrap).collect::<Vec<_>>());
+            assert_eq!(all, full.iter().map(Result::unwrap).collect::<Vec<_>>());
             let mut out = Vec::new();
             front.encode(&mut out);
             back.encode(&mut out);
@@ -283,8 +283,8 @@ mod tests {
         let forms: Vec<_> = erased.iter().map(|r| r.unwrap().form).collect();
         assert_eq!(forms, [BodyForm::Inline, BodyForm::Erased, BodyForm::Inline]);
         assert_eq!(erased.salt(1), [0; 16]);
-        let gone = [&seed.0[..], &section.salt(1), &[1; 3]];
-        assert!(gone.iter().all(|gone| !out.windows(gone.len()).any(|part| part == *gone)));
+        let secrets = [&seed.0[..], &section.salt(1), &[1; 3]];
+        assert!(secrets.iter().all(|bytes| !out.windows(bytes.len()).any(|part| part == *bytes)));
         // Erasing again changes nothing.
         let mut again = Vec::new();
         erased.encode_erased(&|_| false, &mut again).unwrap();

@@ -20,8 +20,8 @@ pub(crate) fn encode<T: Encode>(value: &T) -> Vec<u8> {
 }
 
 pub(crate) fn encode_into<T: Encode>(value: &T, out: &mut Vec<u8>) {
-    let done = bincode::encode_into_std_write(value, out, bincode::config::standard());
-    assert!(done.is_ok(), "plain data encodes into memory");
+    let encoded = bincode::encode_into_std_write(value, out, bincode::config::standard());
+    assert!(encoded.is_ok(), "plain data encodes into memory");
 }
 
 /// Decodes `T` from the start of `bytes`. Also returns the number of bytes read.

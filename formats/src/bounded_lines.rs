@@ -33,7 +33,7 @@ impl<R: BufRead> BoundedLines<R> {
     }
 
     /// Returns the line read last with its end, cut at the limit.
-    pub fn held(&self) -> &[u8] {
+    pub fn buffered(&self) -> &[u8] {
         &self.buffer
     }
 
@@ -53,8 +53,8 @@ impl<R: BufRead> BoundedLines<R> {
             };
             let end = chunk.iter().position(|byte| *byte == b'\n');
             let used = end.map_or(chunk.len(), |end| end + 1);
-            let room = self.limit.saturating_sub(self.buffer.len()).min(used);
-            self.buffer.extend_from_slice(chunk.get(..room).unwrap_or_default());
+            let count = self.limit.saturating_sub(self.buffer.len()).min(used);
+            self.buffer.extend_from_slice(chunk.get(..count).unwrap_or_default());
             self.input.consume(used);
             length += used as u64;
             self.read += used as u64;
@@ -77,15 +77,18 @@ mod tests {
         let mut all = Vec::new();
         loop {
             let length = lines.advance().unwrap();
-            let held = String::from_utf8(lines.held().to_vec()).unwrap();
-            all.push((length, held, lines.number()));
+            let buffered = String::from_utf8(lines.buffered().to_vec()).unwrap();
+            all.push((length, buffered, lines.number()));
             if length == 0 {
                 break;
             }
         }
         let expected =
             [(4, "one\n", 1), (12, "much ", 2), (1, "\n", 3), (4, "last", 4), (0, "", 4)];
-        assert_eq!(all, expected.map(|(length, held, number)| (length, held.to_owned(), number)));
+        assert_eq!(
+            all,
+            expected.map(|(length, buffered, number)| (length, buffered.to_owned(), number))
+        );
         assert_eq!(lines.bytes_read(), text.len() as u64);
     }
 }

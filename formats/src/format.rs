@@ -108,11 +108,11 @@ mod tests {
 
     #[test]
     fn formats_are_told_by_their_content() {
-        let tell = |start: &str| detect(start.as_bytes(), None);
-        assert_eq!(tell("{\"kind\":\"message\"}\n"), Format::Jsonl);
-        assert_eq!(tell("{\"history\":1,\"kind\""), Format::SweAgent);
-        assert_eq!(tell("{\n  \"environment\": \"x\",\n  \"trajectory\": ["), Format::SweAgent);
-        assert_eq!(tell(" \n[ {\"task_id\""), Format::TauBench);
+        let detected = |start: &str| detect(start.as_bytes(), None);
+        assert_eq!(detected("{\"kind\":\"message\"}\n"), Format::Jsonl);
+        assert_eq!(detected("{\"history\":1,\"kind\""), Format::SweAgent);
+        assert_eq!(detected("{\n  \"environment\": \"x\",\n  \"trajectory\": ["), Format::SweAgent);
+        assert_eq!(detected(" \n[ {\"task_id\""), Format::TauBench);
         for line in [
             r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user"}}"#,
             r#"{"type":"summary","summary":"s","leafUuid":"x"}"#,
@@ -122,15 +122,15 @@ mod tests {
                 r#""isSnapshotUpdate":false}"#
             ),
         ] {
-            assert_eq!(tell(line), Format::ClaudeCode, "{line}");
+            assert_eq!(detected(line), Format::ClaudeCode, "{line}");
         }
-        assert_eq!(tell("[\n{\"role\":\"user\""), Format::OpenAi);
-        assert_eq!(tell("[{\"content\":\"traj\",\"role\":"), Format::OpenAi);
-        assert_eq!(tell("[{\"task_id\":0,\"traj\":[{\"role\":\"user\"}]}"), Format::TauBench);
-        assert_eq!(tell("{\"model\":\"m\",\"messages\":[{"), Format::OpenAi);
-        assert_eq!(tell("SQLite format 3\0rest"), Format::LangGraph);
-        assert_eq!(tell("{\"a\":{\"trajectory\":[]},\"kind\":\"x\"}"), Format::Jsonl);
-        assert_eq!(tell("{\"a\":\"\\\"trajectory\\\":\",\"kind\":\"x\"}"), Format::Jsonl);
+        assert_eq!(detected("[\n{\"role\":\"user\""), Format::OpenAi);
+        assert_eq!(detected("[{\"content\":\"traj\",\"role\":"), Format::OpenAi);
+        assert_eq!(detected("[{\"task_id\":0,\"traj\":[{\"role\":\"user\"}]}"), Format::TauBench);
+        assert_eq!(detected("{\"model\":\"m\",\"messages\":[{"), Format::OpenAi);
+        assert_eq!(detected("SQLite format 3\0rest"), Format::LangGraph);
+        assert_eq!(detected("{\"a\":{\"trajectory\":[]},\"kind\":\"x\"}"), Format::Jsonl);
+        assert_eq!(detected("{\"a\":\"\\\"trajectory\\\":\",\"kind\":\"x\"}"), Format::Jsonl);
     }
 
     #[test]

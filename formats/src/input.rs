@@ -97,8 +97,8 @@ fn beginning(mut reader: Reader) -> io::Result<Reader> {
         reader.consume(count);
         let mut lines = start.splitn(2, |byte| *byte == b'\n');
         let first = lines.next().unwrap_or_default();
-        let whole = || serde_json::from_slice::<serde::de::IgnoredAny>(first).is_ok();
-        if count == 0 || start.len() >= START || (lines.next().is_some() && whole()) {
+        let parses = || serde_json::from_slice::<serde::de::IgnoredAny>(first).is_ok();
+        if count == 0 || start.len() >= START || (lines.next().is_some() && parses()) {
             let capacity = start.len().max(START);
             let rest: Box<dyn io::Read> = Box::new(io::Cursor::new(start).chain(reader));
             return Ok(BufReader::with_capacity(capacity, rest));
@@ -133,8 +133,8 @@ pub fn look(path: &Path, format: Option<Format>, progress: &mut dyn Progress) ->
         false => Vec::new(),
     };
     let trajectory = path.extension().is_some_and(|ending| ending == "traj");
-    let known = from_content(&start).is_some() || trajectory;
-    Ok(match known && !start.starts_with(BEGINNING.as_bytes()) {
+    let detected = from_content(&start).is_some() || trajectory;
+    Ok(match detected && !start.starts_with(BEGINNING.as_bytes()) {
         true => Input::Runs(vec![path.to_owned()]),
         false => Input::Export(ExportInput::open(path)?),
     })
@@ -142,7 +142,7 @@ pub fn look(path: &Path, format: Option<Format>, progress: &mut dyn Progress) ->
 
 fn in_folder(path: &Path, format: Option<Format>, progress: &mut dyn Progress) -> Result<Input> {
     let checkpoints = format.is_none() && checkpoint_folder::files(path).is_ok();
-    let mut found = Found::default();
+    let mut found = FoundSessions::default();
     find_sessions(path, DEPTH_MAX, &mut found);
     let mut sessions = found.sessions;
     let count = sessions.len() as u64;
@@ -176,7 +176,7 @@ fn in_folder(path: &Path, format: Option<Format>, progress: &mut dyn Progress) -
 
 /// Contents of a folder.
 #[derive(Default)]
-struct Found {
+struct FoundSessions {
     sessions: Vec<PathBuf>,
     /// Number of `*.jsonl` files that are not sessions.
     others: u64,
@@ -184,7 +184,7 @@ struct Found {
 
 /// Searches a folder and its subfolders for sessions, without following links. An entry that cannot
 /// be read counts as a session, so that its error is reported when it is imported.
-fn find_sessions(folder: &Path, depth: usize, found: &mut Found) {
+fn find_sessions(folder: &Path, depth: usize, found: &mut FoundSessions) {
     let Ok(entries) = fs::read_dir(folder) else {
         found.sessions.push(folder.to_owned());
         return;

@@ -50,7 +50,7 @@
 //! };
 //! let engine = Engine::in_memory(Options::default())?;
 //! let report = record(&engine, RunInput::open(&path)?, &options, &mut ())?;
-//! assert!(report.is_whole());
+//! assert!(report.is_complete());
 //! assert_eq!(report.tasks[0].task, "tuning");
 //! assert_eq!(report.tasks[0].events, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

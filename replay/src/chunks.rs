@@ -20,7 +20,7 @@ pub trait Chunks: Send + Sync {
 /// Chunks in memory, for tests and for small or short folds.
 #[derive(Debug, Default)]
 pub struct MemoryChunks {
-    kept: Mutex<HashMap<ChunkId, Arc<[u8]>>>,
+    stored: Mutex<HashMap<ChunkId, Arc<[u8]>>>,
 }
 
 impl Chunks for MemoryChunks {
@@ -32,14 +32,14 @@ impl Chunks for MemoryChunks {
             )));
         }
         let id = ChunkEntry::id_of(content);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.entry(id).or_insert_with(|| content.into());
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        stored.entry(id).or_insert_with(|| content.into());
         Ok(id)
     }
 
     fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.get(id).cloned().ok_or_else(|| Error::not_found(format!("no chunk {id}")))
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        stored.get(id).cloned().ok_or_else(|| Error::not_found(format!("no chunk {id}")))
     }
 }
 

@@ -13,19 +13,19 @@ pub(crate) fn pointer_step(step: &str) -> String {
 ///
 /// `Invalid`: the pointer does not begin with `/`, or has a `~` without a 0 or 1 after it.
 pub(crate) fn first_token(pointer: &str) -> Result<Option<(String, &str)>> {
-    let wrong = |why: &str| {
-        let shown: String = pointer.chars().take(80).collect();
-        Error::invalid(format!("{shown:?} is no JSON pointer: {why}, as in `/variables/best`"))
+    let invalid = |why: &str| {
+        let excerpt: String = pointer.chars().take(80).collect();
+        Error::invalid(format!("{excerpt:?} is no JSON pointer: {why}, as in `/variables/best`"))
     };
     if pointer.is_empty() {
         return Ok(None);
     }
     let Some(behind) = pointer.strip_prefix('/') else {
-        return Err(wrong("one begins with `/`"));
+        return Err(invalid("one begins with `/`"));
     };
     for escaped in pointer.split('~').skip(1) {
         if !escaped.starts_with(['0', '1']) {
-            return Err(wrong("`~` is written `~0`, and `/` in a name `~1`"));
+            return Err(invalid("`~` is written `~0`, and `/` in a name `~1`"));
         }
     }
     let (token, rest) = behind.split_at(behind.find('/').unwrap_or(behind.len()));
@@ -58,8 +58,8 @@ mod tests {
         assert_eq!(first_token("").unwrap(), None);
         assert_eq!(first_token("/a~1b/c").unwrap(), Some(("a/b".into(), "/c")));
         assert_eq!(tokens("/a/~01/").collect::<Vec<_>>(), ["a", "~1", ""]);
-        for wrong in ["a", "/a~", "/a~2"] {
-            let error = first_token(wrong).unwrap_err();
+        for invalid in ["a", "/a~", "/a~2"] {
+            let error = first_token(invalid).unwrap_err();
             assert!(error.to_string().contains("no JSON pointer"), "{error}");
         }
         assert_eq!(index_of("10"), Some(10));

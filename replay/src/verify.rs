@@ -166,11 +166,11 @@ mod tests {
     #[test]
     fn an_erased_body_keeps_the_chain() {
         let good = records();
-        let whole = section(&good);
+        let full = section(&good);
         let mut erased = Vec::new();
-        for (n, record) in (0_u32..).zip(whole.iter()) {
+        for (n, record) in (0_u32..).zip(full.iter()) {
             let record = record.unwrap();
-            let body = record.body_hash(&whole.salt(n)).unwrap();
+            let body = record.body_hash(&full.salt(n)).unwrap();
             let (form, payload) = match n {
                 1 => (BodyForm::Erased, &body.0[..]),
                 _ => (record.form, record.payload),

@@ -149,13 +149,13 @@ impl Digests {
     ///
     /// `Corrupt`: the bytes have the wrong length.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let wrong = || Error::corrupt("digests of sled", Self::LEN, bytes.len());
+        let mismatch = || Error::corrupt("digests of sled", Self::LEN, bytes.len());
         let (digests, []) = bytes.as_chunks::<{ Digest::LEN }>() else {
-            return Err(wrong());
+            return Err(mismatch());
         };
         match digests {
             [index, keys, blocks] => Ok(Self([index, keys, blocks].map(Digest::decode))),
-            _ => Err(wrong()),
+            _ => Err(mismatch()),
         }
     }
 }
@@ -192,9 +192,9 @@ mod tests {
         assert_eq!(one, other);
         let both = Digests([one, other, Digest::default()]);
         assert_eq!(Digests::decode(&both.encode()).ok(), Some(both));
-        let mut moved = Digest::default();
-        moved.add(b"a1", b"");
-        moved.add(b"b", b"2");
-        assert_ne!(one, moved, "where the key ends is part of it");
+        let mut shifted = Digest::default();
+        shifted.add(b"a1", b"");
+        shifted.add(b"b", b"2");
+        assert_ne!(one, shifted, "where the key ends is part of it");
     }
 }

@@ -7,7 +7,7 @@
 use milepost_codec::Result;
 
 use crate::commit_log::{ChunkStore, CommitLog};
-use crate::index::{Shown, walk};
+use crate::index::{EntryVisitor, walk};
 use crate::liveness::Liveness;
 use crate::projection::{Index, Maintenance};
 
@@ -26,8 +26,8 @@ impl dyn Log {
         Liveness::scanned(&|from, to, limit| self.scan(from, to, false, limit))
     }
 
-    /// Passes all entries of the index whose keys begin with `prefix` to `show`, in order of keys.
-    pub fn walk(&self, prefix: &[u8], show: &mut Shown<'_>) -> Result<()> {
-        walk(prefix, &|from, to, limit| self.scan(from, to, false, limit), show)
+    /// Passes all entries of the index whose keys begin with `prefix` to `visit`, in order of keys.
+    pub fn walk(&self, prefix: &[u8], visit: &mut EntryVisitor<'_>) -> Result<()> {
+        walk(prefix, &|from, to, limit| self.scan(from, to, false, limit), visit)
     }
 }

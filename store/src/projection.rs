@@ -148,7 +148,7 @@ pub trait Maintenance: Send + Sync {
     fn compact(
         &self,
         _above: &dyn CompactionHost,
-        _tell: &mut dyn FnMut(CompactionStep),
+        _report: &mut dyn FnMut(CompactionStep),
     ) -> Result<Compacted> {
         Ok(Compacted::default())
     }

@@ -15,7 +15,7 @@ use crate::index::{Entry, IndexPut};
 use crate::index::{LogHead, keys};
 
 /// An extent, its commit, and its log's head after it.
-type Held = (Seq, Extent, LogHead);
+type QueuedExtent = (Seq, Extent, LogHead);
 
 /// A key of the index, shared by the map and the commit that changed it.
 type Key = Arc<[u8]>;
@@ -54,7 +54,7 @@ impl Commit {
 pub struct Tail {
     /// Commits, oldest first. Adding and releasing some does not affect the others.
     commits: VecDeque<Commit>,
-    extents: HashMap<LogId, VecDeque<Held>>,
+    extents: HashMap<LogId, VecDeque<QueuedExtent>>,
     /// Each entry as of the newest commit that changed it, and that commit.
     index: BTreeMap<Key, (Seq, Value)>,
     bytes: usize,
@@ -182,12 +182,12 @@ impl Tail {
         }
         let range = self.index.range::<[u8], _>((Bound::Included(from), Bound::Excluded(to)));
         let mut found = Vec::new();
-        let mut left = limit;
+        let mut remaining = limit;
         let mut take = |(key, (_, value)): (&Key, &(Seq, Value))| {
-            if left == 0 {
+            if remaining == 0 {
                 return false;
             }
-            left -= usize::from(value.is_some());
+            remaining -= usize::from(value.is_some());
             found.push((key.to_vec(), value.as_deref().map(<[u8]>::to_vec)));
             true
         };
@@ -213,8 +213,8 @@ impl Tail {
                 runs.head = group.head;
                 // Extents leave the tail in the order in which they came.
                 let nth = runs.extents.len();
-                let held = self.extents.get(&group.log);
-                let extent = held.and_then(|queue| queue.get(nth));
+                let extents = self.extents.get(&group.log);
+                let extent = extents.and_then(|queue| queue.get(nth));
                 runs.extents.extend(extent.map(|(_, extent, _)| extent.clone()));
             }
             let changes = commit.changes.iter();
@@ -265,14 +265,14 @@ pub(crate) fn merge(
     let mut all: BTreeMap<Vec<u8>, Option<Vec<u8>>> =
         stored.into_iter().map(|(key, value)| (key, Some(value))).collect();
     all.extend(tail);
-    let kept = all.into_iter().filter_map(|(key, value)| value.map(|value| (key, value)));
+    let present = all.into_iter().filter_map(|(key, value)| value.map(|value| (key, value)));
     if backwards {
-        let mut kept: Vec<_> = kept.collect();
-        kept.reverse();
-        kept.truncate(limit);
-        kept
+        let mut present: Vec<_> = present.collect();
+        present.reverse();
+        present.truncate(limit);
+        present
     } else {
-        kept.take(limit).collect()
+        present.take(limit).collect()
     }
 }
 

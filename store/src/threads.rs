@@ -19,7 +19,7 @@ pub fn start<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>> {
-    named(name).spawn(work).map_err(refused)
+    builder(name).spawn(work).map_err(refused)
 }
 
 /// Starts a thread with the name `milepost-NAME` in a scope.
@@ -32,10 +32,10 @@ pub fn start_in<'scope, T: Send + 'scope>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>> {
-    named(name).spawn_scoped(scope, work).map_err(refused)
+    builder(name).spawn_scoped(scope, work).map_err(refused)
 }
 
-fn named(name: &str) -> Builder {
+fn builder(name: &str) -> Builder {
     Builder::new().name(format!("milepost-{name}"))
 }
 

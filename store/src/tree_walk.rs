@@ -13,37 +13,37 @@ pub type Get<'a> = dyn Fn(&ChunkId) -> Result<Option<Vec<u8>>> + 'a;
 /// The maximum number of damaged paths that are reported.
 const PATHS_MAX: usize = 20;
 
-/// Adds all chunks that captures need to `named`. Reads each node once, and no contents. Returns
+/// Adds all chunks that captures need to `reached`. Reads each node once, and no contents. Returns
 /// the unreadable nodes, whose chunks are unknown.
 pub fn follow(
     roots: impl IntoIterator<Item = ChunkId>,
     get: &Get<'_>,
-    named: &mut HashSet<ChunkId>,
+    reached: &mut HashSet<ChunkId>,
 ) -> Vec<(ChunkId, Error)> {
-    follow_beyond(roots, get, &HashSet::new(), named)
+    follow_beyond(roots, get, &HashSet::new(), reached)
 }
 
-/// Does what [`follow`] does, without the `known` chunks and those that they need.
+/// Does what [`follow`] does, without the `excluded` chunks and those that they need.
 pub fn follow_beyond(
     roots: impl IntoIterator<Item = ChunkId>,
     get: &Get<'_>,
-    known: &HashSet<ChunkId>,
-    named: &mut HashSet<ChunkId>,
+    excluded: &HashSet<ChunkId>,
+    reached: &mut HashSet<ChunkId>,
 ) -> Vec<(ChunkId, Error)> {
-    let mut left: Vec<(ChunkId, NodeKind)> = roots.into_iter().map(|id| (id, ROOT)).collect();
-    // A node may be in `named` for another reason, without the chunks that it needs.
-    let mut seen: HashSet<ChunkId> = HashSet::new();
+    let mut pending: Vec<(ChunkId, NodeKind)> = roots.into_iter().map(|id| (id, ROOT)).collect();
+    // A node may be in `reached` for another reason, without the chunks that it needs.
+    let mut visited: HashSet<ChunkId> = HashSet::new();
     let mut unread = Vec::new();
-    while let Some((id, expect)) = left.pop() {
-        if known.contains(&id) {
+    while let Some((id, expect)) = pending.pop() {
+        if excluded.contains(&id) {
             continue;
         }
-        named.insert(id);
-        if expect == NodeKind::Content || !seen.insert(id) {
+        reached.insert(id);
+        if expect == NodeKind::Content || !visited.insert(id) {
             continue;
         }
         match node(id, expect, get) {
-            Ok(node) => node.names(&mut |id, expect| left.push((id, expect))),
+            Ok(node) => node.names(&mut |id, expect| pending.push((id, expect))),
             Err(error) => unread.push((id, error)),
         }
     }
@@ -82,15 +82,15 @@ pub fn check_root(root: ChunkId, get: &Get<'_>) -> Result<()> {
 /// more.
 pub fn paths_to(root: ChunkId, bad: &HashSet<ChunkId>, get: &Get<'_>) -> (Vec<String>, bool) {
     let mut found = Vec::new();
-    let mut left: Vec<(ChunkId, Option<TreePath>)> = Vec::new();
+    let mut pending: Vec<(ChunkId, Option<TreePath>)> = Vec::new();
     match node(root, ROOT, get) {
-        Ok(Node::Capture(capture)) => left.push((capture.tree, None)),
+        Ok(Node::Capture(capture)) => pending.push((capture.tree, None)),
         _ => found.push("all of it".to_owned()),
     }
     // A directory in several places is reported once: a hostile tree has any number of paths.
-    let mut seen: HashSet<ChunkId> = HashSet::new();
-    while let Some((id, path)) = left.pop() {
-        if !seen.insert(id) {
+    let mut visited: HashSet<ChunkId> = HashSet::new();
+    while let Some((id, path)) = pending.pop() {
+        if !visited.insert(id) {
             continue;
         }
         if found.len() > PATHS_MAX {
@@ -100,7 +100,7 @@ pub fn paths_to(root: ChunkId, bad: &HashSet<ChunkId>, get: &Get<'_>) -> (Vec<St
         let entries: Vec<Entry> = match node(id, NodeKind::Tree, get) {
             Ok(Node::Directory(entries)) => entries,
             Ok(Node::Leaves(leaves)) => {
-                left.extend(leaves.iter().map(|leaf: &Leaf| (leaf.id, path.clone())));
+                pending.extend(leaves.iter().map(|leaf: &Leaf| (leaf.id, path.clone())));
                 continue;
             }
             // Everything below is affected.
@@ -114,14 +114,14 @@ pub fn paths_to(root: ChunkId, bad: &HashSet<ChunkId>, get: &Get<'_>) -> (Vec<St
                 continue;
             };
             match &entry.item.kind {
-                EntryKind::Directory { id } => left.push((*id, Some(at))),
+                EntryKind::Directory { id } => pending.push((*id, Some(at))),
                 EntryKind::Link { .. } => {}
                 EntryKind::File { id, .. } if bad.contains(id) => found.push(at.to_string()),
                 EntryKind::File { .. } => {}
                 EntryKind::Listed { list, .. } => {
-                    let mut named = HashSet::new();
-                    let whole = of_list(*list, get, &mut named).is_ok();
-                    if !whole || named.iter().any(|id| bad.contains(id)) {
+                    let mut reached = HashSet::new();
+                    let is_readable = of_list(*list, get, &mut reached).is_ok();
+                    if !is_readable || reached.iter().any(|id| bad.contains(id)) {
                         found.push(at.to_string());
                     }
                 }
@@ -141,11 +141,11 @@ fn below(path: Option<&TreePath>, name: &Name) -> Result<TreePath> {
 }
 
 /// Collects the chunks of a file that has several.
-fn of_list(list: ChunkId, get: &Get<'_>, named: &mut HashSet<ChunkId>) -> Result<()> {
-    let mut left = vec![(list, NodeKind::List)];
-    while let Some((id, expect)) = left.pop() {
-        if named.insert(id) && expect != NodeKind::Content {
-            node(id, expect, get)?.names(&mut |id, expect| left.push((id, expect)));
+fn of_list(list: ChunkId, get: &Get<'_>, reached: &mut HashSet<ChunkId>) -> Result<()> {
+    let mut pending = vec![(list, NodeKind::List)];
+    while let Some((id, expect)) = pending.pop() {
+        if reached.insert(id) && expect != NodeKind::Content {
+            node(id, expect, get)?.names(&mut |id, expect| pending.push((id, expect)));
         }
     }
     Ok(())

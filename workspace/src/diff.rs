@@ -109,15 +109,15 @@ fn same_content(a: &Item, b: &Item) -> bool {
 
 /// Moves pairs of removed and added files to the renamed ones.
 fn rename(changes: &mut FileChanges, chunks: &dyn Chunks) -> Result<()> {
-    let mut gone: Vec<Option<SnapshotEntry>> = changes.removed.drain(..).map(Some).collect();
-    let mut come: Vec<Option<SnapshotEntry>> = changes.added.drain(..).map(Some).collect();
+    let mut removed: Vec<Option<SnapshotEntry>> = changes.removed.drain(..).map(Some).collect();
+    let mut added: Vec<Option<SnapshotEntry>> = changes.added.drain(..).map(Some).collect();
     // Empty files are not paired: all of them are equal.
     let hash_of = |entry: &SnapshotEntry| {
         let kind = &entry.item.kind;
         kind.file_hash().filter(|_| kind.file_len() > Some(0))
     };
     let mut by_hash: HashMap<Hash, Vec<usize>> = HashMap::new();
-    for (at, entry) in gone.iter().enumerate().rev() {
+    for (at, entry) in removed.iter().enumerate().rev() {
         if let Some(hash) = entry.as_ref().and_then(hash_of) {
             by_hash.entry(hash).or_default().push(at);
         }
@@ -128,25 +128,25 @@ fn rename(changes: &mut FileChanges, chunks: &dyn Chunks) -> Result<()> {
             renamed.insert(to.path.clone(), Renamed { from, to });
         }
     };
-    for to in &mut come {
+    for to in &mut added {
         let same = to.as_ref().and_then(hash_of).and_then(|hash| by_hash.get_mut(&hash));
-        let from = same.and_then(Vec::pop).and_then(|at| gone.get_mut(at));
+        let from = same.and_then(Vec::pop).and_then(|at| removed.get_mut(at));
         if let Some(from) = from {
             pair(from, to);
         }
     }
     let mut by_name: HashMap<Name, Vec<usize>> = HashMap::new();
-    for (at, entry) in gone.iter().enumerate().rev() {
+    for (at, entry) in removed.iter().enumerate().rev() {
         if let Some(entry) = entry.as_ref().filter(|entry| hash_of(entry).is_some()) {
             by_name.entry(entry.path.name()).or_default().push(at);
         }
     }
-    for to in &mut come {
+    for to in &mut added {
         let Some(new) = to.as_ref().filter(|to| hash_of(to).is_some()) else {
             continue;
         };
         for at in by_name.get(&new.path.name()).into_iter().flatten() {
-            let Some(from) = gone.get_mut(*at) else {
+            let Some(from) = removed.get_mut(*at) else {
                 continue;
             };
             let Some(old) = from.as_ref() else {
@@ -158,8 +158,8 @@ fn rename(changes: &mut FileChanges, chunks: &dyn Chunks) -> Result<()> {
             }
         }
     }
-    changes.removed = gone.into_iter().flatten().collect();
-    changes.added = come.into_iter().flatten().collect();
+    changes.removed = removed.into_iter().flatten().collect();
+    changes.added = added.into_iter().flatten().collect();
     changes.renamed = renamed.into_values().collect();
     Ok(())
 }

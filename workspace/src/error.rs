@@ -9,13 +9,13 @@ use rustix::io::Errno;
 use std::os::unix::ffi::OsStrExt;
 
 /// Converts a system error. The message is `cannot WHAT PATH: why`.
-pub(crate) fn io(what: &str, path: &Path, error: &io::Error) -> Error {
-    of_bytes(what, path.as_os_str().as_bytes(), error)
+pub(crate) fn io(action: &str, path: &Path, error: &io::Error) -> Error {
+    of_bytes(action, path.as_os_str().as_bytes(), error)
 }
 
 /// Converts a system error for a path below a workspace, given as bytes.
-pub(crate) fn below(what: &str, path: &[u8], error: Errno) -> Error {
-    of_bytes(what, path, &error.into())
+pub(crate) fn below(action: &str, path: &[u8], error: Errno) -> Error {
+    of_bytes(action, path, &error.into())
 }
 
 /// Returns `true` if an error reports missing or damaged contents, which affect only the paths that
@@ -24,7 +24,7 @@ pub(crate) fn is_lost(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NotFound)
 }
 
-fn of_bytes(what: &str, path: &[u8], error: &io::Error) -> Error {
+fn of_bytes(action: &str, path: &[u8], error: &io::Error) -> Error {
     let kind = match error.kind() {
         io::ErrorKind::NotFound => ErrorKind::NotFound,
         _ => ErrorKind::Unavailable,
@@ -33,5 +33,5 @@ fn of_bytes(what: &str, path: &[u8], error: &io::Error) -> Error {
         [] => "the workspace".to_owned(),
         _ => printable(path),
     };
-    Error::new(kind, format!("cannot {what} {path}: {error}"))
+    Error::new(kind, format!("cannot {action} {path}: {error}"))
 }

@@ -30,34 +30,35 @@ pub(crate) struct Lock {
 enum Tried {
     Locked(Lock),
     /// Another process holds this folder.
-    Held(PathBuf),
+    Busy(PathBuf),
 }
 
 impl Lock {
     /// Locks a folder. After `wait`, fails with `Unavailable`, which names the holder. If the
     /// folder is another user's or cannot be locked, locks a file in `XDG_RUNTIME_DIR` or the store
     /// instead.
-    pub(crate) fn take(folder: &Path, beside: Option<&Path>, wait: Duration) -> Result<Self> {
-        let mut left = wait;
+    pub(crate) fn take(folder: &Path, store_dir: Option<&Path>, wait: Duration) -> Result<Self> {
+        let mut remaining = wait;
         loop {
-            let held = match try_lock(folder, beside)? {
+            let held = match try_lock(folder, store_dir)? {
                 Tried::Locked(lock) => return Ok(lock),
-                Tried::Held(held) => held,
+                Tried::Busy(held) => held,
             };
-            if left.is_zero() {
-                let shown = printable(held.as_os_str().as_bytes());
-                let who = holder(&held).map_or_else(|| "another program".to_owned(), named);
-                let message = format!("{shown} is in use by {who}: try again when it is done");
+            if remaining.is_zero() {
+                let display = printable(held.as_os_str().as_bytes());
+                let owner =
+                    holder(&held).map_or_else(|| "another program".to_owned(), describe_process);
+                let message = format!("{display} is in use by {owner}: try again when it is done");
                 return Err(Error::new(ErrorKind::Unavailable, message));
             }
-            let step = left.min(STEP);
+            let step = remaining.min(STEP);
             std::thread::sleep(step);
-            left = left.saturating_sub(step);
+            remaining = remaining.saturating_sub(step);
         }
     }
 }
 
-fn try_lock(folder: &Path, beside: Option<&Path>) -> Result<Tried> {
+fn try_lock(folder: &Path, store_dir: Option<&Path>) -> Result<Tried> {
     let mut held = Vec::new();
     let me = rustix::process::geteuid().as_raw();
     for (nth, path) in folder.ancestors().enumerate() {
@@ -70,12 +71,12 @@ fn try_lock(folder: &Path, beside: Option<&Path>) -> Result<Tried> {
         let is_own = file.metadata().is_ok_and(|about| about.uid() == me);
         let by_other = || holder(path).is_some_and(|pid| is_of_other(pid, me));
         let operation = match nth {
-            0 if !is_own => match lock_beside(&file, path, beside)? {
+            0 if !is_own => match lock_by_file(&file, path, store_dir)? {
                 Some(file) => {
                     held.push(file);
                     continue;
                 }
-                None => return Ok(Tried::Held(path.to_owned())),
+                None => return Ok(Tried::Busy(path.to_owned())),
             },
             _ if !is_own => continue,
             0 => FlockOperation::NonBlockingLockExclusive,
@@ -83,12 +84,12 @@ fn try_lock(folder: &Path, beside: Option<&Path>) -> Result<Tried> {
         };
         match flock(&file, operation) {
             Ok(()) => held.push(file.into()),
-            Err(Errno::WOULDBLOCK) if !by_other() => return Ok(Tried::Held(path.to_owned())),
+            Err(Errno::WOULDBLOCK) if !by_other() => return Ok(Tried::Busy(path.to_owned())),
             Err(_) if nth > 0 => {}
-            Err(Errno::INTR) => return Ok(Tried::Held(path.to_owned())),
-            Err(_) => match lock_beside(&file, path, beside)? {
+            Err(Errno::INTR) => return Ok(Tried::Busy(path.to_owned())),
+            Err(_) => match lock_by_file(&file, path, store_dir)? {
                 Some(file) => held.push(file),
-                None => return Ok(Tried::Held(path.to_owned())),
+                None => return Ok(Tried::Busy(path.to_owned())),
             },
         }
     }
@@ -96,14 +97,14 @@ fn try_lock(folder: &Path, beside: Option<&Path>) -> Result<Tried> {
 }
 
 /// Locks a file that represents a folder, named by device and inode.
-fn lock_beside(folder: &File, path: &Path, store: Option<&Path>) -> Result<Option<OwnedFd>> {
+fn lock_by_file(folder: &File, path: &Path, store: Option<&Path>) -> Result<Option<OwnedFd>> {
     let runtime =
         std::env::var_os("XDG_RUNTIME_DIR").map(|dir| PathBuf::from(dir).join("milepost"));
     let Some(dir) = runtime.or_else(|| store.map(Path::to_owned)) else {
-        let shown = printable(path.as_os_str().as_bytes());
+        let display = printable(path.as_os_str().as_bytes());
         return Err(Error::new(
             ErrorKind::Unavailable,
-            format!("{shown} cannot be locked, and there is no XDG_RUNTIME_DIR for a lock file"),
+            format!("{display} cannot be locked, and there is no XDG_RUNTIME_DIR for a lock file"),
         ));
     };
     let made = std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&dir);
@@ -133,7 +134,7 @@ fn holder(folder: &Path) -> Option<u32> {
 }
 
 /// Returns the name and number of a process.
-fn named(pid: u32) -> String {
+fn describe_process(pid: u32) -> String {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     match name.trim() {
         "" => format!("process {pid}"),
@@ -196,10 +197,10 @@ mod tests {
         flock(&opened, FlockOperation::NonBlockingLockExclusive).unwrap();
         Lock::take(&inner, None, Duration::ZERO).unwrap();
         // As a workspace, the same folder is locked by a file that no other user can open.
-        let beside = dir.path().join("s");
+        let store_dir = dir.path().join("s");
         if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
-            let lock = Lock::take(&around, Some(&beside), Duration::ZERO).unwrap();
-            assert!(Lock::take(&around, Some(&beside), Duration::ZERO).is_err());
+            let lock = Lock::take(&around, Some(&store_dir), Duration::ZERO).unwrap();
+            assert!(Lock::take(&around, Some(&store_dir), Duration::ZERO).is_err());
             drop(lock);
         }
     }
@@ -221,11 +222,11 @@ mod tests {
         let opened = File::open(&folder).unwrap();
         // A test must not write to the `XDG_RUNTIME_DIR` of the environment.
         if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
-            let lock = lock_beside(&opened, &folder, Some(&store)).unwrap();
+            let lock = lock_by_file(&opened, &folder, Some(&store)).unwrap();
             assert!(lock.is_some());
-            assert!(lock_beside(&opened, &folder, Some(&store)).unwrap().is_none());
+            assert!(lock_by_file(&opened, &folder, Some(&store)).unwrap().is_none());
             drop(lock);
-            assert!(lock_beside(&opened, &folder, Some(&store)).unwrap().is_some());
+            assert!(lock_by_file(&opened, &folder, Some(&store)).unwrap().is_some());
         }
     }
 }

@@ -17,21 +17,21 @@ pub(crate) fn check(folder: &Path, anyway: bool) -> Result<(PathBuf, Dir)> {
 
 fn check_with(folder: &Path, anyway: bool, home: Option<&Path>) -> Result<(PathBuf, Dir)> {
     let real = folder.canonicalize().map_err(|e| error::io("open", folder, &e))?;
-    let shown = printable(real.as_os_str().as_bytes());
+    let display = printable(real.as_os_str().as_bytes());
     if !real.is_dir() {
-        return Err(Error::invalid(format!("{shown} is no folder")));
+        return Err(Error::invalid(format!("{display} is no folder")));
     }
     let inside_git = |component: std::path::Component<'_>| {
         milepost_codec::Name::is_git(component.as_os_str().as_bytes())
     };
     if real.components().any(inside_git) {
-        let message = format!("{shown} is inside `.git`: what is in there is git's alone");
+        let message = format!("{display} is inside `.git`: what is in there is git's alone");
         return Err(Error::invalid(message));
     }
     for above in real.ancestors() {
         if at_root(above).is_ok_and(|dir| is_bare_repository(&dir)) {
             let above = printable(above.as_os_str().as_bytes());
-            let message = format!("{shown} is no workspace: {above} is a bare git repository");
+            let message = format!("{display} is no workspace: {above} is a bare git repository");
             return Err(Error::invalid(message));
         }
     }
@@ -45,8 +45,8 @@ fn check_with(folder: &Path, anyway: bool, home: Option<&Path>) -> Result<(PathB
         };
         if let Some(why) = why {
             return Err(Error::invalid(format!(
-                "{shown} is not taken for a workspace, since {why}: name a folder of your work, or \
-                 insist"
+                "{display} is not taken for a workspace, since {why}: name a folder of your work, \
+                 or insist"
             )));
         }
     }
@@ -57,11 +57,11 @@ fn check_with(folder: &Path, anyway: bool, home: Option<&Path>) -> Result<(PathB
 /// Refuses a workspace inside the store.
 pub(crate) fn check_store(folder: &Path, store: &Listed) -> Result<()> {
     for above in folder.ancestors() {
-        let here = at_root(above).and_then(|dir| dir.itself());
-        if here.is_ok_and(|here| here.identity() == store.identity()) {
-            let shown = printable(folder.as_os_str().as_bytes());
+        let metadata = at_root(above).and_then(|dir| dir.itself());
+        if metadata.is_ok_and(|metadata| metadata.identity() == store.identity()) {
+            let display = printable(folder.as_os_str().as_bytes());
             return Err(Error::invalid(format!(
-                "{shown} is inside the store, which is no workspace"
+                "{display} is inside the store, which is no workspace"
             )));
         }
     }

@@ -209,8 +209,8 @@ impl Snapshot {
         let dir = at_root(&opened).map_err(|e| error::io("open", folder, &e.into()))?;
         let names = dir.names(0).map_err(|e| error::io("list", folder, &e.into()))?;
         if !names.is_empty() {
-            let shown = printable(folder.as_os_str().as_bytes());
-            return Err(Error::invalid(format!("{shown} is not empty")));
+            let display = printable(folder.as_os_str().as_bytes());
+            return Err(Error::invalid(format!("{display} is not empty")));
         }
         fill(&self.chunks, (&self.capture.tree, self.budget()), dir, processors())
     }

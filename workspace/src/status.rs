@@ -26,7 +26,7 @@ pub struct WorkspaceStatus {
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct StatusRecord {
     state: WorkspaceState,
     error: Option<String>,
     /// Number of state changes.
@@ -39,7 +39,7 @@ struct Told {
 /// The states of one workspace.
 #[derive(Debug, Default)]
 pub(crate) struct States {
-    told: Mutex<Told>,
+    record: Mutex<StatusRecord>,
     changed: Condvar,
     files: AtomicU64,
     bytes: AtomicU64,
@@ -48,7 +48,7 @@ pub(crate) struct States {
 
 /// Previous state, and the counts of an operation that ended.
 #[derive(Debug, Default)]
-pub(crate) struct Went {
+pub(crate) struct Transition {
     pub(crate) before: WorkspaceState,
     pub(crate) files: u64,
     pub(crate) bytes: u64,
@@ -58,47 +58,47 @@ pub(crate) struct Went {
 
 impl States {
     pub(crate) fn status(&self) -> WorkspaceStatus {
-        self.status_of(&self.told.lock())
+        self.status_of(&self.record.lock())
     }
 
-    fn status_of(&self, told: &Told) -> WorkspaceStatus {
+    fn status_of(&self, record: &StatusRecord) -> WorkspaceStatus {
         WorkspaceStatus {
-            state: told.state,
+            state: record.state,
             files: self.files.load(Ordering::Relaxed),
             bytes: self.bytes.load(Ordering::Relaxed),
-            error: told.error.clone(),
+            error: record.error.clone(),
         }
     }
 
     /// Changes the state. `Unavailable`: `next` may not follow the current state.
-    pub(crate) fn go(&self, next: WorkspaceState, error: Option<&Error>) -> Result<Went> {
-        let mut told = self.told.lock();
-        if !follows(told.state, next) {
-            let message = match told.state {
+    pub(crate) fn go(&self, next: WorkspaceState, error: Option<&Error>) -> Result<Transition> {
+        let mut record = self.record.lock();
+        if !follows(record.state, next) {
+            let message = match record.state {
                 WorkspaceState::Creating => "the workspace is being captured",
                 WorkspaceState::Restoring => "the workspace is being restored",
                 _ => "nothing is under way",
             };
             return Err(Error::new(ErrorKind::Unavailable, message));
         }
-        let mut went = Went { before: told.state, ..Went::default() };
+        let mut transition = Transition { before: record.state, ..Transition::default() };
         if matches!(next, WorkspaceState::Creating | WorkspaceState::Restoring) {
-            told.since = Some(now());
+            record.since = Some(now());
             for count in [&self.files, &self.bytes, &self.read] {
                 count.store(0, Ordering::Relaxed);
             }
         } else {
-            told.error = error.map(ToString::to_string);
-            let took = told.since.take().map(|since| since.elapsed().as_micros());
-            went.took_us = took.map_or(0, |us| u64::try_from(us).unwrap_or(u64::MAX));
-            went.files = self.files.load(Ordering::Relaxed);
-            went.bytes = self.bytes.load(Ordering::Relaxed);
-            went.read = self.read.load(Ordering::Relaxed);
+            record.error = error.map(ToString::to_string);
+            let took = record.since.take().map(|since| since.elapsed().as_micros());
+            transition.took_us = took.map_or(0, |us| u64::try_from(us).unwrap_or(u64::MAX));
+            transition.files = self.files.load(Ordering::Relaxed);
+            transition.bytes = self.bytes.load(Ordering::Relaxed);
+            transition.read = self.read.load(Ordering::Relaxed);
         }
-        told.state = next;
-        told.changes += 1;
+        record.state = next;
+        record.changes += 1;
         self.changed.notify_all();
-        Ok(went)
+        Ok(transition)
     }
 
     /// Sets the number of files that were read.
@@ -114,7 +114,7 @@ impl States {
 
     /// Ends all feeds.
     pub(crate) fn close(&self) {
-        self.told.lock().closed = true;
+        self.record.lock().closed = true;
         self.changed.notify_all();
     }
 }
@@ -143,7 +143,7 @@ pub struct StatusFeed {
 
 impl StatusFeed {
     pub(crate) fn of(states: &Arc<States>) -> Self {
-        let seen = states.told.lock().changes;
+        let seen = states.record.lock().changes;
         Self { states: Arc::clone(states), seen, last: states.status() }
     }
 
@@ -154,18 +154,18 @@ impl StatusFeed {
         let mut left = patience;
         loop {
             let step = left.min(PROGRESS_EVERY);
-            let mut told = self.states.told.lock();
-            if told.changes == self.seen && !told.closed {
-                self.states.changed.wait_for(&mut told, step);
+            let mut record = self.states.record.lock();
+            if record.changes == self.seen && !record.closed {
+                self.states.changed.wait_for(&mut record, step);
             }
-            let status = self.states.status_of(&told);
-            if told.changes != self.seen || status != self.last {
-                self.seen = told.changes;
+            let status = self.states.status_of(&record);
+            if record.changes != self.seen || status != self.last {
+                self.seen = record.changes;
                 self.last = status.clone();
                 return Some(status);
             }
             left = left.saturating_sub(step);
-            if told.closed || left.is_zero() {
+            if record.closed || left.is_zero() {
                 return None;
             }
         }

@@ -39,7 +39,7 @@ struct Inner {
     folder: PathBuf,
     options: WorkspaceOptions,
     states: Arc<States>,
-    kept: ScanState,
+    scan_state: ScanState,
     /// Serializes captures: the folder's lock would refuse a second one within the process.
     busy: Mutex<()>,
 }
@@ -64,7 +64,7 @@ impl Workspace {
             folder,
             options,
             states: Arc::default(),
-            kept: ScanState::default(),
+            scan_state: ScanState::default(),
             busy: Mutex::new(()),
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -81,7 +81,7 @@ impl Workspace {
 
     /// Returns the state kept between scans, if the folder is watched.
     pub(crate) fn scan_state(&self) -> Option<&ScanState> {
-        self.inner.options.watch.then_some(&self.inner.kept)
+        self.inner.options.watch.then_some(&self.inner.scan_state)
     }
 
     /// Returns the number of folders watched for the next capture, with
@@ -107,12 +107,12 @@ impl Workspace {
         state: WorkspaceState,
         error: Option<&Error>,
     ) -> Result<()> {
-        let went = self.inner.states.go(state, error)?;
-        let mut change = WorkspaceChange::new(task, self.folder(), went.before, state);
-        change.files = went.files;
-        change.bytes = went.bytes;
-        change.read = went.read;
-        change.took_us = went.took_us;
+        let transition = self.inner.states.go(state, error)?;
+        let mut change = WorkspaceChange::new(task, self.folder(), transition.before, state);
+        change.files = transition.files;
+        change.bytes = transition.bytes;
+        change.read = transition.read;
+        change.took_us = transition.took_us;
         change.error = error.map(ToString::to_string);
         engine.tell_workspace(&change);
         Ok(())

@@ -57,7 +57,7 @@ fn folder(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
     }
     let plan = FolderPlan::read(&files, &mut Bars::new(LONG, out));
     // Without anything to import, no store is created.
-    let ends = args.strict && !plan.is_whole();
+    let ends = args.strict && !plan.is_complete();
     let (report, closed) = match plan.is_empty() || ends {
         true => (plan.into_report(), Ok(())),
         false => written(store, args, plan, out)?,

@@ -35,7 +35,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.bad_lines == 0 && self.bad_checkpoints == 0 && self.worst.is_none()
     }
 
@@ -120,13 +120,13 @@ fn record_all(store: &StoreArgs, args: &Record, attached: bool, out: &mut Out) -
                 all.worst.get_or_insert(failure);
             }
         }
-        if args.strict && !all.is_whole() {
+        if args.strict && !all.is_complete() {
             break;
         }
     }
     drop(attached);
     let closed = engine.close();
-    if all.is_whole() {
+    if all.is_complete() {
         closed?;
     }
     Ok(all)
@@ -151,7 +151,7 @@ fn end(all: Outcome, args: &Record) -> Result<()> {
     match all.worst {
         Some(failure) if args.files.len() > 1 => Err(Failure::reported(failure.code())),
         Some(failure) => Err(failure),
-        None if !all.is_whole() => Err(left_out(&all, args)),
+        None if !all.is_complete() => Err(left_out(&all, args)),
         None => Ok(()),
     }
 }

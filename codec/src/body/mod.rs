@@ -109,10 +109,10 @@ impl Body {
     /// ```
     /// use milepost_codec::{Body, Message};
     ///
-    /// let said = r#"{"role":"user","content":"hello"}"#;
-    /// let body = Body::from_json_of("message", said)?;
+    /// let text = r#"{"role":"user","content":"hello"}"#;
+    /// let body = Body::from_json_of("message", text)?;
     /// assert_eq!(body, Some(Message::text("user", "hello").into()));
-    /// assert_eq!(Body::from_json_of("gossip", said)?, None);
+    /// assert_eq!(Body::from_json_of("gossip", text)?, None);
     /// # Ok::<(), milepost_codec::Error>(())
     /// ```
     pub fn from_json_of(kind: &str, text: &str) -> Result<Option<Self>> {

@@ -109,13 +109,13 @@ impl Capture {
         })
     }
 
-    pub(super) fn names(&self, told: &mut dyn FnMut(ChunkId, NodeKind)) {
-        told(self.tree, NodeKind::Tree);
+    pub(super) fn names(&self, visit: &mut dyn FnMut(ChunkId, NodeKind)) {
+        visit(self.tree, NodeKind::Tree);
         if let Some(over) = self.over {
-            told(over, NodeKind::Capture);
+            visit(over, NodeKind::Capture);
         }
         for chunk in &self.skips.chunks {
-            told(*chunk, NodeKind::Content);
+            visit(*chunk, NodeKind::Content);
         }
     }
 }

@@ -65,15 +65,15 @@ impl Entry {
 /// than 256 KiB.
 pub fn cut_directory(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
     let len: usize = entries.iter().map(Entry::encoded_len).sum();
-    let whole = 2 + varint_len(entries.len() as u64) + len <= DIRECTORY_WHOLE_MAX;
+    let fits_one_chunk = 2 + varint_len(entries.len() as u64) + len <= DIRECTORY_WHOLE_MAX;
     let mut rest = Some(entries);
     std::iter::from_fn(move || {
         let entries = rest.take()?;
-        if whole {
+        if fits_one_chunk {
             return Some(entries);
         }
-        let (leaf, left) = entries.split_at_checked(leaf_len(entries))?;
-        rest = Some(left).filter(|left| !left.is_empty());
+        let (leaf, following) = entries.split_at_checked(leaf_len(entries))?;
+        rest = Some(following).filter(|following| !following.is_empty());
         Some(leaf)
     })
 }

@@ -62,7 +62,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u8>, D:
 }
 
 /// Implements the text, debug and JSON forms of a type of bytes. `make` checks parsed bytes.
-macro_rules! shown {
+macro_rules! impl_text_forms {
     ($type:ident, $make:expr) => {
         impl AsRef<[u8]> for $type {
             fn as_ref(&self) -> &[u8] {
@@ -98,7 +98,7 @@ macro_rules! shown {
         }
     };
 }
-pub(super) use shown;
+pub(super) use impl_text_forms;
 
 #[cfg(test)]
 mod tests {
@@ -131,14 +131,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_printed_is_written_as_its_bytes() {
-        for (bytes, shown) in [
+        for (bytes, expected) in [
             (&b"plain -x"[..], "plain -x"),
             (b"a\xffb", "a\\xffb"),
             (b"a\nb\x1b[31m", "a\\x0ab\\x1b[31m"),
             (b"\\x0a", "\\x5cx0a"),
             ("\u{1f600}\u{202e}".as_bytes(), "\u{1f600}\\xe2\\x80\\xae"),
         ] {
-            assert_eq!(printable(bytes), shown);
+            assert_eq!(printable(bytes), expected);
         }
     }
 }

@@ -131,8 +131,8 @@ impl Action {
         let number = reader.shortest()?;
         let slot = u32::try_from(number).map_err(|_| reader.corrupt("a 32-bit number", number))?;
         let mut item = || {
-            let there = reader.flag()?;
-            there.then(|| Item::read(reader)).transpose()
+            let is_present = reader.flag()?;
+            is_present.then(|| Item::read(reader)).transpose()
         };
         let (before, after) = (item()?, item()?);
         let action = Self { kind, path, slot, before, after };

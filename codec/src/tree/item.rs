@@ -112,13 +112,13 @@ impl Item {
     /// The highest value of the permission bits.
     pub const MODE_MAX: u16 = 0o777;
 
-    /// Calls `told` with each chunk that the item refers to and its expected kind.
-    pub fn names(&self, told: &mut dyn FnMut(ChunkId, NodeKind)) {
+    /// Calls `visit` with each chunk that the item refers to and its expected kind.
+    pub fn names(&self, visit: &mut dyn FnMut(ChunkId, NodeKind)) {
         match &self.kind {
-            EntryKind::File { id, .. } => told(*id, NodeKind::Content),
-            EntryKind::Listed { list, .. } => told(*list, NodeKind::List),
+            EntryKind::File { id, .. } => visit(*id, NodeKind::Content),
+            EntryKind::Listed { list, .. } => visit(*list, NodeKind::List),
             EntryKind::Link { .. } => {}
-            EntryKind::Directory { id } => told(*id, NodeKind::Tree),
+            EntryKind::Directory { id } => visit(*id, NodeKind::Tree),
         }
     }
 

@@ -145,18 +145,18 @@ impl Node {
         out
     }
 
-    /// Calls `told` with each chunk that the node refers to and its expected kind. A chunk may
+    /// Calls `visit` with each chunk that the node refers to and its expected kind. A chunk may
     /// repeat.
-    pub fn names(&self, told: &mut dyn FnMut(ChunkId, NodeKind)) {
+    pub fn names(&self, visit: &mut dyn FnMut(ChunkId, NodeKind)) {
         match self {
-            Self::Capture(capture) => capture.names(told),
-            Self::Directory(entries) => entries.iter().for_each(|entry| entry.item.names(told)),
-            Self::Leaves(leaves) => leaves.iter().for_each(|leaf| told(leaf.id, NodeKind::Leaf)),
+            Self::Capture(capture) => capture.names(visit),
+            Self::Directory(entries) => entries.iter().for_each(|entry| entry.item.names(visit)),
+            Self::Leaves(leaves) => leaves.iter().for_each(|leaf| visit(leaf.id, NodeKind::Leaf)),
             Self::File(list) => {
-                (list.parts.iter()).for_each(|part| told(part.id, NodeKind::Content))
+                (list.parts.iter()).for_each(|part| visit(part.id, NodeKind::Content))
             }
             Self::LongFile(list) => {
-                list.parts.iter().for_each(|part| told(part.id, NodeKind::Part))
+                list.parts.iter().for_each(|part| visit(part.id, NodeKind::Part))
             }
         }
     }

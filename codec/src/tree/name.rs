@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use crate::error::{Error, Result};
-use crate::tree::display::{printable, shown};
+use crate::tree::display::{impl_text_forms, printable};
 
 /// The name of a directory entry: 1 to 255 bytes without `/` and zero bytes. Invalid are `.`, `..`,
 /// and every form of `.git` that a file system treats as `.git`: other case, NTFS (`git~1`,
@@ -89,12 +89,12 @@ fn is_hfs_dotgit(name: &[u8]) -> bool {
         return false;
     };
     let ignored = |c: &char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
-    let seen = name.chars().filter(|c| !ignored(c)).map(|c| match c {
+    let visible = name.chars().filter(|c| !ignored(c)).map(|c| match c {
         // Some tables fold the dotted and dotless forms of `i` to `i`.
         '\u{130}' | '\u{131}' => 'i',
         c => c.to_ascii_lowercase(),
     });
-    seen.eq(".git".chars())
+    visible.eq(".git".chars())
 }
 
 /// A relative path in a tree: names separated by `/`, 1 to 4096 bytes and at most 256 levels.
@@ -227,9 +227,9 @@ pub(crate) fn compare(a: &[u8], b: &[u8]) -> Ordering {
     a.iter().map(rank).cmp(b.iter().map(rank))
 }
 
-shown!(Name, Self::new);
-shown!(TreePath, Self::new);
-shown!(PathBytes, |bytes| Ok(bytes.into()));
+impl_text_forms!(Name, Self::new);
+impl_text_forms!(TreePath, Self::new);
+impl_text_forms!(PathBytes, |bytes| Ok(bytes.into()));
 
 macro_rules! ordered {
     ($($type:ident)*) => {$(

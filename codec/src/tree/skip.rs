@@ -129,10 +129,10 @@ impl Skip {
             return Err(reader.corrupt("paths that ascend", found));
         }
         let reason = reader.u8()?;
-        let Some(known) = SkipReason::ALL.get(usize::from(reason)) else {
+        let Some(listed) = SkipReason::ALL.get(usize::from(reason)) else {
             return Err(reader.corrupt("a reason", reason));
         };
-        let skip = Self { path: path.into(), reason: *known, size: reader.shortest()? };
+        let skip = Self { path: path.into(), reason: *listed, size: reader.shortest()? };
         Ok((path, skip))
     }
 }

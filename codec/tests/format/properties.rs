@@ -204,7 +204,7 @@ proptest! {
         let (entry, read) = ChunkEntry::decode(&bytes).unwrap();
         prop_assert_eq!((entry.id, entry.pieces, read), (id, pieces, content));
         prop_assert_eq!(ChunkEntry::HEADER_LEN + entry.stored_len(), bytes.len());
-        prop_assert!(entry.is_whole(&bytes));
+        prop_assert!(entry.is_intact(&bytes));
     }
 
     #[test]
@@ -234,7 +234,7 @@ proptest! {
         let mut entry = Vec::new();
         ChunkGroup::encode(&members, level, &mut entry).unwrap();
         let header = ChunkGroup::decode_header(&entry).unwrap();
-        prop_assert!(header.is_whole(&entry));
+        prop_assert!(header.is_intact(&entry));
         prop_assert_eq!(header.entry_len(), entry.len());
         let read = ChunkGroup::decode(&entry).unwrap();
         let all: Vec<_> = (0..read.len()).map(|n| read.get(n).unwrap()).collect();

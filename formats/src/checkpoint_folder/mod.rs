@@ -110,7 +110,7 @@ impl FolderPlan {
     }
 
     /// Returns `true` if each file can be imported.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.tasks.iter().map(TaskPlan::count).sum::<u64>() == self.files
     }
 

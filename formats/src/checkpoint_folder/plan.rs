@@ -73,15 +73,15 @@ pub fn plans(paths: &[PathBuf], files: &mut Files<'_>) -> Vec<TaskPlan> {
 fn ordered(mut entries: Vec<PlannedFile>, files: &mut Files<'_>) -> Vec<PlannedFile> {
     // A file named by its checkpoint's id is preferred; others are copies of it.
     entries.sort_by_key(|entry| (Reverse(is_named_by_id(entry)), entry.path.clone()));
-    let mut known: HashMap<String, PathBuf> = HashMap::new();
-    entries.retain(|entry| match known.get(&entry.id) {
+    let mut first_paths: HashMap<String, PathBuf> = HashMap::new();
+    entries.retain(|entry| match first_paths.get(&entry.id) {
         Some(first) => {
             let reason = format!("the id `{}` is that of {}, too", entry.id, first.display());
             files.skip(&entry.path, &reason);
             false
         }
         None => {
-            known.insert(entry.id.clone(), entry.path.clone());
+            first_paths.insert(entry.id.clone(), entry.path.clone());
             true
         }
     });

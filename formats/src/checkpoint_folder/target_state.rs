@@ -84,16 +84,16 @@ fn replace(state: &mut RunState, document: Document, value: &Json) -> Result<Jso
         Document::Variables => state.variables.patch(patch),
         Document::Context => state.context.patch(patch),
     };
-    let whole = format!(r#"{{"op":"replace","path":"","value":{value}}}"#);
+    let replacement = format!(r#"{{"op":"replace","path":"","value":{value}}}"#);
     let too_deep = |_| Error::invalid(format!("it nests deeper than {DEPTH_MAX} levels"));
-    let patch = Json::new(format!("[{whole}]")).map_err(too_deep)?;
+    let patch = Json::new(format!("[{replacement}]")).map_err(too_deep)?;
     if apply(&patch).is_ok() {
         return Ok(patch);
     }
     // During a replacement the old document counts towards the size limit, too. Two heavy documents
     // exceed it, so the old one is set to null first.
     let empty = r#"{"op":"replace","path":"","value":null}"#;
-    let patch = Json::new(format!("[{empty},{whole}]")).map_err(too_deep)?;
+    let patch = Json::new(format!("[{empty},{replacement}]")).map_err(too_deep)?;
     apply(&patch).map(|()| patch)
 }
 

@@ -24,7 +24,7 @@ const ACTOR: &str = "import";
 /// Prefix of the keys of imported checkpoints.
 const KEY: &str = "import:";
 /// Name of the application event with the fields that fit no other event.
-const REST: &str = "checkpoint_file";
+const EXTRA_EVENT: &str = "checkpoint_file";
 /// Reason to skip a file that changed after its checkpoint was imported.
 const CHANGED: &str = "it was changed since it was imported: what is in stays as it was";
 /// Number of checkpoints per query.
@@ -38,12 +38,12 @@ pub fn write(
     plan: &TaskPlan,
     files: &mut Files<'_>,
 ) -> Result<Option<ImportedTask>> {
-    let known = match engine.task(&plan.task) {
-        Ok(_) => known(engine, &plan.task)?,
+    let imported_ids = match engine.task(&plan.task) {
+        Ok(_) => imported_ids(engine, &plan.task)?,
         // The task is started below.
         Err(_) => HashSet::new(),
     };
-    let Some(task) = task(engine, user, plan, &known)? else {
+    let Some(task) = task(engine, user, plan, &imported_ids)? else {
         let reason =
             format!("the task `{}` is there already, and does not come from an import", plan.task);
         for entry in &plan.entries {
@@ -55,7 +55,7 @@ pub fn write(
     let mut writer = Writer { engine, lineage: task.lineage().clone(), now: None, events: 0 };
     let (mut checkpoints, mut repeated) = (0, 0);
     for entry in &plan.entries {
-        if known.contains(&entry.id) || writer.is_let_go(&entry.id)? {
+        if imported_ids.contains(&entry.id) || writer.is_let_go(&entry.id)? {
             match writer.is_same(&task, entry)? {
                 true => repeated += 1,
                 false => files.skip(&entry.path, CHANGED),
@@ -84,7 +84,7 @@ fn task(
     engine: &Engine,
     user: &str,
     plan: &TaskPlan,
-    known: &HashSet<String>,
+    imported_ids: &HashSet<String>,
 ) -> Result<Option<Task>> {
     let task = match engine.task(&plan.task) {
         Ok(task) => task,
@@ -102,7 +102,7 @@ fn task(
         }
         // A cleanup removed its beginning.
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let mut ours = !known.is_empty();
+            let mut ours = !imported_ids.is_empty();
             for entry in &plan.entries {
                 ours = ours || task.lineage().appended_under(&key(&entry.id))?.is_some();
             }
@@ -119,8 +119,8 @@ fn key(id: &str) -> String {
 }
 
 /// Returns the ids of the checkpoints that were imported into a task.
-fn known(engine: &Engine, task: &str) -> Result<HashSet<String>> {
-    let mut known = HashSet::new();
+fn imported_ids(engine: &Engine, task: &str) -> Result<HashSet<String>> {
+    let mut imported_ids = HashSet::new();
     let mut query = CheckpointQuery {
         task: Some(task.to_owned()),
         limit: Some(PAGE),
@@ -130,16 +130,16 @@ fn known(engine: &Engine, task: &str) -> Result<HashSet<String>> {
         let page = engine.query().checkpoints(&query)?;
         let imported =
             page.items.into_iter().filter(|checkpoint| checkpoint.cause == MarkCause::Imported);
-        known.extend(imported.flat_map(|checkpoint| checkpoint.aliases));
+        imported_ids.extend(imported.flat_map(|checkpoint| checkpoint.aliases));
         if page.next.is_none() {
-            return Ok(known);
+            return Ok(imported_ids);
         }
         query.cursor = page.next;
     }
 }
 
 /// Success, or the reason why a file is not imported.
-type Put = std::result::Result<(), String>;
+type Adoption = std::result::Result<(), String>;
 
 struct Writer<'a> {
     engine: &'a Engine,
@@ -150,7 +150,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn entry(&mut self, entry: &PlannedFile) -> Result<Put> {
+    fn entry(&mut self, entry: &PlannedFile) -> Result<Adoption> {
         let saved = match file::read(&entry.path) {
             Ok(saved) => saved,
             Err(reason) => return Ok(Err(reason)),
@@ -161,7 +161,7 @@ impl Writer<'_> {
         self.put(&saved)
     }
 
-    fn put(&mut self, saved: &SavedCheckpoint) -> Result<Put> {
+    fn put(&mut self, saved: &SavedCheckpoint) -> Result<Adoption> {
         let mut now = match self.now.take() {
             Some(now) => now,
             None => self.state_at(self.lineage.head()?.next)?,
@@ -236,7 +236,7 @@ impl Writer<'_> {
     }
 
     /// Marks events of an earlier import, if they lead to the state in the file.
-    fn adopt(&mut self, saved: &SavedCheckpoint, end: Offset) -> Result<Put> {
+    fn adopt(&mut self, saved: &SavedCheckpoint, end: Offset) -> Result<Adoption> {
         if !saved.target.is_met_by(&self.state_at(end)?) {
             return Ok(Err(format!(
                 "its events are in the task already, before @{end}, with another content"
@@ -265,7 +265,7 @@ fn bodies(saved: &SavedCheckpoint, now: &mut RunState) -> milepost::Result<Vec<B
     bodies.extend(saved.target.reach(now)?);
     if !saved.rest.is_empty() {
         let data = Data::Json(milepost::Json::from_value(&saved.rest)?);
-        let name = REST.to_owned();
+        let name = EXTRA_EVENT.to_owned();
         bodies.push(Application { name, data }.into());
     }
     bodies.push(if saved.success {

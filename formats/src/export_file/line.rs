@@ -46,8 +46,8 @@ impl<'de> Deserialize<'de> for Big {
         // `parse` accepts a sign, too.
         let plain = text.bytes().all(|byte| byte.is_ascii_digit());
         let number = text.parse().ok().filter(|_| plain);
-        let wrong = || serde::de::Error::custom(format!("`{text}` is no number of 64 bits"));
-        number.map(Self).ok_or_else(wrong)
+        let invalid = || serde::de::Error::custom(format!("`{text}` is no number of 64 bits"));
+        number.map(Self).ok_or_else(invalid)
     }
 }
 
@@ -113,9 +113,9 @@ impl<'de> Deserialize<'de> for Log {
         let number = text.parse().ok();
         // The highest number is the control log in stored data.
         let number = number.filter(|number| plain && *number != u32::MAX);
-        let wrong = || serde::de::Error::custom(format!("`{text}` is no log of a task"));
+        let invalid = || serde::de::Error::custom(format!("`{text}` is no log of a task"));
         let lineage = number.map(|number| Self(LogKind::Lineage(LineageId(number))));
-        lineage.ok_or_else(wrong)
+        lineage.ok_or_else(invalid)
     }
 }
 
@@ -269,10 +269,10 @@ fn event(form: EventForm<'_>) -> Result<ExportEvent, String> {
     let header = match &form.header {
         Some(header) => {
             let header = base64("header", header)?;
-            let said = Header::decode(&header).map_err(|error| error.to_string())?;
-            match said.kind == kind {
+            let decoded = Header::decode(&header).map_err(|error| error.to_string())?;
+            match decoded.kind == kind {
                 true => header,
-                false => return Err(format!("`header` is of kind {}, not {kind}", said.kind)),
+                false => return Err(format!("`header` is of kind {}, not {kind}", decoded.kind)),
             }
         }
         None => {

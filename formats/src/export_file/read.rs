@@ -53,19 +53,19 @@ impl ExportInput {
     /// Checks that the input begins as an export does.
     fn checked(self) -> Result<Self> {
         let Self { name, length, mut reader } = self;
-        let mut begun = Vec::new();
+        let mut start = Vec::new();
         let failed = |error: io::Error| Error::from(error).at(&name);
         let mut beginning = Read::by_ref(&mut reader).take(BEGINNING.len() as u64);
-        beginning.read_to_end(&mut begun).map_err(failed)?;
-        if begun != BEGINNING.as_bytes() {
+        beginning.read_to_end(&mut start).map_err(failed)?;
+        if start != BEGINNING.as_bytes() {
             return Err(Error::invalid(
                 "not a folder, not an export, and no run of a program that is known",
             )
             .at(&name)
             .remedied_by(Remedy::NameFormat));
         }
-        let whole = io::Cursor::new(begun).chain(reader);
-        Ok(Self { length, ..Self::from_reader(&name, whole) })
+        let input = io::Cursor::new(start).chain(reader);
+        Ok(Self { length, ..Self::from_reader(&name, input) })
     }
 }
 
@@ -148,7 +148,7 @@ impl ExportImport {
             let before = self.reader.bytes_read();
             let line = self.reader.next_line().map_err(|line| damaged(&self.name, line))?;
             let Some(line) = line else { break };
-            let taken = match line {
+            let accepted = match line {
                 ExportLine::Task(task) => {
                     tasks += 1;
                     let name = copy_as.unwrap_or(&task.id);
@@ -161,13 +161,14 @@ impl ExportImport {
                 ExportLine::Event(event) => import.event(&event),
                 ExportLine::Header(_) | ExportLine::End(_) => Ok(()),
             };
-            taken.map_err(|error| self.refused(error))?;
+            accepted.map_err(|error| self.refused(error))?;
             progress.advance(self.reader.bytes_read() - before);
         }
-        let said = self.header.tasks.0;
-        if tasks != said {
-            let why =
-                format!("the first line says that there are {said} tasks, and there are {tasks}");
+        let declared = self.header.tasks.0;
+        if tasks != declared {
+            let why = format!(
+                "the first line says that there are {declared} tasks, and there are {tasks}"
+            );
             return Err(damaged(&self.name, self.reader.invalid(&why)));
         }
         Import::finish(import).map_err(|error| self.refused(error))
@@ -293,7 +294,7 @@ impl<R: BufRead> ExportReader<R> {
         if length > limit as u64 {
             return Err(self.invalid(&format!("{length} bytes are over the limit of {limit}")));
         }
-        let line = self.input.held();
+        let line = self.input.buffered();
         self.digest.update(line);
         let Some(text) = line.strip_suffix(b"\n") else {
             return Err(self.invalid("it has no end: the file was cut"));

@@ -149,8 +149,8 @@ pub fn event_text(event: &ExportEvent) -> Result<String, String> {
         }
     };
     let json = body_json(event.log, header.kind, payload);
-    let given_back = |json: &String| gives(event.log, json, header.kind, payload);
-    if !json.as_ref().is_some_and(given_back) {
+    let is_reversible = |json: &String| encodes_to(event.log, json, header.kind, payload);
+    if !json.as_ref().is_some_and(is_reversible) {
         form.raw = Some(BASE64.encode(payload));
         form.number = Some(header.kind);
     }
@@ -193,7 +193,7 @@ fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<String, Str
         json.ok_or("it is of a kind that this version does not know: it cannot be redacted")?;
     let before = json.replace(['\n', '\r'], " ");
     let mut json = redact.json(&before, false);
-    if json != before && !is_taken(event.log, &json) {
+    if json != before && !is_accepted(event.log, &json) {
         json = redact.json(&before, true);
     }
     for root in folders(event.log, header.kind, payload) {
@@ -261,12 +261,12 @@ fn body_json(log: LogKind, kind: u16, payload: &[u8]) -> Option<String> {
 }
 
 /// Returns `true` if an import accepts the body: a replacement may exceed a limit.
-fn is_taken(log: LogKind, json: &str) -> bool {
-    let taken = match log {
+fn is_accepted(log: LogKind, json: &str) -> bool {
+    let parsed = match log {
         LogKind::Control => Control::from_json(json).and_then(|body| body.check()),
         LogKind::Lineage(_) => Body::from_json(json).and_then(|body| body.check()),
     };
-    taken.is_ok()
+    parsed.is_ok()
 }
 
 /// Returns the hashes of captured folders and chunks in an event.
@@ -289,7 +289,7 @@ fn folders(log: LogKind, kind: u16, payload: &[u8]) -> Vec<Hash> {
 }
 
 /// Returns `true` if the JSON is on one line and encodes to the same bytes.
-fn gives(log: LogKind, json: &str, kind: u16, payload: &[u8]) -> bool {
+fn encodes_to(log: LogKind, json: &str, kind: u16, payload: &[u8]) -> bool {
     if json.contains(['\n', '\r']) {
         return false;
     }

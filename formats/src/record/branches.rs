@@ -14,7 +14,7 @@ use crate::error::{Error, Remedy, Result};
 /// Actor of the events and marks.
 pub const ACTOR: &str = "import";
 /// Description of a lineage on which the task continues where the history does.
-const WENT_ON: &str = "where the history went on";
+const CONTINUATION: &str = "where the history went on";
 /// The first offset after the event that opens a lineage.
 pub const START: Offset = 1;
 
@@ -30,9 +30,9 @@ pub struct Branches<'a> {
     /// Id and branch point of each lineage that branches from another, by its description.
     opened: HashMap<String, (LineageId, Offset)>,
     /// The lineages from before this recording; empty if the task is new.
-    there: Vec<Lineage>,
+    existing: Vec<Lineage>,
     /// The lineage that continues at the end of another, by that other. Both are the same branch.
-    goes_on: HashMap<LineageId, LineageId>,
+    continuations: HashMap<LineageId, LineageId>,
 }
 
 impl<'a> Branches<'a> {
@@ -45,9 +45,9 @@ impl<'a> Branches<'a> {
             false => task.lineages()?,
         };
         lineages.sort_by_key(|info| info.id);
-        let there = lineages.iter().map(|info| task.lineage_named(info.id));
-        let there = there.collect::<milepost::Result<_>>()?;
-        let goes_on = goes_on(&lineages);
+        let existing = lineages.iter().map(|info| task.lineage_named(info.id));
+        let existing = existing.collect::<milepost::Result<_>>()?;
+        let continuations = continuations(&lineages);
         let opened = lineages.into_iter();
         let opened = opened.filter_map(|info| {
             let parts_at = info.parent?.offset;
@@ -60,8 +60,8 @@ impl<'a> Branches<'a> {
             key,
             opened: opened.collect(),
             tasks: Vec::new(),
-            there,
-            goes_on,
+            existing,
+            continuations,
         };
         let root = branches.end_of(root)?;
         branches.tasks.push(root);
@@ -72,7 +72,7 @@ impl<'a> Branches<'a> {
     fn end_of(&self, lineage: Task) -> Result<Task> {
         let mut id = lineage.lineage().id();
         // Ids ascend along the chain, so the loop ends.
-        while let Some(next) = self.goes_on.get(&id) {
+        while let Some(next) = self.continuations.get(&id) {
             id = *next;
         }
         match id == lineage.lineage().id() {
@@ -83,14 +83,14 @@ impl<'a> Branches<'a> {
 
     /// Returns `true` if this recording started the task.
     pub fn is_new(&self) -> bool {
-        self.there.is_empty()
+        self.existing.is_empty()
     }
 
     /// Returns the branch and the offsets of events that an earlier run appended under a key.
     pub fn appended_under(&mut self, key: &str) -> Result<Option<(usize, Range<Offset>)>> {
         // Ids ascend, so the first lineage that contains the events is the one they were appended
         // to.
-        for lineage in &self.there {
+        for lineage in &self.existing {
             if let Some(events) = lineage.appended_under(key)? {
                 let task = self.end_of(lineage.with_hooks()?)?;
                 let same = |other: &Task| other.lineage().id() == task.lineage().id();
@@ -117,13 +117,19 @@ impl<'a> Branches<'a> {
 
     /// Opens a branch at a point of another, and returns its index. If the history continues on the
     /// new branch, the task is restored to that point.
-    pub fn fork(&mut self, from: usize, at: Offset, called: &str, goes_on: bool) -> Result<usize> {
+    pub fn fork(
+        &mut self,
+        from: usize,
+        at: Offset,
+        called: &str,
+        continues: bool,
+    ) -> Result<usize> {
         let from = self.on(from)?.lineage().clone();
         let id = match self.opened.get(called) {
             Some((id, parts_at)) if *parts_at == at => *id,
             _ => {
                 let point = from.point(at)?;
-                match goes_on {
+                match continues {
                     true => self.engine.restore(&point).description(called).run()?.lineage().id(),
                     false => self.engine.branch(&point, Some(called))?.id(),
                 }
@@ -137,7 +143,7 @@ impl<'a> Branches<'a> {
     }
 
     /// Opens a branch that is the root of another task, named with a suffix.
-    pub fn beside(&mut self, suffix: &str) -> Result<()> {
+    pub fn add_task(&mut self, suffix: &str) -> Result<()> {
         let id = format!("{}-{suffix}", self.id);
         let (root, _) = root(self.engine, &id, self.user, self.key)?;
         self.tasks.push(root);
@@ -152,20 +158,20 @@ impl<'a> Branches<'a> {
         let ours = |task: &Task| task.lineage().id() == active;
         if changed && active != on.id() && self.tasks.iter().any(ours) {
             let point = on.point(on.head()?.next)?;
-            self.engine.restore(&point).description(WENT_ON).run()?;
+            self.engine.restore(&point).description(CONTINUATION).run()?;
         }
         Ok(self.engine.task(&self.id)?.head()?.next)
     }
 }
 
 /// Returns the lineages opened to continue at the end of others, by those others.
-fn goes_on(lineages: &[LineageInfo]) -> HashMap<LineageId, LineageId> {
+fn continuations(lineages: &[LineageInfo]) -> HashMap<LineageId, LineageId> {
     let end = |id: LineageId| {
         let info = lineages.iter().find(|info| info.id == id)?;
         Some(info.head.next)
     };
     let ours = lineages.iter();
-    let ours = ours.filter(|info| info.description.as_deref() == Some(WENT_ON));
+    let ours = ours.filter(|info| info.description.as_deref() == Some(CONTINUATION));
     let parted = ours.filter_map(|info| Some((info.parent?, info.id)));
     parted
         .filter(|(parent, _)| end(parent.lineage) == Some(parent.offset))

@@ -57,7 +57,7 @@ pub fn events(
         events.push(Message { role, content, name, extra: message.into_json().map(Extra) }.into());
     }
     for (call, rest) in calls {
-        keep(&mut leftover.called, &call.call, rest);
+        attach_rest(&mut leftover.called, &call.call, rest);
         events.push(call.into());
     }
     Ok(events)
@@ -67,7 +67,7 @@ fn take_present(object: &mut Object, name: &str) -> Option<Json> {
     object.take(name).filter(|json| !json.is_null())
 }
 
-fn keep(part: &mut Object, call: &str, rest: Object) {
+fn attach_rest(part: &mut Object, call: &str, rest: Object) {
     if let Some(json) = rest.into_json() {
         part.put(call, json);
     }
@@ -91,7 +91,7 @@ fn tool_returns(mut message: Object, calls: Vec<String>, leftover: &mut Leftover
     let mut output = take_present(&mut message, "content");
     let tool = message.take_text("name");
     if let Some(first) = calls.first() {
-        keep(&mut leftover.returned, first, message);
+        attach_rest(&mut leftover.returned, first, message);
     }
     let answer =
         |call| ToolReturned { call, tool: tool.clone(), ok: true, output: output.take() }.into();

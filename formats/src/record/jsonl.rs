@@ -52,7 +52,7 @@ impl<R: BufRead> Lines<R> {
 
     /// Returns the number of bytes held of the last line read.
     pub fn length(&self) -> usize {
-        self.input.held().len()
+        self.input.buffered().len()
     }
 
     /// Returns the number of bytes read so far.
@@ -85,7 +85,7 @@ impl<R: BufRead> Lines<R> {
                 "a line of {length} bytes is over the limit of {max} for an event"
             )));
         }
-        Ok(text(self.input.held(), self.number() == 1))
+        Ok(text(self.input.buffered(), self.number() == 1))
     }
 }
 

@@ -13,8 +13,8 @@ const OPERATION: usize = 40;
 /// Returns a JSON patch that turns the values `from` into `to`, or `None` if they are equal. If a
 /// value is an array that only grew, its new items are appended, unless the whole array is shorter.
 pub fn patch(from: &[(String, Json)], to: &[(String, Json)]) -> Option<Result<Json, String>> {
-    let before: BTreeMap<&str, &Json> = named(from);
-    let after: BTreeMap<&str, &Json> = named(to);
+    let before: BTreeMap<&str, &Json> = by_name(from);
+    let after: BTreeMap<&str, &Json> = by_name(to);
     let mut operations = Vec::new();
     for name in before.keys().filter(|name| !after.contains_key(**name)) {
         operations.push(operation("remove", &pointer(name)));
@@ -38,7 +38,7 @@ pub fn patch(from: &[(String, Json)], to: &[(String, Json)]) -> Option<Result<Js
     Some(Json::from_value(&operations).map_err(|error| error.to_string()))
 }
 
-fn named(values: &[(String, Json)]) -> BTreeMap<&str, &Json> {
+fn by_name(values: &[(String, Json)]) -> BTreeMap<&str, &Json> {
     values.iter().map(|(name, value)| (name.as_str(), value)).collect()
 }
 
@@ -67,15 +67,15 @@ fn pointer(name: &str) -> String {
 /// Returns the items of `new` after those of `old`. Returns `None` if `new` does not begin with
 /// `old`, or if the whole array is shorter than the operations.
 fn added(old: &Json, new: &Json) -> Option<Vec<Json>> {
-    let whole = new.text().len();
+    let full_len = new.text().len();
     let (old, new) = (items(old)?, items(new)?);
     let same = old.iter().zip(&new).all(|(a, b)| a.get() == b.get());
     if old.is_empty() || old.len() > new.len() || !same {
         return None;
     }
     let more = new.iter().skip(old.len());
-    let said: usize = more.clone().map(|item| OPERATION + item.get().len()).sum();
-    if said > whole {
+    let patch_len: usize = more.clone().map(|item| OPERATION + item.get().len()).sum();
+    if patch_len > full_len {
         return None;
     }
     more.map(|item| Json::new(item.get()).ok()).collect()

@@ -61,7 +61,7 @@ impl Recorder<'_> {
             match line {
                 EventLine::End => return Ok(()),
                 EventLine::Blank => {}
-                EventLine::Bad(why) => self.bad(lines.number(), &why),
+                EventLine::Bad(why) => self.report_bad_line(lines.number(), &why),
                 EventLine::Event(body) => self.event(lines.number(), body, lines.length())?,
             }
             if self.job.options.strict && self.bad_lines > 0 {
@@ -70,7 +70,7 @@ impl Recorder<'_> {
         }
     }
 
-    fn bad(&mut self, line: u64, why: &str) {
+    fn report_bad_line(&mut self, line: u64, why: &str) {
         self.bad_lines += 1;
         let place = format!("{}:{line}", self.job.name);
         self.progress.note(Note::Skipped { place: &place, reason: why });
@@ -78,7 +78,7 @@ impl Recorder<'_> {
 
     fn event(&mut self, line: u64, body: Body, length: usize) -> Result<()> {
         if let Some(why) = self.why_not(&body, length) {
-            self.bad(line, &why);
+            self.report_bad_line(line, &why);
             return Ok(());
         }
         let step_end = match &body {
@@ -94,7 +94,7 @@ impl Recorder<'_> {
                 Err(error)
                     if error.engine().map(milepost::Error::kind) == Some(ErrorKind::Invalid) =>
                 {
-                    self.bad(line, &error.to_string());
+                    self.report_bad_line(line, &error.to_string());
                     None
                 }
                 Err(error) => return Err(error),
@@ -105,10 +105,10 @@ impl Recorder<'_> {
                 None
             }
         };
-        self.say_refused();
+        self.report_refused();
         if let Some((step, status)) = step_end {
             self.writer()?.mark(step_mark(step, status))?;
-            self.say_refused();
+            self.report_refused();
         }
         match durable {
             Some(durable) if self.job.options.acknowledge => acknowledge(durable, self.progress),
@@ -148,10 +148,10 @@ impl Recorder<'_> {
         }
     }
 
-    fn say_refused(&mut self) {
+    fn report_refused(&mut self) {
         let refused = self.writer.as_mut().map(LineageWriter::take_refused).unwrap_or_default();
         for Refused { number, why } in refused {
-            self.bad(number, &why);
+            self.report_bad_line(number, &why);
         }
     }
 
@@ -163,7 +163,7 @@ impl Recorder<'_> {
                 writer.mark(Mark::new().cause(MarkCause::Imported))?;
             }
         }
-        self.say_refused();
+        self.report_refused();
         read?;
         let mut report = RecordReport { bad_lines: self.bad_lines, ..RecordReport::default() };
         match &self.writer {

@@ -96,7 +96,7 @@ pub struct RecordReport {
 
 impl RecordReport {
     /// Returns `true` if the whole input was recorded.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.bad_lines == 0 && self.bad_checkpoints == 0 && self.failed.is_none()
     }
 }

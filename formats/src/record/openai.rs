@@ -38,9 +38,9 @@ fn conversations(values: &[String]) -> Result<Vec<(Object, Vec<Object>)>, String
     let mut all = Vec::new();
     let mut lines = Vec::new();
     for (index, value) in values.iter().enumerate() {
-        let wrong = |error: serde_json::Error| format!("value {}: {error}", index + 1);
+        let invalid = |error: serde_json::Error| format!("value {}: {error}", index + 1);
         if value.starts_with('[') {
-            let list: Vec<Object> = serde_json::from_str(value).map_err(wrong)?;
+            let list: Vec<Object> = serde_json::from_str(value).map_err(invalid)?;
             match list.first() {
                 Some(first) if first.get("messages").is_some() => {
                     for (at, object) in list.into_iter().enumerate() {
@@ -51,7 +51,7 @@ fn conversations(values: &[String]) -> Result<Vec<(Object, Vec<Object>)>, String
             }
             continue;
         }
-        let object: Object = serde_json::from_str(value).map_err(wrong)?;
+        let object: Object = serde_json::from_str(value).map_err(invalid)?;
         match object.get("role") {
             Some(_) => lines.push(object),
             None => all.push(object_of(object, &format!("value {}", index + 1))?),

@@ -142,7 +142,7 @@ impl Recorder<'_> {
                 Some(at) => {
                     let until = starts.next().unwrap_or(self.history.len());
                     self.messages(at, until)?;
-                    step.fields.map(|fields| self.beside_history(fields, at))
+                    step.fields.map(|fields| self.extra_fields(fields, at))
                 }
                 None => step.fields.map(|fields| self.without_history(fields, number)),
             };
@@ -192,7 +192,7 @@ impl Recorder<'_> {
     }
 
     /// Removes the fields of a step that repeat its messages, which begin at `at`.
-    fn beside_history(&self, mut fields: Object, at: usize) -> Object {
+    fn extra_fields(&self, mut fields: Object, at: usize) -> Object {
         let Some(message) = self.history.get(at) else {
             return fields;
         };
@@ -203,9 +203,9 @@ impl Recorder<'_> {
                 fields.take(ours);
             }
         }
-        let seen = self.history.get(at + 1).and_then(|next| next.text("content"));
-        if let (Some(seen), Some(observation)) = (seen, fields.text("observation"))
-            && let Some(start) = seen.find(&observation)
+        let next_text = self.history.get(at + 1).and_then(|next| next.text("content"));
+        if let (Some(next_text), Some(observation)) = (next_text, fields.text("observation"))
+            && let Some(start) = next_text.find(&observation)
             && let Ok(range) = Json::new(format!("[{start},{}]", start + observation.len()))
         {
             fields.take("observation");

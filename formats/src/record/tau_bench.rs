@@ -17,13 +17,13 @@ const REWARD_SLACK: f64 = 1e-6;
 /// Returns a plan for each task, in the order of their first entries.
 pub fn plans(entries: Vec<Object>) -> Result<Vec<Plan>, String> {
     let mut plans: Vec<Plan> = Vec::new();
-    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut by_task: BTreeMap<String, usize> = BTreeMap::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let place = format!("entry {index}");
         let task = entry.get("task_id").ok_or_else(|| format!("{place} has no `task_id`"))?;
         let task = as_text(task).unwrap_or_else(|| task.text().to_owned());
         let run = run(entry, &place)?;
-        let at = *known.entry(task.clone()).or_insert(plans.len());
+        let at = *by_task.entry(task.clone()).or_insert(plans.len());
         match plans.get_mut(at) {
             Some(plan) => plan.runs.push(run),
             None => plans.push(Plan { suffix: Some(task), runs: vec![run] }),

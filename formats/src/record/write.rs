@@ -30,7 +30,7 @@ pub struct LineageWriter {
     batch: Batch,
     batch_bytes: usize,
     /// The previous batch, and the result of its submission.
-    under_way: Option<(Batch, milepost::Result<Ticket>)>,
+    in_flight: Option<(Batch, milepost::Result<Ticket>)>,
     refused: Vec<Refused>,
     pub events: u64,
     pub checkpoints: u64,
@@ -44,7 +44,7 @@ impl LineageWriter {
             lineage,
             batch: Vec::new(),
             batch_bytes: 0,
-            under_way: None,
+            in_flight: None,
             refused: Vec::new(),
             events: 0,
             checkpoints: 0,
@@ -79,17 +79,17 @@ impl LineageWriter {
         // `submit` does not accept changes of control.
         let control = |(_, body): &(u64, Body)| matches!(body, Body::ControlChanged(_));
         if batch.iter().any(control) {
-            let done = self.lineage.append(append);
-            return self.settled(batch, done);
+            let result = self.lineage.append(append);
+            return self.settled(batch, result);
         }
         let ticket = self.lineage.submit(append);
-        self.under_way = Some((batch, ticket));
+        self.in_flight = Some((batch, ticket));
         Ok(())
     }
 
     /// Waits for the submitted batch.
     fn settle(&mut self) -> Result<()> {
-        match self.under_way.take() {
+        match self.in_flight.take() {
             Some((batch, ticket)) => self.settled(batch, ticket.and_then(Ticket::wait)),
             None => Ok(()),
         }
@@ -97,8 +97,12 @@ impl LineageWriter {
 
     /// Handles the result of a batch. A refused batch writes nothing, so its events are then
     /// appended one by one, in order; only those that the engine refuses are lost.
-    fn settled(&mut self, batch: Vec<(u64, Body)>, done: milepost::Result<Appended>) -> Result<()> {
-        match done {
+    fn settled(
+        &mut self,
+        batch: Vec<(u64, Body)>,
+        result: milepost::Result<Appended>,
+    ) -> Result<()> {
+        match result {
             Ok(appended) => {
                 self.count(&appended);
                 return Ok(());
@@ -170,8 +174,8 @@ pub fn step_mark(step: u64, status: MarkStatus) -> Mark {
 
 /// Passes a durable event on.
 pub fn acknowledge(event: Durable, progress: &mut dyn Progress) -> Result<()> {
-    let heard = progress.acknowledge(event);
-    heard.map_err(|error| Error::from(error).remedied_by(Remedy::KeepRecorded))
+    let acknowledged = progress.acknowledge(event);
+    acknowledged.map_err(|error| Error::from(error).remedied_by(Remedy::KeepRecorded))
 }
 
 /// Result of a plan.

@@ -70,7 +70,7 @@ pub struct Change {
 /// );
 /// ```
 pub fn diff(before: &Value, after: &Value) -> Vec<Change> {
-    let mut found = Found::up_to(ChangeLimits::ALL);
+    let mut found = ChangeCollector::up_to(ChangeLimits::ALL);
     // Cannot fail: values in memory are displayed at any size.
     let _ = compare(&mut String::new(), Some(before), Some(after), 0, &mut found);
     found.changes.items
@@ -135,7 +135,7 @@ pub fn diff_states_up_to(
     let (a, b) = (a.fields(), b.fields());
     let mut names: BTreeSet<&str> = a.iter().chain(&b).map(|(name, _)| name.as_ref()).collect();
     names.extend(["guidance", "messages"]);
-    let mut found = Found::up_to(most);
+    let mut found = ChangeCollector::up_to(most);
     for name in names {
         match name {
             "guidance" => {
@@ -147,7 +147,7 @@ pub fn diff_states_up_to(
                 compare_sequences(name, messages, entry_text, chunks, &mut found)?;
             }
             _ => {
-                let (a, b) = (named(&a, name), named(&b, name));
+                let (a, b) = (find_field(&a, name), find_field(&b, name));
                 below(&mut String::new(), name, a, b, 0, &mut found)?;
             }
         }
@@ -155,19 +155,19 @@ pub fn diff_states_up_to(
     Ok(found.changes)
 }
 
-fn named<S: Side>(fields: &[(Cow<'_, str>, S)], name: &str) -> Option<S> {
+fn find_field<S: Side>(fields: &[(Cow<'_, str>, S)], name: &str) -> Option<S> {
     let field = fields.iter().find(|(key, _)| key == name);
     field.map(|(_, value)| *value)
 }
 
 /// Collects changes up to the limits.
-struct Found {
+struct ChangeCollector {
     changes: Changes,
     most: ChangeLimits,
     bytes: usize,
 }
 
-impl Found {
+impl ChangeCollector {
     fn up_to(most: ChangeLimits) -> Self {
         Self { changes: Changes::default(), most, bytes: 0 }
     }
@@ -213,7 +213,7 @@ fn compare_sequences<T: Item>(
     (before, after): (&Sequence<T>, &Sequence<T>),
     text: impl Fn(T) -> Result<String>,
     chunks: &dyn Chunks,
-    found: &mut Found,
+    found: &mut ChangeCollector,
 ) -> Result<()> {
     if found.is_full() {
         return Ok(());
@@ -250,7 +250,7 @@ fn compare<S: Side>(
     before: Option<S>,
     after: Option<S>,
     depth: u32,
-    found: &mut Found,
+    found: &mut ChangeCollector,
 ) -> Result<()> {
     if found.is_full() {
         return Ok(());
@@ -281,7 +281,7 @@ fn compare_fields<S: Side>(
     path: &mut String,
     (before, after): (S, S),
     depth: u32,
-    found: &mut Found,
+    found: &mut ChangeCollector,
 ) -> Result<()> {
     let (before, after) = (before.fields(), after.fields());
     let (mut ours, mut theirs) = (before.iter().peekable(), after.iter().peekable());
@@ -301,7 +301,7 @@ fn compare_items<S: Side>(
     path: &mut String,
     (before, after): (S, S),
     depth: u32,
-    found: &mut Found,
+    found: &mut ChangeCollector,
 ) -> Result<()> {
     let (mut ours, mut theirs) = (before.items(), after.items());
     let mut index = 0_usize;
@@ -322,7 +322,7 @@ fn below<S: Side>(
     before: Option<S>,
     after: Option<S>,
     depth: u32,
-    found: &mut Found,
+    found: &mut ChangeCollector,
 ) -> Result<()> {
     let len = path.len();
     path.push_str(&pointer_step(step));

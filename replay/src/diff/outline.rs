@@ -25,8 +25,8 @@ impl<'a> Outline<'a> {
     /// Creates the outline of a JSON text.
     pub(super) fn of(text: &'a str) -> Result<Self> {
         let mut outline = Self { text, marks: Vec::new() };
-        let wrong = || Error::invalid(format!("{} bytes of JSON cannot be outlined", text.len()));
-        outline.mark().ok_or_else(wrong)?;
+        let invalid = || Error::invalid(format!("{} bytes of JSON cannot be outlined", text.len()));
+        outline.mark().ok_or_else(invalid)?;
         Ok(outline)
     }
 
@@ -125,10 +125,10 @@ mod tests {
         let outline = Outline::of(text).unwrap();
         let fields = outline.root();
         let fields = fields.fields();
-        let shown = fields.iter().map(|(key, part)| (&**key, outline.text_at(part.at)));
+        let texts = fields.iter().map(|(key, part)| (&**key, outline.text_at(part.at)));
         // The last of duplicate keys counts.
         let expected = [("", "1e9"), ("a\"", "null")];
-        assert_eq!(shown.collect::<Vec<_>>(), expected);
+        assert_eq!(texts.collect::<Vec<_>>(), expected);
         let items = Outline::of(r#"[1, [], {"b":"]"}]"#).unwrap();
         let items = items.root().items().map(|part| items.text_at(part.at));
         assert_eq!(items.collect::<Vec<_>>(), ["1", "[]", r#"{"b":"]"}"#]);

@@ -61,7 +61,7 @@ fn no_more_changes_are_held_than_are_wanted() {
     let (before, after) = (json!([1, 2, 3, 4]), json!(["a", 2, "ccc", "d"]));
     let all = diff(&before, &after);
     let up_to = |changes: usize, bytes: usize| {
-        let mut found = Found::up_to(ChangeLimits { changes, bytes });
+        let mut found = ChangeCollector::up_to(ChangeLimits { changes, bytes });
         let path = &mut String::new();
         compare(path, Some(&before), Some(&after), 0, &mut found)?;
         Ok::<_, Error>((found.changes.items, found.changes.more))

@@ -19,8 +19,8 @@ pub(super) fn merge(target: &mut Node, patch: Node, weight: &mut u64) {
     for (key, value) in patch {
         if value == Node::Null {
             if let Some(old) = fields.remove(&key) {
-                let gone = key_weight(&key).saturating_add(old.measure().0);
-                *weight = weight.saturating_sub(gone);
+                let removed_weight = key_weight(&key).saturating_add(old.measure().0);
+                *weight = weight.saturating_sub(removed_weight);
             }
             continue;
         }

@@ -69,7 +69,7 @@ impl Editor<'_> {
         match op.as_str() {
             "add" => self.put(path, &mut Some(value()?)),
             "remove" => {
-                let node = self.take(&path)?;
+                let node = self.detach(&path)?;
                 self.undo.push(Undo::Removed(path, node));
                 Ok(())
             }
@@ -111,12 +111,12 @@ impl Editor<'_> {
         if to.starts_with(&from) {
             return Err(Error::invalid(format!("`{}` cannot move into itself", pointer_of(&from))));
         }
-        let node = self.take(&from)?;
+        let node = self.detach(&from)?;
         let (weight, _) = node.measure();
         let mut slot = Some(node);
-        let moved = self.spend(weight.saturating_mul(COPY_WORK));
+        let spent = self.spend(weight.saturating_mul(COPY_WORK));
         // From here on the node is in `slot` or in the document, also after an error.
-        match moved.and_then(|()| {
+        match spent.and_then(|()| {
             self.undo.push(Undo::Taken(from.clone()));
             self.put(to, &mut slot)
         }) {
@@ -147,7 +147,7 @@ impl Editor<'_> {
             };
         };
         let parent = find_mut(&mut self.document.root, parents)?;
-        let (mut old, mut moved, mut index) = (None, 0, None);
+        let (mut old, mut shifted, mut index) = (None, 0, None);
         match parent {
             Node::Object(fields) => {
                 added = added.saturating_add(key_weight(last));
@@ -158,7 +158,7 @@ impl Editor<'_> {
                 let Some(behind) = items.len().checked_sub(at) else {
                     return Err(nothing_at(&path));
                 };
-                moved = (behind as u64).saturating_mul(NODE_WEIGHT);
+                shifted = (behind as u64).saturating_mul(NODE_WEIGHT);
                 index = Some(at);
                 items.splice(at..at, slot.take());
             }
@@ -167,16 +167,17 @@ impl Editor<'_> {
         if let (Some(at), Some(last)) = (index, path.last_mut()) {
             *last = at.to_string();
         }
-        let gone = match &old {
+        let removed_weight = match &old {
             Some(old) => old.measure().0.saturating_add(path.last().map_or(0, |k| key_weight(k))),
             None => 0,
         };
-        self.document.weight = self.document.weight.saturating_add(added).saturating_sub(gone);
+        self.document.weight =
+            self.document.weight.saturating_add(added).saturating_sub(removed_weight);
         self.undo.push(match old {
             Some(old) => Undo::Replaced(path, old),
             None => Undo::Added(path),
         });
-        self.spend(moved)
+        self.spend(shifted)
     }
 
     /// Returns the weight of a node to be put at `path`, if the limits of the document allow it.
@@ -193,19 +194,20 @@ impl Editor<'_> {
     fn replace(&mut self, path: Path, node: Node) -> Result<()> {
         let added = self.admit(&path, &node)?;
         let old = std::mem::replace(find_mut(&mut self.document.root, &path)?, node);
-        let gone = old.measure().0;
-        self.document.weight = self.document.weight.saturating_add(added).saturating_sub(gone);
+        let removed_weight = old.measure().0;
+        self.document.weight =
+            self.document.weight.saturating_add(added).saturating_sub(removed_weight);
         self.undo.push(Undo::Replaced(path, old));
         Ok(())
     }
 
     /// Removes the node at `path`. The caller records the undo.
-    fn take(&mut self, path: &[String]) -> Result<Node> {
+    fn detach(&mut self, path: &[String]) -> Result<Node> {
         let Some((last, parents)) = path.split_last() else {
             return Err(Error::invalid("the whole document cannot be removed"));
         };
-        let (mut moved, mut key) = (0, 0);
-        let taken = match find_mut(&mut self.document.root, parents)? {
+        let (mut shifted, mut key) = (0, 0);
+        let removed = match find_mut(&mut self.document.root, parents)? {
             Node::Object(fields) => {
                 key = key_weight(last);
                 fields.remove(last)
@@ -213,31 +215,31 @@ impl Editor<'_> {
             Node::Array(items) => {
                 let at = array_index(last)?;
                 let behind = items.len().saturating_sub(at) as u64;
-                moved = behind.saturating_mul(NODE_WEIGHT);
+                shifted = behind.saturating_mul(NODE_WEIGHT);
                 (at < items.len()).then(|| items.remove(at))
             }
             _ => None,
         };
-        let node = taken.ok_or_else(|| nothing_at(path))?;
-        let gone = node.measure().0.saturating_add(key);
-        self.document.weight = self.document.weight.saturating_sub(gone);
+        let node = removed.ok_or_else(|| nothing_at(path))?;
+        let removed_weight = node.measure().0.saturating_add(key);
+        self.document.weight = self.document.weight.saturating_sub(removed_weight);
         // The next operation checks the limit: the caller has to record the undo of this one first.
-        self.work = self.work.saturating_add(moved);
+        self.work = self.work.saturating_add(shifted);
         Ok(node)
     }
 
     fn undo_all(&mut self) {
-        let mut held = None;
+        let mut displaced = None;
         while let Some(undo) = self.undo.pop() {
             match undo {
-                Undo::Added(path) => held = self.take(&path).ok(),
+                Undo::Added(path) => displaced = self.detach(&path).ok(),
                 Undo::Replaced(path, old) => {
                     if let Ok(place) = find_mut(&mut self.document.root, &path) {
-                        held = Some(std::mem::replace(place, old));
+                        displaced = Some(std::mem::replace(place, old));
                     }
                 }
                 Undo::Removed(path, node) => self.restore(&path, Some(node)),
-                Undo::Taken(path) => self.restore(&path, held.take()),
+                Undo::Taken(path) => self.restore(&path, displaced.take()),
             }
         }
     }
@@ -325,9 +327,9 @@ fn same(a: &Node, b: &Node) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
         }
         (Node::Object(a), Node::Object(b)) => {
-            let alike =
+            let is_same =
                 |((k, a), (l, b)): ((&String, &Node), (&String, &Node))| k == l && same(a, b);
-            a.len() == b.len() && a.iter().zip(b).all(alike)
+            a.len() == b.len() && a.iter().zip(b).all(is_same)
         }
         _ => a == b,
     }
@@ -343,11 +345,11 @@ fn worth(number: &str) -> Option<(bool, String, i64)> {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
         None => (number, 0),
     };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
-    let kept = digits.trim_end_matches('0');
-    let zeros = i64::try_from(digits.len().saturating_sub(kept.len())).ok()?;
-    let digits = kept.trim_start_matches('0').to_owned();
+    let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{integer}{fraction}");
+    let significant = digits.trim_end_matches('0');
+    let zeros = i64::try_from(digits.len().saturating_sub(significant.len())).ok()?;
+    let digits = significant.trim_start_matches('0').to_owned();
     if digits.is_empty() {
         return Some((false, digits, 0));
     }

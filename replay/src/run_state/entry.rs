@@ -118,9 +118,9 @@ pub(super) fn encode_body(out: &mut Vec<u8>, offset: Offset, body: &Body) {
 /// Decodes the offset, and the body or the kind of an erased one.
 fn decode_body(bytes: &[u8], what: &'static str) -> Result<(Offset, Result<Body, u16>)> {
     let mut reader = Reader::new(bytes, what);
-    let (offset, whole, kind) = (reader.varint()?, reader.u8()?, reader.varint()?);
+    let (offset, form, kind) = (reader.varint()?, reader.u8()?, reader.varint()?);
     let kind = u16::try_from(kind).map_err(|_| Error::corrupt(what, "a kind", kind))?;
-    match whole {
+    match form {
         0 if reader.is_empty() => Ok((offset, Err(kind))),
         1 => Ok((offset, Ok(Body::decode(kind, reader.rest())?))),
         n => Err(Error::corrupt(what, "a form of 0 or 1", n)),

@@ -50,9 +50,9 @@ impl RunReducer {
                 "context_changed",
             ],
             field => {
-                let shown: String = field.chars().take(80).collect();
+                let excerpt: String = field.chars().take(80).collect();
                 return Err(Error::invalid(format!(
-                    "a state has no field {shown:?}: its fields are {}",
+                    "a state has no field {excerpt:?}: its fields are {}",
                     FIELDS.join(", ")
                 )));
             }

@@ -15,7 +15,7 @@ use crate::pointer::first_token;
 use crate::sequence::{Item, Sequence};
 
 /// The number of guidance items displayed unless all messages are requested.
-const GUIDANCE_SHOWN: u64 = 100;
+const GUIDANCE_LISTED_MAX: u64 = 100;
 
 /// The field names of a state's JSON form.
 pub(super) const FIELDS: [&str; 20] = [
@@ -119,8 +119,8 @@ impl RunState {
     ) -> Result<Option<Value>> {
         let (messages, guidance) = match messages {
             MessageRange::All => (u64::MAX, u64::MAX),
-            MessageRange::None => (0, GUIDANCE_SHOWN),
-            MessageRange::Last(count) => (count, GUIDANCE_SHOWN),
+            MessageRange::None => (0, GUIDANCE_LISTED_MAX),
+            MessageRange::Last(count) => (count, GUIDANCE_LISTED_MAX),
         };
         Ok(Some(match name {
             "control" => json!(self.control.name()),
@@ -169,8 +169,8 @@ fn step_json(step: &Step) -> Value {
     json!({"number": step.number, "name": step.name, "status": status})
 }
 
-fn values(named: &BTreeMap<String, Json>) -> Result<Value> {
-    let fields = named.iter().map(|(name, json)| {
+fn values(entries: &BTreeMap<String, Json>) -> Result<Value> {
+    let fields = entries.iter().map(|(name, json)| {
         let value = json_value(json).map_err(|error| error.at(format!("artifact `{name}`")))?;
         Ok((name.clone(), value))
     });

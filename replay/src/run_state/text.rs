@@ -270,10 +270,10 @@ impl<'de> Visitor<'de> for Step<'_> {
         self,
         mut items: A,
     ) -> std::result::Result<Self::Value, A::Error> {
-        let wanted = index_of(self.0);
+        let wanted_index = index_of(self.0);
         let (mut at, mut found) = (0, None);
         loop {
-            if wanted == Some(at) {
+            if wanted_index == Some(at) {
                 let Some(item) = items.next_element()? else {
                     break;
                 };

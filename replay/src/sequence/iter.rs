@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use milepost_codec::{CHUNK_RAW_MAX, Error, Piece, Reader, Result};
 
-use super::{Held, Item};
+use super::{Item, SequenceParts};
 use crate::chunks::Chunks;
 
 /// An element of a walk.
@@ -22,19 +22,19 @@ pub(super) struct Walk<'a> {
     /// The levels not visited yet. The highest holds the oldest items.
     levels: &'a [Vec<Piece>],
     /// The remaining pieces of the current level.
-    begun: std::slice::Iter<'a, Piece>,
+    current: std::slice::Iter<'a, Piece>,
     /// The remaining pieces of the opened lists, with the level of these pieces.
     opened: Vec<(usize, std::vec::IntoIter<Piece>)>,
     tail: Option<(&'a [u8], u64)>,
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(held: &'a Held) -> Self {
+    pub(super) fn new(parts: &'a SequenceParts) -> Self {
         Self {
-            levels: &held.levels,
-            begun: [].iter(),
+            levels: &parts.levels,
+            current: [].iter(),
             opened: Vec::new(),
-            tail: Some((&held.tail, held.tail_items)),
+            tail: Some((&parts.tail, parts.tail_items)),
         }
     }
 
@@ -46,13 +46,13 @@ impl<'a> Walk<'a> {
             self.opened.pop();
         }
         loop {
-            if let Some(piece) = self.begun.next() {
+            if let Some(piece) = self.current.next() {
                 return Some(Node::Piece(self.levels.len(), *piece));
             }
             let Some((highest, below)) = self.levels.split_last() else {
                 break;
             };
-            (self.begun, self.levels) = (highest.iter(), below);
+            (self.current, self.levels) = (highest.iter(), below);
         }
         self.tail.take().map(|(bytes, items)| Node::Tail(bytes, items))
     }
@@ -144,12 +144,12 @@ pub(super) struct ItemReader<'a> {
     run: Run<'a>,
     /// The number of bytes read from the run, and the number of items left in it.
     at: usize,
-    left: u64,
+    remaining: u64,
 }
 
 impl<'a> ItemReader<'a> {
     pub(super) fn new(walk: Walk<'a>, skip: u64, chunks: &'a dyn Chunks) -> Self {
-        Self { walk, chunks, skip, run: Run::Tail(&[]), at: 0, left: 0 }
+        Self { walk, chunks, skip, run: Run::Tail(&[]), at: 0, remaining: 0 }
     }
 
     /// Advances to the next run that has an item to read. Returns `false` at the end.
@@ -171,7 +171,7 @@ impl<'a> ItemReader<'a> {
                 }
                 Node::Tail(bytes, _) => Run::Tail(bytes),
             };
-            (self.at, self.left) = (0, items);
+            (self.at, self.remaining) = (0, items);
             return Ok(true);
         }
         Ok(false)
@@ -180,7 +180,7 @@ impl<'a> ItemReader<'a> {
     /// Returns the next item's bytes, or `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>> {
         loop {
-            while self.left == 0 {
+            while self.remaining == 0 {
                 if !self.next_run()? {
                     return Ok(None);
                 }
@@ -190,8 +190,8 @@ impl<'a> ItemReader<'a> {
             let len = reader.varint_len()?;
             let start = bytes.len().saturating_sub(reader.rest().len());
             self.at = start.saturating_add(len);
-            self.left -= 1;
-            if self.left == 0 && self.at != bytes.len() {
+            self.remaining -= 1;
+            if self.remaining == 0 && self.at != bytes.len() {
                 return Err(Error::corrupt("sequence", "no bytes after the last item", "more"));
             }
             if self.skip == 0 {

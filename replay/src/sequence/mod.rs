@@ -88,13 +88,13 @@ impl Item for String {
 /// # Ok::<(), milepost_replay::Error>(())
 /// ```
 pub struct Sequence<T, const SEAL: usize = 0x1_0000, const FAN: usize = 256> {
-    held: Held,
+    parts: SequenceParts,
     item: PhantomData<fn() -> T>,
 }
 
 /// The part of a sequence in memory, for any type of items.
 #[derive(Clone, PartialEq, Eq, Default)]
-struct Held {
+struct SequenceParts {
     levels: Vec<Vec<Piece>>,
     sealed: u64,
     tail: Vec<u8>,
@@ -128,26 +128,26 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
     /// Appends an encoded item.
     pub(crate) fn push_encoded(&mut self, item: &[u8], chunks: &dyn Chunks) -> Result<()> {
         let () = Self::SHAPE_FITS;
-        let held = &mut self.held;
+        let parts = &mut self.parts;
         let mut head = Vec::with_capacity(9);
         put_varint(&mut head, item.len() as u64);
         let len = head.len().saturating_add(item.len());
-        if !held.tail.is_empty() && held.tail.len().saturating_add(len) > CHUNK_RAW_MAX {
-            held.seal_tail(FAN, chunks)?;
+        if !parts.tail.is_empty() && parts.tail.len().saturating_add(len) > CHUNK_RAW_MAX {
+            parts.seal_tail(FAN, chunks)?;
         }
         if len > CHUNK_RAW_MAX {
             head.extend_from_slice(item);
-            return held.seal_large(&head, FAN, chunks);
+            return parts.seal_large(&head, FAN, chunks);
         }
-        held.tail.extend_from_slice(&head);
-        held.tail.extend_from_slice(item);
-        held.tail_items += 1;
-        if held.tail.len() >= SEAL { held.seal_tail(FAN, chunks) } else { Ok(()) }
+        parts.tail.extend_from_slice(&head);
+        parts.tail.extend_from_slice(item);
+        parts.tail_items += 1;
+        if parts.tail.len() >= SEAL { parts.seal_tail(FAN, chunks) } else { Ok(()) }
     }
 
     /// Returns the number of items.
     pub fn len(&self) -> u64 {
-        self.held.sealed.saturating_add(self.held.tail_items)
+        self.parts.sealed.saturating_add(self.parts.tail_items)
     }
 
     /// Returns `true` if there is no item.
@@ -171,13 +171,13 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
     }
 
     fn items_from<'a>(&'a self, index: u64, chunks: &'a dyn Chunks) -> ItemReader<'a> {
-        ItemReader::new(Walk::new(&self.held), index, chunks)
+        ItemReader::new(Walk::new(&self.parts), index, chunks)
     }
 
     /// Returns the stored bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.held.tail.len().saturating_add(64));
-        let Held { levels, tail, tail_items, .. } = &self.held;
+        let mut out = Vec::with_capacity(self.parts.tail.len().saturating_add(64));
+        let SequenceParts { levels, tail, tail_items, .. } = &self.parts;
         put_varint(&mut out, levels.len() as u64);
         for pieces in levels {
             put_varint(&mut out, pieces.len() as u64);
@@ -198,7 +198,7 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let what = "sequence";
         let mut reader = Reader::new(bytes, what);
-        let mut held = Held::default();
+        let mut parts = SequenceParts::default();
         let levels = reader.varint_len()?;
         if levels > LEVELS_MAX {
             return Err(Error::corrupt(what, format!("at most {LEVELS_MAX} levels"), levels));
@@ -208,38 +208,39 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
             if pieces >= FAN {
                 return Err(Error::corrupt(what, format!("under {FAN} pieces"), pieces));
             }
-            let level = (0..pieces).map(|_| held.decode_piece(&mut reader));
+            let level = (0..pieces).map(|_| parts.decode_piece(&mut reader));
             let level = level.collect::<Result<Vec<_>>>()?;
-            held.levels.push(level);
+            parts.levels.push(level);
         }
-        if held.levels.last().is_some_and(Vec::is_empty) {
+        if parts.levels.last().is_some_and(Vec::is_empty) {
             return Err(Error::corrupt(what, "pieces at the highest level", "none"));
         }
-        held.tail_items = reader.varint()?;
+        parts.tail_items = reader.varint()?;
         let len = reader.varint_len()?;
-        held.tail = reader.take(len)?.to_vec();
-        if len >= SEAL || !reader.is_empty() || held.sealed.checked_add(held.tail_items).is_none() {
+        parts.tail = reader.take(len)?.to_vec();
+        if len >= SEAL || !reader.is_empty() || parts.sealed.checked_add(parts.tail_items).is_none()
+        {
             return Err(Error::corrupt(what, "a tail that is not full at its end", len));
         }
-        iter::check_items(&held.tail, held.tail_items)?;
-        Ok(Self { held, item: PhantomData })
+        iter::check_items(&parts.tail, parts.tail_items)?;
+        Ok(Self { parts, item: PhantomData })
     }
 
     /// Returns the total size of the sealed items, in bytes.
     pub fn bytes_in_chunks(&self) -> u64 {
-        self.held.levels.iter().flatten().map(|piece| piece.bytes).sum()
+        self.parts.levels.iter().flatten().map(|piece| piece.bytes).sum()
     }
 
     /// Returns the chunks that the sequence refers to. Chunks that list pieces refer to more
     /// chunks.
     pub fn refers(&self) -> Vec<ChunkId> {
-        self.held.levels.iter().flatten().map(|piece| piece.id).collect()
+        self.parts.levels.iter().flatten().map(|piece| piece.id).collect()
     }
 
     /// Returns the number of equal items at the start of both sequences. Equal pieces are skipped
     /// without being read.
     pub fn common_prefix(&self, other: &Self, chunks: &dyn Chunks) -> Result<u64> {
-        let (mut ours, mut theirs) = (Walk::new(&self.held), Walk::new(&other.held));
+        let (mut ours, mut theirs) = (Walk::new(&self.parts), Walk::new(&other.parts));
         let (mut a, mut b) = (ours.next(), theirs.next());
         let mut same = 0_u64;
         while let (Some(Node::Piece(l, p)), Some(Node::Piece(m, q))) = (a, b) {
@@ -273,7 +274,7 @@ impl<T: Item, const SEAL: usize, const FAN: usize> Sequence<T, SEAL, FAN> {
     }
 }
 
-impl Held {
+impl SequenceParts {
     fn seal_tail(&mut self, fan: usize, chunks: &dyn Chunks) -> Result<()> {
         let id = chunks.put(&self.tail, false)?;
         let piece = Piece { id, items: self.tail_items, bytes: self.tail.len() as u64 };
@@ -329,19 +330,19 @@ impl Held {
 
 impl<T, const SEAL: usize, const FAN: usize> Default for Sequence<T, SEAL, FAN> {
     fn default() -> Self {
-        Self { held: Held::default(), item: PhantomData }
+        Self { parts: SequenceParts::default(), item: PhantomData }
     }
 }
 
 impl<T, const SEAL: usize, const FAN: usize> Clone for Sequence<T, SEAL, FAN> {
     fn clone(&self) -> Self {
-        Self { held: self.held.clone(), item: PhantomData }
+        Self { parts: self.parts.clone(), item: PhantomData }
     }
 }
 
 impl<T, const SEAL: usize, const FAN: usize> PartialEq for Sequence<T, SEAL, FAN> {
     fn eq(&self, other: &Self) -> bool {
-        self.held == other.held
+        self.parts == other.parts
     }
 }
 
@@ -349,7 +350,7 @@ impl<T, const SEAL: usize, const FAN: usize> Eq for Sequence<T, SEAL, FAN> {}
 
 impl<T, const SEAL: usize, const FAN: usize> fmt::Debug for Sequence<T, SEAL, FAN> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Held { levels, sealed, tail, tail_items } = &self.held;
+        let SequenceParts { levels, sealed, tail, tail_items } = &self.parts;
         let pieces: Vec<_> = levels.iter().map(Vec::len).collect();
         f.debug_struct("Sequence")
             .field("items", &sealed.saturating_add(*tail_items))

@@ -99,10 +99,10 @@ proptest! {
 fn what_is_held_stays_small() {
     let chunks = MemoryChunks::default();
     let sequence = built(&numbered(20_000), &chunks);
-    assert!(sequence.held.levels.len() > 5);
-    assert!(sequence.held.levels.iter().all(|pieces| pieces.len() < 3));
+    assert!(sequence.parts.levels.len() > 5);
+    assert!(sequence.parts.levels.iter().all(|pieces| pieces.len() < 3));
     assert!(sequence.encode().len() < 1_000);
-    assert_eq!(sequence.refers().len(), sequence.held.levels.iter().flatten().count());
+    assert_eq!(sequence.refers().len(), sequence.parts.levels.iter().flatten().count());
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn reading_one_item_reads_one_chunk_a_level() {
     let chunks = Counted::default();
     let sequence = built(&numbered(20_000), &chunks);
     assert_eq!(sequence.get(9_999, &chunks).unwrap().as_deref(), Some("item 9999"));
-    assert!(chunks.gets.load(Ordering::Relaxed) <= sequence.held.levels.len() as u64);
+    assert!(chunks.gets.load(Ordering::Relaxed) <= sequence.parts.levels.len() as u64);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_chunk_of_another_sequence_is_corrupt() {
     let chunks = MemoryChunks::default();
     let mut sequence = built(&numbered(100), &chunks);
     let other = chunks.put(b"\x03abc", false).unwrap();
-    for piece in sequence.held.levels.iter_mut().flatten() {
+    for piece in sequence.parts.levels.iter_mut().flatten() {
         piece.id = other;
     }
     let errors: Vec<_> = sequence.iter(&chunks).filter_map(Result::err).collect();

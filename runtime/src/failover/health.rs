@@ -7,19 +7,19 @@ use std::time::Duration;
 use milepost::Appended;
 
 /// A callback for changes of health.
-type Told = Arc<dyn Fn(&Health) + Send + Sync>;
+type HealthObserver = Arc<dyn Fn(&Health) + Send + Sync>;
 
 /// Options of a [`FailoverEngine`](crate::failover::FailoverEngine).
 #[derive(Clone)]
 pub struct FailoverOptions {
     pub(super) limit_bytes: usize,
     pub(super) retry: Duration,
-    pub(super) told: Option<Told>,
+    pub(super) observer: Option<HealthObserver>,
 }
 
 impl Default for FailoverOptions {
     fn default() -> Self {
-        Self { limit_bytes: 16 << 20, retry: Duration::from_millis(100), told: None }
+        Self { limit_bytes: 16 << 20, retry: Duration::from_millis(100), observer: None }
     }
 }
 
@@ -51,8 +51,8 @@ impl FailoverOptions {
     /// Sets a callback for when the store fails and when it has recovered. It is called on the
     /// thread that notices the change, and an append waits for it.
     #[must_use]
-    pub fn on_change(mut self, told: impl Fn(&Health) + Send + Sync + 'static) -> Self {
-        self.told = Some(Arc::new(told));
+    pub fn on_change(mut self, observer: impl Fn(&Health) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Arc::new(observer));
         self
     }
 }

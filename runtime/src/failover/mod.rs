@@ -134,13 +134,13 @@ impl FailoverEngine {
                     (Some(_), None) if state.holds(task) => {
                         let why = "earlier appends to the task are held".to_owned();
                         let error = Error::new(ErrorKind::Unavailable, why);
-                        return self.inner.hold(&mut state, task, append, error);
+                        return self.inner.buffer(&mut state, task, append, error);
                     }
                     (Some(engine), None) => (engine.clone(), state.generation),
                     (_, failed) => {
                         let cause = failed.clone().unwrap_or_default();
                         let error = Error::new(ErrorKind::Unavailable, cause);
-                        return self.inner.hold(&mut state, task, append, error);
+                        return self.inner.buffer(&mut state, task, append, error);
                     }
                 }
             };
@@ -156,10 +156,10 @@ impl FailoverEngine {
                 continue;
             }
             self.inner.fail(&mut state, &error);
-            let held = self.inner.hold(&mut state, task, append, error);
+            let accepted = self.inner.buffer(&mut state, task, append, error);
             drop(state);
-            self.inner.tell();
-            return held;
+            self.inner.notify();
+            return accepted;
         }
     }
 

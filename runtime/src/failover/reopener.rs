@@ -45,14 +45,14 @@ impl State {
 
     /// Returns `true` if appends to a task are held. Later ones must follow them.
     pub(super) fn holds(&self, task: &str) -> bool {
-        self.queue.iter().any(|held| held.task == task)
+        self.queue.iter().any(|buffered| buffered.task == task)
     }
 
     /// Returns the first held append from `at` on whose task is not blocked, and its position.
     fn next(&self, at: usize, blocked: &HashSet<String>) -> Option<(usize, String, Append)> {
-        let mut held = self.queue.iter().enumerate().skip(at);
-        let (at, held) = held.find(|(_, held)| !blocked.contains(&held.task))?;
-        Some((at, held.task.clone(), held.append.clone()))
+        let mut buffered = self.queue.iter().enumerate().skip(at);
+        let (at, buffered) = buffered.find(|(_, buffered)| !blocked.contains(&buffered.task))?;
+        Some((at, buffered.task.clone(), buffered.append.clone()))
     }
 }
 
@@ -80,7 +80,7 @@ impl Inner {
         append.key(format!("supervised-{key}"))
     }
 
-    pub(super) fn hold(
+    pub(super) fn buffer(
         &self,
         state: &mut State,
         task: &str,
@@ -135,7 +135,7 @@ impl Inner {
         }
     }
 
-    pub(super) fn tell(&self) {
+    pub(super) fn notify(&self) {
         let health = self.health(&self.state.lock());
         match &health {
             Health::Healthy => tracing::warn!("{}: the store is well again", self.dir.display()),
@@ -143,8 +143,8 @@ impl Inner {
                 tracing::error!("{}: the store failed: {error}", self.dir.display());
             }
         }
-        if let Some(told) = &self.degraded.told {
-            told(&health);
+        if let Some(observer) = &self.degraded.observer {
+            observer(&health);
         }
     }
 
@@ -154,11 +154,11 @@ impl Inner {
         let mut wait = self.degraded.retry;
         loop {
             let works = self.state.lock().has_work();
-            let due = match works {
+            let signal = match works {
                 true => woken.recv_timeout(wait),
                 false => woken.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
-            if due == Err(RecvTimeoutError::Disconnected) {
+            if signal == Err(RecvTimeoutError::Disconnected) {
                 return;
             }
             let (closed, works) = {
@@ -216,16 +216,16 @@ impl Inner {
                     self.meters.ended(lasted);
                     self.changed.notify_all();
                     drop(state);
-                    self.tell();
+                    self.notify();
                 }
                 next
             };
             let Some((place, task, append)) = next else {
                 return Ok(blocked.is_empty());
             };
-            let done = engine.task(&task).and_then(|task| task.append(append));
+            let appended = engine.task(&task).and_then(|task| task.append(append));
             let mut state = self.state.lock();
-            match done {
+            match appended {
                 Ok(_) => state.stats.drained += 1,
                 Err(error) if is_of_the_store(&error) => return Err(error),
                 Err(error) if matches!(error.detail(), Some(Detail::Pending { .. })) => {
@@ -242,8 +242,8 @@ impl Inner {
                 }
             }
             at = place;
-            if let Some(held) = state.queue.remove(place) {
-                state.bytes -= held.bytes;
+            if let Some(buffered) = state.queue.remove(place) {
+                state.bytes -= buffered.bytes;
                 self.meters.pending(state.queue.len());
             }
         }

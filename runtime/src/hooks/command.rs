@@ -194,8 +194,8 @@ impl CommandHook {
             return Err("`on` says nothing: the hook would never be called".into());
         }
         if !(1..=TIMEOUT_MS_MAX).contains(&self.timeout_ms) {
-            let given = self.timeout_ms;
-            return Err(format!("`timeout_ms` is 1 to {TIMEOUT_MS_MAX}, not {given}"));
+            let millis = self.timeout_ms;
+            return Err(format!("`timeout_ms` is 1 to {TIMEOUT_MS_MAX}, not {millis}"));
         }
         if self.veto && !self.on.iter().any(|point| point.may_refuse()) {
             return Err("`veto` is for hooks before a checkpoint or restore".into());
@@ -203,8 +203,8 @@ impl CommandHook {
         if !self.kinds.is_empty() && !self.on.contains(&HookPoint::Event) {
             return Err("`kinds` is for hooks on events".into());
         }
-        let known = |name: &&String| !(0..=u16::MAX).any(|kind| Body::name_of(kind) == *name);
-        match self.kinds.iter().find(known) {
+        let is_unknown = |name: &&String| !(0..=u16::MAX).any(|kind| Body::name_of(kind) == *name);
+        match self.kinds.iter().find(is_unknown) {
             Some(name) => Err(format!("`kinds` has `{name}`, and events have no such kind")),
             None => Ok(()),
         }

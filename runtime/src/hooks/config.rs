@@ -141,8 +141,8 @@ impl Places {
         };
         let home = folder("HOME");
         let place = |name: &str, under: &str| {
-            let beside = || home.as_ref().map(|home| home.join(under));
-            folder(name).or_else(beside).map(|dir| dir.join("milepost"))
+            let in_home = || home.as_ref().map(|home| home.join(under));
+            folder(name).or_else(in_home).map(|dir| dir.join("milepost"))
         };
         Self {
             config: place("XDG_CONFIG_HOME", ".config"),
@@ -186,13 +186,13 @@ fn unused(file: &Path, why: &str) -> String {
 
 /// Content and metadata of a file.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FileContent {
     pub(super) bytes: Vec<u8>,
     owner: u32,
     mode: u32,
 }
 
-impl Found {
+impl FileContent {
     /// Refuses a file that other users could have written.
     pub(super) fn check_is_ours(&self, file: &Path) -> Result<()> {
         let (owner, place) = (self.owner, file.display());
@@ -210,7 +210,7 @@ impl Found {
 }
 
 /// Reads a file of at most `max` bytes; `None` if there is none, or its folder may not be searched.
-pub(super) fn read(path: &Path, max: u64) -> Result<Option<Found>> {
+pub(super) fn read(path: &Path, max: u64) -> Result<Option<FileContent>> {
     let looked = std::fs::symlink_metadata(path).map_err(|e| e.kind());
     if let Err(
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied,
@@ -234,7 +234,7 @@ pub(super) fn read(path: &Path, max: u64) -> Result<Option<Found>> {
         return Err(Error::invalid(format!("{place} is larger than {max} bytes")));
     }
     let (owner, mode) = (about.uid(), about.mode());
-    Ok(Some(Found { bytes, owner, mode }))
+    Ok(Some(FileContent { bytes, owner, mode }))
 }
 
 #[cfg(test)]
@@ -283,9 +283,9 @@ mod tests {
             (r#"{"on":["event"],"run":["x"],"kinds":["mesage"]}"#, "`mesage`"),
         ];
         for (hook, what) in cases {
-            let good = r#"{"on":["event"],"run":["x"]}"#;
-            let said = error(&format!("{{\"hooks\":[{good},{hook}]}}"));
-            assert!(said.contains("hooks[1]: ") && said.contains(what), "{said}");
+            let valid = r#"{"on":["event"],"run":["x"]}"#;
+            let message = error(&format!("{{\"hooks\":[{valid},{hook}]}}"));
+            assert!(message.contains("hooks[1]: ") && message.contains(what), "{message}");
         }
     }
 

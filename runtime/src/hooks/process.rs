@@ -20,7 +20,7 @@ use rustix::process::{
 };
 
 /// Maximum bytes of standard error to keep.
-const SAID_MAX: usize = 1024;
+const STDERR_MAX: usize = 1024;
 
 /// Approximate capacity of a pipe, and size of one read. At most one read follows the end.
 const PIPE: usize = 64 << 10;
@@ -35,25 +35,25 @@ pub(super) const VARIABLE: &str = "MILEPOST_HOOK";
 #[derive(Debug)]
 pub(super) struct Failed {
     how: String,
-    said: String,
+    output: String,
 }
 
 impl Failed {
     /// Returns the program's own message, or how it ended if there is none.
     pub(super) fn reason(&self) -> &str {
-        match self.said.is_empty() {
+        match self.output.is_empty() {
             true => &self.how,
-            false => &self.said,
+            false => &self.output,
         }
     }
 }
 
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { how, said } = self;
-        match said.is_empty() {
+        let Self { how, output } = self;
+        match output.is_empty() {
             true => f.write_str(how),
-            false => write!(f, "{how}: {said}"),
+            false => write!(f, "{how}: {output}"),
         }
     }
 }
@@ -74,14 +74,14 @@ pub(super) fn run(
 ) -> Result<(), Failed> {
     let failed = |what: &str, error: &dyn fmt::Display| Failed {
         how: format!("{what}: {error}"),
-        said: String::new(),
+        output: String::new(),
     };
     let (start, started) = bounded(1);
     let (end, ended) = bounded(1);
-    let (hold, held) = bounded(0);
+    let (release, released) = bounded(0);
     let command = command(argv, hook);
-    threads::start("hook-wait", move || wait(command, &start, &end, &held))
-        .map_err(|e| Failed { how: e.to_string(), said: String::new() })?;
+    threads::start("hook-wait", move || wait(command, &start, &end, &released))
+        .map_err(|e| Failed { how: e.to_string(), output: String::new() })?;
     let started = match started.recv() {
         Ok(Ok(started)) => started,
         Ok(Err(e)) => return Err(failed("cannot be started", &e)),
@@ -95,7 +95,7 @@ pub(super) fn run(
             return Err(failed("cannot be told anything", &e));
         }
     };
-    let (how, said) = std::thread::scope(|scope| {
+    let (how, output) = std::thread::scope(|scope| {
         let pump =
             threads::start_in(scope, "hook-pump", move || pump_all(started, document, &over));
         // A process that ends by itself may leave children; a killed one may not.
@@ -117,13 +117,13 @@ pub(super) fn run(
             },
         };
         drop(quit);
-        let said = pump.ok().and_then(|pump| pump.join().ok());
-        (how, said.unwrap_or_default())
+        let output = pump.ok().and_then(|pump| pump.join().ok());
+        (how, output.unwrap_or_default())
     });
-    drop(hold);
+    drop(release);
     match how {
         None => Ok(()),
-        Some(how) => Err(Failed { how, said: clean(&said) }),
+        Some(how) => Err(Failed { how, output: clean(&output) }),
     }
 }
 
@@ -146,7 +146,7 @@ fn wait(
     mut command: Command,
     start: &Sender<io::Result<Started>>,
     end: &Sender<Option<String>>,
-    held: &Receiver<()>,
+    released: &Receiver<()>,
 ) {
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -167,7 +167,7 @@ fn wait(
     };
     // The status points into memory of the C library, and stays on this thread.
     let _ = end.send(failure(status.as_ref()));
-    let _ = held.recv();
+    let _ = released.recv();
     let _ = child.wait();
 }
 
@@ -189,12 +189,12 @@ fn failure(status: Option<&WaitIdStatus>) -> Option<String> {
 fn pump_all(started: Started, document: &[u8], over: &PipeReader) -> Vec<u8> {
     let Started { stdin, stderr, .. } = started;
     let (mut stdin, mut stderr) = (stdin, stderr);
-    let mut left = document;
-    let mut said = Vec::new();
+    let mut remaining = document;
+    let mut output = Vec::new();
     for fd in [stdin.as_ref().map(nonblocking), stderr.as_ref().map(nonblocking)] {
         if fd == Some(false) {
             // A blocking pipe could block for ever.
-            return said;
+            return output;
         }
     }
     let mut buffer = vec![0; PIPE];
@@ -204,32 +204,32 @@ fn pump_all(started: Started, document: &[u8], over: &PipeReader) -> Vec<u8> {
         fds.extend(stderr.iter().map(|fd| PollFd::new(fd, PollFlags::IN)));
         match poll(&mut fds, None) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(_) => return said,
+            Err(_) => return output,
         }
-        let is_over = fds.first().is_some_and(|fd| !fd.revents().is_empty());
+        let is_closed = fds.first().is_some_and(|fd| !fd.revents().is_empty());
         drop(fds);
         if let Some(reader) = &mut stderr {
             match reader.read(&mut buffer) {
                 Ok(0) => stderr = None,
                 Ok(count) => {
-                    let room = SAID_MAX - said.len().min(SAID_MAX);
-                    said.extend(buffer.iter().take(count.min(room)));
+                    let capacity = STDERR_MAX - output.len().min(STDERR_MAX);
+                    output.extend(buffer.iter().take(count.min(capacity)));
                 }
                 Err(e) if is_later(&e) => {}
                 Err(_) => stderr = None,
             }
         }
-        if is_over {
-            return said;
+        if is_closed {
+            return output;
         }
         if let Some(writer) = &mut stdin {
-            match writer.write(left) {
-                Ok(count) => left = left.get(count..).unwrap_or_default(),
+            match writer.write(remaining) {
+                Ok(count) => remaining = remaining.get(count..).unwrap_or_default(),
                 Err(e) if is_later(&e) => {}
                 // A program that does not read its input has not failed.
-                Err(_) => left = &[],
+                Err(_) => remaining = &[],
             }
-            if left.is_empty() {
+            if remaining.is_empty() {
                 stdin = None;
             }
         }
@@ -246,8 +246,8 @@ fn is_later(error: &io::Error) -> bool {
 }
 
 /// Formats a program's output for a message: on one line, without control characters.
-fn clean(said: &[u8]) -> String {
-    let text = String::from_utf8_lossy(said);
+fn clean(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
     let words = text.split_whitespace().map(|word| {
         let plain = word.chars().filter(|c| !c.is_control());
         plain.collect::<String>()
@@ -297,8 +297,8 @@ mod tests {
     fn what_a_program_prints_is_emptied_and_kept_to_a_bound() {
         let flood = "yes out | head -c 20000000; yes err | head -c 20000000 >&2; cat; exit 1";
         let failed = sh(flood, &vec![b'x'; 1 << 20], LONG).unwrap_err();
-        assert!(failed.said.starts_with("err err "), "{failed}");
-        assert!(failed.said.len() <= SAID_MAX, "{}", failed.said.len());
+        assert!(failed.output.starts_with("err err "), "{failed}");
+        assert!(failed.output.len() <= STDERR_MAX, "{}", failed.output.len());
     }
 
     #[test]
@@ -308,9 +308,9 @@ mod tests {
         let pid = folder.path().join("pid");
         let script = format!("sleep 600 & echo $! > {}", pid.display());
         assert!(sh(&script, &vec![b'x'; 1 << 20], LONG).is_ok());
-        let left: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
-        let left = Pid::from_raw(left).unwrap();
+        let remaining: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
+        let remaining = Pid::from_raw(remaining).unwrap();
         // It keeps running, since the program ended by itself.
-        rustix::process::kill_process(left, Signal::KILL).unwrap();
+        rustix::process::kill_process(remaining, Signal::KILL).unwrap();
     }
 }

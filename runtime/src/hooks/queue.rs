@@ -29,7 +29,7 @@ struct State {
     thread: Option<ThreadId>,
     /// The number of jobs that ended.
     done: u64,
-    left_out: u64,
+    skipped: u64,
     /// `true` after a flush: the store is closed, and no job is taken any more.
     ended: bool,
 }
@@ -42,7 +42,7 @@ impl CommandQueue {
             return;
         }
         if state.jobs.len() >= JOBS_MAX {
-            state.left_out += 1;
+            state.skipped += 1;
             return;
         }
         state.jobs.push_back(job);
@@ -62,12 +62,10 @@ impl CommandQueue {
     fn run(&self) {
         let mut state = self.state.lock();
         while let Some(job) = state.jobs.pop_front() {
-            let left_out = std::mem::take(&mut state.left_out);
+            let skipped = std::mem::take(&mut state.skipped);
             drop(state);
-            if left_out > 0 {
-                tracing::warn!(
-                    "{left_out} calls of hooks were left out: {JOBS_MAX} waited already"
-                );
+            if skipped > 0 {
+                tracing::warn!("{skipped} calls of hooks were left out: {JOBS_MAX} waited already");
             }
             if catch_unwind(AssertUnwindSafe(job)).is_err() {
                 tracing::error!("a call of a hook panicked");
@@ -145,7 +143,7 @@ mod tests {
         let queue = Arc::new(CommandQueue::default());
         let leave = busy(&queue);
         let done = count(&queue, JOBS_MAX + 5);
-        assert_eq!(queue.state.lock().left_out, 5);
+        assert_eq!(queue.state.lock().skipped, 5);
         drop(leave);
         queue.flush(LONG);
         assert_eq!(done.load(Ordering::Relaxed), JOBS_MAX);
@@ -182,11 +180,11 @@ mod tests {
     fn a_job_that_flushes_its_own_queue_returns() {
         let queue = Arc::new(CommandQueue::default());
         let itself = Arc::clone(&queue);
-        let (tell, told) = channel();
+        let (notify, notified) = channel();
         queue.push(Box::new(move || {
             itself.flush(LONG);
-            tell.send(()).unwrap();
+            notify.send(()).unwrap();
         }));
-        told.recv_timeout(LONG).unwrap();
+        notified.recv_timeout(LONG).unwrap();
     }
 }

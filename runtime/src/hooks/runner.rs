@@ -75,7 +75,7 @@ impl CommandRunner {
 
     /// Runs a call for a `before` point, on the caller's thread.
     fn before(&self, call: Call) -> Result<(), String> {
-        match call.run_told() {
+        match call.run_and_report() {
             Err(failed) if self.shared.hook.has_veto() => Err(failed.reason().to_owned()),
             Ok(()) | Err(_) => Ok(()),
         }
@@ -84,7 +84,7 @@ impl CommandRunner {
     /// Queues a call for the thread of the commands.
     fn later(&self, call: Call) {
         self.shared.queue.push(Box::new(move || {
-            let _ = call.run_told();
+            let _ = call.run_and_report();
         }));
     }
 }
@@ -104,7 +104,7 @@ impl Call {
     }
 
     /// Runs the command. A failure is reported to the other hooks on the thread of the commands.
-    fn run_told(self) -> Result<(), Failed> {
+    fn run_and_report(self) -> Result<(), Failed> {
         self.run().inspect_err(|failed| {
             let message = self.logged(failed);
             let (store, task) = (self.runner.shared.store.clone(), self.task.clone());
@@ -224,6 +224,6 @@ impl Hook for CommandRunner {
         };
         let point = HookPoint::Event;
         let call = self.call(point, place, About::Event(event.into()));
-        let _ = call.run_told();
+        let _ = call.run_and_report();
     }
 }

@@ -18,22 +18,22 @@ const LOOKS: u32 = 10;
 /// The head at the last check, and the time since which it has not changed.
 #[derive(Debug, Default)]
 pub(super) struct Idle {
-    seen: Option<(Offset, u64)>,
+    last_head: Option<(Offset, u64)>,
 }
 
 impl Idle {
-    fn has_seen(&self, head: Offset) -> bool {
-        self.seen.is_some_and(|(seen, _)| seen == head)
+    fn is_unchanged(&self, head: Offset) -> bool {
+        self.last_head.is_some_and(|(last_head, _)| last_head == head)
     }
 
     /// Returns the microseconds since the last event. `last_us` is the event's time: it counts only
     /// at the first check after the event, and not if it is in the future.
     fn idle_us(&mut self, head: Offset, last_us: u64, now_us: u64) -> u64 {
-        let since = match self.seen {
-            Some((seen, since)) if seen == head => since.min(now_us),
+        let since = match self.last_head {
+            Some((last_head, since)) if last_head == head => since.min(now_us),
             _ => last_us.min(now_us),
         };
-        self.seen = Some((head, since));
+        self.last_head = Some((head, since));
         now_us - since
     }
 }
@@ -70,7 +70,7 @@ impl Shared {
             return Ok(None);
         }
         let mut idle = self.idle.lock();
-        let time_us = match idle.has_seen(head) {
+        let time_us = match idle.is_unchanged(head) {
             true => 0,
             false => {
                 let event = task.read(last..=last)?.next().transpose()?;

@@ -109,21 +109,21 @@ impl Run {
     ) -> Result<Option<Checkpoint>> {
         let (shared, task) = (&self.shared, self.task());
         let ended = matches!(occasion, Trigger::StepFinished | Trigger::StepFailed);
-        let moment = shared.moment(occasion, u64::from(ended), ToolEffects::default())?;
+        let context = shared.trigger_context(occasion, u64::from(ended), ToolEffects::default())?;
         let count = || shared.gathered.lock().steps += u64::from(ended);
-        if !shared.options.policy.marks(&moment) {
+        if !shared.options.policy.marks(&context) {
             self.append(append)?;
             count();
             return Ok(None);
         }
-        let mark = mark(&moment, about)?;
+        let mark = mark(&context, about)?;
         match task.append_marked(shared.in_context(append.clone()), mark) {
             Ok(checkpoint) => {
                 shared.saved(&checkpoint);
                 Ok(Some(checkpoint))
             }
             // The event is recorded even without the checkpoint, if possible.
-            Err(error) if shared.goes_on(&error) => {
+            Err(error) if shared.continues_after(&error) => {
                 self.append(append)?;
                 count();
                 shared.not_saved(error).map(|()| None)
@@ -134,16 +134,16 @@ impl Run {
 }
 
 /// Returns the mark for a moment at which the policy wants one.
-fn mark(moment: &TriggerContext, about: Value) -> Result<Mark> {
-    let cause = match moment.occasion {
+fn mark(context: &TriggerContext, about: Value) -> Result<Mark> {
+    let cause = match context.occasion {
         Trigger::BeforeTool => MarkCause::BeforeTool,
         Trigger::StepFinished | Trigger::StepFailed | Trigger::PhaseChanged => MarkCause::Step,
     };
-    let status = match moment.occasion {
+    let status = match context.occasion {
         Trigger::StepFailed => MarkStatus::Failure,
         Trigger::StepFinished | Trigger::PhaseChanged | Trigger::BeforeTool => MarkStatus::Success,
     };
-    let mut metadata = json!({"steps": moment.steps, "files": moment.files});
+    let mut metadata = json!({"steps": context.steps, "files": context.files});
     if let (Value::Object(metadata), Value::Object(about)) = (&mut metadata, about) {
         metadata.extend(about);
     }
@@ -153,7 +153,7 @@ fn mark(moment: &TriggerContext, about: Value) -> Result<Mark> {
 
 impl Shared {
     /// Returns the input of the policy, including the step that just ended or the expected effects.
-    fn moment(
+    fn trigger_context(
         &self,
         occasion: Trigger,
         steps: u64,
@@ -175,9 +175,9 @@ impl Shared {
 
     /// Asks the policy before a tool call and marks a checkpoint if it wants one.
     pub(super) fn before_tool(&self, tool: &str, touches: ToolEffects) -> Result<()> {
-        let moment = self.moment(Trigger::BeforeTool, 0, touches)?;
-        if self.options.policy.marks(&moment) {
-            self.save_if_possible(mark(&moment, json!({"tool": tool}))?)?;
+        let context = self.trigger_context(Trigger::BeforeTool, 0, touches)?;
+        if self.options.policy.marks(&context) {
+            self.save_if_possible(mark(&context, json!({"tool": tool}))?)?;
         }
         Ok(())
     }
@@ -192,13 +192,13 @@ impl Shared {
 
     /// Returns `true` if the run continues without a checkpoint. A `Conflict` of an outdated handle
     /// is no failed save: the run has to notice the new activation.
-    fn goes_on(&self, error: &Error) -> bool {
+    fn continues_after(&self, error: &Error) -> bool {
         self.options.failed_save == FailedSave::Continue && error.kind() != ErrorKind::Conflict
     }
 
     /// Handles a checkpoint that could not be saved.
     fn not_saved(&self, error: Error) -> Result<()> {
-        if !self.goes_on(&error) {
+        if !self.continues_after(&error) {
             return Err(error);
         }
         self.gathered.lock().stats.failed_saves += 1;

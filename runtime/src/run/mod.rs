@@ -193,7 +193,7 @@ impl Run {
             Err(error) if matches!(error.detail(), Some(Detail::Active { .. })) => {
                 let now = task.renewed()?;
                 let lineage = now.lineage().id();
-                self.shared.take_up(now)?;
+                self.shared.adopt(now)?;
                 Ok(SafePoint::Elsewhere(lineage))
             }
             Err(error) => Err(error),
@@ -269,7 +269,7 @@ impl Shared {
     }
 
     /// Switches to another lineage.
-    fn take_up(&self, task: Task) -> Result<()> {
+    fn adopt(&self, task: Task) -> Result<()> {
         let gathered = DueCheckpoint::of(&task)?;
         let mut now = self.gathered.lock();
         now.on(gathered);

@@ -20,7 +20,7 @@ const PREFIX: &str = "once/";
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     busy: Mutex<HashSet<String>>,
-    done: Condvar,
+    released: Condvar,
 }
 
 /// A key in progress, until it is dropped.
@@ -30,10 +30,10 @@ struct Busy<'a> {
 }
 
 impl Keys {
-    fn take<'a>(&'a self, key: &'a str) -> Busy<'a> {
+    fn acquire<'a>(&'a self, key: &'a str) -> Busy<'a> {
         let mut busy = self.busy.lock();
         while !busy.insert(key.to_owned()) {
-            self.done.wait(&mut busy);
+            self.released.wait(&mut busy);
         }
         Busy { keys: self, key }
     }
@@ -42,7 +42,7 @@ impl Keys {
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
         self.keys.busy.lock().remove(self.key);
-        self.keys.done.notify_all();
+        self.keys.released.notify_all();
     }
 }
 
@@ -114,7 +114,7 @@ impl Run {
         encode: impl FnOnce(&T) -> Result<Data>,
         decode: impl FnOnce(Data) -> Result<T>,
     ) -> Result<T, E> {
-        let _busy = self.shared.keys.take(key);
+        let _busy = self.shared.keys.acquire(key);
         let stored = format!("{PREFIX}{key}");
         if let Some(data) = self.recorded(&stored)? {
             return decode(data).map_err(E::from);

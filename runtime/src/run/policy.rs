@@ -35,12 +35,12 @@ pub struct TriggerContext {
 /// A policy of automatic checkpoints. Any closure from a [`TriggerContext`] to `bool` is one.
 pub trait CheckpointPolicy: Send + Sync {
     /// Returns `true` if a checkpoint is to be marked.
-    fn marks(&self, moment: &TriggerContext) -> bool;
+    fn marks(&self, context: &TriggerContext) -> bool;
 }
 
 impl<F: Fn(&TriggerContext) -> bool + Send + Sync> CheckpointPolicy for F {
-    fn marks(&self, moment: &TriggerContext) -> bool {
-        self(moment)
+    fn marks(&self, context: &TriggerContext) -> bool {
+        self(context)
     }
 }
 
@@ -52,9 +52,9 @@ pub struct EverySteps(
 );
 
 impl CheckpointPolicy for EverySteps {
-    fn marks(&self, moment: &TriggerContext) -> bool {
-        match moment.occasion {
-            Trigger::StepFinished | Trigger::StepFailed => moment.steps >= self.0.max(1),
+    fn marks(&self, context: &TriggerContext) -> bool {
+        match context.occasion {
+            Trigger::StepFinished | Trigger::StepFailed => context.steps >= self.0.max(1),
             Trigger::PhaseChanged | Trigger::BeforeTool => false,
         }
     }
@@ -65,8 +65,8 @@ impl CheckpointPolicy for EverySteps {
 pub struct EveryPhase;
 
 impl CheckpointPolicy for EveryPhase {
-    fn marks(&self, moment: &TriggerContext) -> bool {
-        moment.occasion == Trigger::PhaseChanged
+    fn marks(&self, context: &TriggerContext) -> bool {
+        context.occasion == Trigger::PhaseChanged
     }
 }
 
@@ -107,12 +107,12 @@ impl Default for Risk {
 }
 
 impl CheckpointPolicy for Risk {
-    fn marks(&self, moment: &TriggerContext) -> bool {
+    fn marks(&self, context: &TriggerContext) -> bool {
         let factors = [
-            moment.files > self.files,
-            moment.destructive,
-            moment.asked,
-            moment.since_us.is_none_or(|since| since > self.since_us),
+            context.files > self.files,
+            context.destructive,
+            context.asked,
+            context.since_us.is_none_or(|since| since > self.since_us),
         ];
         let score: u32 = factors.into_iter().map(u32::from).sum();
         score >= self.score
@@ -129,7 +129,7 @@ mod tests {
         for bits in 0_u32..16 {
             let on = |bit: u32| bits & (1 << bit) != 0;
             for score in 0..=5 {
-                let moment = TriggerContext {
+                let context = TriggerContext {
                     occasion: Trigger::BeforeTool,
                     steps: 0,
                     files: if on(0) { 6 } else { 5 },
@@ -138,14 +138,14 @@ mod tests {
                     since_us: Some(if on(3) { 5 * MINUTE + 1 } else { 5 * MINUTE }),
                 };
                 let risk = Risk { score, ..Risk::default() };
-                assert_eq!(risk.marks(&moment), bits.count_ones() >= score, "{moment:?}");
+                assert_eq!(risk.marks(&context), bits.count_ones() >= score, "{context:?}");
             }
         }
     }
 
     #[test]
     fn no_checkpoint_at_all_counts_as_a_long_time_ago() {
-        let moment = TriggerContext {
+        let context = TriggerContext {
             occasion: Trigger::BeforeTool,
             steps: 0,
             files: 0,
@@ -153,7 +153,7 @@ mod tests {
             asked: false,
             since_us: None,
         };
-        assert!(Risk::default().marks(&moment));
+        assert!(Risk::default().marks(&context));
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
         assert!(!policy.marks(&at(Trigger::BeforeTool, 9)));
         assert!(EverySteps(0).marks(&at(Trigger::StepFinished, 1)));
         assert!(!Never.marks(&at(Trigger::PhaseChanged, 9)));
-        let closure = |moment: &TriggerContext| moment.steps == 7;
+        let closure = |context: &TriggerContext| context.steps == 7;
         assert!(closure.marks(&at(Trigger::BeforeTool, 7)));
     }
 }

@@ -122,24 +122,24 @@ fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File> {
 pub fn create_new(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     let options = options.write(true).create_new(true).mode(0o600);
-    let made = options.custom_flags(unfollowed()).open(path);
-    made.map_err(|e| io("create", path, &e))
+    let opened = options.custom_flags(unfollowed()).open(path);
+    opened.map_err(|e| io("create", path, &e))
 }
 
 /// The suffix of temporary files.
-const BESIDE: &str = ".tmp";
+const TEMP_SUFFIX: &str = ".tmp";
 
 /// The number of hexadecimal digits in the name of a temporary file.
 const DIGITS: usize = 16;
 
 /// Creates a temporary file next to `path`, under an unpredictable name; the caller renames it.
 /// Removes those that a crash left behind: a path has one writer at a time.
-pub fn beside(path: &Path) -> Result<(File, PathBuf)> {
-    remove_left(path)?;
+pub fn create_temp(path: &Path) -> Result<(File, PathBuf)> {
+    remove_temp_files(path)?;
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}{BESIDE}", digits()?));
-    let beside = PathBuf::from(name);
-    Ok((create_new(&beside)?, beside))
+    name.push(format!(".{}{TEMP_SUFFIX}", digits()?));
+    let temp = PathBuf::from(name);
+    Ok((create_new(&temp)?, temp))
 }
 
 /// Returns unpredictable hexadecimal digits.
@@ -148,7 +148,7 @@ pub fn digits() -> Result<String> {
     Ok(data_encoding::HEXLOWER.encode(&[a, b, c, d, e, f, g, h]))
 }
 
-fn remove_left(path: &Path) -> Result<()> {
+fn remove_temp_files(path: &Path) -> Result<()> {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
         return Ok(());
     };
@@ -160,17 +160,17 @@ fn remove_left(path: &Path) -> Result<()> {
         return Ok(());
     };
     for entry in entries.flatten() {
-        if beside_of(&entry.file_name()) == Some(name.as_bytes()) {
-            let left = entry.path();
-            fs::remove_file(&left).map_err(|e| io("remove", &left, &e))?;
+        if temp_target(&entry.file_name()) == Some(name.as_bytes()) {
+            let stale = entry.path();
+            fs::remove_file(&stale).map_err(|e| io("remove", &stale, &e))?;
         }
     }
     Ok(())
 }
 
 /// Returns the name of the file that a temporary file was written for.
-pub fn beside_of(name: &OsStr) -> Option<&[u8]> {
-    let name = name.as_bytes().strip_suffix(BESIDE.as_bytes())?;
+pub fn temp_target(name: &OsStr) -> Option<&[u8]> {
+    let name = name.as_bytes().strip_suffix(TEMP_SUFFIX.as_bytes())?;
     let (name, digits) = name.split_at_checked(name.len().checked_sub(DIGITS)?)?;
     let hex = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
     name.strip_suffix(b".").filter(|_| digits.iter().all(hex))
@@ -188,16 +188,16 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// `Unavailable`: the file cannot be written. The earlier file is unchanged.
 pub fn replace(path: &Path, bytes: &[u8], sync: bool) -> Result<()> {
-    let (mut file, beside) = beside(path)?;
+    let (mut file, temp) = create_temp(path)?;
     let mut write = || {
         file.write_all(bytes)?;
         if sync {
             file.sync_all()?;
         }
-        fs::rename(&beside, path)
+        fs::rename(&temp, path)
     };
     write().map_err(|e| {
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&temp);
         io("write", path, &e)
     })
 }

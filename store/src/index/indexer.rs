@@ -82,7 +82,7 @@ impl PriorIndex<'_> {
     ) -> Result<()> {
         let key = keys::tally(task);
         let mut tally = match self.tallies.tally(task) {
-            Some(known) => known,
+            Some(tally_before) => tally_before,
             None => match (self.entry)(&key)? {
                 Some(entry) => Tally::decode(&entry)?,
                 None => Tally::default(),
@@ -158,10 +158,10 @@ fn index_mark(
 /// Returns the entries of a checkpoint.
 fn mark_puts(place: MarkPlace, entry: &MarkEntry) -> Vec<IndexPut> {
     let MarkPlace { task, lineage, offset } = place;
-    let named = |kind, name: &String| keys::named_mark(kind, task, name, lineage, offset);
-    let label = entry.body.label.iter().map(|l| named(KeyKind::MarkLabel, l));
+    let name_key = |kind, name: &String| keys::named_mark(kind, task, name, lineage, offset);
+    let label = entry.body.label.iter().map(|l| name_key(KeyKind::MarkLabel, l));
     let aliases = entry.body.aliases.iter();
-    let names = label.chain(aliases.map(|alias| named(KeyKind::MarkAlias, alias)));
+    let names = label.chain(aliases.map(|alias| name_key(KeyKind::MarkAlias, alias)));
     let mut puts: Vec<IndexPut> = names.map(|key| (key, Some(Vec::new()))).collect();
     puts.push((keys::mark(task, lineage, offset), Some(entry.encode())));
     let by_commit = [
@@ -317,7 +317,7 @@ fn remove_marks(
     before: &mut PriorIndex<'_>,
     puts: &mut Vec<IndexPut>,
 ) -> Result<()> {
-    let mut gone = 0;
+    let mut count = 0;
     for mark in removed {
         let place = MarkPlace { task, lineage: mark.lineage, offset: mark.offset };
         let key = keys::mark(task, mark.lineage, mark.offset);
@@ -325,11 +325,11 @@ fn remove_marks(
         if let Some(entry) = (before.entry)(&key)? {
             let entry = MarkEntry::decode(&entry)?;
             puts.extend(mark_puts(place, &entry).into_iter().map(|(key, _)| (key, None)));
-            gone += 1;
+            count += 1;
         }
     }
     let remove = |tally: &mut Tally| {
-        tally.marks = tally.marks.saturating_sub(gone);
+        tally.marks = tally.marks.saturating_sub(count);
         tally.retained = true;
     };
     before.count(task, remove, puts)

@@ -18,7 +18,7 @@ pub use crate::index::entries::{
     PendingEntry, PinEntry, SnapshotNote, Tally, TaskEntry,
 };
 pub use crate::index::indexer::{IndexInput, PriorIndex, Tallies, index_record, is_indexed};
-pub use crate::index::scan::{Entry, IndexPut, Scan, Shown, walk};
+pub use crate::index::scan::{Entry, EntryVisitor, IndexPut, Scan, walk};
 
 /// The maximum bytes of an entry's key or value: the local store keeps both in one leaf.
 pub const ENTRY_MAX: usize = 3000;

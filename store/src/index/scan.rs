@@ -14,13 +14,13 @@ pub type Entry = (Vec<u8>, Vec<u8>);
 pub type Scan<'a> = dyn Fn(&[u8], &[u8], usize) -> Result<Vec<Entry>> + 'a;
 
 /// A callback that receives an entry: key and value.
-pub type Shown<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
+pub type EntryVisitor<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
 
 /// Entries that a walk holds at once.
 const WALK: usize = 1024;
 
-/// Passes all entries whose keys begin with `prefix` to `show`, in order of keys.
-pub fn walk(prefix: &[u8], scan: &Scan<'_>, show: &mut Shown<'_>) -> Result<()> {
+/// Passes all entries whose keys begin with `prefix` to `visit`, in order of keys.
+pub fn walk(prefix: &[u8], scan: &Scan<'_>, visit: &mut EntryVisitor<'_>) -> Result<()> {
     let mut from = prefix.to_vec();
     let end = match prefix {
         // No key is this long.
@@ -30,7 +30,7 @@ pub fn walk(prefix: &[u8], scan: &Scan<'_>, show: &mut Shown<'_>) -> Result<()> 
     loop {
         let page = scan(&from, &end, WALK)?;
         for (key, value) in &page {
-            show(key, value)?;
+            visit(key, value)?;
         }
         let Some((last, _)) = page.into_iter().next_back() else {
             return Ok(());

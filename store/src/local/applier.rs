@@ -61,9 +61,9 @@ pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
         match wake {
             Wake::Drain(to) => {
                 drain_to = drain_to.max(to);
-                drop(shared.segments.try_again());
+                drop(shared.segments.retry_archiving());
             }
-            Wake::Look if rests => drop(shared.segments.try_again()),
+            Wake::Look if rests => drop(shared.segments.retry_archiving()),
             Wake::Look => {}
             Wake::Stop => {
                 // The next opening removes a segment that stays.
@@ -71,7 +71,7 @@ pub(crate) fn run(shared: &Arc<Inner>, wakes: &Receiver<Wake>) {
                 return;
             }
         }
-        // A panic poisons too, so that threads waiting for the tail to shrink are told.
+        // A panic poisons too, which notifies threads that wait for the tail to shrink.
         let done = catch_unwind(AssertUnwindSafe(|| work(shared, drain_to, rests)));
         let done =
             done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Poisoned, "applying panicked")));
@@ -106,10 +106,10 @@ fn work(shared: &Arc<Inner>, drain_to: Seq, rests: bool) -> Result<()> {
         if waiting < due && shared.applied() >= drain_to {
             break;
         }
-        let begun = Stopwatch::start();
+        let started = Stopwatch::start();
         // Appending threads use the other processors.
         round(shared, until, 1)?;
-        shared.meters.apply_us.record(begun.us());
+        shared.meters.apply_us.record(started.us());
         release_segments(shared)?;
         // Writers and drains wait for the tail to shrink.
         let _guard = shared.waiting.lock();
@@ -181,18 +181,18 @@ fn release_segments(shared: &Inner) -> Result<()> {
                 match opened {
                     Ok(opened) => folders.insert(opened),
                     Err(error) if error.kind() == ErrorKind::Unavailable => {
-                        shared.segments.hold(error);
+                        shared.segments.record_failure(error);
                         break;
                     }
                     Err(error) => return Err(error),
                 }
             }
         };
-        let begun = Stopwatch::start();
+        let started = Stopwatch::start();
         match archive::write(archive, &sealed, shared.config.store, shared.key.as_ref()) {
             Ok(None) => {}
             Ok(Some(bytes)) => {
-                shared.meters.archive_us.record(begun.us());
+                shared.meters.archive_us.record(started.us());
                 shared.meters.archive_files.add(1);
                 shared.meters.archive_bytes.add(bytes);
             }
@@ -201,7 +201,7 @@ fn release_segments(shared: &Inner) -> Result<()> {
                 if error.kind() == ErrorKind::Unavailable
                     && !archive::path(archive.path(), &sealed.header).exists() =>
             {
-                shared.segments.hold(error);
+                shared.segments.record_failure(error);
                 break;
             }
             Err(error) => return Err(error),

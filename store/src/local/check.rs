@@ -41,7 +41,7 @@ pub(crate) fn check(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
 fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
     for pack in shared.packs.numbers() {
         let path = shared.packs.path_of(pack);
-        let whole = if path.exists() { packs::whole_in(&path, pack)? } else { Vec::new() };
+        let intact_at = if path.exists() { packs::intact_in(&path, pack)? } else { Vec::new() };
         shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
             let place = ChunkLocation::decode(value).unwrap_or_default();
             if place.pack != pack {
@@ -49,11 +49,11 @@ fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
             }
             let id = keys::chunk_id(key).unwrap_or(ChunkId([0; 32]));
             // A chunk stored since the pack was read is checked separately.
-            let is_whole =
-                whole.binary_search(&place.at).is_ok() || shared.packs.is_whole(&id, place);
+            let is_intact =
+                intact_at.binary_search(&place.at).is_ok() || shared.packs.is_intact(&id, place);
             // A chunk that a compaction moved since is counted, and checked at its new location.
-            let moved = || shared.kv.get(key).is_ok_and(|now| now.as_deref() != Some(value));
-            if is_whole || moved() {
+            let is_moved = || shared.kv.get(key).is_ok_and(|now| now.as_deref() != Some(value));
+            if is_intact || is_moved() {
                 storage.chunks += 1;
                 return;
             }

@@ -26,31 +26,31 @@ struct Recorded {
     used: HashSet<ChunkId>,
     /// The number of running appends, by the turn in which they began. A compaction begins a new
     /// turn.
-    under_way: [usize; 2],
-    turn: usize,
+    running: [usize; 2],
+    phase: usize,
 }
 
 /// Guard of a running append that stores chunks.
 pub(crate) struct ChunkWrite {
     barrier: Arc<GcBarrier>,
-    turn: usize,
+    phase: usize,
 }
 
 impl ChunkWrite {
     pub(crate) fn begin(barrier: &Arc<GcBarrier>) -> Self {
         let mut recorded = barrier.recorded.lock();
-        let turn = recorded.turn;
-        if let Some(count) = recorded.under_way.get_mut(turn) {
+        let phase = recorded.phase;
+        if let Some(count) = recorded.running.get_mut(phase) {
             *count += 1;
         }
-        Self { barrier: Arc::clone(barrier), turn }
+        Self { barrier: Arc::clone(barrier), phase }
     }
 }
 
 impl Drop for ChunkWrite {
     fn drop(&mut self) {
         let mut recorded = self.barrier.recorded.lock();
-        if let Some(count) = recorded.under_way.get_mut(self.turn) {
+        if let Some(count) = recorded.running.get_mut(self.phase) {
             *count -= 1;
         }
         self.barrier.done.notify_all();
@@ -63,9 +63,9 @@ impl GcBarrier {
         let mut recorded = self.recorded.lock();
         recorded.stored = Some(Vec::new());
         recorded.used.clear();
-        let before = recorded.turn;
-        recorded.turn = 1 - before;
-        while recorded.under_way.get(before).is_some_and(|count| *count > 0) {
+        let before = recorded.phase;
+        recorded.phase = 1 - before;
+        while recorded.running.get(before).is_some_and(|count| *count > 0) {
             self.done.wait(&mut recorded);
         }
     }
@@ -94,7 +94,7 @@ impl GcBarrier {
     }
 
     /// Returns `true` while recording.
-    pub(crate) fn takes_note(&self) -> bool {
+    pub(crate) fn is_recording(&self) -> bool {
         self.recorded.lock().stored.is_some()
     }
 

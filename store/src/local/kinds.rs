@@ -63,7 +63,7 @@ const KINDS: [(&str, Holds); 24] = [
 
 /// Files that a compaction does not rewrite.
 #[derive(Debug, Default)]
-pub(crate) struct Beside {
+pub(crate) struct ExtraFiles {
     /// Files and folders that may hold withdrawn content.
     pub(crate) copies: Vec<PathBuf>,
     /// Other files that may hold withdrawn content, and that a compaction does not remove.
@@ -72,13 +72,13 @@ pub(crate) struct Beside {
 
 impl Layout {
     /// Finds files that may hold content and that no compaction rewrites.
-    pub(crate) fn beside_the_log(&self) -> Result<Beside> {
-        let mut found = Beside::default();
+    pub(crate) fn extra_files(&self) -> Result<ExtraFiles> {
+        let mut found = ExtraFiles::default();
         self.look(&self.root, &mut found)?;
         Ok(found)
     }
 
-    fn look(&self, dir: &Path, found: &mut Beside) -> Result<()> {
+    fn look(&self, dir: &Path, found: &mut ExtraFiles) -> Result<()> {
         let entries = match fs::read_dir(dir) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             entries => entries.map_err(|e| files::io("list", dir, &e))?,
@@ -101,7 +101,7 @@ impl Layout {
     /// temporary file counts as the file that it is written for.
     fn holds(&self, path: &Path) -> Option<Holds> {
         let mut path = path.strip_prefix(&self.root).ok()?.to_owned();
-        if let Some(of) = path.file_name().and_then(files::beside_of) {
+        if let Some(of) = path.file_name().and_then(files::temp_target) {
             let of = str::from_utf8(of).ok()?.to_owned();
             path.set_file_name(of);
         }
@@ -138,8 +138,8 @@ mod tests {
         assert_eq!(holds("sled/blobs/1"), Some(Holds::Log));
         assert_eq!(holds("damaged"), Some(Holds::Copy));
         assert_eq!(holds("workspace/0a.stat"), Some(Holds::Copy));
-        let beside = "workspace/0a.stat.0123456789abcdef.tmp";
-        assert_eq!(holds(beside), Some(Holds::Copy));
+        let temp_file = "workspace/0a.stat.0123456789abcdef.tmp";
+        assert_eq!(holds(temp_file), Some(Holds::Copy));
         assert_eq!(holds("unrecorded/0a.jsonl"), Some(Holds::Unlogged));
         for unknown in ["sledge", "journal", "journal/a/1.seg", "workspace/x", "x"] {
             assert_eq!(holds(unknown), None, "{unknown}");

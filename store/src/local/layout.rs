@@ -114,7 +114,7 @@ impl Layout {
             // Tokens may be created before the store.
             "server",
         ];
-        const BESIDE: [&str; 3] = [".gitignore", "store", "store.copy"];
+        const TEMP_OF: [&str; 3] = [".gitignore", "store", "store.copy"];
         let Ok(entries) = fs::read_dir(&self.root) else {
             return Ok(());
         };
@@ -123,9 +123,10 @@ impl Layout {
             if name == "journal" || name == "archive" {
                 self.check_empty(&entry.path())?;
             }
-            let beside = files::beside_of(&name);
-            let beside = beside.is_some_and(|of| BESIDE.iter().any(|ours| of == ours.as_bytes()));
-            if !beside && !OURS.iter().any(|ours| name == *ours) {
+            let temp_of = files::temp_target(&name);
+            let temp_of =
+                temp_of.is_some_and(|of| TEMP_OF.iter().any(|ours| of == ours.as_bytes()));
+            if !temp_of && !OURS.iter().any(|ours| name == *ours) {
                 return Err(Error::invalid(format!(
                     "{} is no Milepost store and holds other things ({})",
                     self.root.display(),
@@ -175,15 +176,17 @@ pub(crate) fn set_aside(layout: &Layout, path: &Path) -> Result<PathBuf> {
     let dir = layout.damaged();
     files::make_dir(&dir)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let mut aside = free_name(&dir, &name);
-    let mut moved = Ok(());
+    let mut target = free_name(&dir, &name);
+    let mut cleared = Ok(());
     if *path == layout.sled() && dir.join("sled").exists() {
-        aside = dir.join("sled");
-        moved = fs::remove_dir_all(&aside);
+        target = dir.join("sled");
+        cleared = fs::remove_dir_all(&target);
     }
-    moved.and_then(|()| fs::rename(path, &aside)).map_err(|e| files::io("set aside", path, &e))?;
+    cleared
+        .and_then(|()| fs::rename(path, &target))
+        .map_err(|e| files::io("set aside", path, &e))?;
     files::sync_dir(&dir)?;
     files::sync_dir(path.parent().unwrap_or(path))?;
     files::sync_dir(&layout.root)?;
-    Ok(aside)
+    Ok(target)
 }

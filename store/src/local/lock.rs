@@ -34,7 +34,7 @@ impl StoreLock {
     }
 
     /// Takes the lock without writing to the file. Returns `None` if no process ever took it.
-    pub(crate) fn hold(path: &Path) -> Result<Option<Self>> {
+    pub(crate) fn acquire(path: &Path) -> Result<Option<Self>> {
         match files::open_read(path) {
             Ok(file) => Self::locked(path, file).map(Some),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
@@ -47,11 +47,11 @@ impl StoreLock {
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { file }),
-                Err(TryLockError::WouldBlock) if tries < TRIES && !alive(&mut file) => {
+                Err(TryLockError::WouldBlock) if tries < TRIES && !has_live_owner(&mut file) => {
                     tries += 1;
                     thread::sleep(PATIENCE);
                 }
-                Err(TryLockError::WouldBlock) => return Err(held(path, &mut file)),
+                Err(TryLockError::WouldBlock) => return Err(locked_error(path, &mut file)),
                 Err(TryLockError::Error(e)) => return Err(files::io("lock", path, &e)),
             }
         }
@@ -74,13 +74,13 @@ fn holder(file: &mut File) -> Option<(u32, u64)> {
 }
 
 /// Returns `true` if the process that wrote the lock file may still run.
-fn alive(file: &mut File) -> bool {
+fn has_live_owner(file: &mut File) -> bool {
     holder(file).is_some_and(|(pid, _)| {
         !Path::new("/proc").exists() || Path::new("/proc").join(pid.to_string()).exists()
     })
 }
 
-fn held(path: &Path, file: &mut File) -> Error {
+fn locked_error(path: &Path, file: &mut File) -> Error {
     let store = path.parent().unwrap_or(path).display();
     let message = match holder(file) {
         Some((pid, since_us)) => format!(

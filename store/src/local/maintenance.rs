@@ -133,9 +133,9 @@ impl Maintenance for LocalStore {
     fn compact(
         &self,
         above: &dyn CompactionHost,
-        tell: &mut dyn FnMut(CompactionStep),
+        report: &mut dyn FnMut(CompactionStep),
     ) -> Result<Compacted> {
-        compaction::compact(self, above, tell)
+        compaction::compact(self, above, report)
     }
 
     fn compaction_needs(&self) -> u64 {

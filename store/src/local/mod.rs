@@ -95,12 +95,12 @@ pub struct LocalStore {
     lock: Mutex<Option<StoreLock>>,
     /// `None` if the store is opened for reading only.
     witness: Option<AckMarker>,
-    kept: BlockCache,
+    block_cache: BlockCache,
     findings: Vec<Finding>,
     /// The number of unreadable chunks, and those of them that were not stored again since.
     damaged: Mutex<(u64, HashSet<ChunkId>)>,
     /// Chunks that were stored or read intact since the store was opened.
-    whole: Mutex<HashSet<ChunkId>>,
+    intact_chunks: Mutex<HashSet<ChunkId>>,
     /// The end of the packs when the store was opened: later chunks are this process's.
     opened_at: ChunkLocation,
 }
@@ -161,10 +161,10 @@ impl LocalStore {
             closed_at: None,
             lock: Mutex::default(),
             witness: None,
-            kept: BlockCache::default(),
+            block_cache: BlockCache::default(),
             findings,
             damaged: Mutex::default(),
-            whole: Mutex::default(),
+            intact_chunks: Mutex::default(),
         }
     }
 
@@ -201,7 +201,7 @@ impl LocalStore {
             return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
         };
         let epoch = self.entropy.u64();
-        let begun = Stopwatch::start();
+        let started = Stopwatch::start();
         let (segments, key) = (&self.shared.segments, self.shared.key.as_ref());
         let appended = journal.append(seq, buf, closed, epoch, segments, key);
         appended.inspect_err(|error| {
@@ -212,7 +212,7 @@ impl LocalStore {
         // The frame that says that the store was closed is not acknowledged.
         if !closed {
             let meters = &self.shared.meters;
-            meters.commit_us.record(begun.us());
+            meters.commit_us.record(started.us());
             meters.journal_syncs.add(1);
             meters.journal_bytes.add(buf.len() as u64);
             if let Some(witness) = &self.witness {

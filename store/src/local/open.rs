@@ -75,8 +75,8 @@ pub(crate) fn settings(
     options: &OpenOptions,
     findings: &mut Vec<Finding>,
 ) -> Result<StoreConfig> {
-    let given = options.key.as_ref().map(key_id);
-    let (config, mended) = StoreConfig::read(layout, given.as_deref())?;
+    let supplied_key = options.key.as_ref().map(key_id);
+    let (config, mended) = StoreConfig::read(layout, supplied_key.as_deref())?;
     if let Some(error) = mended {
         findings.push(Finding::repaired("settings", &error));
     }
@@ -173,7 +173,7 @@ impl Opener<'_> {
         kv.apply(chunks.iter().map(|(id, at)| (keys::chunk(id), Some(at.encode()))).collect())?;
         // A rebuild has just read all packs.
         if index == IndexState::Kept && !self.closed_cleanly {
-            unsynced::forget_lost(&kv, &packs, &applied)?;
+            unsynced::remove_lost(&kv, &packs, &applied)?;
         }
         let shared = Arc::new(Inner::new(StoreParts {
             layout: layout.clone(),
@@ -193,7 +193,7 @@ impl Opener<'_> {
             true => shared.audit(DigestPart::Index)?,
             false => shared.audit_all()?,
         }
-        let progress = options.progress.as_deref().map(|told| told as &dyn Fn(Progress));
+        let progress = options.progress.as_deref().map(|report| report as &dyn Fn(Progress));
         let end = decide::recover(&shared, self.survey, findings, progress)?;
         Ok((shared, end))
     }
@@ -206,7 +206,7 @@ impl Opener<'_> {
         reached: Seq,
         findings: &mut Vec<Finding>,
     ) -> Result<(Arc<Inner>, JournalEnd)> {
-        let aside = self.layout.damaged().join("sled");
+        let damaged = self.layout.damaged().join("sled");
         let had = self.layout.sled().exists();
         if had {
             layout::set_aside(self.layout, &self.layout.sled())?;
@@ -231,7 +231,7 @@ impl Opener<'_> {
                     Err(Refusal::Sled(gap) | Refusal::Other(gap)) => Some(gap),
                 };
                 if had {
-                    self.put_back(&aside)?;
+                    self.restore_sled(&damaged)?;
                 }
                 Err(match gap {
                     Some(gap) => gap.at(format!("{error}; and it cannot be built anew")),
@@ -241,13 +241,13 @@ impl Opener<'_> {
         }
     }
 
-    fn put_back(&self, aside: &std::path::Path) -> Result<()> {
+    fn restore_sled(&self, damaged: &std::path::Path) -> Result<()> {
         let sled = self.layout.sled();
         let io = |e| files::io("put back", &sled, &e);
         if sled.exists() {
             fs::remove_dir_all(&sled).map_err(io)?;
         }
-        fs::rename(aside, &sled).map_err(io)?;
+        fs::rename(damaged, &sled).map_err(io)?;
         files::sync_dir(&self.layout.root)
     }
 }

@@ -24,7 +24,7 @@ impl Index for LocalStore {
         }
         let shared = &self.shared;
         let key = shared.key.as_ref();
-        let read = shared.sled(self.kept.extent(&shared.kv, key, log, offset))?;
+        let read = shared.sled(self.block_cache.extent(&shared.kv, key, log, offset))?;
         if read.is_none()
             && let Some(head) = shared.sled(shared.stored_head(log))?
             && (head.start..head.head.next).contains(&offset)
@@ -39,7 +39,7 @@ impl Index for LocalStore {
     }
 
     fn forget_unpacked(&self) {
-        self.kept.forget();
+        self.block_cache.forget();
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {

@@ -61,9 +61,9 @@ impl StoreConfig {
     /// Reads the settings of a store that opens with this key, or without one. A damaged or missing
     /// file is restored from the other once that was checked; its error is returned.
     pub(crate) fn read(layout: &Layout, key: Option<&str>) -> Result<(Self, Option<Error>)> {
-        let (config, wrong) = Self::look(layout)?;
+        let (config, mismatch) = Self::look(layout)?;
         config.check_key(layout, key)?;
-        if let Some((path, error)) = wrong {
+        if let Some((path, error)) = mismatch {
             files::write_whole(&path, &config.encode()?)?;
             return Ok((config, Some(as_damage(&path, error))));
         }
@@ -89,17 +89,17 @@ impl StoreConfig {
         }
     }
 
-    pub(crate) fn check_key(&self, layout: &Layout, given: Option<&str>) -> Result<()> {
+    pub(crate) fn check_key(&self, layout: &Layout, supplied: Option<&str>) -> Result<()> {
         let root = layout.root.display();
-        match (self.key.as_deref(), given) {
+        match (self.key.as_deref(), supplied) {
             (Some(_), None) => Err(Error::invalid(format!(
                 "the store {root} has a key: it opens with that key only"
             ))),
             (None, Some(_)) => Err(Error::invalid(format!(
                 "the store {root} was made without a key, and a key cannot be given to it now"
             ))),
-            (Some(stored), Some(given)) if stored != given => Err(Error::invalid(format!(
-                "the store {root} has another key: {stored}, not {given}"
+            (Some(stored), Some(supplied)) if stored != supplied => Err(Error::invalid(format!(
+                "the store {root} has another key: {stored}, not {supplied}"
             ))),
             _ => Ok(()),
         }
@@ -175,7 +175,7 @@ fn read_one(path: &Path) -> Result<StoreConfig> {
         return Err(damaged("bytes that do not match their check".into()));
     }
     match stored.config.invalid_value() {
-        Some(wrong) => Err(damaged(wrong)),
+        Some(mismatch) => Err(damaged(mismatch)),
         None => Ok(stored.config),
     }
 }

@@ -54,7 +54,7 @@ pub fn store_id(dir: &Path) -> Result<StoreId> {
 /// Runs `work`, which changes nothing in the store, while no other process can have it open.
 pub fn with_lock_unwritten<T>(dir: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let layout = at(dir)?;
-    let _lock = StoreLock::hold(&layout.lock())?;
+    let _lock = StoreLock::acquire(&layout.lock())?;
     work()
 }
 

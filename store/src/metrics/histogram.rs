@@ -76,16 +76,16 @@ pub struct Distribution {
     buckets: AtomicHistogram,
     sum: AtomicU64,
     max: AtomicU64,
-    told: facade::Histogram,
+    exported: facade::Histogram,
 }
 
 impl Distribution {
-    pub fn new(told: facade::Histogram) -> Self {
+    pub fn new(exported: facade::Histogram) -> Self {
         Self {
             buckets: AtomicHistogram::with_config(&CONFIG),
             sum: AtomicU64::new(0),
             max: AtomicU64::new(0),
-            told,
+            exported,
         }
     }
 
@@ -97,7 +97,7 @@ impl Distribution {
         if value > self.max.load(Ordering::Relaxed) {
             self.max.fetch_max(value, Ordering::Relaxed);
         }
-        self.told.record(value);
+        self.exported.record(value);
     }
 
     pub fn now(&self) -> Histogram {
@@ -136,8 +136,8 @@ mod tests {
         assert_eq!(now.sum(), 100_000 * 100_001 / 2);
         for share in [0.001, 0.01, 0.25, 0.5, 0.9, 0.99, 0.999] {
             let exact = share * 100_000.0;
-            let told = now.quantile(share).unwrap() as f64;
-            assert!((exact..=exact * 1.04).contains(&told), "{share}: {told}, not {exact}");
+            let estimate = now.quantile(share).unwrap() as f64;
+            assert!((exact..=exact * 1.04).contains(&estimate), "{share}: {estimate}, not {exact}");
         }
         assert_eq!(now.quantile(1.0), Some(100_000));
     }

@@ -12,17 +12,17 @@ use crate::metrics::table::Meters;
 #[derive(Debug)]
 pub struct Count {
     value: AtomicU64,
-    told: facade::Counter,
+    exported: facade::Counter,
 }
 
 impl Count {
-    pub(super) fn new(told: facade::Counter) -> Self {
-        Self { value: AtomicU64::new(0), told }
+    pub(super) fn new(exported: facade::Counter) -> Self {
+        Self { value: AtomicU64::new(0), exported }
     }
 
     pub fn add(&self, more: u64) {
         self.value.fetch_add(more, Ordering::Relaxed);
-        self.told.add(more);
+        self.exported.add(more);
     }
 
     pub fn get(&self) -> u64 {
@@ -34,17 +34,17 @@ impl Count {
 #[derive(Debug)]
 pub struct Level {
     value: AtomicU64,
-    told: facade::Gauge,
+    exported: facade::Gauge,
 }
 
 impl Level {
-    pub(super) fn new(told: facade::Gauge) -> Self {
-        Self { value: AtomicU64::new(0), told }
+    pub(super) fn new(exported: facade::Gauge) -> Self {
+        Self { value: AtomicU64::new(0), exported }
     }
 
     fn set(&self, now: u64) {
         self.value.store(now, Ordering::Relaxed);
-        self.told.set(now);
+        self.exported.set(now);
     }
 
     pub(super) fn get(&self) -> u64 {

@@ -64,9 +64,9 @@ impl Condvar {
     }
 
     pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
-        if let Some(held) = guard.0.take() {
-            let held = self.0.wait(held).unwrap_or_else(PoisonError::into_inner);
-            guard.0 = Some(held);
+        if let Some(inner) = guard.0.take() {
+            let inner = self.0.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            guard.0 = Some(inner);
         }
     }
 

@@ -5,10 +5,10 @@ use milepost::Result;
 use milepost_codec::{Action, EntryKind, Item, TreePath};
 
 use super::compare::{Find, hash_of};
-use super::context::no_way;
-use super::staging::{self, PART, Place, Staging, keep, open_up};
+use super::context::is_unreachable;
+use super::staging::{self, PART, Place, Staging, move_to_kept, open_up};
 use super::syscalls::Syscalls;
-use super::{Kept, Restore};
+use super::{KeptEntry, Restore};
 use crate::error;
 use crate::error::is_lost;
 use crate::fs::{Dir, Errno, Folder, Kind};
@@ -18,7 +18,7 @@ use crate::tree::entries;
 const TIMES: usize = 4;
 
 /// Removes staging. Returns the kept entries.
-pub(super) fn clear(restore: &Restore<'_>) -> Result<Vec<Kept>> {
+pub(super) fn clear(restore: &Restore<'_>) -> Result<Vec<KeptEntry>> {
     restore.check()?;
     let Some(staging) = Staging::find(restore)? else {
         return staging::kept_entries(restore);
@@ -60,7 +60,7 @@ impl Clear<'_> {
                 let action = slot.and_then(|slot: usize| self.restore.plan.actions.get(slot));
                 match action {
                     Some(action) => self.slot(dir, &name, action)?,
-                    None => keep(self.restore, self.syscalls, (dir, &name), &name)?,
+                    None => move_to_kept(self.restore, self.syscalls, (dir, &name), &name)?,
                 }
             }
             match self.syscalls.remove_directory(own, place.name()) {
@@ -73,7 +73,7 @@ impl Clear<'_> {
             let ours = Place::ALL.into_iter().any(|place| place.name() == &*name);
             let is_folder = || own.look(&name).is_ok_and(|found| found.kind == Kind::Directory);
             if !ours || !is_folder() {
-                keep(self.restore, self.syscalls, (own, &name), &name)?;
+                move_to_kept(self.restore, self.syscalls, (own, &name), &name)?;
             }
         }
         Ok(())
@@ -144,7 +144,7 @@ impl Clear<'_> {
             true => self.remove((dir, name), path),
             false => {
                 let wish = [slot.to_string().as_bytes(), b"-", path.name().as_bytes()].concat();
-                keep(self.restore, self.syscalls, (dir, name), &wish)
+                move_to_kept(self.restore, self.syscalls, (dir, name), &wish)
             }
         }
     }
@@ -170,7 +170,7 @@ impl Clear<'_> {
                 }
                 None => {
                     let wish = [slot.to_string().as_bytes(), b"-", &name].concat();
-                    keep(self.restore, self.syscalls, (&inner, &name), &wish)?;
+                    move_to_kept(self.restore, self.syscalls, (&inner, &name), &wish)?;
                 }
             }
         }
@@ -206,7 +206,7 @@ pub(super) fn remove_all(
     open_up(syscalls, (dir, name)).map_err(failed)?;
     let inner = match dir.directory(name) {
         Ok(inner) => inner,
-        Err(e) if no_way(e) => return Ok(()),
+        Err(e) if is_unreachable(e) => return Ok(()),
         Err(e) => return Err(failed(e)),
     };
     folder.admit(&inner).map_err(failed)?;

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use milepost::Result;
 use milepost_codec::{EntryKind, Hash, Item, TreePath};
 
-use super::context::no_way;
+use super::context::is_unreachable;
 use crate::chunks::Contents;
 use crate::error;
 use crate::fs::{Dir, Errno, Kind, Listed, Stamp, look_at};
@@ -18,7 +18,7 @@ const READ: usize = 256 << 10;
 
 /// Result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Found {
+pub(super) enum ItemState {
     Nothing,
     /// The item before the restore.
     Before,
@@ -46,23 +46,23 @@ impl Find<'_> {
         path: &TreePath,
         before: Option<&Item>,
         after: Option<&Item>,
-    ) -> Result<Found> {
+    ) -> Result<ItemState> {
         match place.0.look(place.1) {
             Ok(_) => {}
-            Err(Errno::NOENT) => return Ok(Found::Nothing),
+            Err(Errno::NOENT) => return Ok(ItemState::Nothing),
             Err(e) => return Err(error::below("look at", path.as_bytes(), e)),
         }
         if let Some(before) = before
             && self.is_displaced(place, path, before)?
         {
-            return Ok(Found::Before);
+            return Ok(ItemState::Before);
         }
         if let Some(after) = after
             && self.is(place, path, after, &|_| None, true)?
         {
-            return Ok(Found::After);
+            return Ok(ItemState::After);
         }
-        Ok(Found::Other)
+        Ok(ItemState::Other)
     }
 
     /// Returns `true` if an entry is what the present captured at `path`, even if it was moved.
@@ -98,7 +98,7 @@ impl Find<'_> {
         match self.looks(place, path, item, stamps, may_be_open) {
             Ok(is) => is,
             // The entry was removed or replaced during the comparison.
-            Err(e) if no_way(e) => Ok(false),
+            Err(e) if is_unreachable(e) => Ok(false),
             Err(e) => Err(failed(e)),
         }
     }
@@ -188,6 +188,6 @@ pub(super) fn hash_of(dir: &Dir, name: &[u8], len: u64) -> Result<Option<Hash>, 
         at += read as u64;
     }
     let after = look_at(&file)?;
-    let still = at == len && before.stamp == after.stamp;
-    Ok(still.then(|| Hash(*hasher.finalize().as_bytes())))
+    let is_stable = at == len && before.stamp == after.stamp;
+    Ok(is_stable.then(|| Hash(*hasher.finalize().as_bytes())))
 }

@@ -37,15 +37,15 @@ impl ChunkSource<'_> {
     }
 }
 
-/// Calls `what` with a source of the chunks of `items`, in their order.
+/// Calls `work` with a source of the chunks of `items`, in their order.
 pub(super) fn with_chunks<T>(
     contents: &dyn Contents,
     items: &[&Item],
     ahead: bool,
-    what: impl FnOnce(ChunkSource<'_>) -> T,
+    work: impl FnOnce(ChunkSource<'_>) -> T,
 ) -> T {
     if !ahead {
-        return what(ChunkSource::Direct(contents));
+        return work(ChunkSource::Direct(contents));
     }
     std::thread::scope(|scope| {
         let (send, receive) = sync_channel(AHEAD);
@@ -57,7 +57,7 @@ pub(super) fn with_chunks<T>(
                 }
             }
         });
-        what(ChunkSource::Thread(receive))
+        work(ChunkSource::Thread(receive))
     })
 }
 

@@ -50,7 +50,7 @@ impl<'a> Restore<'a> {
 }
 
 /// Returns `true` if a path cannot be reached: a component is missing or not a directory.
-pub(super) fn no_way(error: Errno) -> bool {
+pub(super) fn is_unreachable(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
 }
 

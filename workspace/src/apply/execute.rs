@@ -8,12 +8,12 @@ use milepost_codec::{Action, ActionKind, Item, TreePath};
 
 use super::Restore;
 use super::compare::Find;
-use super::context::{changed, no_way};
+use super::context::{changed, is_unreachable};
 use super::stage::{ONE_BY_ONE, stage};
 use super::staging::{Place, Staging, open_up, slot};
 use super::syscalls::Syscalls;
 use crate::error;
-use crate::fs::{Dir, Errno, Way};
+use crate::fs::{Dir, Errno, PathWalker};
 use crate::plan::OPEN;
 
 /// Runs a restore from staging to the sync after the last move. `done` is the number of actions,
@@ -30,9 +30,9 @@ pub(super) fn forward(restore: &Restore<'_>, done: &mut usize) -> Result<()> {
     let mut executor = Executor::new(restore, &syscalls);
     for action in &restore.plan.actions {
         executor.in_effect = false;
-        let moved = executor.act(&staging, action);
+        let outcome = executor.act(&staging, action);
         *done += usize::from(executor.in_effect);
-        moved?;
+        outcome?;
     }
     executor.sync(&staging)
 }
@@ -42,9 +42,9 @@ pub(super) struct Executor<'a> {
     restore: &'a Restore<'a>,
     pub(super) syscalls: &'a Syscalls<'a>,
     pub(super) find: Find<'a>,
-    pub(super) way: Way<'a>,
+    pub(super) walker: PathWalker<'a>,
     opened: BTreeSet<&'a TreePath>,
-    touched: BTreeSet<Option<TreePath>>,
+    changed_dirs: BTreeSet<Option<TreePath>>,
     /// `true` if the last action may be partly in effect.
     in_effect: bool,
 }
@@ -56,9 +56,9 @@ impl<'a> Executor<'a> {
             restore,
             syscalls,
             find,
-            way: Way::new(restore.folder),
+            walker: PathWalker::new(restore.folder),
             opened: restore.opened(),
-            touched: BTreeSet::new(),
+            changed_dirs: BTreeSet::new(),
             in_effect: false,
         }
     }
@@ -66,7 +66,7 @@ impl<'a> Executor<'a> {
     pub(super) fn act(&mut self, staging: &Staging, action: &Action) -> Result<()> {
         let path = &action.path;
         let failed = |e| failed(path, e);
-        let parent = self.way.parent(path).map_err(failed)?;
+        let parent = self.walker.parent(path).map_err(failed)?;
         let (name, slot) = (path.name(), slot(action.slot));
         let here = (&*parent, name.as_bytes());
         let place = |place| match staging.place(place) {
@@ -88,7 +88,7 @@ impl<'a> Executor<'a> {
             }
             (ActionKind::Remove, Some(before), _) => {
                 self.open_parent(path, &parent).map_err(failed)?;
-                self.aside(path, here, place(Place::Old)?, before)
+                self.set_aside(path, here, place(Place::Old)?, before)
             }
             (ActionKind::MakeRoom, Some(before), _) => {
                 let bits = bits_of(here).map_err(failed)?;
@@ -126,11 +126,11 @@ impl<'a> Executor<'a> {
         match self.syscalls.exchange(here, new) {
             Ok(true) => self.in_effect = true,
             Ok(false) => {
-                self.aside(path, here, old, before)?;
+                self.set_aside(path, here, old, before)?;
                 return self.syscalls.put(new, here).map_err(failed);
             }
             Err(e) => {
-                self.not_moved(path, here, before, e);
+                self.record_unmoved(path, here, before, e);
                 return Err(failed(e));
             }
         }
@@ -138,12 +138,12 @@ impl<'a> Executor<'a> {
             return Ok(());
         }
         self.syscalls.exchange(here, new).map_err(failed)?;
-        self.not_moved(path, here, before, Errno::NOENT);
+        self.record_unmoved(path, here, before, Errno::NOENT);
         Err(changed(path))
     }
 
     /// Moves an entry to its place in staging.
-    fn aside(
+    fn set_aside(
         &mut self,
         path: &TreePath,
         here: (&Dir, &[u8]),
@@ -153,7 +153,7 @@ impl<'a> Executor<'a> {
         let failed = |e| failed(path, e);
         open_up(self.syscalls, here).map_err(failed)?;
         if let Err(e) = self.syscalls.put(here, old) {
-            self.not_moved(path, here, before, e);
+            self.record_unmoved(path, here, before, e);
             return Err(failed(e));
         }
         self.in_effect = true;
@@ -161,16 +161,22 @@ impl<'a> Executor<'a> {
             return Ok(());
         }
         self.syscalls.put(old, here).map_err(failed)?;
-        self.not_moved(path, here, before, Errno::NOENT);
+        self.record_unmoved(path, here, before, Errno::NOENT);
         Err(changed(path))
     }
 
     /// Handles an entry that was not moved, or moved back at once: the path is as the other process
     /// left it. A folder opened for the move gets its bits back; if that fails, the undo sets them.
-    fn not_moved(&mut self, path: &TreePath, here: (&Dir, &[u8]), before: &Item, error: Errno) {
+    fn record_unmoved(
+        &mut self,
+        path: &TreePath,
+        here: (&Dir, &[u8]),
+        before: &Item,
+        error: Errno,
+    ) {
         let opened = before.kind.is_directory() && bits_of(here) == Ok(before.mode | OPEN);
         let closed = !opened || self.settle(path, here, before).is_ok();
-        self.in_effect = !closed || !(no_way(error) || error == Errno::EXIST);
+        self.in_effect = !closed || !(is_unreachable(error) || error == Errno::EXIST);
     }
 
     /// Opens a directory that is closed to changes and that the plan closes again. Marks it for the
@@ -183,7 +189,7 @@ impl<'a> Executor<'a> {
                 self.syscalls.bits(parent, bits | OPEN)?;
             }
         }
-        self.touched.insert(at);
+        self.changed_dirs.insert(at);
         Ok(())
     }
 
@@ -199,7 +205,7 @@ impl<'a> Executor<'a> {
         }
         let dir = here.0.directory(here.1)?;
         if dir.itself()?.stamp.bits() != item.mode {
-            self.touched.insert(Some(path.clone()));
+            self.changed_dirs.insert(Some(path.clone()));
             self.syscalls.bits(&dir, item.mode)?;
         }
         Ok(())
@@ -208,10 +214,10 @@ impl<'a> Executor<'a> {
     /// Syncs all moves to the disk.
     fn sync(&mut self, staging: &Staging) -> Result<()> {
         let root = self.restore.folder.root();
-        let touched = std::mem::take(&mut self.touched);
-        let done = match touched.len() {
+        let changed_dirs = std::mem::take(&mut self.changed_dirs);
+        let done = match changed_dirs.len() {
             0 => Ok(()),
-            n if n <= ONE_BY_ONE => self.sync_each(&touched, staging),
+            n if n <= ONE_BY_ONE => self.sync_each(&changed_dirs, staging),
             _ => self.syscalls.sync_file_system(root),
         };
         done.map_err(|e| error::below("sync", b"", e))
@@ -219,7 +225,7 @@ impl<'a> Executor<'a> {
 
     fn sync_each(
         &mut self,
-        touched: &BTreeSet<Option<TreePath>>,
+        changed_dirs: &BTreeSet<Option<TreePath>>,
         staging: &Staging,
     ) -> Result<(), Errno> {
         let places = Place::ALL.into_iter();
@@ -227,9 +233,9 @@ impl<'a> Executor<'a> {
             self.syscalls.sync(dir)?;
         }
         self.syscalls.sync(&staging.own)?;
-        for path in touched {
+        for path in changed_dirs {
             let dir = match path {
-                Some(path) => self.way.folder(path),
+                Some(path) => self.walker.folder(path),
                 None => {
                     self.syscalls.sync(self.restore.folder.root())?;
                     continue;
@@ -238,7 +244,7 @@ impl<'a> Executor<'a> {
             match dir {
                 Ok(dir) => self.syscalls.sync(&dir)?,
                 // The directory was removed; its parent is synced for that.
-                Err(e) if no_way(e) => {}
+                Err(e) if is_unreachable(e) => {}
                 Err(e) => return Err(e),
             }
         }
@@ -254,7 +260,7 @@ pub(super) fn bits_of((dir, name): (&Dir, &[u8])) -> Result<u16, Errno> {
 /// Converts the error of a move. Errors that a change by another process can cause are conflicts.
 fn failed(path: &TreePath, error: Errno) -> Error {
     match error {
-        e if no_way(e) => changed(path),
+        e if is_unreachable(e) => changed(path),
         Errno::EXIST | Errno::NOTEMPTY | Errno::ISDIR => changed(path),
         Errno::XDEV => Error::new(
             ErrorKind::Unavailable,

@@ -45,7 +45,7 @@ pub(crate) use syscalls::Call;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Recovered {
     /// The folder is entirely as before or entirely as planned, and staging is removed.
-    Whole(Vec<Kept>),
+    Complete(Vec<KeptEntry>),
     /// Another process changed these paths since. All others are as before.
     Stopped(Vec<PathConflict>),
 }
@@ -53,7 +53,7 @@ pub(crate) enum Recovered {
 /// An entry in staging that the restore must not delete: another process wrote to it after it was
 /// displaced, or added it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct KeptEntry {
     /// Path that it was displaced from, if known.
     pub(crate) path: Option<TreePath>,
     /// Path below the root of the workspace where it is now.
@@ -86,12 +86,12 @@ pub(crate) fn apply(restore: &Restore<'_>, present: ChunkId, tree: ChunkId) -> R
             return Err(Failed { error, recovered: Err(why()) });
         }
         Err(error) => {
-            let recovered = Ok(Recovered::Whole(Vec::new()));
+            let recovered = Ok(Recovered::Complete(Vec::new()));
             return Err(Failed { error, recovered });
         }
     }
     if restore.plan.actions.is_empty() {
-        let recovered = || Ok(Recovered::Whole(Vec::new()));
+        let recovered = || Ok(Recovered::Complete(Vec::new()));
         return preflight::check(restore, present, tree)
             .map_err(|error| Failed { error, recovered: recovered() });
     }
@@ -108,7 +108,7 @@ pub(crate) fn apply(restore: &Restore<'_>, present: ChunkId, tree: ChunkId) -> R
 fn take_back(restore: &Restore<'_>, choices: &Choices, done: usize) -> Result<Recovered> {
     let stopped = undo::back(restore, choices, done)?;
     match stopped.is_empty() {
-        true => cleanup::clear(restore).map(Recovered::Whole),
+        true => cleanup::clear(restore).map(Recovered::Complete),
         false => Ok(Recovered::Stopped(stopped)),
     }
 }
@@ -128,5 +128,5 @@ pub(crate) fn abort(restore: &Restore<'_>, choices: &Choices) -> Result<Recovere
 ///
 /// As [`abort()`].
 pub(crate) fn finish(restore: &Restore<'_>) -> Result<Recovered> {
-    cleanup::clear(restore).map(Recovered::Whole)
+    cleanup::clear(restore).map(Recovered::Complete)
 }

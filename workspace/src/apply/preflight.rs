@@ -7,9 +7,9 @@ use milepost_codec::{ChunkId, EntryKind, Item, TreePath};
 
 use super::Restore;
 use super::compare::Find;
-use super::context::{changed, no_way};
+use super::context::{changed, is_unreachable};
 use crate::error;
-use crate::fs::Way;
+use crate::fs::PathWalker;
 use crate::tree::side_by_side;
 
 /// Compares the folder with the resulting tree where it differs from the present. `Conflict`: a
@@ -22,7 +22,7 @@ pub(super) fn check(restore: &Restore<'_>, present: ChunkId, tree: ChunkId) -> R
             // Moved entries have no stamp of the present.
             stamps: &|_| None,
         },
-        way: Way::new(restore.folder),
+        walker: PathWalker::new(restore.folder),
     };
     let trees = [Some(present), Some(tree)];
     side_by_side(restore.contents, trees, &mut |path, [_, item]| match item {
@@ -34,16 +34,16 @@ pub(super) fn check(restore: &Restore<'_>, present: ChunkId, tree: ChunkId) -> R
 struct Check<'a> {
     restore: &'a Restore<'a>,
     find: Find<'a>,
-    way: Way<'a>,
+    walker: PathWalker<'a>,
 }
 
 impl Check<'_> {
     fn path(&mut self, path: &TreePath, item: &Item) -> Result<()> {
-        let failed = |e| match no_way(e) {
+        let failed = |e| match is_unreachable(e) {
             true => changed(path),
             false => error::below("look at", path.as_bytes(), e),
         };
-        let parent = self.way.parent(path).map_err(failed)?;
+        let parent = self.walker.parent(path).map_err(failed)?;
         let name = path.name();
         let is = if let EntryKind::Directory { .. } = item.kind {
             let bits = parent.directory(name.as_bytes()).and_then(|inner| {

@@ -6,15 +6,15 @@
 
 use milepost_codec::ActionKind;
 
-use super::compare::Found;
+use super::compare::ItemState;
 use super::staging::Place;
 
 /// Observed state of one action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Observation {
-    pub(super) path: Found,
-    pub(super) new: Found,
-    pub(super) old: Found,
+    pub(super) path: ItemState,
+    pub(super) new: ItemState,
+    pub(super) old: ItemState,
     /// `true` if the path is a hard link to the entry in one of the two places.
     pub(super) linked: bool,
 }
@@ -49,22 +49,22 @@ pub(super) enum Step {
 pub(super) fn judge(kind: ActionKind, observation: Observation, theirs: bool) -> Step {
     let stop = match (theirs, observation.path) {
         (false, _) => Step::Stop,
-        (true, Found::Nothing) => Step::Rebuild(Place::Old),
+        (true, ItemState::Nothing) => Step::Rebuild(Place::Old),
         (true, _) => Step::Keep,
     };
     match kind {
         ActionKind::Create => created(observation, stop),
         ActionKind::Replace | ActionKind::Remove => displaced(kind, observation, stop),
         ActionKind::MakeRoom => match observation.path {
-            Found::Nothing => Step::Make,
-            Found::Before => Step::Rest,
-            Found::After | Found::Other => stop,
+            ItemState::Nothing => Step::Make,
+            ItemState::Before => Step::Rest,
+            ItemState::After | ItemState::Other => stop,
         },
         // The mode bits are set at the end.
         ActionKind::Mode => match observation.path {
-            Found::Before | Found::After => Step::Rest,
-            Found::Nothing if theirs => Step::Make,
-            Found::Nothing | Found::Other => stop,
+            ItemState::Before | ItemState::After => Step::Rest,
+            ItemState::Nothing if theirs => Step::Make,
+            ItemState::Nothing | ItemState::Other => stop,
         },
     }
 }
@@ -72,33 +72,37 @@ pub(super) fn judge(kind: ActionKind, observation: Observation, theirs: bool) ->
 /// Undoes an action on a path that was free.
 fn created(observation: Observation, stop: Step) -> Step {
     match observation.path {
-        Found::Nothing => Step::Rest,
-        Found::After if observation.linked => Step::Unlink,
+        ItemState::Nothing => Step::Rest,
+        ItemState::After if observation.linked => Step::Unlink,
         // The new entry is still staged: the one at the path belongs to another process.
-        Found::After if observation.new == Found::After => stop,
-        Found::After => free_place(observation).map_or(Step::Free, Step::Away),
-        Found::Before | Found::Other => stop,
+        ItemState::After if observation.new == ItemState::After => stop,
+        ItemState::After => free_place(observation).map_or(Step::Free, Step::Away),
+        ItemState::Before | ItemState::Other => stop,
     }
 }
 
 /// Undoes an action on a path with an entry.
 fn displaced(kind: ActionKind, observation: Observation, stop: Step) -> Step {
     let at = |place: &Place| match place {
-        Place::New => observation.new == Found::Before,
-        Place::Old => observation.old == Found::Before,
+        Place::New => observation.new == ItemState::Before,
+        Place::Old => observation.old == ItemState::Before,
     };
     let before = Place::ALL.into_iter().find(at);
     let rebuild = || free_place(observation).map_or(Step::Free, Step::Rebuild);
     match observation.path {
-        Found::Before => Step::Rest,
-        Found::Other => stop,
-        Found::After if kind == ActionKind::Remove => stop,
-        Found::After if observation.linked => Step::Unlink,
-        Found::After => before.map_or_else(rebuild, Step::Swap),
-        Found::Nothing => match before {
+        ItemState::Before => Step::Rest,
+        ItemState::Other => stop,
+        ItemState::After if kind == ActionKind::Remove => stop,
+        ItemState::After if observation.linked => Step::Unlink,
+        ItemState::After => before.map_or_else(rebuild, Step::Swap),
+        ItemState::Nothing => match before {
             Some(place) => Step::Take(place),
             // The path was not moved yet: another process removed it.
-            None if observation.new == Found::After && observation.old == Found::Nothing => stop,
+            None if observation.new == ItemState::After
+                && observation.old == ItemState::Nothing =>
+            {
+                stop
+            }
             None => rebuild(),
         },
     }
@@ -107,8 +111,8 @@ fn displaced(kind: ActionKind, observation: Observation, stop: Step) -> Step {
 /// Returns a place that is empty.
 fn free_place(observation: Observation) -> Option<Place> {
     match (observation.new, observation.old) {
-        (Found::Nothing, _) => Some(Place::New),
-        (_, Found::Nothing) => Some(Place::Old),
+        (ItemState::Nothing, _) => Some(Place::New),
+        (_, ItemState::Nothing) => Some(Place::Old),
         _ => None,
     }
 }
@@ -116,16 +120,16 @@ fn free_place(observation: Observation) -> Option<Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Found::{After, Before, Nothing, Other};
+    use ItemState::{After, Before, Nothing, Other};
 
-    const ALL: [Found; 4] = [Nothing, Before, After, Other];
+    const ALL: [ItemState; 4] = [Nothing, Before, After, Other];
 
     /// Applies a step to an observation, without changes by other processes.
     fn step(
         kind: ActionKind,
         mut observation: Observation,
         step: Step,
-        kept: &mut Vec<Found>,
+        kept: &mut Vec<ItemState>,
     ) -> Observation {
         let take = |observation: &mut Observation, place| {
             let at = match place {
@@ -259,7 +263,7 @@ mod tests {
                     assert!(matches!(last, Step::Rest | Step::Stop), "{context}");
                     assert!(!theirs || last == Step::Rest, "{context}");
                     if last == Step::Rest {
-                        let before: &[Found] = match kind {
+                        let before: &[ItemState] = match kind {
                             ActionKind::Create => &[Nothing],
                             ActionKind::Mode => &[Before, After],
                             _ => &[Before],
@@ -267,15 +271,16 @@ mod tests {
                         assert!(before.contains(&observation.path), "{context}");
                     }
                     // Entries of other processes still exist somewhere.
-                    let others = |found: &[Found]| found.iter().filter(|f| **f == Other).count();
+                    let others =
+                        |found: &[ItemState]| found.iter().filter(|f| **f == Other).count();
                     let now =
                         [&[observation.path, observation.new, observation.old], kept.as_slice()]
                             .concat();
                     let then = [first.path, first.new, first.old];
                     assert_eq!(others(&now), others(&then), "{context}");
                     // At the path, they are left alone.
-                    let left = !theirs && first.path == Other;
-                    assert!(!left || observation == first, "{context}");
+                    let stays = !theirs && first.path == Other;
+                    assert!(!stays || observation == first, "{context}");
                 }
             }
         }

@@ -26,10 +26,10 @@ pub(super) fn stage(restore: &Restore<'_>, syscalls: &Syscalls<'_>, part: &Dir) 
     let brings = |kind| matches!(kind, ActionKind::Create | ActionKind::Replace);
     let actions = || restore.plan.actions.iter().filter(|action| brings(action.kind));
     let items: Vec<_> = actions().filter_map(|action| action.after.as_ref()).collect();
-    let mut left = ONE_BY_ONE;
+    let mut remaining = ONE_BY_ONE;
     let mut few = true;
     for item in &items {
-        few = few && count(restore, item, &mut left)?;
+        few = few && count(restore, item, &mut remaining)?;
     }
     with_chunks(restore.contents, &items, !few, |chunks| {
         let stage = Stage { restore, syscalls, chunks, few };
@@ -67,15 +67,15 @@ pub(super) fn stage_one(
     synced.map_err(|e| error::below("sync", path.as_bytes(), e))
 }
 
-/// Returns `true` if an item has at most `left` entries.
-fn count(restore: &Restore<'_>, item: &Item, left: &mut usize) -> Result<bool> {
-    if *left == 0 {
+/// Returns `true` if an item has at most `remaining` entries.
+fn count(restore: &Restore<'_>, item: &Item, remaining: &mut usize) -> Result<bool> {
+    if *remaining == 0 {
         return Ok(false);
     }
-    *left -= 1;
+    *remaining -= 1;
     if let EntryKind::Directory { id } = &item.kind {
         for entry in entries(restore.contents, id)? {
-            if !count(restore, &entry.item, left)? {
+            if !count(restore, &entry.item, remaining)? {
                 return Ok(false);
             }
         }

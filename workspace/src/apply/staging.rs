@@ -13,9 +13,9 @@
 use milepost::{Error, ErrorKind, Result};
 use milepost_codec::{PathBytes, RestoreId};
 
-use super::context::no_way;
+use super::context::is_unreachable;
 use super::syscalls::Syscalls;
-use super::{Kept, Restore};
+use super::{KeptEntry, Restore};
 use crate::error;
 use crate::fs::{Dir, Errno};
 
@@ -65,7 +65,7 @@ pub(crate) fn restore_of(name: &[u8]) -> Option<RestoreId> {
     std::str::from_utf8(hex).ok()?.parse().ok()
 }
 
-fn kept_name(id: &RestoreId) -> String {
+fn kept_folder_name(id: &RestoreId) -> String {
     format!(".milepost-kept-{id}")
 }
 
@@ -103,7 +103,7 @@ impl Staging {
         let inner = |place: Place| match own.directory(place.name()) {
             Ok(dir) => Ok(Some(dir)),
             // Anything else than a folder holds nothing of the restore. The cleanup keeps it.
-            Err(e) if no_way(e) => Ok(None),
+            Err(e) if is_unreachable(e) => Ok(None),
             Err(e) => Err(failed(e)),
         };
         let (new, old) = (inner(Place::New)?, inner(Place::Old)?);
@@ -157,14 +157,14 @@ impl Staging {
 }
 
 /// Moves an entry to the folder of kept entries.
-pub(super) fn keep(
+pub(super) fn move_to_kept(
     restore: &Restore<'_>,
     syscalls: &Syscalls<'_>,
     from: (&Dir, &[u8]),
     wish: &[u8],
 ) -> Result<()> {
     let root = restore.folder.root();
-    let name = kept_name(&restore.id);
+    let name = kept_folder_name(&restore.id);
     let failed = |e| error::below("keep", wish, e);
     let kept = match syscalls.make_directory(root, name.as_bytes()) {
         Err(Errno::EXIST) => root.directory(name.as_bytes()),
@@ -174,8 +174,8 @@ pub(super) fn keep(
     open_up(syscalls, from).map_err(failed)?;
     for n in 0..TRIES {
         let more = if n == 0 { String::new() } else { format!("~{n}") };
-        let room = 255 - more.len();
-        let front = wish.get(..room).unwrap_or(wish);
+        let length = 255 - more.len();
+        let front = wish.get(..length).unwrap_or(wish);
         let to = [front, more.as_bytes()].concat();
         match syscalls.put(from, (&kept, &to)) {
             Ok(()) => return syscalls.sync(&kept).map_err(failed),
@@ -187,12 +187,12 @@ pub(super) fn keep(
 }
 
 /// Returns the kept entries of a restore, including those of an interrupted call.
-pub(super) fn kept_entries(restore: &Restore<'_>) -> Result<Vec<Kept>> {
-    let name = kept_name(&restore.id);
+pub(super) fn kept_entries(restore: &Restore<'_>) -> Result<Vec<KeptEntry>> {
+    let name = kept_folder_name(&restore.id);
     let failed = |e| error::below("read", name.as_bytes(), e);
     let names = match restore.folder.root().directory(name.as_bytes()) {
         Ok(dir) => dir.names(usize::MAX).map_err(failed)?,
-        Err(e) if no_way(e) => return Ok(Vec::new()),
+        Err(e) if is_unreachable(e) => return Ok(Vec::new()),
         Err(e) => return Err(failed(e)),
     };
     let mut kept: Vec<_> = (names.iter())
@@ -200,7 +200,7 @@ pub(super) fn kept_entries(restore: &Restore<'_>) -> Result<Vec<Kept>> {
             let slot = kept.split(|byte| *byte == b'-').next();
             let slot = slot.and_then(|slot| std::str::from_utf8(slot).ok()?.parse::<usize>().ok());
             let action = slot.and_then(|slot| restore.plan.actions.get(slot));
-            Kept {
+            KeptEntry {
                 path: action.map(|action| action.path.clone()),
                 kept: PathBytes::from(&*[name.as_bytes(), b"/", kept].concat()),
             }
@@ -214,7 +214,7 @@ pub(super) fn kept_entries(restore: &Restore<'_>) -> Result<Vec<Kept>> {
 pub(super) fn open_up(syscalls: &Syscalls<'_>, (dir, name): (&Dir, &[u8])) -> Result<(), Errno> {
     let inner = match dir.directory(name) {
         Ok(inner) => inner,
-        Err(e) if no_way(e) => return Ok(()),
+        Err(e) if is_unreachable(e) => return Ok(()),
         Err(e) => return Err(e),
     };
     let bits = inner.itself()?.stamp.bits();

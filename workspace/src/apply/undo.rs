@@ -8,12 +8,12 @@ use milepost_codec::{Action, ActionKind, TreePath};
 
 use super::Restore;
 use super::cleanup::remove_all;
-use super::compare::Found;
-use super::context::no_way;
+use super::compare::ItemState;
+use super::context::is_unreachable;
 use super::execute::{Executor, bits_of};
 use super::recover::{Observation, Step, judge};
 use super::stage::stage_one;
-use super::staging::{PART, Place, Staging, keep, open_up, slot};
+use super::staging::{PART, Place, Staging, move_to_kept, open_up, slot};
 use super::syscalls::Syscalls;
 use crate::error;
 use crate::error::is_lost;
@@ -24,7 +24,7 @@ use crate::plan::{Choice, Choices, ConflictWhy, OPEN, PathConflict};
 const STEPS: usize = 8;
 
 /// Mode bits of a new folder.
-const MADE: u16 = 0o700;
+const NEW_DIR_MODE: u16 = 0o700;
 
 /// Undoes the first `done` actions as far as possible; after a crash, when their number is unknown,
 /// all of them. Returns the paths that another process changed since.
@@ -43,28 +43,28 @@ pub(super) fn back(
         syscalls: &syscalls,
         executor: Executor::new(restore, &syscalls),
         staging: Staging::find(restore)?,
-        left: BTreeSet::new(),
+        unresolved: BTreeSet::new(),
         stopped: Vec::new(),
         failed: None,
     };
     // Without staging and traces of the restore, nothing was moved yet or everything was undone
     // before: later changes of other processes do not matter.
-    let asked = done == usize::MAX && choices.theirs.is_empty();
-    if asked && back.staging.is_none() && back.left_nothing()? {
+    let is_default = done == usize::MAX && choices.theirs.is_empty();
+    if is_default && back.staging.is_none() && back.is_untouched()? {
         return Ok(Vec::new());
     }
     // Undo the last action first.
     for action in restore.plan.actions.iter().take(done).rev() {
         let choice = choices.of(&action.path);
         if choice == Some(Choice::KeepMine) {
-            back.left.insert(&action.path);
+            back.unresolved.insert(&action.path);
             continue;
         }
         let theirs = choice == Some(Choice::Theirs);
         back.attempt(action, |back| back.take_back(action, theirs));
     }
     for action in &restore.plan.actions {
-        if !back.left.contains(&action.path) {
+        if !back.unresolved.contains(&action.path) {
             let theirs = choices.of(&action.path) == Some(Choice::Theirs);
             back.attempt(action, |back| back.close(action, theirs));
         }
@@ -88,40 +88,40 @@ struct Back<'a> {
     executor: Executor<'a>,
     staging: Option<Staging>,
     /// Paths left alone, including their mode bits.
-    left: BTreeSet<&'a TreePath>,
+    unresolved: BTreeSet<&'a TreePath>,
     stopped: Vec<PathConflict>,
     failed: Option<Error>,
 }
 
 impl<'a> Back<'a> {
-    /// Runs `what` for one path. Its failure does not stop the others.
-    fn attempt(&mut self, action: &'a Action, what: impl FnOnce(&mut Self) -> Result<()>) {
+    /// Runs `work` for one path. Its failure does not stop the others.
+    fn attempt(&mut self, action: &'a Action, work: impl FnOnce(&mut Self) -> Result<()>) {
         let path = &action.path;
-        match what(self) {
+        match work(self) {
             Ok(()) => {}
             Err(error) if is_lost(&error) => {
                 let text = format!("what was there cannot be brought back: {error}");
                 self.stop(path, ConflictWhy::Missing, text);
             }
             Err(error) => {
-                self.left.insert(path);
+                self.unresolved.insert(path);
                 self.failed.get_or_insert(error);
             }
         }
     }
 
     fn stop(&mut self, path: &'a TreePath, why: ConflictWhy, text: String) {
-        self.left.insert(path);
+        self.unresolved.insert(path);
         self.stopped.push(PathConflict::saying(Some(path), why, text));
     }
 
     /// Returns `true` if no path shows traces of the restore.
-    fn left_nothing(&mut self) -> Result<bool> {
+    fn is_untouched(&mut self) -> Result<bool> {
         for action in &self.restore.plan.actions {
             let path = &action.path;
-            let parent = match self.executor.way.parent(path) {
+            let parent = match self.executor.walker.parent(path) {
                 Ok(parent) => parent,
-                Err(e) if no_way(e) => continue,
+                Err(e) if is_unreachable(e) => continue,
                 Err(e) => return Err(error::below("take back", path.as_bytes(), e)),
             };
             let name = path.name();
@@ -129,13 +129,13 @@ impl<'a> Back<'a> {
             let found = self.observation(action, here, false)?.path;
             // A folder may be open for a move or for changes in it.
             let bits = match &action.before {
-                Some(before) if found == Found::Before && before.kind.is_directory() => {
+                Some(before) if found == ItemState::Before && before.kind.is_directory() => {
                     bits_of(here).is_ok_and(|bits| bits != before.mode)
                 }
                 _ => false,
             };
-            let gone = found == Found::Nothing && action.kind != ActionKind::Create;
-            if found == Found::After || gone || bits {
+            let is_missing = found == ItemState::Nothing && action.kind != ActionKind::Create;
+            if found == ItemState::After || is_missing || bits {
                 return Ok(false);
             }
         }
@@ -145,11 +145,11 @@ impl<'a> Back<'a> {
     fn take_back(&mut self, action: &'a Action, theirs: bool) -> Result<()> {
         let path = &action.path;
         let failed = |e| error::below("take back", path.as_bytes(), e);
-        let parent = match self.executor.way.parent(path) {
+        let parent = match self.executor.walker.parent(path) {
             Ok(parent) => parent,
             // Nothing existed there, and nothing does.
-            Err(e) if no_way(e) && action.kind == ActionKind::Create => return Ok(()),
-            Err(e) if no_way(e) => {
+            Err(e) if is_unreachable(e) && action.kind == ActionKind::Create => return Ok(()),
+            Err(e) if is_unreachable(e) => {
                 let text = "the folder that it was in is gone or something else: it was changed \
                             since the restore was interrupted";
                 self.stop(path, ConflictWhy::Changed, text.to_owned());
@@ -198,17 +198,17 @@ impl<'a> Back<'a> {
         };
         // If the path is as before, staging need not be read.
         let before = match action.kind {
-            ActionKind::Create => Found::Nothing,
-            _ => Found::Before,
+            ActionKind::Create => ItemState::Nothing,
+            _ => ItemState::Before,
         };
         let in_place = |place| match at(place) {
             Some(dir) if found != before => look((dir, slot.as_slice())),
-            _ => Ok(Found::Nothing),
+            _ => Ok(ItemState::Nothing),
         };
         let ino = |dir: &Dir, name: &[u8]| dir.look(name).ok().map(|found| found.identity());
         let own = ino(here.0, here.1);
         let same = |place| at(place).and_then(|dir| ino(dir, &slot)) == own;
-        let linked = found == Found::After && own.is_some() && Place::ALL.into_iter().any(same);
+        let linked = found == ItemState::After && own.is_some() && Place::ALL.into_iter().any(same);
         Ok(Observation {
             path: found,
             new: in_place(Place::New)?,
@@ -219,12 +219,12 @@ impl<'a> Back<'a> {
 
     /// Observes a folder that is opened, or removed when it is empty. Its contents have actions of
     /// their own, or are not the restore's.
-    fn folder(&self, action: &Action, here: (&Dir, &[u8]), theirs: bool) -> Result<Found> {
+    fn folder(&self, action: &Action, here: (&Dir, &[u8]), theirs: bool) -> Result<ItemState> {
         match bits_of(here) {
-            Ok(bits) if theirs || is_own(action, bits) => Ok(Found::Before),
-            Ok(_) => Ok(Found::Other),
-            Err(Errno::NOENT) => Ok(Found::Nothing),
-            Err(e) if no_way(e) => Ok(Found::Other),
+            Ok(bits) if theirs || is_own(action, bits) => Ok(ItemState::Before),
+            Ok(_) => Ok(ItemState::Other),
+            Err(Errno::NOENT) => Ok(ItemState::Nothing),
+            Err(e) if is_unreachable(e) => Ok(ItemState::Other),
             Err(e) => Err(error::below("look at", action.path.as_bytes(), e)),
         }
     }
@@ -266,12 +266,12 @@ impl<'a> Back<'a> {
             Step::Free => {
                 let (restore, wish) = (self.restore, wish(action));
                 let there = (self.place(Place::Old)?, slot.as_slice());
-                keep(restore, syscalls, there, &wish)
+                move_to_kept(restore, syscalls, there, &wish)
             }
             Step::Make => {
                 passing(syscalls.make_directory(here.0, here.1).map(|_| ())).map_err(failed)
             }
-            Step::Keep => keep(self.restore, syscalls, here, &wish(action)),
+            Step::Keep => move_to_kept(self.restore, syscalls, here, &wish(action)),
             Step::Rest | Step::Stop => Ok(()),
         }
     }
@@ -331,15 +331,15 @@ impl<'a> Back<'a> {
             return Ok(());
         };
         let path = &action.path;
-        let parent = match self.executor.way.parent(path) {
+        let parent = match self.executor.walker.parent(path) {
             Ok(parent) => parent,
-            Err(e) if no_way(e) => return Ok(()),
+            Err(e) if is_unreachable(e) => return Ok(()),
             Err(e) => return Err(error::below("take back", path.as_bytes(), e)),
         };
         let name = path.name();
         let here = (&*parent, name.as_bytes());
         // Mode bits set by another process since are left alone.
-        if self.folder(action, here, theirs)? != Found::Before {
+        if self.folder(action, here, theirs)? != ItemState::Before {
             return Ok(());
         }
         let settled = self.executor.settle(path, here, before);
@@ -352,7 +352,7 @@ fn is_own(action: &Action, bits: u16) -> bool {
     let of = |mode: u16| bits == mode || bits == mode | OPEN;
     let before = action.before.as_ref().is_some_and(|item| of(item.mode));
     let after = action.after.as_ref().is_some_and(|item| of(item.mode));
-    before || after || (action.kind == ActionKind::MakeRoom && bits == MADE)
+    before || after || (action.kind == ActionKind::MakeRoom && bits == NEW_DIR_MODE)
 }
 
 /// Returns the name under which an entry in the way of an action is kept.

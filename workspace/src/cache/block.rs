@@ -5,7 +5,7 @@ use std::sync::Arc;
 use milepost::Hash;
 use milepost_codec::{ChunkId, Reader, put_varint};
 
-use super::Known;
+use super::CachedFile;
 use crate::fs::{Moment, Stamp};
 use crate::tree::FileContent;
 
@@ -50,19 +50,19 @@ impl Block {
     }
 
     pub(super) fn files(&self) -> Files<'_> {
-        Files { reader: Reader::new(&self.bytes, "stat cache"), left: self.count }
+        Files { reader: Reader::new(&self.bytes, "stat cache"), remaining: self.count }
     }
 }
 
 /// The files of a block, one after another.
 pub(super) struct Files<'a> {
     reader: Reader<'a>,
-    left: u64,
+    remaining: u64,
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn next(&mut self) -> Option<(&'a [u8], Known)> {
-        self.left = self.left.checked_sub(1)?;
+    pub(super) fn next(&mut self) -> Option<(&'a [u8], CachedFile)> {
+        self.remaining = self.remaining.checked_sub(1)?;
         read_file(&mut self.reader)
     }
 }
@@ -83,7 +83,7 @@ fn read_front<'a>(reader: &mut Reader<'a>) -> Option<(&'a [u8], Stamp)> {
     Some((name, stamp))
 }
 
-fn read_file<'a>(reader: &mut Reader<'a>) -> Option<(&'a [u8], Known)> {
+fn read_file<'a>(reader: &mut Reader<'a>) -> Option<(&'a [u8], CachedFile)> {
     let (name, stamp) = read_front(reader)?;
     let hash = Hash(reader.array().ok()?);
     let list = match reader.u8().ok()? {
@@ -97,7 +97,7 @@ fn read_file<'a>(reader: &mut Reader<'a>) -> Option<(&'a [u8], Known)> {
         list,
         needs: needs.iter().map(|id| ChunkId(*id)).collect(),
     };
-    Some((name, Known { stamp, content }))
+    Some((name, CachedFile { stamp, content }))
 }
 
 /// Skips a file, checking only that it is complete.

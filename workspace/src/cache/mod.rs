@@ -27,11 +27,11 @@ use crate::tree::FileContent;
 pub(crate) use self::stored::{Identity, path_of};
 
 /// Number of ids in one query.
-const ASKED: usize = 4096;
+const BATCH: usize = 4096;
 
 /// Cached stamp and content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct CachedFile {
     pub(crate) stamp: Stamp,
     pub(crate) content: FileContent,
 }
@@ -57,18 +57,18 @@ impl Cache {
         if trusted && !chunks.notes_uses() {
             return Ok(());
         }
-        let mut ids: Vec<ChunkId> = Vec::with_capacity(ASKED);
+        let mut ids: Vec<ChunkId> = Vec::with_capacity(BATCH);
         let mut missing = HashSet::new();
         for block in self.folders.values() {
             let mut files = block.files();
             while let Some((_, file)) = files.next() {
                 ids.extend(file.content.chunks());
-                if ids.len() >= ASKED {
-                    ask(&mut ids, trusted, chunks, &mut missing)?;
+                if ids.len() >= BATCH {
+                    find_missing(&mut ids, trusted, chunks, &mut missing)?;
                 }
             }
         }
-        ask(&mut ids, trusted, chunks, &mut missing)?;
+        find_missing(&mut ids, trusted, chunks, &mut missing)?;
         self.missing = missing;
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Cache {
     }
 
     /// Copies a folder and everything below it from another cache.
-    pub(crate) fn take_over(&mut self, of: &Self, path: &[u8]) {
+    pub(crate) fn copy_folder(&mut self, of: &Self, path: &[u8]) {
         for (path, block) in below(&of.folders, path) {
             self.put(path, block.clone());
         }
@@ -159,7 +159,7 @@ impl Cache {
 }
 
 /// Marks ids as used if `trusted`, otherwise collects those not stored. Clears `ids`.
-fn ask(
+fn find_missing(
     ids: &mut Vec<ChunkId>,
     trusted: bool,
     chunks: &dyn Chunks,
@@ -168,9 +168,9 @@ fn ask(
     if trusted {
         chunks.uses(ids);
     } else if !ids.is_empty() {
-        let there = chunks.has(ids)?.into_iter();
-        let gone = ids.iter().zip(there).filter(|(_, there)| !there);
-        missing.extend(gone.map(|(id, _)| *id));
+        let present = chunks.has(ids)?.into_iter();
+        let absent = ids.iter().zip(present).filter(|(_, present)| !present);
+        missing.extend(absent.map(|(id, _)| *id));
     }
     ids.clear();
     Ok(())
@@ -180,12 +180,12 @@ fn ask(
 pub(crate) struct InFolder<'a> {
     cache: &'a Cache,
     files: Option<Files<'a>>,
-    next: Option<(&'a [u8], Known)>,
+    next: Option<(&'a [u8], CachedFile)>,
 }
 
 impl InFolder<'_> {
     /// Returns a file. Names must be in ascending order.
-    pub(crate) fn file(&mut self, name: &[u8]) -> Option<Known> {
+    pub(crate) fn file(&mut self, name: &[u8]) -> Option<CachedFile> {
         let files = self.files.as_mut()?;
         loop {
             let (found, known) = match self.next.take() {
@@ -200,9 +200,9 @@ impl InFolder<'_> {
                 }
                 std::cmp::Ordering::Equal => {
                     let missing = &self.cache.missing;
-                    let whole = missing.is_empty()
+                    let is_intact = missing.is_empty()
                         || !known.content.chunks().any(|id| missing.contains(&id));
-                    return whole.then_some(known);
+                    return is_intact.then_some(known);
                 }
             }
         }
@@ -217,9 +217,9 @@ mod tests {
     use crate::fs::Moment;
     use crate::testing::memory::MemoryChunks;
 
-    fn known(n: u8) -> Known {
+    fn known(n: u8) -> CachedFile {
         let moment = |s| Moment { s, ns: 7 };
-        Known {
+        CachedFile {
             stamp: Stamp {
                 ino: u64::from(n),
                 size: 5,
@@ -277,11 +277,11 @@ mod tests {
             of.add(path, std::iter::once((&b"x"[..], &one.stamp, &one.content)));
         }
         let mut cache = Cache::default();
-        cache.take_over(&of, b"a");
+        cache.copy_folder(&of, b"a");
         let paths: Vec<&[u8]> = cache.folders.keys().map(|path| &**path).collect();
         assert_eq!(paths, [&b"a"[..], b"a/b/c", b"a/\xff"]);
         assert_eq!(cache.files(), 6);
-        cache.take_over(&of, b"nothing");
+        cache.copy_folder(&of, b"nothing");
         assert_eq!(cache.files(), 6);
     }
 

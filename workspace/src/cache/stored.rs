@@ -43,11 +43,11 @@ impl Cache {
             return None;
         }
         let mut reader = Reader::new(front, "stat cache");
-        let wanted = (*MAGIC, VERSION, folder.0, folder.1);
+        let expected = (*MAGIC, VERSION, folder.0, folder.1);
         let found = (|| {
             Ok::<_, milepost::Error>((reader.array()?, reader.u8()?, reader.u64()?, reader.u64()?))
         })();
-        if found.ok()? != wanted {
+        if found.ok()? != expected {
             return None;
         }
         let mut cache = Self::default();

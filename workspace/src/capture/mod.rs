@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 pub(crate) const NAME: &str = "workspace";
 
 /// Name of the store's folder for workspaces.
-const BESIDE: &str = "workspace";
+const STORE_SUBDIR: &str = "workspace";
 
 /// Result of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,9 +84,9 @@ fn take(
     mark: Option<Mark>,
 ) -> Result<CaptureReport> {
     let chunks = engine.store().chunks();
-    let beside = beside(&chunks)?;
+    let workspaces_dir = workspaces_dir(&chunks)?;
     let (folder, options) = (workspace.folder(), workspace.options());
-    let _lock = Lock::take(folder, beside.as_deref(), options.wait)?;
+    let _lock = Lock::take(folder, workspaces_dir.as_deref(), options.wait)?;
     // From here on, stored contents stay until the event names them.
     let _hold = chunks.hold();
     let head = task.point(task.head()?.next)?;
@@ -94,7 +94,7 @@ fn take(
     let stored = Stored::durable(&Storage {
         known,
         kept: workspace.scan_state(),
-        ..Storage::of(folder, options, workspace.states(), &chunks, beside.as_deref())
+        ..Storage::of(folder, options, workspace.states(), &chunks, workspaces_dir.as_deref())
     })?;
     let mut report = CaptureReport {
         root: Hash(stored.root.0),
@@ -126,11 +126,11 @@ fn take(
 }
 
 /// Returns the store's folder for workspaces; `None` if the store is read-only or has no folder.
-pub(crate) fn beside(chunks: &dyn Chunks) -> Result<Option<PathBuf>> {
+pub(crate) fn workspaces_dir(chunks: &dyn Chunks) -> Result<Option<PathBuf>> {
     let Some(store) = chunks.folder().filter(|_| chunks.is_writable()) else {
         return Ok(None);
     };
-    let dir = store.join(BESIDE);
+    let dir = store.join(STORE_SUBDIR);
     match std::fs::DirBuilder::new().mode(0o700).create(&dir) {
         Ok(()) => Ok(Some(dir)),
         Err(_) if std::fs::symlink_metadata(&dir).is_ok_and(|is| is.is_dir()) => Ok(Some(dir)),

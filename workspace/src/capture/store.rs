@@ -14,7 +14,7 @@ use crate::error;
 use crate::fs::{Probe, at_root};
 use crate::options::WorkspaceOptions;
 use crate::root_checks;
-use crate::scan::{Asked, ScanInput, ScanResult, ScanState, Storing, Watching, scan};
+use crate::scan::{ScanInput, ScanRequest, ScanResult, ScanState, Storing, Watching, scan};
 use crate::status::States;
 use crate::tree;
 
@@ -30,7 +30,7 @@ pub(crate) struct Storage<'a> {
     pub(crate) states: &'a States,
     pub(crate) chunks: &'a dyn Chunks,
     /// The store's folder for workspaces.
-    pub(crate) beside: Option<&'a Path>,
+    pub(crate) workspaces_dir: Option<&'a Path>,
     /// The capture that the lineage names.
     pub(crate) known: Option<ChunkId>,
     /// For a present, the target tree of the restore: entries at its paths are captured regardless
@@ -49,14 +49,14 @@ impl<'a> Storage<'a> {
         options: &'a WorkspaceOptions,
         states: &'a States,
         chunks: &'a dyn Chunks,
-        beside: Option<&'a Path>,
+        workspaces_dir: Option<&'a Path>,
     ) -> Self {
         Self {
             folder,
             options,
             states,
             chunks,
-            beside,
+            workspaces_dir,
             known: None,
             before: None,
             moved: false,
@@ -113,17 +113,17 @@ impl Stored {
                 skipped: result.skips.len() as u64,
             });
         }
-        let named = match (same, storage.known) {
+        let capture_root = match (same, storage.known) {
             (true, Some(known)) => known,
             _ => taken.root,
         };
-        stored.skips = taken.remember(result, named, storage.kept);
+        stored.skips = taken.remember(result, capture_root, storage.kept);
         Ok(stored)
     }
 }
 
 /// A stored capture that is not synced.
-pub(crate) struct Taken {
+pub(crate) struct CaptureBuild {
     pub(crate) root: ChunkId,
     /// The last capture and its tree.
     pub(crate) last: Option<(ChunkId, ChunkId)>,
@@ -133,19 +133,19 @@ pub(crate) struct Taken {
     place: Option<(PathBuf, cache::Identity)>,
 }
 
-impl Taken {
-    /// Writes the cache if it changed. It belongs to `named`, the capture that the lineage will
-    /// name. Returns the skips.
+impl CaptureBuild {
+    /// Writes the cache if it changed. It belongs to `capture_root`, the capture that the lineage
+    /// will name. Returns the skips.
     fn remember(
         self,
         mut result: ScanResult,
-        named: ChunkId,
+        capture_root: ChunkId,
         kept: Option<&ScanState>,
     ) -> Vec<Skip> {
-        let unchanged = self.cache.capture() == Some(named)
+        let unchanged = self.cache.capture() == Some(capture_root)
             && result.known == self.cache.files()
             && result.known == result.cache.files();
-        result.cache.belongs_to(named);
+        result.cache.belongs_to(capture_root);
         if let Some((path, folder)) = self.place.filter(|_| !unchanged) {
             // A failed write only costs the next scan a read of all files.
             let _ = result.cache.write(&path, folder);
@@ -153,7 +153,7 @@ impl Taken {
         match (self.watching, kept) {
             (Some(watching), Some(kept)) => {
                 let skips = result.skips.clone();
-                kept.end(watching, result.into_last_scan(), named);
+                kept.end(watching, result.into_last_scan(), capture_root);
                 skips
             }
             _ => result.skips,
@@ -162,8 +162,9 @@ impl Taken {
 }
 
 /// Scans a folder and stores its content.
-pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, ScanResult)> {
-    let Storage { folder, options, states, chunks, beside, known, before, moved, kept } = *storage;
+pub(crate) fn store(storage: &Storage<'_>) -> Result<(CaptureBuild, ScanResult)> {
+    let Storage { folder, options, states, chunks, workspaces_dir, known, before, moved, kept } =
+        *storage;
     let root = at_root(folder).map_err(|e| error::io("open", folder, &e.into()))?;
     let itself = root.itself();
     let identity = itself.map_err(|e| error::io("look at", folder, &e.into()))?.identity();
@@ -177,11 +178,11 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, ScanResult)> {
     if let Some(store) = &store_dir {
         root_checks::check_store(folder, store)?;
     }
-    let probe = match beside {
+    let probe = match workspaces_dir {
         Some(dir) => Probe::in_folder(dir)?,
         None => Probe::in_memory()?,
     };
-    let cache_path = beside.map(|dir| cache::path_of(dir, identity));
+    let cache_path = workspaces_dir.map(|dir| cache::path_of(dir, identity));
     let last = match known {
         Some(root) => last(chunks, &root, Some(folder).filter(|_| !moved))?,
         None => None,
@@ -189,7 +190,7 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, ScanResult)> {
     let mut recorded: Vec<ChunkId> = last.iter().map(|(_, tree)| *tree).collect();
     recorded.extend(before);
     let watching = kept.and_then(|kept| {
-        kept.begin(&Asked {
+        kept.begin(&ScanRequest {
             root: &root,
             folder,
             identity,
@@ -218,7 +219,7 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, ScanResult)> {
         cache: &cache,
         recorded: &recorded,
         without_limits: before.is_some(),
-        ask: known.is_some() || cache.files() > 0,
+        check_stored: known.is_some() || cache.files() > 0,
         store: store_dir.map(|dir| dir.identity()),
         states,
         watch: watching.as_ref().map(|watching| &watching.watch),
@@ -226,8 +227,13 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(Taken, ScanResult)> {
     })?;
     let over = last.filter(|_| before.is_some()).map(|(over, _)| over);
     let root = store_capture(storage, over, &mut result)?;
-    let taken =
-        Taken { root, last, cache, watching, place: cache_path.map(|path| (path, identity)) };
+    let taken = CaptureBuild {
+        root,
+        last,
+        cache,
+        watching,
+        place: cache_path.map(|path| (path, identity)),
+    };
     Ok((taken, result))
 }
 
@@ -248,7 +254,7 @@ fn store_capture(
         links: result.counts.links,
         bytes: result.counts.bytes,
         skipped: result.skips.len() as u64,
-        skips: put_skips(&result.skips, &mut storing)?,
+        skips: store_skips(&result.skips, &mut storing)?,
     };
     let ids = storing.put(&[&Node::Capture(capture).encode()])?;
     result.stored += storing.stored;
@@ -284,7 +290,7 @@ pub(crate) fn last(
     })
 }
 
-fn put_skips(skips: &[Skip], storing: &mut Storing<'_>) -> Result<ChunkList> {
+fn store_skips(skips: &[Skip], storing: &mut Storing<'_>) -> Result<ChunkList> {
     let mut out = Vec::new();
     let mut list = ChunkList::default();
     let mut put = |out: &mut Vec<u8>| -> Result<()> {

@@ -17,7 +17,7 @@ pub(super) struct Place {
     known: Option<(TreePath, u16)>,
     above: Option<Arc<Place>>,
     /// Remaining work: files, folders, and the walk.
-    left: AtomicUsize,
+    remaining: AtomicUsize,
     /// Counts open folders.
     open: Arc<()>,
 }
@@ -29,7 +29,7 @@ impl Place {
             dir,
             known: None,
             above: None,
-            left: AtomicUsize::new(1),
+            remaining: AtomicUsize::new(1),
             open: Arc::new(()),
         })
     }
@@ -40,7 +40,7 @@ impl Place {
             dir,
             known: Some((path, bits)),
             above: Some(self.one_more()),
-            left: AtomicUsize::new(1),
+            remaining: AtomicUsize::new(1),
             open: Arc::clone(&self.open),
         })
     }
@@ -62,7 +62,7 @@ impl Place {
     /// Adds an entry to the remaining work.
     pub(super) fn one_more(self: &Arc<Self>) -> Arc<Self> {
         // The caller holds a reference of its own, so the count is not 0.
-        self.left.fetch_add(1, Ordering::Relaxed);
+        self.remaining.fetch_add(1, Ordering::Relaxed);
         Arc::clone(self)
     }
 
@@ -70,7 +70,9 @@ impl Place {
     pub(super) fn one_less(&self) -> Result<()> {
         let mut done = Some(self);
         // `AcqRel`: entries written by other threads precede the mode bits.
-        while let Some(place) = done.filter(|done| done.left.fetch_sub(1, Ordering::AcqRel) == 1) {
+        while let Some(place) =
+            done.filter(|done| done.remaining.fetch_sub(1, Ordering::AcqRel) == 1)
+        {
             if let Some((path, bits)) = &place.known {
                 let set = place.dir.set_bits(*bits);
                 set.map_err(|e| error::below("close", path.as_bytes(), e))?;

@@ -87,7 +87,7 @@ impl Dir {
     }
 
     /// Opens another descriptor of the directory.
-    pub(crate) fn again(&self) -> Done<Self> {
+    pub(crate) fn reopen(&self) -> Done<Self> {
         rustix::fs::openat(&self.0, ".", DIRECTORY, Mode::empty()).map(Self)
     }
 
@@ -130,9 +130,8 @@ impl Dir {
     pub(crate) fn is_mount(&self) -> Option<bool> {
         let found =
             rustix::fs::statx(&self.0, "", AtFlags::EMPTY_PATH, StatxFlags::empty()).ok()?;
-        let known = found.stx_attributes_mask;
-        known
-            .contains(StatxAttributes::MOUNT_ROOT)
+        let mask = found.stx_attributes_mask;
+        mask.contains(StatxAttributes::MOUNT_ROOT)
             .then(|| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
     }
 
@@ -179,7 +178,7 @@ pub(crate) fn set_bits(file: BorrowedFd<'_>, bits: u16) -> Done<()> {
 
 /// Returns `true` if a folder is a repository without a work tree, by the same test as git.
 pub(crate) fn is_bare_repository(dir: &Dir) -> bool {
-    let is = |name: &[u8], wanted| dir.look(name).is_ok_and(|found| found.kind == wanted);
+    let is = |name: &[u8], expected| dir.look(name).is_ok_and(|found| found.kind == expected);
     is(b"objects", Kind::Directory)
         && is(b"refs", Kind::Directory)
         && (is(b"HEAD", Kind::File) || is(b"HEAD", Kind::Link))

@@ -40,12 +40,12 @@ impl Folder {
 }
 
 /// Opens directories of paths. Consecutive paths share their open ancestors.
-pub(crate) struct Way<'a> {
+pub(crate) struct PathWalker<'a> {
     folder: &'a Folder,
     open: Vec<(Box<[u8]>, Arc<Dir>)>,
 }
 
-impl<'a> Way<'a> {
+impl<'a> PathWalker<'a> {
     pub(crate) fn new(folder: &'a Folder) -> Self {
         let open = Vec::new();
         Self { folder, open }

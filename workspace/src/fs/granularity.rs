@@ -30,25 +30,25 @@ pub(crate) struct Grain {
     /// `true` if the probe's clock is that of the workspace's device.
     one_device: bool,
     tick_ns: i128,
-    seen: AtomicU8,
+    finest: AtomicU8,
 }
 
 impl Grain {
     pub(crate) fn new(one_device: bool) -> Self {
-        Self { one_device, tick_ns: tick_ns(), seen: AtomicU8::new(SECONDS) }
+        Self { one_device, tick_ns: tick_ns(), finest: AtomicU8::new(SECONDS) }
     }
 
     /// Observes the precision of a stamp.
     pub(crate) fn see(&self, stamp: &Stamp) {
         let fineness = fineness(stamp);
-        if fineness > self.seen.load(Ordering::Relaxed) {
-            self.seen.fetch_max(fineness, Ordering::Relaxed);
+        if fineness > self.finest.load(Ordering::Relaxed) {
+            self.finest.fetch_max(fineness, Ordering::Relaxed);
         }
     }
 
     /// Returns the granularity in nanoseconds.
     pub(crate) fn ns(&self) -> i128 {
-        match self.seen.load(Ordering::Relaxed) {
+        match self.finest.load(Ordering::Relaxed) {
             FINE if self.one_device => self.tick_ns,
             PARTS if self.one_device => PARTS_NS,
             _ => COARSE_NS,
@@ -91,7 +91,7 @@ mod tests {
         let (one, two) = (Grain::new(true), Grain::new(false));
         let tick = one.tick_ns;
         assert!((1_000_000..=TICK_MAX_NS).contains(&tick));
-        let seen = [
+        let finest = [
             (stamp(0, 0), COARSE_NS),
             // A program can set `mtime` to any value.
             (stamp(1, 0), PARTS_NS),
@@ -99,7 +99,7 @@ mod tests {
             (stamp(0, 990_000_001), tick),
             (stamp(0, 0), tick),
         ];
-        for (stamp, grain) in seen {
+        for (stamp, grain) in finest {
             one.see(&stamp);
             two.see(&stamp);
             assert_eq!((one.ns(), two.ns()), (grain, COARSE_NS));

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::dir::Dir;
 
 /// All events that change the result of a scan.
-const TOLD: WatchFlags = WatchFlags::CREATE
+const WATCHED_EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MODIFY)
     .union(WatchFlags::CLOSE_WRITE)
@@ -78,12 +78,12 @@ impl Watch {
     /// Watches a folder at a path.
     pub(crate) fn add(&self, dir: &Dir, path: &[u8]) {
         // After a failure, the user's remaining watches are left to other programs.
-        if !self.is_whole() {
+        if !self.is_complete() {
             return;
         }
         // Watch the descriptor, since the path may lead elsewhere by now.
         let itself = format!("/proc/self/fd/{}", dir.0.as_raw_fd());
-        match inotify::add_watch(&self.inotify, itself, TOLD) {
+        match inotify::add_watch(&self.inotify, itself, WATCHED_EVENTS) {
             Ok(number) => {
                 let before = self.paths.lock().insert(number, path.into());
                 // The folder was seen at two paths: the earlier one is reported as changed.
@@ -96,7 +96,7 @@ impl Watch {
     }
 
     /// Returns `true` if no folder failed to be watched.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         !self.lost.load(std::sync::atomic::Ordering::Relaxed)
     }
 
@@ -108,11 +108,11 @@ impl Watch {
     /// Returns the changes since the last call. A change to a name that `reaches` beyond its folder
     /// sets `lost`.
     pub(crate) fn happened(&self, reaches: fn(&[u8]) -> bool) -> Happened {
-        let mut happened = Happened { lost: !self.is_whole(), ..Happened::default() };
+        let mut happened = Happened { lost: !self.is_complete(), ..Happened::default() };
         happened.changed.extend(self.moved.lock().drain(..));
         let mut paths = self.paths.lock();
-        let mut room = vec![MaybeUninit::uninit(); READ_AT_ONCE];
-        let mut events = Reader::new(&self.inotify, &mut room);
+        let mut buffer = vec![MaybeUninit::uninit(); READ_AT_ONCE];
+        let mut events = Reader::new(&self.inotify, &mut buffer);
         loop {
             let event = match events.next() {
                 Ok(event) => event,
@@ -123,8 +123,8 @@ impl Watch {
                     return happened;
                 }
             };
-            let what = event.events();
-            if what.contains(ReadFlags::IGNORED) {
+            let flags = event.events();
+            if flags.contains(ReadFlags::IGNORED) {
                 paths.remove(&event.wd());
                 continue;
             }
@@ -133,9 +133,9 @@ impl Watch {
                 happened.lost = true;
                 continue;
             };
-            happened.lost |= what.contains(ReadFlags::UNMOUNT)
+            happened.lost |= flags.contains(ReadFlags::UNMOUNT)
                 || path.is_empty()
-                    && what.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF);
+                    && flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF);
             match event.file_name() {
                 Some(name) => happened.lost |= reaches(name.to_bytes()),
                 // The folder above records the folder's own permissions.
@@ -182,40 +182,40 @@ mod tests {
             watch.add(&at_root(&root.join(path)).unwrap(), path.as_bytes());
         }
         assert_eq!((watch.folders(), watch.happened(no)), (3, Happened::default()));
-        let told = |changed: &[&str]| {
+        let expect_changes = |changed: &[&str]| {
             let expected = Happened { changed: paths(changed), lost: false };
             assert_eq!(watch.happened(no), expected);
             assert_eq!(watch.happened(no), Happened::default());
         };
         let file = root.join("a/b/old");
         fs::write(&file, "y").unwrap();
-        told(&["a/b"]);
+        expect_changes(&["a/b"]);
         fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
-        told(&["a/b"]);
+        expect_changes(&["a/b"]);
         fs::rename(&file, root.join("a/new")).unwrap();
-        told(&["a", "a/b"]);
+        expect_changes(&["a", "a/b"]);
         // For a hard link, only the folder with the used name is reported.
         fs::hard_link(root.join("a/new"), root.join("linked")).unwrap();
-        told(&[""]);
+        expect_changes(&[""]);
         fs::write(root.join("linked"), "z").unwrap();
-        told(&[""]);
+        expect_changes(&[""]);
         fs::remove_file(root.join("linked")).unwrap();
-        told(&[""]);
+        expect_changes(&[""]);
         std::os::unix::fs::symlink("a", root.join("link")).unwrap();
-        told(&[""]);
+        expect_changes(&[""]);
         fs::create_dir(root.join("a/c")).unwrap();
-        told(&["a"]);
+        expect_changes(&["a"]);
         fs::set_permissions(root.join("a/b"), PermissionsExt::from_mode(0o700)).unwrap();
-        told(&["a", "a/b"]);
+        expect_changes(&["a", "a/b"]);
         fs::rename(root.join("a/b"), root.join("b")).unwrap();
-        told(&["", "a", "a/b"]);
+        expect_changes(&["", "a", "a/b"]);
         fs::read(root.join("a/new")).unwrap();
         fs::read_dir(root).unwrap().count();
-        told(&[]);
+        expect_changes(&[]);
         fs::write(root.join("a/rules"), "").unwrap();
         assert!(watch.happened(|name| name == b"rules").lost);
         fs::remove_dir(root.join("b")).unwrap();
-        told(&["", "a", "a/b"]);
+        expect_changes(&["", "a", "a/b"]);
         assert_eq!(watch.folders(), 2);
     }
 
@@ -253,13 +253,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let opened = at_root(dir.path()).unwrap();
         let watch = Watch::begin(&opened).unwrap();
-        assert!(watch.is_whole());
+        assert!(watch.is_complete());
         let gone = dir.path().join("gone");
         fs::write(&gone, "").unwrap();
         // A file instead of a folder is refused, as for lack of room.
         let file = Dir(fs::File::open(&gone).unwrap().into());
         watch.add(&file, b"gone");
-        assert!(!watch.is_whole() && watch.happened(no).lost);
+        assert!(!watch.is_complete() && watch.happened(no).lost);
         assert!(Watch::begin(&at_root("/proc".as_ref()).unwrap()).is_none());
     }
 }

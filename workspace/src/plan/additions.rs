@@ -11,7 +11,7 @@ use crate::error::is_lost;
 use crate::tree::{entries, parts, same, tree_of};
 
 /// Number of files whose chunks are looked up together.
-const ASKED: usize = 1024;
+const BATCH: usize = 1024;
 
 /// Disk space of a file besides its bytes: the inode and the rest of the last block.
 const EACH: u64 = 4 << 10;
@@ -21,12 +21,12 @@ impl Maker<'_> {
     /// the choices exclude. Returns `None` if nothing is left.
     pub(super) fn new_tree(&mut self, path: &TreePath, item: &Item) -> Result<Option<Item>> {
         let choice = self.trees.choices.of(path);
-        let whole = !self.has_theirs_below(path);
-        if choice == Some(Choice::KeepMine) && (whole || !item.kind.is_directory()) {
+        let no_theirs = !self.has_theirs_below(path);
+        if choice == Some(Choice::KeepMine) && (no_theirs || !item.kind.is_directory()) {
             return Ok(None);
         }
-        self.shown.creates.push(PlannedPath::new(path, item));
-        self.shown.needs += EACH;
+        self.preview.creates.push(PlannedPath::new(path, item));
+        self.preview.needs += EACH;
         let Some(id) = tree_of(Some(item)) else {
             self.new_file(path, item, choice)?;
             return Ok(Some(item.clone()));
@@ -63,31 +63,31 @@ impl Maker<'_> {
             self.conflict(path, ConflictWhy::Unstable, None);
         }
         let bytes = item.kind.file_len().unwrap_or_default();
-        self.shown.bytes += bytes;
-        self.shown.needs += bytes;
+        self.preview.bytes += bytes;
+        self.preview.needs += bytes;
         match parts(self.trees.contents, item) {
             Ok(parts) => {
                 let ids = parts.iter().map(|part| part.id).collect();
-                self.wanted.push((path.clone(), ids));
+                self.needed_chunks.push((path.clone(), ids));
             }
             Err(error) if is_lost(&error) => self.missing(path, &error.to_string()),
             Err(error) => return Err(error.at(path)),
         }
-        if self.wanted.len() >= ASKED {
-            self.look_for_wanted()?;
+        if self.needed_chunks.len() >= BATCH {
+            self.check_needed_chunks()?;
         }
         Ok(())
     }
 
     /// Looks up the chunks of new files. Missing ones are conflicts.
-    pub(super) fn look_for_wanted(&mut self) -> Result<()> {
-        let wanted = std::mem::take(&mut self.wanted);
-        let ids: Vec<_> = wanted.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
+    pub(super) fn check_needed_chunks(&mut self) -> Result<()> {
+        let needed_chunks = std::mem::take(&mut self.needed_chunks);
+        let ids: Vec<_> = needed_chunks.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
         let mut found = self.trees.contents.has(&ids)?.into_iter();
-        for (path, ids) in wanted {
-            let gone = found.by_ref().take(ids.len()).filter(|found| !found).count();
-            if gone > 0 {
-                self.missing(&path, &format!("{gone} of {} chunks", ids.len()));
+        for (path, ids) in needed_chunks {
+            let missing_chunks = found.by_ref().take(ids.len()).filter(|found| !found).count();
+            if missing_chunks > 0 {
+                self.missing(&path, &format!("{missing_chunks} of {} chunks", ids.len()));
             }
         }
         Ok(())
@@ -96,7 +96,7 @@ impl Maker<'_> {
     fn missing(&mut self, path: &TreePath, what: &str) {
         let text = format!("stored contents of it are damaged or gone: {what}");
         let conflict = PathConflict::saying(Some(path), ConflictWhy::Missing, text);
-        self.shown.conflicts.push(conflict);
+        self.preview.conflicts.push(conflict);
     }
 
     /// Returns `true` if a folder contains a path that the last tree lacks. Reports changed paths
@@ -156,7 +156,7 @@ impl Maker<'_> {
         };
         for entry in entries(self.trees.contents, &id)? {
             let path = path.join(&entry.name)?;
-            self.shown.deletes.push(PlannedPath::new(&path, &entry.item));
+            self.preview.deletes.push(PlannedPath::new(&path, &entry.item));
             self.list_removed(&path, &entry.item)?;
         }
         Ok(())

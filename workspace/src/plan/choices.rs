@@ -82,7 +82,7 @@ impl Choices {
     }
 
     /// Returns `true` if a path at or below `path` is to be restored.
-    pub(crate) fn goes_below(&self, path: &TreePath) -> bool {
+    pub(crate) fn has_choice_below(&self, path: &TreePath) -> bool {
         self.theirs.iter().any(|choice| choice.is_in(path))
     }
 

@@ -35,7 +35,7 @@ impl Maker<'_> {
         let kind = EntryKind::Directory { id: inside.to.unwrap_or(to) };
         let after = Item { mode, kind };
         if mode != present.mode {
-            self.shown.modes.push(PlannedPath::new(path, &after));
+            self.preview.modes.push(PlannedPath::new(path, &after));
         }
         self.bits(path, present, &after, inside.written);
         Ok(Fate::new(Some(&after), true))
@@ -54,7 +54,7 @@ impl Maker<'_> {
         let Some(now) = tree_of(Some(present)) else {
             return Ok(Fate::new(None, true));
         };
-        if !self.trees.choices.goes_below(path) && self.is_ignored(path, present) {
+        if !self.trees.choices.has_choice_below(path) && self.is_ignored(path, present) {
             return Ok(Fate::new(None, true));
         }
         let choice = self.trees.choices.of(path);
@@ -65,13 +65,13 @@ impl Maker<'_> {
             None if choice == Some(Choice::Theirs) => now,
             None => return Ok(self.conflict(path, ConflictWhy::Changed, None)),
         };
-        let conflicts = self.shown.conflicts.len();
+        let conflicts = self.preview.conflicts.len();
         let inside = self.directory(Some(path), Some(known), None, now)?;
-        let keep = choice == Some(Choice::KeepMine);
-        if inside.stays || keep {
+        let keeps_mine = choice == Some(Choice::KeepMine);
+        if inside.stays || keeps_mine {
             let empty = || encode_directory(&[], &mut |_, _| ());
             let to = match inside.to {
-                None if keep => {
+                None if keeps_mine => {
                     let id = empty();
                     (self.put)(id, Node::Directory(Vec::new()).encode());
                     Some(id)
@@ -79,7 +79,7 @@ impl Maker<'_> {
                 to => to,
             };
             let to = to.map(|id| Item { mode: present.mode, kind: EntryKind::Directory { id } });
-            if to.is_none() && self.shown.conflicts.len() == conflicts {
+            if to.is_none() && self.preview.conflicts.len() == conflicts {
                 let text = "the folder stays: it has something in it that was never captured";
                 self.note(path, NoteWhat::FolderStays, text);
             }
@@ -106,8 +106,8 @@ impl Maker<'_> {
         if choices.of(path) == Some(Choice::KeepMine) {
             return Ok(Fate::new(Some(present), true));
         }
-        if let Some(skip) = self.left_out.in_folder(path) {
-            return Ok(self.left_out_here(path, skip, Some(target)));
+        if let Some(skip) = self.skipped.in_folder(path) {
+            return Ok(self.skip_conflict(path, skip, Some(target)));
         }
         if choices.keeps_below(path) {
             let text = format!(
@@ -116,21 +116,21 @@ impl Maker<'_> {
                 super::report::kind_of(target)
             );
             let conflict = PathConflict::saying(Some(path), ConflictWhy::InTheWay, text);
-            self.shown.conflicts.push(conflict);
+            self.preview.conflicts.push(conflict);
             return Ok(Fate::new(Some(target), true));
         }
         let theirs = choices.of(path) == Some(Choice::Theirs);
         match last {
             _ if theirs => {}
             Some(last) if last.kind.is_directory() => {
-                let before = self.shown.conflicts.len();
+                let before = self.preview.conflicts.len();
                 if last.mode != present.mode {
                     self.conflict(path, ConflictWhy::Changed, None);
                 }
                 if self.has_foreign(path, tree_of(Some(last)), present)? {
                     self.conflict(path, ConflictWhy::InTheWay, None);
                 }
-                if self.shown.conflicts.len() > before {
+                if self.preview.conflicts.len() > before {
                     return Ok(Fate::new(Some(target), true));
                 }
             }

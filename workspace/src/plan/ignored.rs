@@ -4,9 +4,9 @@ use milepost_codec::{PathBytes, Skip, SkipReason, TreePath};
 
 /// Paths left out, in order.
 #[derive(Clone, Copy)]
-pub(super) struct LeftOut<'a>(pub(super) &'a [Skip]);
+pub(super) struct SkippedPaths<'a>(pub(super) &'a [Skip]);
 
-impl<'a> LeftOut<'a> {
+impl<'a> SkippedPaths<'a> {
     /// Returns the skip at a path.
     pub(super) fn at(self, path: &TreePath) -> Option<&'a Skip> {
         let here = |skip: &&Skip| skip.path.as_bytes() == path.as_bytes();

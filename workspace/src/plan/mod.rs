@@ -56,11 +56,11 @@ pub(crate) struct Trees<'a> {
 }
 
 /// A plan and its result.
-pub(crate) struct Made {
+pub(crate) struct PlannedRestore {
     /// Actions, for the record and for `apply`.
     pub(crate) actions: RestoreIntent,
     /// **E**, the resulting tree: the target with kept paths. Its new nodes were passed to `put`.
     pub(crate) tree: ChunkId,
     /// Report for people and programs, with the conflicts.
-    pub(crate) shown: Plan,
+    pub(crate) preview: Plan,
 }

@@ -9,10 +9,10 @@ use milepost_codec::{Action, ActionKind, RestoreIntent, TreePath};
 use super::{ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote};
 use crate::error;
 use crate::fs::{Dir, Kind};
-use crate::fs::{Folder, Way};
+use crate::fs::{Folder, PathWalker};
 
 /// Space besides that of files: staging, and folders that grow.
-const BESIDE: u64 = 1 << 20;
+const OVERHEAD_BYTES: u64 = 1 << 20;
 
 /// Mode bits of a file that captures do not include.
 const OTHER_BITS: u32 = 0o7000;
@@ -21,37 +21,38 @@ const OTHER_BITS: u32 = 0o7000;
 pub(crate) fn look_at_folder(
     folder: &Folder,
     actions: &RestoreIntent,
-    shown: &mut Plan,
+    preview: &mut Plan,
 ) -> Result<()> {
     let actions = &actions.actions;
-    shown.needs += if actions.is_empty() { 0 } else { BESIDE };
-    shown.free =
+    preview.needs += if actions.is_empty() { 0 } else { OVERHEAD_BYTES };
+    preview.free =
         (folder.root().free()).map_err(|e| error::below("ask how much is free in", b"", e))?;
-    if shown.free < shown.needs {
-        let text = format!("{} bytes have to be free, {} are: make room", shown.needs, shown.free);
+    if preview.free < preview.needs {
+        let text =
+            format!("{} bytes have to be free, {} are: make room", preview.needs, preview.free);
         let conflict = PathConflict::saying(None, ConflictWhy::Space, text);
-        shown.conflicts.push(conflict);
+        preview.conflicts.push(conflict);
     }
     let closed = |action: &&Action| matches!(action.kind, ActionKind::Mode | ActionKind::MakeRoom);
     let opened: BTreeSet<_> = (actions.iter().filter(closed)).map(|action| &action.path).collect();
     // New names in each directory, by lower-case name.
     let mut new: BTreeMap<Option<TreePath>, BTreeMap<String, &TreePath>> = BTreeMap::new();
-    let mut asked: BTreeSet<Option<TreePath>> = BTreeSet::new();
+    let mut checked: BTreeSet<Option<TreePath>> = BTreeSet::new();
     // Staging is created in the root, whichever path changes.
     if !actions.is_empty() && !folder.root().may_change() {
-        shown.conflicts.push(denied(None));
+        preview.conflicts.push(denied(None));
     }
-    let mut way = Way::new(folder);
+    let mut walker = PathWalker::new(folder);
     for action in actions {
         // The move detects a parent that is gone or is not a directory.
-        let Ok(parent) = way.parent(&action.path) else {
+        let Ok(parent) = walker.parent(&action.path) else {
             continue;
         };
         let at = action.path.parent();
-        if action.kind != ActionKind::Mode && asked.insert(at.clone()) {
+        if action.kind != ActionKind::Mode && checked.insert(at.clone()) {
             let ours = at.as_ref().is_some_and(|at| opened.contains(at)) && parent.is_own();
             if at.is_some() && !ours && !parent.may_change() {
-                shown.conflicts.push(denied(at.as_ref()));
+                preview.conflicts.push(denied(at.as_ref()));
             }
         }
         match action.kind {
@@ -60,14 +61,14 @@ pub(crate) fn look_at_folder(
                 if let Some(other) = same_but_case(&parent, &action.path, names) {
                     let text = format!("the file system takes it for {other}");
                     let why = ConflictWhy::Case;
-                    shown.conflicts.push(PathConflict::saying(Some(&action.path), why, text));
+                    preview.conflicts.push(PathConflict::saying(Some(&action.path), why, text));
                 }
             }
             ActionKind::Replace | ActionKind::Remove => {
-                notes(&parent, &action.path, &mut shown.notes)
+                notes(&parent, &action.path, &mut preview.notes)
             }
-            ActionKind::Mode if !parent_of_itself(&mut way, &action.path) => {
-                shown.conflicts.push(denied(Some(&action.path)));
+            ActionKind::Mode if !parent_of_itself(&mut walker, &action.path) => {
+                preview.conflicts.push(denied(Some(&action.path)));
             }
             _ => {}
         }
@@ -76,9 +77,9 @@ pub(crate) fn look_at_folder(
 }
 
 /// Returns `true` if the mode bits of a folder may be changed.
-fn parent_of_itself(way: &mut Way<'_>, path: &TreePath) -> bool {
+fn parent_of_itself(walker: &mut PathWalker<'_>, path: &TreePath) -> bool {
     let own = |dir: &Dir| dir.is_own() || is_root();
-    way.folder(path).map_or(true, |dir| own(&dir))
+    walker.folder(path).map_or(true, |dir| own(&dir))
 }
 
 fn is_root() -> bool {
@@ -160,7 +161,7 @@ mod tests {
     use crate::testing::memory::MemoryChunks;
     use std::os::unix::fs::PermissionsExt;
 
-    fn seen(needs: u64, closed: bool) -> Plan {
+    fn preview_of(needs: u64, closed: bool) -> Plan {
         let text = |bytes: &str| Thing::File(bytes.into(), 0o644);
         let bits = if closed { 0o555 } else { 0o755 };
         let last: Things = [
@@ -189,21 +190,21 @@ mod tests {
             elsewhere: false,
             by_hand: &std::collections::BTreeSet::new(),
         };
-        let mut made = make(&trees, &mut chunks.keep()).unwrap();
-        made.shown.needs = needs;
+        let mut planned = make(&trees, &mut chunks.keep()).unwrap();
+        planned.preview.needs = needs;
         let folder = Folder::new(at_root(dir.path()).unwrap(), None).unwrap();
-        look_at_folder(&folder, &made.actions, &mut made.shown).unwrap();
-        made.shown
+        look_at_folder(&folder, &planned.actions, &mut planned.preview).unwrap();
+        planned.preview
     }
 
     #[test]
     fn a_plan_says_what_the_folder_says() {
-        let shown = seen(0, true);
+        let preview = preview_of(0, true);
         // A read-only folder of the user is opened, and is no conflict.
-        assert_eq!(shown.conflicts, []);
-        assert_eq!(shown.needs, BESIDE);
-        assert!(shown.free > BESIDE);
-        let notes: Vec<_> = shown.notes.iter().map(|n| (n.what, n.path.to_string())).collect();
+        assert_eq!(preview.conflicts, []);
+        assert_eq!(preview.needs, OVERHEAD_BYTES);
+        assert!(preview.free > OVERHEAD_BYTES);
+        let notes: Vec<_> = preview.notes.iter().map(|n| (n.what, n.path.to_string())).collect();
         assert!(notes.contains(&(NoteWhat::Links, "d/x".to_owned())), "{notes:?}");
         assert!(notes.contains(&(NoteWhat::Bits, "e/y".to_owned())), "{notes:?}");
         assert_eq!(notes.len(), 2);
@@ -211,8 +212,8 @@ mod tests {
 
     #[test]
     fn a_disk_without_room_is_in_the_way() {
-        let shown = seen(1 << 60, false);
-        let [conflict] = shown.conflicts.as_slice() else { panic!("{shown:?}") };
+        let preview = preview_of(1 << 60, false);
+        let [conflict] = preview.conflicts.as_slice() else { panic!("{preview:?}") };
         assert_eq!((conflict.why, &conflict.path), (ConflictWhy::Space, &None));
     }
 }

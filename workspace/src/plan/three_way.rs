@@ -9,9 +9,9 @@ use milepost_codec::{
     encode_directory,
 };
 
-use super::ignored::LeftOut;
+use super::ignored::SkippedPaths;
 use super::{
-    Choice, ConflictWhy, Made, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath, Trees,
+    Choice, ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath, PlannedRestore, Trees,
 };
 use crate::chunks::Contents;
 use crate::error::is_lost;
@@ -33,43 +33,49 @@ pub(super) type Put<'a> = &'a mut dyn FnMut(ChunkId, Vec<u8>);
 ///
 /// `Invalid`: choices contradict each other. `Corrupt` or `NotFound`: the root of a tree cannot be
 /// read. Damage below a root is a conflict of the affected paths.
-pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<Made> {
+pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<PlannedRestore> {
     trees.choices.check()?;
     let mut maker = Maker {
         trees,
         budget: trees.says.clone(),
         rules: TreeRules::of(trees.contents, trees.target),
         put,
-        left_out: LeftOut(trees.skips),
+        skipped: SkippedPaths(trees.skips),
         removes: Vec::new(),
         moves: Vec::new(),
         modes: Vec::new(),
-        shown: Plan::default(),
-        wanted: Vec::new(),
+        preview: Plan::default(),
+        needed_chunks: Vec::new(),
     };
     let root = maker.directory(None, trees.last, Some(trees.target), trees.present)?;
-    maker.look_for_wanted()?;
+    maker.check_needed_chunks()?;
     let occupied = !entries(trees.contents, &trees.present)?.is_empty() || !trees.skips.is_empty();
     if trees.elsewhere && !trees.choices.moved && occupied {
         let text = "the snapshot was captured from another folder, and this one is not empty: \
                     --moved says that it is the same";
         let conflict = PathConflict::saying(None, ConflictWhy::OtherFolder, text.to_owned());
-        maker.shown.conflicts.push(conflict);
+        maker.preview.conflicts.push(conflict);
     }
     // Removals that make room come first, mode bits last and bottom-up.
-    let Maker { mut removes, moves, modes, mut shown, .. } = maker;
+    let Maker { mut removes, moves, modes, mut preview, .. } = maker;
     removes.extend(moves);
     removes.extend(modes);
     let mut actions = removes;
     for (slot, action) in (0_u32..).zip(&mut actions) {
         action.slot = slot;
     }
-    shown.conflicts.sort_by(|a, b| (&a.path, a.why).cmp(&(&b.path, b.why)));
-    shown.notes.sort_by(|a, b| (&a.path, a.what).cmp(&(&b.path, b.what)));
-    for list in [&mut shown.creates, &mut shown.changes, &mut shown.deletes, &mut shown.modes] {
+    preview.conflicts.sort_by(|a, b| (&a.path, a.why).cmp(&(&b.path, b.why)));
+    preview.notes.sort_by(|a, b| (&a.path, a.what).cmp(&(&b.path, b.what)));
+    for list in
+        [&mut preview.creates, &mut preview.changes, &mut preview.deletes, &mut preview.modes]
+    {
         list.sort_by(|a, b| a.path.cmp(&b.path));
     }
-    Ok(Made { actions: RestoreIntent { actions }, tree: root.to.unwrap_or(trees.target), shown })
+    Ok(PlannedRestore {
+        actions: RestoreIntent { actions },
+        tree: root.to.unwrap_or(trees.target),
+        preview,
+    })
 }
 
 pub(super) struct Maker<'a> {
@@ -79,13 +85,13 @@ pub(super) struct Maker<'a> {
     /// Ignore rules captured with the target.
     rules: TreeRules<'a>,
     pub(super) put: Put<'a>,
-    pub(super) left_out: LeftOut<'a>,
+    pub(super) skipped: SkippedPaths<'a>,
     removes: Vec<Action>,
     moves: Vec<Action>,
     modes: Vec<Action>,
-    pub(super) shown: Plan,
+    pub(super) preview: Plan,
     /// New files whose chunks are still to be looked up.
-    pub(super) wanted: Vec<(TreePath, Vec<ChunkId>)>,
+    pub(super) needed_chunks: Vec<(TreePath, Vec<ChunkId>)>,
 }
 
 /// Outcome for a path.
@@ -124,25 +130,25 @@ impl Maker<'_> {
         present: ChunkId,
     ) -> Result<Inside> {
         let contents = self.trees.contents;
-        let here = entries(contents, &present)?;
+        let present_entries = entries(contents, &present)?;
         let skipped = match path {
-            Some(path) => self.left_out.in_folder(path).is_some(),
+            Some(path) => self.skipped.in_folder(path).is_some(),
             None => !self.trees.skips.is_empty(),
         };
         // Skip directories that are equal to the target, unless a recorded path may be left out
         // now, and directories that were never recorded.
         let as_is = target == Some(present) && (last == target || !skipped);
         if as_is || (target.is_none() && last.is_none()) {
-            let stays = !here.is_empty() || skipped;
+            let stays = !present_entries.is_empty() || skipped;
             return Ok(Inside { to: target, stays, written: false });
         }
-        let there = target.map_or(Ok(Vec::new()), |id| entries(contents, &id))?;
-        for entry in &there {
+        let target_entries = target.map_or(Ok(Vec::new()), |id| entries(contents, &id))?;
+        for entry in &target_entries {
             self.budget.take(&entry.item)?;
         }
         let before = last.map_or(Ok(Vec::new()), |id| recorded(contents, &id))?;
         let mut names: BTreeMap<Name, [Option<Item>; 3]> = BTreeMap::new();
-        for (n, list) in [before, there.clone(), here].into_iter().enumerate() {
+        for (n, list) in [before, target_entries.clone(), present_entries].into_iter().enumerate() {
             for entry in list {
                 if let Some(place) = names.entry(entry.name).or_default().get_mut(n) {
                     *place = Some(entry.item);
@@ -163,7 +169,7 @@ impl Maker<'_> {
             written |= done.filter(|action| action.path == path).count() > 0;
         }
         let to = match target {
-            Some(id) if to == there => Some(id),
+            Some(id) if to == target_entries => Some(id),
             None if to.is_empty() => None,
             _ => Some(encode_directory(&to, self.put)),
         };
@@ -203,7 +209,7 @@ impl Maker<'_> {
         present: Option<&Item>,
     ) -> Result<Fate> {
         let choice = self.trees.choices.of(path);
-        let skip = self.left_out.at(path);
+        let skip = self.skipped.at(path);
         let stays = present.is_some() || skip.is_some();
         let as_now = match (target, present) {
             (Some(target), Some(present)) => same(target, present),
@@ -224,7 +230,7 @@ impl Maker<'_> {
         let by_hand = agreed && self.is_by_hand(path);
         match (target, present) {
             (None, None) => Ok(match skip {
-                Some(skip) => self.left_out_here(path, skip, None),
+                Some(skip) => self.skip_conflict(path, skip, None),
                 None => Fate::new(None, stays),
             }),
             (None, Some(now)) => match last {
@@ -238,7 +244,7 @@ impl Maker<'_> {
                 Some(_) => Ok(self.conflict(path, ConflictWhy::Changed, target)),
             },
             (Some(to), None) => match skip {
-                Some(skip) => Ok(self.left_out_here(path, skip, target)),
+                Some(skip) => Ok(self.skip_conflict(path, skip, target)),
                 None => {
                     let to = self.new_tree(path, to)?;
                     let Some(to) = to else {
@@ -291,10 +297,10 @@ impl Maker<'_> {
             return Ok(Fate::new(Some(present), true));
         };
         // The path itself is changed, not created.
-        let at = self.shown.creates.iter().rposition(|planned| planned.path == *path);
+        let at = self.preview.creates.iter().rposition(|planned| planned.path == *path);
         if let Some(at) = at {
-            let planned = self.shown.creates.remove(at);
-            self.shown.changes.push(planned);
+            let planned = self.preview.creates.remove(at);
+            self.preview.changes.push(planned);
         }
         self.act(ActionKind::Replace, path, Some(present), &to);
         Ok(Fate::new(Some(&to), true))
@@ -316,11 +322,11 @@ impl Maker<'_> {
         }
         let text = format!("stored contents of it are damaged or gone: {error}");
         let conflict = PathConflict::saying(Some(path), ConflictWhy::Missing, text);
-        self.shown.conflicts.push(conflict);
+        self.preview.conflicts.push(conflict);
         Ok(Fate::new(target, true))
     }
 
-    pub(super) fn left_out_here(
+    pub(super) fn skip_conflict(
         &mut self,
         path: &TreePath,
         skip: &milepost_codec::Skip,
@@ -337,7 +343,7 @@ impl Maker<'_> {
             ),
         };
         let conflict = PathConflict::saying(Some(path), ConflictWhy::InTheWay, text);
-        self.shown.conflicts.push(conflict);
+        self.preview.conflicts.push(conflict);
         Fate::new(to, true)
     }
 
@@ -347,13 +353,13 @@ impl Maker<'_> {
         why: ConflictWhy,
         target: Option<&Item>,
     ) -> Fate {
-        self.shown.conflicts.push(PathConflict::at(path, why));
+        self.preview.conflicts.push(PathConflict::at(path, why));
         Fate::new(target, true)
     }
 
     pub(super) fn note(&mut self, path: &TreePath, what: NoteWhat, text: &str) {
         let (path, text) = (path.clone(), text.to_owned());
-        self.shown.notes.push(PlanNote { path, what, text });
+        self.preview.notes.push(PlanNote { path, what, text });
     }
 
     fn act(&mut self, kind: ActionKind, path: &TreePath, before: Option<&Item>, after: &Item) {
@@ -361,7 +367,7 @@ impl Maker<'_> {
     }
 
     pub(super) fn remove(&mut self, kind: ActionKind, path: &TreePath, present: &Item) {
-        self.shown.deletes.push(PlannedPath::new(path, present));
+        self.preview.deletes.push(PlannedPath::new(path, present));
         self.removes.push(action(kind, path, Some(present), None));
     }
 

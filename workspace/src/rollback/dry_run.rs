@@ -30,12 +30,12 @@ impl Contents for Dry<'_> {
     }
 
     fn has(&self, ids: &[ChunkId]) -> Result<Vec<bool>> {
-        let mut there = self.stored.has(ids)?;
+        let mut present = self.stored.has(ids)?;
         let nodes = self.nodes.lock();
-        for (there, id) in there.iter_mut().zip(ids) {
-            *there |= nodes.contains_key(id);
+        for (present, id) in present.iter_mut().zip(ids) {
+            *present |= nodes.contains_key(id);
         }
-        Ok(there)
+        Ok(present)
     }
 }
 

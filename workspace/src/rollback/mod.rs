@@ -67,8 +67,8 @@ impl Workspace {
         let task = engine.task(&to.task)?;
         let known = engine.workspace_at(&task.point(task.head()?.next)?)?;
         let target = participant::target(&chunks, engine.workspace_at(to)?)?;
-        let beside = capture::beside(&chunks)?;
-        let lock = Lock::take(self.folder(), beside.as_deref(), participant::A_MOMENT);
+        let workspaces_dir = capture::workspaces_dir(&chunks)?;
+        let lock = Lock::take(self.folder(), workspaces_dir.as_deref(), participant::SHORT_WAIT);
         let dry = Dry::over(&chunks);
         let known = known.map(|Hash(root)| ChunkId(root));
         let (taken, looked) = capture::store(&Storage {
@@ -76,13 +76,13 @@ impl Workspace {
             options: self.options(),
             states: &Arc::default(),
             chunks: &dry,
-            beside: beside.as_deref(),
+            workspaces_dir: workspaces_dir.as_deref(),
             known,
             before: Some(target.capture.tree),
             moved: choices.moved,
             kept: None,
         })?;
-        let made = make(
+        let planned = make(
             &Trees {
                 contents: &dry,
                 last: taken.last.map(|(_, tree)| tree),
@@ -98,14 +98,14 @@ impl Workspace {
                 let _ = dry.put(&[&content]);
             },
         )?;
-        let mut shown = made.shown;
-        look_at_folder(&self.opened(&chunks)?, &made.actions, &mut shown)?;
+        let mut preview = planned.preview;
+        look_at_folder(&self.opened(&chunks)?, &planned.actions, &mut preview)?;
         if let Err(error) = lock {
             let text = error.to_string();
             let conflict = PathConflict::saying(None, ConflictWhy::Locked, text);
-            shown.conflicts.push(conflict);
+            preview.conflicts.push(conflict);
         }
-        Ok(shown)
+        Ok(preview)
     }
 
     /// Plans the undo of a task's last restore, with its conflicts. Changes neither the folder nor
@@ -188,8 +188,8 @@ impl Workspace {
                 recovery.taken_back = true;
             }
         }
-        let left = participant.left_over()?;
-        if !left.is_empty() {
+        let leftover = participant.leftover_ids()?;
+        if !leftover.is_empty() {
             for past in engine.restores().of_task(task)? {
                 // Leftovers of an abandoned restore stay.
                 let done = match past.ended.map(|ended| ended.outcome) {
@@ -197,7 +197,7 @@ impl Workspace {
                     Some(RestoreOutcome::Undone) => false,
                     Some(RestoreOutcome::GivenUp) | None => continue,
                 };
-                if left.contains(&past.begun.restore) {
+                if leftover.contains(&past.begun.restore) {
                     participant.clear(engine, &past.begun)?;
                     recovery.finished |= done;
                 }

@@ -18,7 +18,7 @@ use super::RestoreReport;
 use super::by_hand::by_hand;
 use super::present::{Remembered, Tree};
 use super::record::Record;
-use crate::apply::{self, Failed, Kept, Recovered, Restore};
+use crate::apply::{self, Failed, KeptEntry, Recovered, Restore};
 use crate::capture::{self, NAME, Storage, Stored};
 use crate::chunks::Chunks;
 use crate::error;
@@ -33,22 +33,22 @@ const PATHS_MAX: usize = 10;
 
 /// Lock timeout of a restore, which otherwise does not wait but reports the holder. A process that
 /// is just being started holds its parent's locks for a moment.
-pub(super) const A_MOMENT: Duration = Duration::from_millis(300);
+pub(super) const SHORT_WAIT: Duration = Duration::from_millis(300);
 
 /// A workspace that takes part in a task, with the user's choices for paths.
 pub(super) struct WorkspaceParticipant {
     workspace: Workspace,
     choices: Choices,
-    under_way: Mutex<UnderWay>,
+    in_progress: Mutex<PreparedRestore>,
 }
 
 /// State of a restore under way.
 #[derive(Default)]
-struct UnderWay {
+struct PreparedRestore {
     lock: Option<Lock>,
     present: Option<Present>,
-    shown: Plan,
-    kept: Vec<Kept>,
+    preview: Plan,
+    kept: Vec<KeptEntry>,
 }
 
 /// Tree of the folder's present content, and the skips of its scan.
@@ -101,15 +101,19 @@ impl Workspace {
 
 impl WorkspaceParticipant {
     pub(super) fn new(workspace: &Workspace, choices: &Choices) -> Self {
-        Self { workspace: workspace.clone(), choices: choices.clone(), under_way: Mutex::default() }
+        Self {
+            workspace: workspace.clone(),
+            choices: choices.clone(),
+            in_progress: Mutex::default(),
+        }
     }
 
     pub(super) fn outcome(&self, task: Task) -> RestoreReport {
-        let mut under_way = self.under_way.lock();
-        let kept = std::mem::take(&mut under_way.kept);
+        let mut in_progress = self.in_progress.lock();
+        let kept = std::mem::take(&mut in_progress.kept);
         RestoreReport {
             task,
-            plan: std::mem::take(&mut under_way.shown),
+            plan: std::mem::take(&mut in_progress.preview),
             kept: kept.into_iter().map(|kept| kept.kept).collect(),
         }
     }
@@ -127,13 +131,13 @@ impl WorkspaceParticipant {
         before: Option<ChunkId>,
     ) -> Result<Stored> {
         let chunks = at.engine.store().chunks();
-        let beside = capture::beside(&chunks)?;
+        let workspaces_dir = capture::workspaces_dir(&chunks)?;
         Stored::durable(&Storage {
             folder: self.workspace.folder(),
             options: self.workspace.options(),
             states: self.workspace.states(),
             chunks: &chunks,
-            beside: beside.as_deref(),
+            workspaces_dir: workspaces_dir.as_deref(),
             known,
             before,
             moved: self.choices.moved,
@@ -150,11 +154,11 @@ impl WorkspaceParticipant {
             Some(root) => capture::last(&chunks, &root, self.place())?,
             None => None,
         };
-        let (present, skips) = self.under_way.lock().present.take().ok_or_else(|| {
+        let (present, skips) = self.in_progress.lock().present.take().ok_or_else(|| {
             Error::invalid("a restore of a workspace is prepared without its present")
         })?;
         let mut failed = Ok(());
-        let made = make(
+        let planned = make(
             &Trees {
                 contents: &chunks,
                 last: last.map(|(_, tree)| tree),
@@ -173,31 +177,31 @@ impl WorkspaceParticipant {
             },
         )?;
         failed?;
-        let mut shown = made.shown;
+        let mut preview = planned.preview;
         let folder = self.workspace.opened(&chunks)?;
-        look_at_folder(&folder, &made.actions, &mut shown)?;
+        look_at_folder(&folder, &planned.actions, &mut preview)?;
         let same =
-            made.tree == target.capture.tree && !self.workspace.is_elsewhere(&target.capture);
-        let to_come = match same {
+            planned.tree == target.capture.tree && !self.workspace.is_elsewhere(&target.capture);
+        let upcoming = match same {
             true => target.root,
-            false => self.capture_to_come(&chunks, made.tree, &target.capture)?,
+            false => self.upcoming_capture(&chunks, planned.tree, &target.capture)?,
         };
         let mut needed: Vec<ChunkId> = known.into_iter().collect();
         needed.extend(going.present.map(as_chunk));
         let record = Record {
-            plan: made.actions,
+            plan: planned.actions,
             folder: self.workspace.identity()?,
-            to_come,
+            upcoming,
             target: target.root,
             needed,
         };
-        Ok((record, shown))
+        Ok((record, preview))
     }
 
     /// Stores the capture of the tree after the restore: kept files and restored ones. If the
     /// target is a present, the new capture is one too: files that only a present saved are the
     /// user's own and were never recorded.
-    fn capture_to_come(
+    fn upcoming_capture(
         &self,
         chunks: &dyn Chunks,
         tree: ChunkId,
@@ -261,16 +265,16 @@ impl WorkspaceParticipant {
         // A scan since then may have seen the folder half restored: its stamps are not used.
         let recovered = self.with_restore(engine, begun, &|_| None, |restore, _| work(restore));
         match recovered? {
-            Recovered::Whole(kept) => {
-                self.under_way.lock().kept = kept;
+            Recovered::Complete(kept) => {
+                self.in_progress.lock().kept = kept;
                 Ok(())
             }
-            Recovered::Stopped(conflicts) => Err(in_the_way(&conflicts)),
+            Recovered::Stopped(conflicts) => Err(conflict_error(&conflicts)),
         }
     }
 
     /// Returns the restores whose staging folders exist.
-    pub(super) fn left_over(&self) -> Result<Vec<RestoreId>> {
+    pub(super) fn leftover_ids(&self) -> Result<Vec<RestoreId>> {
         let folder = self.workspace.folder();
         let names = at_root(folder).and_then(|root| root.names(usize::MAX));
         let names = names.map_err(|e| error::io("read", folder, &e.into()))?;
@@ -280,24 +284,25 @@ impl WorkspaceParticipant {
 
     /// Removes the leftovers of a restore that ended.
     pub(super) fn clear(&self, engine: &Engine, begun: &RestoreBegun) -> Result<()> {
-        self.hold(engine, self.workspace.options().wait)?;
+        self.lock_folder(engine, self.workspace.options().wait)?;
         let done = self.recover(engine, begun, apply::finish);
-        self.under_way.lock().lock = None;
+        self.in_progress.lock().lock = None;
         done
     }
 
     /// Releases the folder and reports the end.
     fn end(&self, engine: &Engine, task: &str, error: Option<&Error>) {
-        self.under_way.lock().lock = None;
+        self.in_progress.lock().lock = None;
         // Without an operation under way in this handle, there is nothing to report.
         let _ = self.workspace.ends(engine, task, error);
     }
 
-    fn hold(&self, engine: &Engine, wait: Duration) -> Result<()> {
-        let mut under_way = self.under_way.lock();
-        if under_way.lock.is_none() {
-            let beside = capture::beside(&engine.store().chunks())?;
-            under_way.lock = Some(Lock::take(self.workspace.folder(), beside.as_deref(), wait)?);
+    fn lock_folder(&self, engine: &Engine, wait: Duration) -> Result<()> {
+        let mut in_progress = self.in_progress.lock();
+        if in_progress.lock.is_none() {
+            let workspaces_dir = capture::workspaces_dir(&engine.store().chunks())?;
+            in_progress.lock =
+                Some(Lock::take(self.workspace.folder(), workspaces_dir.as_deref(), wait)?);
         }
         Ok(())
     }
@@ -312,7 +317,7 @@ impl Participant for WorkspaceParticipant {
         let known = at.known()?.map(|Hash(root)| ChunkId(root));
         let (engine, task) = (at.engine, at.task.id());
         let Some(to) = at.before else {
-            self.hold(at.engine, self.workspace.options().wait)?;
+            self.lock_folder(at.engine, self.workspace.options().wait)?;
             let begins = WorkspaceState::Creating;
             self.workspace.go(engine, task, begins, None)?;
             let done = self.store(at, known, None);
@@ -321,23 +326,23 @@ impl Participant for WorkspaceParticipant {
         };
         let chunks = at.engine.store().chunks();
         let target = target(&chunks, at.engine.workspace_at(to)?)?;
-        self.hold(at.engine, A_MOMENT)?;
+        self.lock_folder(at.engine, SHORT_WAIT)?;
         let begins = WorkspaceState::Restoring;
         self.workspace.go(engine, task, begins, None)?;
         let stored = self.store(at, known, Some(target.capture.tree))?;
-        self.under_way.lock().present = Some((stored.tree, stored.skips));
+        self.in_progress.lock().present = Some((stored.tree, stored.skips));
         Ok(bodies(stored.event))
     }
 
     fn prepare(&self, going: &PrepareContext<'_>) -> Result<RestorePart> {
-        let (record, shown) = self.plan(going)?;
-        if !shown.conflicts.is_empty() {
-            return Err(in_the_way(&shown.conflicts));
+        let (record, preview) = self.plan(going)?;
+        if !preview.conflicts.is_empty() {
+            return Err(conflict_error(&preview.conflicts));
         }
         let chunks = going.engine.store().chunks();
         let part = record.store(&chunks, self.workspace.folder())?;
         chunks.sync()?;
-        self.under_way.lock().shown = shown;
+        self.in_progress.lock().preview = preview;
         Ok(part)
     }
 
@@ -350,23 +355,23 @@ impl Participant for WorkspaceParticipant {
         let stamps = |path: &TreePath| remembered.stamp(path);
         let done = self.with_restore(engine, &pending.begun, &stamps, |restore, record| {
             let chunks = engine.store().chunks();
-            let capture = tree::capture(&chunks, &record.to_come)?;
+            let capture = tree::capture(&chunks, &record.upcoming)?;
             let root = record.present()?;
             let present = tree::capture(&chunks, &root)?;
             apply::apply(restore, present.tree, capture.tree).map_err(why)?;
             let of = |capture, tree| Tree { capture, tree };
-            let trees = (of(root, present.tree), of(record.to_come, capture.tree));
+            let trees = (of(root, present.tree), of(record.upcoming, capture.tree));
             // Best effort: the cache only saves queries of the store.
-            let _ = remembered.goes_on(&chunks, trees);
-            Ok((record.to_come, record.target, capture))
+            let _ = remembered.update_cache(&chunks, trees);
+            Ok((record.upcoming, record.target, capture))
         })?;
-        let (to_come, target, capture) = done;
+        let (upcoming, target, capture) = done;
         // The lineage that the undo activates already ends with this capture.
-        if pending.begun.undoes.is_some() && to_come == target {
+        if pending.begun.undoes.is_some() && upcoming == target {
             return Ok(Vec::new());
         }
         let captured = WorkspaceCaptured {
-            root: Hash(to_come.0),
+            root: Hash(upcoming.0),
             files: capture.files,
             bytes: capture.bytes,
             skipped: capture.skipped,
@@ -375,7 +380,7 @@ impl Participant for WorkspaceParticipant {
     }
 
     fn abort(&self, engine: &Engine, pending: &PendingRestore) -> Result<()> {
-        self.hold(engine, self.workspace.options().wait)?;
+        self.lock_folder(engine, self.workspace.options().wait)?;
         let undo = |restore: &Restore<'_>| apply::abort(restore, &self.choices);
         let aborted = self.recover(engine, &pending.begun, undo);
         self.end(engine, &pending.task, aborted.as_ref().err());
@@ -383,7 +388,7 @@ impl Participant for WorkspaceParticipant {
     }
 
     fn finish(&self, engine: &Engine, pending: &PendingRestore) -> Result<()> {
-        self.hold(engine, self.workspace.options().wait)?;
+        self.lock_folder(engine, self.workspace.options().wait)?;
         let finished = self.recover(engine, &pending.begun, apply::finish);
         self.end(engine, &pending.task, finished.as_ref().err());
         finished
@@ -397,20 +402,20 @@ fn bodies(event: Option<WorkspaceCaptured>) -> Vec<Body> {
 /// Returns the error of a failed restore, with the reason if it could not be undone.
 fn why(failed: Failed) -> Error {
     match failed.recovered {
-        Ok(Recovered::Whole(_)) => failed.error,
-        Ok(Recovered::Stopped(conflicts)) => failed.error.at(in_the_way(&conflicts)),
+        Ok(Recovered::Complete(_)) => failed.error,
+        Ok(Recovered::Stopped(conflicts)) => failed.error.at(conflict_error(&conflicts)),
         Err(left) => failed.error.at(left),
     }
 }
 
 /// Converts conflicts to an error.
-fn in_the_way(conflicts: &[PathConflict]) -> Error {
-    let shown = conflicts.iter().take(PATHS_MAX);
-    let shown = shown.map(|conflict| match &conflict.path {
+fn conflict_error(conflicts: &[PathConflict]) -> Error {
+    let preview = conflicts.iter().take(PATHS_MAX);
+    let preview = preview.map(|conflict| match &conflict.path {
         Some(path) => format!("`{path}`: {}", conflict.text),
         None => conflict.text.clone(),
     });
-    let mut text: Vec<String> = shown.collect();
+    let mut text: Vec<String> = preview.collect();
     if conflicts.len() > PATHS_MAX {
         text.push(format!("and {} more", conflicts.len() - PATHS_MAX));
     }

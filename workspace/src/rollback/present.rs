@@ -31,8 +31,9 @@ pub(super) struct Remembered {
 impl Remembered {
     pub(super) fn of(workspace: &Workspace, engine: &Engine, begun: &RestoreBegun) -> Result<Self> {
         let identity = workspace.identity()?;
-        let beside = capture::beside(&engine.store().chunks())?;
-        let place = beside.map(|beside| (cache::path_of(&beside, identity), identity));
+        let workspaces_dir = capture::workspaces_dir(&engine.store().chunks())?;
+        let place = workspaces_dir
+            .map(|workspaces_dir| (cache::path_of(&workspaces_dir, identity), identity));
         let read = || {
             let (path, identity) = place.as_ref()?;
             Cache::read(path, *identity).map(Arc::new)
@@ -62,10 +63,10 @@ impl Remembered {
 
     /// Writes the cache for the capture after the restore: paths that are equal in both trees keep
     /// their stamps.
-    pub(super) fn goes_on(
+    pub(super) fn update_cache(
         &self,
         contents: &dyn Contents,
-        (present, to_come): (Tree, Tree),
+        (present, upcoming): (Tree, Tree),
     ) -> Result<()> {
         let (Some(cache), Some((path, folder))) = (&self.cache, &self.place) else {
             return Ok(());
@@ -74,14 +75,14 @@ impl Remembered {
             return Ok(());
         }
         let mut other = HashSet::new();
-        let trees = [Some(present.tree), Some(to_come.tree)];
+        let trees = [Some(present.tree), Some(upcoming.tree)];
         side_by_side(contents, trees, &mut |path, _| {
             other.insert(path.as_bytes().to_vec());
             Ok(())
         })?;
         // A failed write only costs the next scan one query for each chunk.
         let mut cache = cache.without(&other);
-        cache.belongs_to(to_come.capture);
+        cache.belongs_to(upcoming.capture);
         let _ = cache.write(path, *folder);
         Ok(())
     }

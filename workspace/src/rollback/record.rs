@@ -19,7 +19,7 @@ pub(super) struct Record {
     /// Device and inode of the folder.
     pub(super) folder: (u64, u64),
     /// Capture of the folder after the restore.
-    pub(super) to_come: ChunkId,
+    pub(super) upcoming: ChunkId,
     /// Capture to restore.
     pub(super) target: ChunkId,
     /// Other captures to keep: the last one and the present.
@@ -39,7 +39,7 @@ impl Record {
             "device": device.to_string(),
             "inode": inode.to_string(),
         });
-        let mut roots = vec![self.to_come, self.target];
+        let mut roots = vec![self.upcoming, self.target];
         roots.extend(&self.needed);
         Ok(RestorePart {
             participant: NAME.to_owned(),
@@ -68,13 +68,13 @@ impl Record {
             bytes.extend_from_slice(&chunks.get(id)?);
         }
         let plan = RestoreIntent::decode(&bytes)?;
-        let [to_come, target, needed @ ..] = part.roots.as_slice() else {
+        let [upcoming, target, needed @ ..] = part.roots.as_slice() else {
             return Err(missing(begun, "captures"));
         };
         Ok(Self {
             plan,
             folder: identity(begun, part)?,
-            to_come: *to_come,
+            upcoming: *upcoming,
             target: *target,
             needed: needed.to_vec(),
         })

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use milepost::Result;
 use milepost_codec::{ChunkId, Entry, EntryKind, Item, Name, encode_directory};
 
-use super::incremental::{Folders, LastScan, Marks, SeenFolder};
+use super::incremental::{Folders, LastScan, Marks, ScannedFolder};
 use super::upload::Storing;
 use super::workers::Ticket;
 use crate::cache::{Cache, Identity};
@@ -127,7 +127,7 @@ impl<'a> Assembly<'a> {
             self.counts.add_all(&seen.counts);
             self.seen.insert(path.into(), *seen);
         }
-        self.cache.take_over(&last.cache, path);
+        self.cache.copy_folder(&last.cache, path);
     }
 
     /// Changes the marks of a folder.
@@ -230,7 +230,7 @@ impl<'a> Assembly<'a> {
             nodes.push(node);
         });
         self.counts.add_all(&counts);
-        let seen = SeenFolder { identity: folder.identity, id, counts, marks: folder.marks };
+        let seen = ScannedFolder { identity: folder.identity, id, counts, marks: folder.marks };
         self.seen.insert(folder.path, seen);
         if self.node_bytes > NODES {
             self.flush()?;

@@ -5,7 +5,7 @@ use milepost_codec::{Entry, Item, Name, SkipReason};
 
 use super::rules::Rules;
 use super::walk::{
-    At, ENTRIES_MAX, Inside, Seen, Walk, is_denied, link_item, looks_bare, names_of,
+    At, ENTRIES_MAX, EntryOutcome, Inside, Walk, is_denied, link_item, looks_bare, names_of,
 };
 use super::workers::JobFile;
 use super::{SharedDir, Since};
@@ -14,19 +14,24 @@ use crate::fs::{Dir, Errno, Listed, is_bare_repository};
 use crate::tree::Counts;
 
 impl<'a> Walk<'a, '_, '_> {
-    pub(super) fn file(&mut self, at: &mut At<'a>, name: &Name, found: &Listed) -> Result<Seen> {
+    pub(super) fn file(
+        &mut self,
+        at: &mut At<'a>,
+        name: &Name,
+        found: &Listed,
+    ) -> Result<EntryOutcome> {
         let (stamp, options) = (found.stamp, self.input.options);
         let taken =
             self.input.without_limits && self.last.has(name.as_bytes(), self.input.chunks)?;
         if stamp.size > options.max_file && !taken {
             self.skip(at.number, SkipReason::Large, stamp.size);
-            return Ok(Seen::Done);
+            return Ok(EntryOutcome::Done);
         }
         let total = self.total.saturating_add(stamp.size);
         self.full |= total > options.max_total && !taken;
         if self.full && !taken {
             self.skip(at.number, SkipReason::Limit, stamp.size);
-            return Ok(Seen::Done);
+            return Ok(EntryOutcome::Done);
         }
         self.total += stamp.size;
         self.input.states.count(1, stamp.size);
@@ -55,28 +60,33 @@ impl<'a> Walk<'a, '_, '_> {
             };
             let known = Some(Box::new((known.stamp, known.content)));
             self.assembly.add(at.number, entry, known);
-            return Ok(Seen::Done);
+            return Ok(EntryOutcome::Done);
         }
         let file = JobFile {
             ticket: self.assembly.wait(at.number, name.as_bytes()),
             dir: SharedDir::clone(&at.dir),
             name: name.as_bytes().into(),
-            turn: 1,
+            attempt: 1,
         };
         let mut done = Vec::new();
         self.jobs.take(file, stamp.size, self.now, &mut done)?;
         self.place_all(done)?;
-        Ok(Seen::Done)
+        Ok(EntryOutcome::Done)
     }
 
-    pub(super) fn link(&mut self, at: &At<'_>, name: &Name, found: &Listed) -> Result<Seen> {
+    pub(super) fn link(
+        &mut self,
+        at: &At<'_>,
+        name: &Name,
+        found: &Listed,
+    ) -> Result<EntryOutcome> {
         let target = match at.dir.target(name.as_bytes()) {
             Ok(target) => target,
-            Err(Errno::NOENT) => return Ok(Seen::Done),
-            Err(Errno::INVAL) => return Ok(Seen::Changed),
+            Err(Errno::NOENT) => return Ok(EntryOutcome::Done),
+            Err(Errno::INVAL) => return Ok(EntryOutcome::Changed),
             Err(e) if is_denied(e) => {
                 self.skip(at.number, SkipReason::Denied, 0);
-                return Ok(Seen::Done);
+                return Ok(EntryOutcome::Done);
             }
             Err(e) => return Err(error::below("read", self.below(), e)),
         };
@@ -87,7 +97,7 @@ impl<'a> Walk<'a, '_, '_> {
             }
             None => self.skip(at.number, SkipReason::Name, 0),
         }
-        Ok(Seen::Done)
+        Ok(EntryOutcome::Done)
     }
 
     /// Watches the folder of the walk before it is read.
@@ -106,12 +116,12 @@ impl<'a> Walk<'a, '_, '_> {
     }
 
     /// Reuses the last scan of a folder and everything below it, if nothing changed since.
-    fn is_as_seen(&mut self, at: &At<'_>, name: &Name, found: &Listed) -> bool {
+    fn is_unchanged(&mut self, at: &At<'_>, name: &Name, found: &Listed) -> bool {
         let Some(since) = self.input.since.filter(|_| !at.foreign) else {
             return false;
         };
         let path = self.path.get(self.base..).unwrap_or_default();
-        if !since.is_as_seen(path, found.identity()) {
+        if !since.is_unchanged(path, found.identity()) {
             return false;
         }
         let mut counts = Counts::default();
@@ -133,9 +143,14 @@ impl<'a> Walk<'a, '_, '_> {
     }
 
     /// Opens a folder. Returns `Changed` if it was replaced.
-    pub(super) fn directory(&mut self, at: &At<'_>, name: &Name, found: &Listed) -> Result<Seen> {
-        if self.is_as_seen(at, name, found) {
-            return Ok(Seen::Done);
+    pub(super) fn directory(
+        &mut self,
+        at: &At<'_>,
+        name: &Name,
+        found: &Listed,
+    ) -> Result<EntryOutcome> {
+        if self.is_unchanged(at, name, found) {
+            return Ok(EntryOutcome::Done);
         }
         let opened = at.dir.directory(name.as_bytes());
         let listed = opened.and_then(|dir| {
@@ -146,16 +161,16 @@ impl<'a> Walk<'a, '_, '_> {
         });
         let (dir, itself, names) = match listed {
             Ok(listed) => listed,
-            Err(Errno::NOENT | Errno::STALE) => return Ok(Seen::Done),
-            Err(Errno::LOOP | Errno::NOTDIR) => return Ok(Seen::Changed),
+            Err(Errno::NOENT | Errno::STALE) => return Ok(EntryOutcome::Done),
+            Err(Errno::LOOP | Errno::NOTDIR) => return Ok(EntryOutcome::Changed),
             Err(e) if is_denied(e) => {
                 self.skip(at.number, SkipReason::Denied, 0);
-                return Ok(Seen::Done);
+                return Ok(EntryOutcome::Done);
             }
             Err(e) => return Err(error::below("open", self.below(), e)),
         };
         if itself.identity() != found.identity() {
-            return Ok(Seen::Changed);
+            return Ok(EntryOutcome::Changed);
         }
         let reason = if dir.is_mount() == Some(true) {
             Some(SkipReason::Mount)
@@ -168,7 +183,7 @@ impl<'a> Walk<'a, '_, '_> {
         };
         if let Some(reason) = reason {
             self.skip(at.number, reason, 0);
-            return Ok(Seen::Done);
+            return Ok(EntryOutcome::Done);
         }
         let ticket = self.assembly.wait(at.number, name.as_bytes());
         let within = Some((ticket, name.clone()));
@@ -178,6 +193,12 @@ impl<'a> Walk<'a, '_, '_> {
         let foreign = at.foreign || self.input.since.is_some_and(is_foreign);
         // Recorded entries in it were captured although a rule ignores the folder.
         let ignored = at.ignored || self.rules.ignores(&self.path, true);
-        Ok(Seen::Folder(Inside { dir: SharedDir::new(dir), number, names, ignored, foreign }))
+        Ok(EntryOutcome::Folder(Inside {
+            dir: SharedDir::new(dir),
+            number,
+            names,
+            ignored,
+            foreign,
+        }))
     }
 }

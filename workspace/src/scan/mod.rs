@@ -42,7 +42,7 @@ use crate::status::States;
 use crate::tree::Counts;
 
 use incremental::Folders;
-pub(crate) use incremental::{Asked, LastScan, ScanState, Since, Watching};
+pub(crate) use incremental::{LastScan, ScanRequest, ScanState, Since, Watching};
 pub(crate) use rules::TreeRules;
 pub(crate) use upload::Storing;
 
@@ -61,7 +61,7 @@ pub(crate) struct ScanInput<'a> {
     /// `true` if recorded paths are captured regardless of their size too.
     pub(crate) without_limits: bool,
     /// `true` if contents of this folder were stored before.
-    pub(crate) ask: bool,
+    pub(crate) check_stored: bool,
     /// Device and inode of the store's folder.
     pub(crate) store: Option<(u64, u64)>,
     pub(crate) states: &'a States,
@@ -122,10 +122,10 @@ fn once(input: &ScanInput<'_>) -> Result<Option<ScanResult>> {
     let found = input.root.itself().map_err(|e| crate::error::below("look at", b"", e))?;
     let grain = Grain::new(input.probe.is_on(found.device));
     grain.see(&found.stamp);
-    let ScanInput { chunks, ask, .. } = *input;
+    let ScanInput { chunks, check_stored, .. } = *input;
     let workers = input.options.workers;
     std::thread::scope(|scope| {
-        let jobs = queue::Jobs::new(scope, workers, chunks, ask, &grain);
+        let jobs = queue::Jobs::new(scope, workers, chunks, check_stored, &grain);
         walk::Walk::new(input, jobs, &grain, now, found).all()
     })
 }

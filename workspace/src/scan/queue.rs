@@ -17,11 +17,11 @@ pub(super) struct Jobs<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     workers: usize,
     chunks: &'env dyn Chunks,
-    ask: bool,
+    check_stored: bool,
     grain: &'env Grain,
     lines: Option<(Sender<Job>, Receiver<Done>)>,
     /// Number of jobs without a result.
-    under_way: usize,
+    in_progress: usize,
     files: Vec<JobFile>,
     bytes: u64,
     directories: usize,
@@ -32,17 +32,17 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         scope: &'scope Scope<'scope, 'env>,
         workers: usize,
         chunks: &'env dyn Chunks,
-        ask: bool,
+        check_stored: bool,
         grain: &'env Grain,
     ) -> Self {
         Self {
             scope,
             workers,
             chunks,
-            ask,
+            check_stored,
             grain,
             lines: None,
-            under_way: 0,
+            in_progress: 0,
             files: Vec::new(),
             bytes: 0,
             directories: 0,
@@ -88,11 +88,11 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
 
     /// Returns the next result; `None` if no job is under way.
     pub(super) fn next(&mut self) -> Result<Option<Done>> {
-        let Some((_, results)) = self.lines.as_ref().filter(|_| self.under_way > 0) else {
+        let Some((_, results)) = self.lines.as_ref().filter(|_| self.in_progress > 0) else {
             return Ok(None);
         };
         let result = results.recv().map_err(|_| readers_ended())?;
-        self.under_way -= 1;
+        self.in_progress -= 1;
         Ok(Some(result))
     }
 
@@ -106,18 +106,18 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         let mut job = Some(job);
         while let Some(next) = job.take() {
             match jobs.try_send(next) {
-                Ok(()) => self.under_way += 1,
+                Ok(()) => self.in_progress += 1,
                 Err(TrySendError::Full(back)) => {
                     job = Some(back);
                     done.push(results.recv().map_err(|_| readers_ended())?);
-                    self.under_way -= 1;
+                    self.in_progress -= 1;
                 }
                 Err(TrySendError::Disconnected(_)) => return Err(readers_ended()),
             }
         }
         while let Ok(result) = results.try_recv() {
             done.push(result);
-            self.under_way -= 1;
+            self.in_progress -= 1;
         }
         Ok(())
     }
@@ -127,11 +127,11 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         let (finished, results) = unbounded();
         for _ in 0..self.workers {
             let (received, finished) = (received.clone(), finished.clone());
-            let (chunks, ask, grain) = (self.chunks, self.ask, self.grain);
+            let (chunks, check_stored, grain) = (self.chunks, self.check_stored, self.grain);
             std::thread::Builder::new()
                 .name("milepost-scan".into())
                 .spawn_scoped(self.scope, move || {
-                    workers::run(&received, &finished, chunks, ask, grain);
+                    workers::run(&received, &finished, chunks, check_stored, grain);
                 })
                 .map_err(|e| {
                     let message = format!("cannot start a thread: {e}");

@@ -13,7 +13,7 @@ use crate::error;
 use crate::fs::{Dir, Errno, Kind, Probe};
 
 /// Number of clock reads within a grain.
-const ASKED: u32 = 8;
+const POLLS: u32 = 8;
 
 impl Walk<'_, '_, '_> {
     /// Reads changed files again.
@@ -25,14 +25,14 @@ impl Walk<'_, '_, '_> {
         self.now = self.input.probe.now()?;
         let mut opened: Option<(u32, SharedDir)> = None;
         let mut done = Vec::new();
-        for (ticket, turn) in again {
+        for (ticket, attempt) in again {
             let path = self.assembly.path_of(ticket);
             let (folder, name) = split(&path);
             let dir = match opened.take().filter(|(number, _)| *number == ticket.0) {
                 Some((_, dir)) => dir,
                 None => match self.open(folder) {
                     Ok(dir) => SharedDir::new(dir),
-                    Err(e) if is_gone(e) => {
+                    Err(e) if is_missing(e) => {
                         self.assembly.place(ticket, None, None)?;
                         continue;
                     }
@@ -44,7 +44,7 @@ impl Walk<'_, '_, '_> {
                 },
             };
             let len = dir.look(name).map_or(0, |found| found.stamp.size);
-            let file = JobFile { ticket, dir: SharedDir::clone(&dir), name: name.into(), turn };
+            let file = JobFile { ticket, dir: SharedDir::clone(&dir), name: name.into(), attempt };
             opened = Some((ticket.0, dir));
             self.jobs.take(file, len, self.now, &mut done)?;
         }
@@ -54,7 +54,7 @@ impl Walk<'_, '_, '_> {
     }
 
     /// Scans an entry that is no longer a file.
-    pub(super) fn something_else(&mut self, ticket: Ticket, turn: u8) -> Result<()> {
+    pub(super) fn something_else(&mut self, ticket: Ticket, attempt: u8) -> Result<()> {
         let path = self.assembly.path_of(ticket);
         let (folder, name) = split(&path);
         let result = self.open(folder).and_then(|dir| {
@@ -72,20 +72,20 @@ impl Walk<'_, '_, '_> {
             },
             Ok((found, None)) => match found.kind {
                 Kind::Special => self.skip_ticket(ticket, SkipReason::Special, 0),
-                Kind::File if turn < TRIES => {
-                    self.again.push((ticket, turn + 1));
+                Kind::File if attempt < TRIES => {
+                    self.again.push((ticket, attempt + 1));
                     Ok(())
                 }
                 _ => self.skip_ticket(ticket, SkipReason::Unstable, 0),
             },
-            Err(e) if is_gone(e) => self.assembly.place(ticket, None, None),
+            Err(e) if is_missing(e) => self.assembly.place(ticket, None, None),
             Err(_) => self.skip_ticket(ticket, SkipReason::Denied, 0),
         }
     }
 
     /// Opens a folder of the workspace, one name at a time.
     fn open(&self, path: &[u8]) -> Result<Dir, Errno> {
-        let mut dir = self.input.root.again()?;
+        let mut dir = self.input.root.reopen()?;
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
             dir = dir.directory(name)?;
         }
@@ -93,7 +93,7 @@ impl Walk<'_, '_, '_> {
     }
 }
 
-fn is_gone(error: Errno) -> bool {
+fn is_missing(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::STALE | Errno::NOTDIR | Errno::LOOP | Errno::INVAL)
 }
 
@@ -111,8 +111,8 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
 /// Waits until the clock has advanced by more than a grain: earlier writes are settled then.
 fn go_on(probe: &Probe, grain_ns: i128) -> Result<()> {
     let start = probe.now()?;
-    let step = u64::try_from(grain_ns).unwrap_or_default() / u64::from(ASKED);
-    for _ in 0..ASKED * 4 {
+    let step = u64::try_from(grain_ns).unwrap_or_default() / u64::from(POLLS);
+    for _ in 0..POLLS * 4 {
         if start.behind(probe.now()?) > grain_ns {
             return Ok(());
         }

@@ -131,11 +131,11 @@ pub(crate) struct TreeRules<'a> {
     contents: &'a dyn Contents,
     tree: ChunkId,
     /// Rules and subfolders of each folder.
-    known: HashMap<ChunkId, Known>,
+    known: HashMap<ChunkId, RulesCache>,
 }
 
 #[derive(Default)]
-struct Known {
+struct RulesCache {
     rules: Option<Arc<Gitignore>>,
     folders: HashMap<Box<[u8]>, ChunkId>,
 }
@@ -167,7 +167,7 @@ impl<'a> TreeRules<'a> {
         false
     }
 
-    fn known(&mut self, id: ChunkId) -> &Known {
+    fn known(&mut self, id: ChunkId) -> &RulesCache {
         let contents = self.contents;
         self.known.entry(id).or_insert_with(|| {
             let here = entries(contents, &id).unwrap_or_default();
@@ -176,7 +176,7 @@ impl<'a> TreeRules<'a> {
                 let tree = tree_of(Some(&entry.item))?;
                 Some((Box::from(entry.name.as_bytes()), tree))
             });
-            Known { rules: built(&texts).map(Arc::new), folders: folders.collect() }
+            RulesCache { rules: built(&texts).map(Arc::new), folders: folders.collect() }
         })
     }
 }

@@ -12,19 +12,19 @@ impl Walk<'_, '_, '_> {
         for done in done {
             let (outcomes, stored) = done?;
             self.stored += stored;
-            for (ticket, turn, outcome) in outcomes {
-                self.place(ticket, turn, outcome)?;
+            for (ticket, attempt, outcome) in outcomes {
+                self.place(ticket, attempt, outcome)?;
             }
         }
         Ok(())
     }
 
-    fn place(&mut self, ticket: Ticket, turn: u8, outcome: Outcome) -> Result<()> {
+    fn place(&mut self, ticket: Ticket, attempt: u8, outcome: Outcome) -> Result<()> {
         match outcome {
-            Outcome::Again => self.again.push((ticket, turn + 1)),
+            Outcome::Again => self.again.push((ticket, attempt + 1)),
             Outcome::Gone => self.assembly.place(ticket, None, None)?,
             Outcome::Denied => self.skip_ticket(ticket, SkipReason::Denied, 0)?,
-            Outcome::Other => self.something_else(ticket, turn)?,
+            Outcome::Other => self.something_else(ticket, attempt)?,
             Outcome::Read { content, stamp, settled, unstable } => {
                 self.read += 1;
                 if unstable {

@@ -9,14 +9,14 @@ use crate::chunks::Chunks;
 pub(crate) struct Storing<'a> {
     chunks: &'a dyn Chunks,
     /// `true` if contents may be stored already, so that a query pays off.
-    ask: bool,
+    check_stored: bool,
     /// Number of contents given to the store.
     pub(crate) stored: u64,
 }
 
 impl<'a> Storing<'a> {
-    pub(crate) fn new(chunks: &'a dyn Chunks, ask: bool) -> Self {
-        Self { chunks, ask, stored: 0 }
+    pub(crate) fn new(chunks: &'a dyn Chunks, check_stored: bool) -> Self {
+        Self { chunks, check_stored, stored: 0 }
     }
 
     /// Stores contents. Returns their ids.
@@ -24,13 +24,13 @@ impl<'a> Storing<'a> {
         if contents.is_empty() {
             return Ok(Vec::new());
         }
-        if !self.ask {
+        if !self.check_stored {
             self.stored += contents.len() as u64;
             return self.chunks.put(contents);
         }
         let ids: Vec<ChunkId> = contents.iter().map(|c| ChunkEntry::id_of(c)).collect();
-        let there = self.chunks.has(&ids)?;
-        let missing = contents.iter().zip(there).filter(|(_, there)| !there);
+        let present = self.chunks.has(&ids)?;
+        let missing = contents.iter().zip(present).filter(|(_, present)| !present);
         let missing: Vec<&[u8]> = missing.map(|(content, _)| *content).collect();
         if !missing.is_empty() {
             self.stored += missing.len() as u64;

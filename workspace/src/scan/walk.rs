@@ -51,7 +51,7 @@ pub(super) struct Inside {
 }
 
 /// Result of a look at a name.
-pub(super) enum Seen {
+pub(super) enum EntryOutcome {
     /// The entry was captured or left out.
     Done,
     /// The entry is a folder.
@@ -101,7 +101,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         Self {
             input,
             jobs,
-            assembly: Assembly::new(Storing::new(input.chunks, input.ask)),
+            assembly: Assembly::new(Storing::new(input.chunks, input.check_stored)),
             grain,
             now,
             root,
@@ -123,7 +123,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
 
     /// Scans the whole folder.
     pub(super) fn all(mut self) -> Result<Option<ScanResult>> {
-        let root = self.input.root.again().map_err(|e| error::below("open", b"", e))?;
+        let root = self.input.root.reopen().map_err(|e| error::below("open", b"", e))?;
         self.watch(&root);
         let names = names_of(&root).map_err(|e| error::below("list", b"", e))?;
         let inside = Inside {
@@ -271,12 +271,12 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
                 Kind::File => self.file(at, &checked, &found)?,
                 Kind::Link => self.link(at, &checked, &found)?,
                 Kind::Directory => self.directory(at, &checked, &found)?,
-                Kind::Special => Seen::Done,
+                Kind::Special => EntryOutcome::Done,
             };
             match entry {
-                Seen::Done => return Ok(None),
-                Seen::Folder(inside) => return Ok(Some(inside)),
-                Seen::Changed => {}
+                EntryOutcome::Done => return Ok(None),
+                EntryOutcome::Folder(inside) => return Ok(Some(inside)),
+                EntryOutcome::Changed => {}
             }
         }
         self.skip(at.number, SkipReason::Unstable, 0);

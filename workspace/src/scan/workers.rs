@@ -35,7 +35,7 @@ pub(super) struct JobFile {
     pub(super) dir: Arc<Dir>,
     pub(super) name: Box<[u8]>,
     /// Number of the attempt, from 1.
-    pub(super) turn: u8,
+    pub(super) attempt: u8,
 }
 
 /// Files to read one after another.
@@ -69,11 +69,15 @@ pub(super) fn run(
     jobs: &Receiver<Job>,
     done: &Sender<Done>,
     chunks: &dyn Chunks,
-    ask: bool,
+    check_stored: bool,
     grain: &Grain,
 ) {
-    let mut worker =
-        Worker { storing: Storing::new(chunks, ask), grain, small: Vec::new(), window: Vec::new() };
+    let mut worker = Worker {
+        storing: Storing::new(chunks, check_stored),
+        grain,
+        small: Vec::new(),
+        window: Vec::new(),
+    };
     for job in jobs {
         worker.storing.stored = 0;
         let result = worker.job(job);
@@ -85,9 +89,9 @@ pub(super) fn run(
 }
 
 /// A small file in the buffer of a job.
-struct Held {
+struct SmallFile {
     ticket: Ticket,
-    turn: u8,
+    attempt: u8,
     from: usize,
     to: usize,
     stamp: Stamp,
@@ -107,20 +111,20 @@ struct Worker<'a> {
 impl Worker<'_> {
     fn job(&mut self, job: Job) -> Result<Vec<(Ticket, u8, Outcome)>> {
         let mut outcomes = Vec::with_capacity(job.files.len());
-        let mut held = Vec::new();
+        let mut small_files = Vec::new();
         self.small.clear();
         for file in &job.files {
-            if let Some(outcome) = self.file(file, job.now, &mut held)? {
-                outcomes.push((file.ticket, file.turn, outcome));
+            if let Some(outcome) = self.file(file, job.now, &mut small_files)? {
+                outcomes.push((file.ticket, file.attempt, outcome));
             }
             // Bounds the buffer if files grew since they were scanned.
             if self.small.len() as u64 > JOB_BYTES {
-                self.store(std::mem::take(&mut held), &mut outcomes)?;
+                self.store(std::mem::take(&mut small_files), &mut outcomes)?;
                 self.small.clear();
             }
         }
         drop(job);
-        self.store(held, &mut outcomes)?;
+        self.store(small_files, &mut outcomes)?;
         Ok(outcomes)
     }
 
@@ -129,7 +133,7 @@ impl Worker<'_> {
         &mut self,
         file: &JobFile,
         now: Moment,
-        held: &mut Vec<Held>,
+        small_files: &mut Vec<SmallFile>,
     ) -> Result<Option<Outcome>> {
         let failed = |e: Errno| {
             let message = format!("cannot read {}: {e}", printable(&file.name));
@@ -143,10 +147,10 @@ impl Worker<'_> {
                 Opened::Other => return Ok(Some(Outcome::Other)),
             };
         let grain_ns = self.grain.ns();
-        if file.turn == 1 && stamp.racy(now, grain_ns) {
+        if file.attempt == 1 && stamp.racy(now, grain_ns) {
             return Ok(Some(Outcome::Again));
         }
-        let last = file.turn >= TRIES;
+        let last = file.attempt >= TRIES;
         let settled = stamp.settled(now, grain_ns);
         if stamp.size > SMALL_MAX {
             let (storing, window) = (&mut self.storing, &mut self.window);
@@ -168,9 +172,9 @@ impl Worker<'_> {
             Ok(How::Changed) if !last => Outcome::Again,
             Err(_) => Outcome::Denied,
             Ok(how) => {
-                held.push(Held {
+                small_files.push(SmallFile {
                     ticket: file.ticket,
-                    turn: file.turn,
+                    attempt: file.attempt,
                     from,
                     to: self.small.len(),
                     stamp,
@@ -185,18 +189,22 @@ impl Worker<'_> {
     }
 
     /// Stores the small files of a job together.
-    fn store(&mut self, held: Vec<Held>, outcomes: &mut Vec<(Ticket, u8, Outcome)>) -> Result<()> {
-        let bytes_of = |file: &Held| self.small.get(file.from..file.to).unwrap_or_default();
-        let mut counts = Vec::with_capacity(held.len());
-        let mut pieces: Vec<&[u8]> = Vec::with_capacity(held.len());
-        for file in &held {
+    fn store(
+        &mut self,
+        small_files: Vec<SmallFile>,
+        outcomes: &mut Vec<(Ticket, u8, Outcome)>,
+    ) -> Result<()> {
+        let bytes_of = |file: &SmallFile| self.small.get(file.from..file.to).unwrap_or_default();
+        let mut counts = Vec::with_capacity(small_files.len());
+        let mut pieces: Vec<&[u8]> = Vec::with_capacity(small_files.len());
+        for file in &small_files {
             let cut = file_reader::cut(bytes_of(file));
             counts.push(cut.len());
             pieces.extend(cut);
         }
         let ids = self.storing.put(&pieces)?;
         let mut ids = ids.into_iter().zip(pieces.iter().map(|piece| piece.len()));
-        for (file, count) in held.iter().zip(counts) {
+        for (file, count) in small_files.iter().zip(counts) {
             let pieces: Vec<(ChunkId, usize)> = ids.by_ref().take(count).collect();
             let bytes = self.small.get(file.from..file.to).unwrap_or_default();
             let outcome = Outcome::Read {
@@ -205,7 +213,7 @@ impl Worker<'_> {
                 settled: file.settled,
                 unstable: file.unstable,
             };
-            outcomes.push((file.ticket, file.turn, outcome));
+            outcomes.push((file.ticket, file.attempt, outcome));
         }
         Ok(())
     }

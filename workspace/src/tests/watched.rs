@@ -34,7 +34,7 @@ impl Scene {
         let head = self.task.point(self.task.head().unwrap().next).unwrap();
         let known = self.engine.workspace_at(&head).unwrap();
         let dry = Dry::over(&chunks);
-        let beside = capture::beside(&chunks).unwrap();
+        let beside = capture::workspaces_dir(&chunks).unwrap();
         let (taken, result) = capture::store(&Storage {
             known: known.map(|root| milepost_codec::ChunkId(root.0)),
             ..Storage::of(

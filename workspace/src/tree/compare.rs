@@ -9,14 +9,14 @@ use super::read::TreeFolder;
 use crate::chunks::Contents;
 
 /// Callback with a path and its item in each tree. A folder that differs comes before its contents.
-pub(crate) type Told<'t, const N: usize> =
+pub(crate) type ItemVisitor<'t, const N: usize> =
     &'t mut dyn FnMut(&TreePath, &[Option<Item>; N]) -> Result<()>;
 
-/// Calls `told` with each path whose items differ, in order of paths.
+/// Calls `visit` with each path whose items differ, in order of paths.
 pub(crate) fn side_by_side<const N: usize>(
     contents: &dyn Contents,
     trees: [Option<ChunkId>; N],
-    told: Told<'_, N>,
+    visit: ItemVisitor<'_, N>,
 ) -> Result<()> {
     let mut stack: Vec<Level<'_>> = Vec::new();
     if !all_same(&trees) {
@@ -30,7 +30,7 @@ pub(crate) fn side_by_side<const N: usize>(
         if all_same(&items) {
             continue;
         }
-        told(&path, &items)?;
+        visit(&path, &items)?;
         let below = items.map(|item| match item?.kind {
             EntryKind::Directory { id } => Some(id),
             _ => None,
@@ -72,8 +72,8 @@ impl<'a> Level<'a> {
         };
         let mut items: [Option<Item>; N] = std::array::from_fn(|_| None);
         for (item, folder) in items.iter_mut().zip(&mut self.folders) {
-            let here = folder.next_if(|next| matches!(next, Ok(entry) if entry.name == name));
-            *item = here.and_then(Result::ok).map(|entry| entry.item);
+            let matching = folder.next_if(|next| matches!(next, Ok(entry) if entry.name == name));
+            *item = matching.and_then(Result::ok).map(|entry| entry.item);
         }
         let path = match &self.path {
             Some(path) => path.join(&name)?,

@@ -39,7 +39,7 @@ impl Counts {
 /// can form a tree of any size; the counts bound it.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
-    left: Counts,
+    remaining: Counts,
     says: Counts,
 }
 
@@ -54,8 +54,8 @@ impl Budget {
     }
 
     pub(crate) fn new(says: Counts) -> Self {
-        let left = says;
-        Self { left, says }
+        let remaining = says;
+        Self { remaining, says }
     }
 
     #[cfg(test)]
@@ -70,16 +70,18 @@ impl Budget {
 
     /// Subtracts one entry. `Corrupt`: the capture has fewer entries.
     pub(crate) fn take(&mut self, item: &Item) -> Result<()> {
-        let left = &mut self.left;
+        let remaining = &mut self.remaining;
         let bytes = item.kind.file_len().unwrap_or_default();
         let number = match item.kind {
-            EntryKind::Directory { .. } => &mut left.directories,
-            EntryKind::Link { .. } => &mut left.links,
-            _ => &mut left.files,
+            EntryKind::Directory { .. } => &mut remaining.directories,
+            EntryKind::Link { .. } => &mut remaining.links,
+            _ => &mut remaining.files,
         };
-        if let (Some(after), Some(bytes)) = (number.checked_sub(1), left.bytes.checked_sub(bytes)) {
+        if let (Some(after), Some(bytes)) =
+            (number.checked_sub(1), remaining.bytes.checked_sub(bytes))
+        {
             *number = after;
-            left.bytes = bytes;
+            remaining.bytes = bytes;
             return Ok(());
         }
         let Counts { files, directories, links, bytes } = self.says;
@@ -96,11 +98,11 @@ impl Budget {
 /// Counts the entries of a tree, as its capture states them.
 pub(crate) fn count(contents: &dyn Contents, tree: &ChunkId) -> Result<Counts> {
     let mut counts = Counts::default();
-    let mut left = vec![*tree];
-    while let Some(tree) = left.pop() {
+    let mut remaining = vec![*tree];
+    while let Some(tree) = remaining.pop() {
         for entry in entries(contents, &tree)? {
             counts.add(&entry.item);
-            left.extend(tree_of(Some(&entry.item)));
+            remaining.extend(tree_of(Some(&entry.item)));
         }
     }
     Ok(counts)

@@ -14,7 +14,7 @@ use crate::chunks::{Chunks, Contents};
 /// Iterator over a file's chunks, in order. Lists are read lazily.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
-    left: VecDeque<Part>,
+    pending: VecDeque<Part>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -34,12 +34,12 @@ impl Parts {
             }
             _ => return Self::default(),
         };
-        Self { left: VecDeque::from([first]) }
+        Self { pending: VecDeque::from([first]) }
     }
 
     /// Returns the next chunk.
     pub(crate) fn next(&mut self, contents: &dyn Contents) -> Result<Option<FilePart>> {
-        while let Some(part) = self.left.pop_front() {
+        while let Some(part) = self.pending.pop_front() {
             let (part, expect) = match part {
                 Part::Content(part) => return Ok(Some(part)),
                 Part::List(part, expect) => (part, expect),
@@ -53,7 +53,7 @@ impl Parts {
                 return Err(length_mismatch(&part, "list", list.len));
             }
             for part in list.parts.into_iter().rev() {
-                self.left.push_front(match inner {
+                self.pending.push_front(match inner {
                     None => Part::Content(part),
                     Some(expect) => Part::List(part, expect),
                 });

@@ -97,8 +97,8 @@ struct Look<'a> {
 
 impl Look<'_> {
     fn says(&self, instead: &str, brief: &str) -> Option<String> {
-        let said = if self.brief { brief } else { instead };
-        Some(format!("\"{said}\""))
+        let replacement = if self.brief { brief } else { instead };
+        Some(format!("\"{replacement}\""))
     }
 
     /// Redacts a text that is JSON itself. Returns `None` for any other text.

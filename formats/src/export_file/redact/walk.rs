@@ -131,9 +131,9 @@ impl<'a> Walk<'a> {
         match name.as_str() {
             "value" => member.value = Some((from, self.spot())),
             "path" | "name" | "key" => {
-                let said = self.json.get(from.at..self.at).unwrap_or_default();
-                if said.starts_with('"') {
-                    member.of = Some(last_part(&text_of(said)));
+                let value = self.json.get(from.at..self.at).unwrap_or_default();
+                if value.starts_with('"') {
+                    member.of = Some(last_part(&text_of(value)));
                 }
             }
             _ => {}
@@ -260,11 +260,11 @@ pub fn text_of(literal: &str) -> String {
         return text;
     }
     // Replaces unpaired surrogates, so that the literal is valid JSON.
-    let mut whole = String::with_capacity(literal.len());
+    let mut repaired = String::with_capacity(literal.len());
     let mut rest = literal;
     while let Some(at) = rest.find('\\') {
         let (before, from) = rest.split_at(at);
-        whole.push_str(before);
+        repaired.push_str(before);
         let (escape, behind) = match unit(from) {
             Some(0xd800..=0xdbff) => match from.get(6..).and_then(unit) {
                 Some(0xdc00..=0xdfff) => from.split_at(12),
@@ -274,11 +274,11 @@ pub fn text_of(literal: &str) -> String {
             Some(_) => from.split_at(6),
             None => from.split_at(from.len().min(2)),
         };
-        whole.push_str(escape);
+        repaired.push_str(escape);
         rest = behind;
     }
-    whole.push_str(rest);
-    serde_json::from_str(&whole).unwrap_or_else(|_| inner.to_owned())
+    repaired.push_str(rest);
+    serde_json::from_str(&repaired).unwrap_or_else(|_| inner.to_owned())
 }
 
 /// Returns the code unit of a `\uXXXX` escape that begins the text.

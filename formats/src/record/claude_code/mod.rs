@@ -51,7 +51,7 @@ fn task_id(job: &Job<'_>, start: &[u8]) -> String {
         session_id: String,
         agent_id: Option<String>,
     }
-    let named = |line: &[u8]| {
+    let session_id = |line: &[u8]| {
         let ids: Ids = serde_json::from_slice(line).ok()?;
         // Lines of an agent also have the id of the session that it works for.
         match (ids.agent_id, job.stem) {
@@ -66,7 +66,7 @@ fn task_id(job: &Job<'_>, start: &[u8]) -> String {
     }
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     // A continued session begins with lines of the previous one.
-    let mut found = start.split(|byte| *byte == b'\n').filter_map(named);
+    let mut found = start.split(|byte| *byte == b'\n').filter_map(session_id);
     let first = found.next();
     let own = |id: &String| job.stem == Some(id.as_str());
     let own = first.iter().cloned().chain(found).find(own);
@@ -98,10 +98,10 @@ impl<'a> Recorder<'a> {
             match read {
                 Text::End => return Ok(()),
                 Text::Blank => {}
-                Text::Bad(why) => self.bad(number, &why),
+                Text::Bad(why) => self.report_bad_line(number, &why),
                 Text::Line(text) => match line::read(text) {
                     Ok(line) => self.line(number, text, line)?,
-                    Err(why) => self.bad(number, &why),
+                    Err(why) => self.report_bad_line(number, &why),
                 },
             }
             self.progress.advance(lines.bytes_read() - before);
@@ -111,7 +111,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    fn bad(&mut self, line: u64, why: &str) {
+    fn report_bad_line(&mut self, line: u64, why: &str) {
         self.bad_lines += 1;
         let place = format!("{}:{line}", self.job.name);
         self.progress.note(Note::Skipped { place: &place, reason: why });
@@ -126,8 +126,8 @@ impl<'a> Recorder<'a> {
                 none.insert(made.map_err(|error| error.at(name))?)
             }
         };
-        let again = line.uuid.as_deref().is_some_and(|uuid| session.has(uuid));
-        if again {
+        let is_repeated = line.uuid.as_deref().is_some_and(|uuid| session.has(uuid));
+        if is_repeated {
             // The line is kept, but no line continues from it: its id would then have two places.
             line = SessionLine {
                 time_us: line.time_us,
@@ -142,23 +142,23 @@ impl<'a> Recorder<'a> {
             number,
             // A pipe may be idle for hours.
             alone: options.acknowledge || stem.is_none(),
-            heard: match options.acknowledge {
+            listener: match options.acknowledge {
                 true => Some(&mut *self.progress),
                 false => None,
             },
         };
         let done = session.write(written);
         done.map_err(|error| error.at(format!("{name}:{number}")))?;
-        self.repeated += u64::from(again);
-        self.say_refused();
+        self.repeated += u64::from(is_repeated);
+        self.report_refused();
         Ok(())
     }
 
-    fn say_refused(&mut self) {
+    fn report_refused(&mut self) {
         let session = self.session.as_mut();
         let refused = session.map(Session::take_refused).unwrap_or_default();
         for Refused { number, why } in refused {
-            self.bad(number, &why);
+            self.report_bad_line(number, &why);
         }
     }
 
@@ -169,7 +169,7 @@ impl<'a> Recorder<'a> {
             Some(session) => session.finish().map_err(|error| error.at(name))?,
             None => 0,
         };
-        self.say_refused();
+        self.report_refused();
         let mut report = RecordReport { bad_lines: self.bad_lines, ..RecordReport::default() };
         let Some(session) = &self.session else {
             if self.bad_lines == 0 {

@@ -21,10 +21,10 @@ const KEY: &str = "claude-code:";
 /// Suffix of the keys of the events before a prompt.
 const BEFORE: &str = ":before";
 /// Maximum number of unfinished appends.
-const UNDER_WAY_MAX: usize = 1024;
+const IN_FLIGHT_MAX: usize = 1024;
 
 /// A submitted append.
-struct UnderWay {
+struct InFlight {
     ticket: Ticket,
     branch: BranchNo,
     /// Index of the line, if another line may continue from it.
@@ -42,7 +42,7 @@ pub struct NewLine<'a> {
     /// True if the line is durable before the next one is read.
     pub alone: bool,
     /// Receiver of the acknowledgement, if wanted.
-    pub heard: Option<&'a mut dyn Progress>,
+    pub listener: Option<&'a mut dyn Progress>,
 }
 
 /// A session being written.
@@ -53,7 +53,7 @@ pub struct Session<'a> {
     ends: Vec<Offset>,
     /// Branches with new lines. Every recorded line on them is known.
     growing: HashSet<BranchNo>,
-    under_way: VecDeque<UnderWay>,
+    in_flight: VecDeque<InFlight>,
     refused: Vec<Refused>,
     time_us: Option<u64>,
     /// Number of side conversations whose call is unknown.
@@ -70,7 +70,7 @@ impl<'a> Session<'a> {
             branches: Branches::new(engine, id, user, KEY)?,
             ends: vec![START],
             growing: HashSet::new(),
-            under_way: VecDeque::new(),
+            in_flight: VecDeque::new(),
             refused: Vec::new(),
             time_us: None,
             alone: 0,
@@ -94,7 +94,7 @@ impl<'a> Session<'a> {
 
     /// Submits a line. A refused line is not written.
     pub fn write(&mut self, written: NewLine<'_>) -> Result<()> {
-        let NewLine { mut line, name, number, alone, heard } = written;
+        let NewLine { mut line, name, number, alone, listener } = written;
         self.time_us = line.time_us.or(self.time_us);
         let (spot, place) = self.tree.place(&line);
         let branch = self.branch(spot, &line, &name)?;
@@ -114,9 +114,9 @@ impl<'a> Session<'a> {
         self.submit(branch, append, place, number)?;
         if alone
             && let Some(durable) = self.settle_all()?
-            && let Some(heard) = heard
+            && let Some(listener) = listener
         {
-            acknowledge(durable, heard)?;
+            acknowledge(durable, listener)?;
         }
         Ok(())
     }
@@ -131,11 +131,11 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         self.settle_all()?;
-        let known = self.ends.get(branch as usize).copied().unwrap_or(START);
+        let last_end = self.ends.get(branch as usize).copied().unwrap_or(START);
         // A cleanup may have removed the events before.
-        let known = known.max(lineage.info()?.begin);
+        let last_end = last_end.max(lineage.info()?.begin);
         let head = lineage.head()?.next;
-        for event in lineage.read(known.min(head)..head)? {
+        for event in lineage.read(last_end.min(head)..head)? {
             let ours = |key: String| key.starts_with(KEY) && !key.ends_with(BEFORE);
             if event?.header.key.is_some_and(ours) {
                 return Err(Error::conflict(
@@ -164,14 +164,14 @@ impl<'a> Session<'a> {
         line: u64,
     ) -> Result<()> {
         match self.on(branch)?.submit(append) {
-            Ok(ticket) => self.under_way.push_back(UnderWay { ticket, branch, place, line }),
+            Ok(ticket) => self.in_flight.push_back(InFlight { ticket, branch, place, line }),
             Err(error) if error.kind() == ErrorKind::Invalid => {
                 self.settle_all()?;
                 self.refuse(branch, place, line, &error);
             }
             Err(error) => return Err(error.into()),
         }
-        while self.under_way.len() > UNDER_WAY_MAX {
+        while self.in_flight.len() > IN_FLIGHT_MAX {
             self.settle()?;
         }
         Ok(())
@@ -196,7 +196,7 @@ impl<'a> Session<'a> {
 
     /// Waits for the oldest submitted append.
     fn settle(&mut self) -> Result<Option<Durable>> {
-        let Some(done) = self.under_way.pop_front() else {
+        let Some(done) = self.in_flight.pop_front() else {
             return Ok(None);
         };
         let appended = match done.ticket.wait() {
@@ -232,7 +232,7 @@ impl<'a> Session<'a> {
     /// Waits for all submitted appends, and returns the last.
     fn settle_all(&mut self) -> Result<Option<Durable>> {
         let mut last = None;
-        while !self.under_way.is_empty() {
+        while !self.in_flight.is_empty() {
             last = self.settle()?;
         }
         Ok(last)
@@ -261,7 +261,7 @@ impl<'a> Session<'a> {
             Spot::Fork { branch, behind, side } => (branch, self.fork(behind, side, line, name)?),
             Spot::Alone(branch) => {
                 self.alone += 1;
-                self.branches.beside(&format!("side-{}", self.alone))?;
+                self.branches.add_task(&format!("side-{}", self.alone))?;
                 (branch, START)
             }
         };
@@ -323,7 +323,7 @@ impl<'a> Session<'a> {
         let append = self.append(vec![finished.into()]).mark(mark);
         let append = append.key(key);
         let ticket = self.on(branch)?.submit(append)?;
-        self.under_way.push_back(UnderWay { ticket, branch, place: None, line });
+        self.in_flight.push_back(InFlight { ticket, branch, place: None, line });
         Ok(())
     }
 

@@ -21,7 +21,7 @@ pub struct CheckpointRow {
     /// Index of its parent in the list.
     pub parent: Option<usize>,
     /// Id of its parent, if that is not in the database.
-    pub gone: Option<String>,
+    pub missing_parent: Option<String>,
 }
 
 /// A value that a task of a graph wrote after a checkpoint.
@@ -73,8 +73,8 @@ impl Database {
             "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; \
              PRAGMA hard_heap_limit = {HEAP_MAX}; BEGIN;"
         );
-        let begun = self.connection.execute_batch(&settings);
-        begun.map_err(|error| self.failed(&error))
+        let result = self.connection.execute_batch(&settings);
+        result.map_err(|error| self.failed(&error))
     }
 
     /// Checks that the tables exist and that their columns are stored: the size and the time of a
@@ -223,21 +223,20 @@ struct Link {
 fn ordered(mut links: Vec<Link>) -> Vec<CheckpointRow> {
     links.sort_by(|a, b| (&a.id, a.row).cmp(&(&b.id, b.row)));
     links.dedup_by(|later, first| later.id == first.id);
-    let known: HashMap<&str, usize> =
+    let by_id: HashMap<&str, usize> =
         links.iter().enumerate().map(|(at, link)| (link.id.as_str(), at)).collect();
-    let parent_of = |link: &Link| known.get(link.parent.as_deref()?).copied();
+    let parent_of = |link: &Link| by_id.get(link.parent.as_deref()?).copied();
     let parents: Vec<Option<usize>> = links.iter().map(parent_of).collect();
     // Index of each checkpoint in the list; `None` until it is placed.
     let mut places: Vec<Option<usize>> = vec![None; links.len()];
     let mut entries: Vec<CheckpointRow> = Vec::with_capacity(links.len());
-    let mut on_the_way = vec![false; links.len()];
+    let mut visiting = vec![false; links.len()];
     for first in 0..links.len() {
         let mut chain = Vec::new();
         let mut next = Some(first);
         while let Some(at) = next {
             let placed = places.get(at).copied().flatten().is_some();
-            let Some(visited) = on_the_way.get_mut(at).filter(|visited| !placed && !**visited)
-            else {
+            let Some(visited) = visiting.get_mut(at).filter(|visited| !placed && !**visited) else {
                 break;
             };
             *visited = true;
@@ -246,7 +245,7 @@ fn ordered(mut links: Vec<Link>) -> Vec<CheckpointRow> {
         }
         while let Some(at) = chain.pop() {
             let parent = parents.get(at).copied().flatten();
-            let there = parent.is_some();
+            let has_parent = parent.is_some();
             let parent = parent.and_then(|parent| places.get(parent).copied().flatten());
             if let (Some(place), Some(link)) = (places.get_mut(at), links.get(at)) {
                 *place = Some(entries.len());
@@ -254,7 +253,7 @@ fn ordered(mut links: Vec<Link>) -> Vec<CheckpointRow> {
                     row: link.row,
                     id: link.id.clone(),
                     parent,
-                    gone: link.parent.clone().filter(|_| !there),
+                    missing_parent: link.parent.clone().filter(|_| !has_parent),
                 });
             }
         }

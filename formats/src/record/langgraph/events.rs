@@ -20,13 +20,13 @@ use crate::record::list_patch::patch;
 /// Prefix of the keys of checkpoints and writes.
 pub const KEY: &str = "langgraph:";
 /// Names of the application events for other fields and for writes.
-const REST: &str = "langgraph";
+const EXTRA_EVENT: &str = "langgraph";
 const WRITE: &str = "langgraph_write";
 /// Maximum size of an id that is part of a key or an alias, in bytes.
 const ID_MAX: usize = 200;
 
 /// A value, or the reason why a checkpoint or a write is not written.
-pub type Put<T> = std::result::Result<T, String>;
+pub type Converted<T> = std::result::Result<T, String>;
 
 /// Returns the key of a checkpoint.
 pub fn checkpoint_key(id: &str) -> String {
@@ -69,7 +69,11 @@ impl Step {
 }
 
 /// Returns the events of a checkpoint that follows the values `before`.
-pub fn bodies(content: &Content, before: &[(String, Json)], metadata: &Json) -> Put<Vec<Body>> {
+pub fn bodies(
+    content: &Content,
+    before: &[(String, Json)],
+    metadata: &Json,
+) -> Converted<Vec<Body>> {
     let step = Step::of(metadata);
     let number = step.as_ref().and_then(Step::number);
     let mut bodies: Vec<Body> = Vec::new();
@@ -92,7 +96,7 @@ pub fn bodies(content: &Content, before: &[(String, Json)], metadata: &Json) -> 
     if !metadata.is_null() && !checkpoint::is_of_a_mark(metadata) {
         rest.put("metadata", metadata.clone());
     }
-    bodies.push(application(REST, &rest)?);
+    bodies.push(application(EXTRA_EVENT, &rest)?);
     if let Some(step) = number {
         let step = StepFinished { step, ..StepFinished::default() };
         bodies.push(step.into());
@@ -101,7 +105,7 @@ pub fn bodies(content: &Content, before: &[(String, Json)], metadata: &Json) -> 
 }
 
 /// Returns the event of a write.
-pub fn written(checkpoint: &str, write: &Write) -> Put<Body> {
+pub fn written(checkpoint: &str, write: &Write) -> Converted<Body> {
     let mut fields = Object::default();
     fields.put("checkpoint_id", Json::string(checkpoint));
     fields.put("task_id", Json::string(&write.task));
@@ -112,7 +116,7 @@ pub fn written(checkpoint: &str, write: &Write) -> Put<Body> {
     application(WRITE, &fields)
 }
 
-fn application(name: &str, fields: &Object) -> Put<Body> {
+fn application(name: &str, fields: &Object) -> Converted<Body> {
     let data = Json::from_value(fields).map_err(|error| error.to_string())?;
     let name = name.to_owned();
     let data = Data::Json(data);

@@ -28,7 +28,7 @@ use events::KEY;
 use thread::Thread;
 
 /// Maximum number of characters of an id or a reason in a message.
-const SHOWN: usize = 200;
+const NAME_CHARS_MAX: usize = 200;
 
 /// Records the threads of a database. Checkpoints recorded before are not recorded again.
 pub(super) fn record(
@@ -67,7 +67,7 @@ pub(super) fn record(
                 report.failed.get_or_insert(error);
             }
         }
-        if job.options.strict && !report.is_whole() {
+        if job.options.strict && !report.is_complete() {
             break;
         }
     }
@@ -104,7 +104,7 @@ fn thread(
 
 /// Shortens an id or a reason for a message. In a database they may be of any length.
 fn cut(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(NAME_CHARS_MAX) {
         Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
         None => Cow::Borrowed(text),
     }

@@ -8,7 +8,7 @@ use milepost::{Append, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
 
 use super::checkpoint::{self, Content, content};
 use super::database::{CheckpointRow, Database, ThreadId, Write};
-use super::events::{Put, bodies, checkpoint_key, is_name, not_a_name, write_key, written};
+use super::events::{Converted, bodies, checkpoint_key, is_name, not_a_name, write_key, written};
 use crate::error::{Error, Remedy, Result};
 use crate::json_object::fields_of;
 use crate::record::branches::{ACTOR, Branches, START};
@@ -22,7 +22,7 @@ struct Placed {
 }
 
 /// The values at the end of a branch.
-struct Known {
+struct BranchEnd {
     branch: usize,
     end: Offset,
     values: Vec<(String, Json)>,
@@ -41,7 +41,7 @@ pub struct Thread<'a> {
     /// Offset after the last checkpoint of each branch.
     tips: Vec<Offset>,
     /// The values written last, from which the next checkpoint usually continues.
-    known: Option<Known>,
+    branch_end: Option<BranchEnd>,
     pub events: u64,
     pub checkpoints: u64,
 }
@@ -66,7 +66,7 @@ impl<'a> Thread<'a> {
             placed: vec![None; entries.len()],
             leads: leads(entries),
             tips: vec![START],
-            known: None,
+            branch_end: None,
             events: 0,
             checkpoints: 0,
         }
@@ -114,8 +114,8 @@ impl<'a> Thread<'a> {
                 *place = Some(found);
                 any = true;
             }
-            if let Some(gone) = &entry.gone {
-                any |= self.found(&checkpoint_key(gone))?.is_some();
+            if let Some(missing_parent) = &entry.missing_parent {
+                any |= self.found(&checkpoint_key(missing_parent))?.is_some();
             }
         }
         let root = self.branches.on(0)?.lineage();
@@ -179,9 +179,9 @@ impl<'a> Thread<'a> {
     /// opens a branch.
     fn from(&mut self, at: usize, entry: &CheckpointRow) -> Result<Placed> {
         let beginning = Placed { branch: 0, offset: START };
-        let parent = match (entry.parent, &entry.gone) {
+        let parent = match (entry.parent, &entry.missing_parent) {
             (Some(parent), _) => self.placed.get(parent).copied().flatten(),
-            (None, Some(gone)) => self.found(&checkpoint_key(gone))?,
+            (None, Some(missing_parent)) => self.found(&checkpoint_key(missing_parent))?,
             (None, None) => None,
         };
         let from = parent.unwrap_or(beginning);
@@ -200,7 +200,7 @@ impl<'a> Thread<'a> {
     }
 
     /// Writes a checkpoint and returns the offset after its events.
-    fn checkpoint(&mut self, entry: &CheckpointRow, branch: usize) -> Result<Put<Offset>> {
+    fn checkpoint(&mut self, entry: &CheckpointRow, branch: usize) -> Result<Converted<Offset>> {
         if !is_name(&entry.id) {
             return Ok(Err(not_a_name()));
         }
@@ -208,11 +208,11 @@ impl<'a> Thread<'a> {
             Ok(read) => read,
             Err(why) => return Ok(Err(why)),
         };
-        let known = self.at_the_end(branch)?;
-        let made = bodies(&content, &known.values, &metadata);
-        let end = known.end;
-        self.known = Some(known);
-        let bodies = match made {
+        let branch_end = self.at_the_end(branch)?;
+        let converted = bodies(&content, &branch_end.values, &metadata);
+        let end = branch_end.end;
+        self.branch_end = Some(branch_end);
+        let bodies = match converted {
             Ok(bodies) => bodies,
             Err(why) => return Ok(Err(why)),
         };
@@ -230,7 +230,7 @@ impl<'a> Thread<'a> {
                 self.events += u64::from(appended.count);
                 self.checkpoints += 1;
                 // Events of another writer in between may have changed values.
-                self.known = (appended.first == end).then_some(Known {
+                self.branch_end = (appended.first == end).then_some(BranchEnd {
                     branch,
                     end: appended.head.next,
                     values: content.values,
@@ -242,25 +242,27 @@ impl<'a> Thread<'a> {
         }
     }
 
-    fn read(&self, entry: &CheckpointRow) -> Put<(Content, Json)> {
+    fn read(&self, entry: &CheckpointRow) -> Converted<(Content, Json)> {
         let (stored, metadata) = self.database.checkpoint(entry.row)?;
         Ok((content(&stored)?, checkpoint::metadata(metadata)?))
     }
 
     /// Returns the values at the end of a branch: the cached ones, or those of its state.
-    fn at_the_end(&mut self, branch: usize) -> Result<Known> {
+    fn at_the_end(&mut self, branch: usize) -> Result<BranchEnd> {
         let lineage = self.branches.on(branch)?.lineage();
         let end = lineage.head()?.next;
-        let last = self.known.take();
-        if let Some(known) = last.filter(|known| (known.branch, known.end) == (branch, end)) {
-            return Ok(known);
+        let last = self.branch_end.take();
+        if let Some(branch_end) =
+            last.filter(|branch_end| (branch_end.branch, branch_end.end) == (branch, end))
+        {
+            return Ok(branch_end);
         }
         let state = self.engine.run_state(&lineage.point(end)?)?;
         let values = fields_of(&state.variables.text()).ok_or_else(|| {
             Error::conflict("the variables of the task are no object any more")
                 .remedied_by(Remedy::ImportUnderOtherName)
         })?;
-        Ok(Known { branch, end, values })
+        Ok(BranchEnd { branch, end, values })
     }
 
     /// Writes the writes of a checkpoint that are not recorded yet.
@@ -271,7 +273,7 @@ impl<'a> Thread<'a> {
         writes: Vec<Write>,
         skip: Skip<'_>,
     ) -> Result<()> {
-        let mut under_way: Vec<Ticket> = Vec::new();
+        let mut tickets: Vec<Ticket> = Vec::new();
         let mut time_us = None;
         for write in writes {
             let key = write_key(entry, &write);
@@ -282,16 +284,18 @@ impl<'a> Thread<'a> {
             let time_us = *time_us.get_or_insert_with(|| self.read(entry).ok()?.0.time_us);
             let task = self.branches.on(branch)?;
             match submit(task, entry, &write, key, time_us)? {
-                Ok(ticket) => under_way.push(ticket),
+                Ok(ticket) => tickets.push(ticket),
                 Err(why) => skip(&entry.id, &format!("a write to `{}`: {why}", write.channel)),
             }
         }
-        for ticket in under_way {
+        for ticket in tickets {
             let appended = ticket.wait()?;
             self.events += u64::from(appended.count);
-            let behind = |known: &&mut Known| (known.branch, known.end) == (branch, appended.first);
-            if let Some(known) = self.known.as_mut().filter(behind) {
-                known.end = appended.head.next;
+            let behind = |branch_end: &&mut BranchEnd| {
+                (branch_end.branch, branch_end.end) == (branch, appended.first)
+            };
+            if let Some(branch_end) = self.branch_end.as_mut().filter(behind) {
+                branch_end.end = appended.head.next;
             }
         }
         Ok(())
@@ -323,7 +327,7 @@ fn submit(
     write: &Write,
     key: String,
     time_us: Option<u64>,
-) -> Result<Put<Ticket>> {
+) -> Result<Converted<Ticket>> {
     if !is_name(&entry.id) || !is_name(&write.task) {
         return Ok(Err(not_a_name()));
     }

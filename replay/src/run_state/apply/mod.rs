@@ -166,14 +166,14 @@ impl RunState {
             return Ok(());
         }
         let mut fields: BTreeMap<String, Json> = read("initial", initial)?;
-        let mut wrong = None;
+        let mut first_error = None;
         let mut take = |name: &str| fields.remove(name).filter(|json| !json.is_null());
-        set(&mut self.prompt, "prompt", take("prompt"), &mut wrong);
-        set(&mut self.phase, "phase", take("phase"), &mut wrong);
-        set(&mut self.workspace, "workspace", take("workspace"), &mut wrong);
+        set(&mut self.prompt, "prompt", take("prompt"), &mut first_error);
+        set(&mut self.phase, "phase", take("phase"), &mut first_error);
+        set(&mut self.workspace, "workspace", take("workspace"), &mut first_error);
         let (mut iteration, mut artifacts) = (None, None);
-        set(&mut iteration, "iteration", take("iteration"), &mut wrong);
-        set(&mut artifacts, "artifacts", take("artifacts"), &mut wrong);
+        set(&mut iteration, "iteration", take("iteration"), &mut first_error);
+        set(&mut artifacts, "artifacts", take("artifacts"), &mut first_error);
         self.iteration = iteration.unwrap_or(self.iteration);
         self.edit_artifacts(&ArtifactsEdited { artifacts: artifacts.unwrap_or_default() });
         self.rules = take("rules").or(self.rules.take());
@@ -181,10 +181,10 @@ impl RunState {
         for (document, name) in documents {
             match take(name).as_ref().map(Document::new).transpose() {
                 Ok(found) => *document = found.unwrap_or_else(|| std::mem::take(document)),
-                Err(error) => wrong = wrong.or(Some(error.at(name))),
+                Err(error) => first_error = first_error.or(Some(error.at(name))),
             }
         }
-        wrong.map_or(Ok(()), |error| Err(error.at("initial")))
+        first_error.map_or(Ok(()), |error| Err(error.at("initial")))
     }
 
     fn start_step(&mut self, started: &StepStarted) {
@@ -254,13 +254,13 @@ impl RunState {
             if self.open_calls.len() >= OPEN_CALLS_MAX {
                 let mut offsets: Vec<_> = self.open_calls.values().map(|c| c.offset).collect();
                 offsets.sort_unstable();
-                let kept_from = offsets.get(OPEN_CALLS_MAX / 2).copied().unwrap_or(offset);
+                let oldest = offsets.get(OPEN_CALLS_MAX / 2).copied().unwrap_or(offset);
                 let before = self.open_calls.len();
-                self.open_calls.retain(|_, call| call.offset >= kept_from);
+                self.open_calls.retain(|_, call| call.offset >= oldest);
                 abandoned += before.saturating_sub(self.open_calls.len()) as u64;
             }
-            let held = arguments.text().len() <= ARGUMENTS_MAX;
-            let arguments = held.then(|| arguments.clone());
+            let is_short = arguments.text().len() <= ARGUMENTS_MAX;
+            let arguments = is_short.then(|| arguments.clone());
             let open = OpenCall { tool: tool.clone(), arguments, offset };
             self.open_calls.insert(call.clone(), open);
         }
@@ -289,18 +289,18 @@ fn read<T: DeserializeOwned>(name: &str, json: &Json) -> Result<T> {
         .map_err(|e| Error::invalid(format!("{name}: {e}")).with_source(e))
 }
 
-/// Sets a field from `json`, if present. `wrong` keeps the first type error.
+/// Sets a field from `json`, if present. `first_error` keeps the first type error.
 fn set<T: DeserializeOwned>(
     field: &mut Option<T>,
     name: &str,
     json: Option<Json>,
-    wrong: &mut Option<Error>,
+    first_error: &mut Option<Error>,
 ) {
     match json.map(|json| read(name, &json)).transpose() {
         Ok(Some(value)) => *field = Some(value),
         Ok(None) => {}
         Err(error) => {
-            wrong.get_or_insert(error);
+            first_error.get_or_insert(error);
         }
     }
 }

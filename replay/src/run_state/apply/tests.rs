@@ -83,7 +83,7 @@ fn a_fork_a_mark_a_restore_and_what_is_unknown_change_nothing() {
 fn an_illegal_change_of_control_changes_nothing_but_the_last_error() {
     let state = after(&[control("idle", "running"), control("running", "idle")]);
     assert_eq!((state.control, state.last_error), (RunControl::Idle, None));
-    for (lines, named) in [
+    for (lines, expected) in [
         (vec![control("idle", "paused")], "paused"),
         (vec![control("running", "stopped")], "running"),
     ] {
@@ -91,7 +91,7 @@ fn an_illegal_change_of_control_changes_nothing_but_the_last_error() {
         assert_eq!(state.control, RunControl::Idle);
         let error = state.last_error.clone().unwrap();
         assert_eq!(error.offset, 0);
-        assert!(error.message.contains(named), "{}", error.message);
+        assert!(error.message.contains(expected), "{}", error.message);
         assert_eq!(RunState { last_error: None, ..state }, RunState::default());
     }
 }
@@ -174,9 +174,9 @@ fn an_erased_body_leaves_what_its_kind_allows() {
         RunReducer.apply(&mut state, &event, &chunks).unwrap();
     }
     assert_eq!((state.messages.len(), state.guidance.len(), state.prompt.clone()), (2, 0, None));
-    let shown = state.to_json(&chunks, MessageRange::All).unwrap();
-    assert_eq!(shown["messages"][0], json!({"kind": "message", "erased": true, "offset": 0}));
-    assert_eq!(shown["messages"][1]["kind"], "tool_returned");
+    let rendered = state.to_json(&chunks, MessageRange::All).unwrap();
+    assert_eq!(rendered["messages"][0], json!({"kind": "message", "erased": true, "offset": 0}));
+    assert_eq!(rendered["messages"][1]["kind"], "tool_returned");
 }
 
 #[test]
@@ -187,16 +187,16 @@ fn json_shows_the_messages_that_were_asked_for() {
         let body = Message::text("user", &format!("m{offset}")).into();
         RunReducer.apply(&mut state, &event(offset, body), &chunks).unwrap();
     }
-    let shown = |range| {
-        let shown = state.to_json(&chunks, range).unwrap();
-        assert_eq!(shown["message_count"], 5);
-        let messages = shown["messages"].as_array().unwrap();
+    let rendered = |range| {
+        let rendered = state.to_json(&chunks, range).unwrap();
+        assert_eq!(rendered["message_count"], 5);
+        let messages = rendered["messages"].as_array().unwrap();
         messages.iter().map(|m| m["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(shown(MessageRange::None), [""; 0]);
-    assert_eq!(shown(MessageRange::Last(2)), ["m3", "m4"]);
-    assert_eq!(shown(MessageRange::Last(9)).len(), 5);
-    assert_eq!(shown(MessageRange::All).len(), 5);
+    assert_eq!(rendered(MessageRange::None), [""; 0]);
+    assert_eq!(rendered(MessageRange::Last(2)), ["m3", "m4"]);
+    assert_eq!(rendered(MessageRange::Last(9)).len(), 5);
+    assert_eq!(rendered(MessageRange::All).len(), 5);
 }
 
 #[test]
@@ -207,8 +207,8 @@ fn a_message_that_nests_as_deep_as_may_be_is_shown() {
     let chunks = MemoryChunks::default();
     let mut state = RunState::default();
     RunReducer.apply(&mut state, &event(0, message.into()), &chunks).unwrap();
-    let shown = state.to_json(&chunks, MessageRange::All).unwrap();
-    let mut content = &shown["messages"][0]["content"];
+    let rendered = state.to_json(&chunks, MessageRange::All).unwrap();
+    let mut content = &rendered["messages"][0]["content"];
     while let Value::Array(items) = content {
         content = &items[0];
     }

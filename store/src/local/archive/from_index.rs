@@ -107,7 +107,7 @@ pub(crate) struct Commits<'a> {
     /// The next section of each log, by its commit.
     heap: BinaryHeap<Reverse<(Seq, Order)>>,
     cursors: HashMap<Order, Cursor>,
-    held: usize,
+    buffered: usize,
 }
 
 /// The read position in a log.
@@ -157,7 +157,7 @@ impl<'a> Commits<'a> {
     }
 
     fn new(kv: &'a Kv, key: Option<&'a StoreKey>, tolerant: bool) -> Self {
-        Self { kv, key, tolerant, heap: BinaryHeap::new(), cursors: HashMap::new(), held: 0 }
+        Self { kv, key, tolerant, heap: BinaryHeap::new(), cursors: HashMap::new(), buffered: 0 }
     }
 
     fn add(&mut self, log: LogId, at: Offset, end: Offset) -> Order {
@@ -197,9 +197,9 @@ impl<'a> Commits<'a> {
 
     /// Returns the commit of a log's next section, or `None` at its end.
     fn next_of(&mut self, order: Order) -> Result<Option<Seq>> {
-        if self.held > BLOCKS_MAX {
+        if self.buffered > BLOCKS_MAX {
             self.cursors.values_mut().for_each(|c| c.block = None);
-            self.held = 0;
+            self.buffered = 0;
         }
         let Some(cursor) = self.cursors.get_mut(&order) else {
             return Ok(None);
@@ -207,9 +207,9 @@ impl<'a> Commits<'a> {
         while cursor.at < cursor.end {
             if cursor.block.is_none() {
                 match cursor.load(self.kv, self.key) {
-                    Ok(held) => self.held += held,
+                    Ok(buffered) => self.buffered += buffered,
                     Err(_) if self.tolerant => {
-                        cursor.pass_over(self.kv)?;
+                        cursor.skip_block(self.kv)?;
                         continue;
                     }
                     Err(error) => return Err(error),
@@ -217,7 +217,7 @@ impl<'a> Commits<'a> {
             }
             match cursor.section() {
                 Ok((seq, ..)) => return Ok(Some(seq)),
-                Err(_) if self.tolerant => cursor.pass_over(self.kv)?,
+                Err(_) if self.tolerant => cursor.skip_block(self.kv)?,
                 Err(error) => return Err(error),
             }
         }
@@ -231,7 +231,7 @@ impl<'a> Commits<'a> {
             return Ok(());
         };
         if cursor.block.is_none() {
-            self.held += cursor.load(self.kv, self.key)?;
+            self.buffered += cursor.load(self.kv, self.key)?;
         }
         let (_, count, len) = cursor.section()?;
         if let Some((block, from)) = &mut cursor.block {
@@ -274,7 +274,7 @@ impl Cursor {
     }
 
     /// Continues with the next block that exists.
-    fn pass_over(&mut self, kv: &Kv) -> Result<()> {
+    fn skip_block(&mut self, kv: &Kv) -> Result<()> {
         self.block = None;
         let from = keys::after_prefix(&keys::block(self.log, self.at, u16::MAX));
         let to = keys::after_prefix(&keys::block(self.log, u64::MAX, u16::MAX));

@@ -63,7 +63,7 @@ pub(crate) fn write(
 /// Writes an archive file under a temporary name, and renames it when it is complete.
 pub(crate) struct Writer {
     path: PathBuf,
-    beside: PathBuf,
+    temp_path: PathBuf,
     out: File,
     buf: Vec<u8>,
     raw: Vec<u8>,
@@ -74,10 +74,10 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn create(path: PathBuf, header: SegmentHeader) -> Result<Self> {
-        let (out, beside) = files::beside(&path)?;
+        let (out, temp_path) = files::create_temp(&path)?;
         Ok(Self {
             path,
-            beside,
+            temp_path,
             out,
             buf: ArchiveHeader(header).encode(),
             raw: Vec::new(),
@@ -105,7 +105,7 @@ impl Writer {
             self.raw.clear();
             self.frames = 0;
         }
-        self.out.write_all(&self.buf).map_err(|e| files::io("write", &self.beside, &e))?;
+        self.out.write_all(&self.buf).map_err(|e| files::io("write", &self.temp_path, &e))?;
         self.written += self.buf.len() as u64;
         self.buf.clear();
         Ok(())
@@ -118,8 +118,8 @@ impl Writer {
         self.block()?;
         self.out
             .sync_all()
-            .and_then(|()| fs::rename(&self.beside, &self.path))
-            .map_err(|e| files::io("write", &self.beside, &e))?;
+            .and_then(|()| fs::rename(&self.temp_path, &self.path))
+            .map_err(|e| files::io("write", &self.temp_path, &e))?;
         folder.sync()?;
         Ok(self.written)
     }
@@ -130,7 +130,7 @@ pub(crate) struct Reader<'a> {
     path: PathBuf,
     file: BufReader<File>,
     /// Bytes of the file that are not read yet.
-    left: u64,
+    remaining: u64,
     key: Option<&'a StoreKey>,
     pub(crate) header: SegmentHeader,
     next: Seq,
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         Ok(Self {
             path: path.to_owned(),
             file,
-            left: len.saturating_sub(ArchiveHeader::LEN as u64),
+            remaining: len.saturating_sub(ArchiveHeader::LEN as u64),
             key,
             header,
             next: header.first,
@@ -174,11 +174,11 @@ impl<'a> Reader<'a> {
         let mut head = [0; ArchiveBlock::HEADER_LEN];
         self.file.read_exact(&mut head).map_err(|_| short(&self.path))?;
         let block = ArchiveBlock::decode_header(&head)?;
-        self.left = self.left.saturating_sub(head.len() as u64);
-        if block.stored_len() as u64 > self.left {
+        self.remaining = self.remaining.saturating_sub(head.len() as u64);
+        if block.stored_len() as u64 > self.remaining {
             return Err(short(&self.path));
         }
-        self.left -= block.stored_len() as u64;
+        self.remaining -= block.stored_len() as u64;
         let mut payload = vec![0; block.stored_len()];
         self.file.read_exact(&mut payload).map_err(|_| short(&self.path))?;
         let frames = block.decode(&head, &payload)?;
@@ -267,12 +267,12 @@ impl ArchiveScan {
         let mut survey = Self::default();
         let mut free = Vec::new();
         let mut number = 1;
-        for (named, path) in files::numbered(dir, "mpa")? {
-            free.extend(number..named);
-            number = named + 1;
-            survey.last_number = named;
+        for (file_number, path) in files::numbered(dir, "mpa")? {
+            free.extend(number..file_number);
+            number = file_number + 1;
+            survey.last_number = file_number;
             let after = survey.end() + 1;
-            match look(&path, store, named) {
+            match look(&path, store, file_number) {
                 Ok(file) if file.first >= after && (file.first == after || !free.is_empty()) => {
                     if file.first > after {
                         survey.holes.push(Gap {
@@ -289,11 +289,11 @@ impl ArchiveScan {
                     let found = format!("commits from {}", file.first);
                     let error = Error::corrupt(path.display().to_string(), expected, found);
                     survey.damaged.push((path, error));
-                    free.push(named);
+                    free.push(file_number);
                 }
                 Err(error) if error.kind() == ErrorKind::Corrupt => {
                     survey.damaged.push((path, error));
-                    free.push(named);
+                    free.push(file_number);
                 }
                 Err(error) => return Err(error),
             }

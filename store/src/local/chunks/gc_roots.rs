@@ -12,17 +12,17 @@ const RESTORES: [u16; 2] = [RestoreBegun::KIND, RestoreEnded::KIND];
 
 /// Chunks that events name.
 #[derive(Debug, Default)]
-pub(crate) struct Named {
+pub(crate) struct ReferencedChunks {
     /// Chunks of large bodies.
     chunks: HashSet<ChunkId>,
     /// Roots of captured workspaces: each needs the chunks of its tree.
     roots: HashSet<ChunkId>,
     /// Restores that began, and those that ended: a pending restore keeps its chunks.
-    begun: HashMap<RestoreId, RestoreBegun>,
+    started: HashMap<RestoreId, RestoreBegun>,
     ended: HashSet<RestoreId>,
 }
 
-impl Named {
+impl ReferencedChunks {
     /// Adds the chunks that an event names.
     pub(crate) fn take(
         &mut self,
@@ -43,8 +43,8 @@ impl Named {
             }
             (LogKind::Control, BodyForm::Inline) if RESTORES.contains(&header.kind) => {
                 match Control::decode(header.kind, record.payload)? {
-                    Control::RestoreBegun(begun) => {
-                        self.begun.insert(begun.restore, begun);
+                    Control::RestoreBegun(started) => {
+                        self.started.insert(started.restore, started);
                     }
                     Control::RestoreEnded(ended) => {
                         self.ended.insert(ended.restore);
@@ -61,16 +61,16 @@ impl Named {
     pub(crate) fn extend(&mut self, other: Self) {
         self.chunks.extend(other.chunks);
         self.roots.extend(other.roots);
-        self.begun.extend(other.begun);
+        self.started.extend(other.started);
         self.ended.extend(other.ended);
     }
 
     /// Returns the chunks, and the roots of trees.
     pub(crate) fn into_parts(self) -> (HashSet<ChunkId>, HashSet<ChunkId>) {
         let (mut chunks, mut roots) = (self.chunks, self.roots);
-        for (restore, begun) in self.begun {
+        for (restore, started) in self.started {
             if !self.ended.contains(&restore) {
-                for part in begun.parts {
+                for part in started.parts {
                     chunks.extend(part.plan.chunks);
                     roots.extend(part.roots);
                 }

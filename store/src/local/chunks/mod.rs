@@ -13,7 +13,7 @@ use crate::local::chunks::packs::ChunkLocation;
 use crate::local::gc_barrier::ChunkWrite;
 
 /// The maximum number of ids in the set of intact chunks. The set is cleared when it is full.
-const WHOLE_MAX: usize = 1 << 16;
+const INTACT_MAX: usize = 1 << 16;
 
 impl ChunkStore for LocalStore {
     fn put_chunk(&self, content: &[u8], pieces: bool) -> Result<ChunkId> {
@@ -39,7 +39,7 @@ impl ChunkStore for LocalStore {
         self.shared.meters.chunks.add(1);
         self.shared.meters.chunk_bytes.add(entry.len() as u64);
         self.damaged.lock().1.remove(&id);
-        self.seen_whole(id);
+        self.mark_intact(id);
         Ok(id)
     }
 
@@ -56,7 +56,7 @@ impl ChunkStore for LocalStore {
     }
 
     fn notes_uses(&self) -> bool {
-        self.shared.fresh.takes_note()
+        self.shared.fresh.is_recording()
     }
 
     fn order_chunks(&self, ids: &mut [ChunkId]) -> Result<()> {
@@ -81,7 +81,7 @@ impl ChunkStore for LocalStore {
         if read.is_err() {
             let mut damaged = self.damaged.lock();
             damaged.0 += u64::from(damaged.1.insert(*id));
-            self.whole.lock().remove(id);
+            self.intact_chunks.lock().remove(id);
         }
         self.shared.packed(read).map(Some)
     }
@@ -120,18 +120,18 @@ impl LocalStore {
     /// Returns `true` if a chunk is stored and intact. The index alone does not prove it: a crash
     /// may have lost unsynced bytes of a pack. So a chunk is read the first time.
     pub(crate) fn holds(&self, id: &ChunkId) -> Result<bool> {
-        if self.whole.lock().contains(id) {
+        if self.intact_chunks.lock().contains(id) {
             return Ok(true);
         }
         let Some(place) = self.shared.sled(self.shared.kv.get(&keys::chunk(id)))? else {
             return Ok(false);
         };
         let place = ChunkLocation::decode(&place)?;
-        let whole = self.shared.packs.read(id, place).is_ok();
-        if whole {
-            self.seen_whole(*id);
+        let is_intact = self.shared.packs.read(id, place).is_ok();
+        if is_intact {
+            self.mark_intact(*id);
         }
-        Ok(whole)
+        Ok(is_intact)
     }
 
     /// Appends an entry. If a pack cannot be opened, nothing is written and only this append fails.
@@ -144,11 +144,11 @@ impl LocalStore {
         })
     }
 
-    pub(crate) fn seen_whole(&self, id: ChunkId) {
-        let mut whole = self.whole.lock();
-        if whole.len() >= WHOLE_MAX {
-            whole.clear();
+    pub(crate) fn mark_intact(&self, id: ChunkId) {
+        let mut intact = self.intact_chunks.lock();
+        if intact.len() >= INTACT_MAX {
+            intact.clear();
         }
-        whole.insert(id);
+        intact.insert(id);
     }
 }

@@ -25,9 +25,9 @@ impl LocalStore {
         {
             let _here = self.shared.switching.read();
             self.shared.fresh.all_used(&ids);
-            let mut seen = HashSet::with_capacity(ids.len());
+            let mut unique = HashSet::with_capacity(ids.len());
             for (id, content) in ids.iter().zip(contents) {
-                if seen.insert(*id) && !self.believes(id)? {
+                if unique.insert(*id) && !self.believes(id)? {
                     missing.push((*id, *content));
                 }
             }
@@ -63,7 +63,7 @@ impl LocalStore {
         let mut damaged = self.damaged.lock();
         for (id, _) in members {
             damaged.1.remove(id);
-            self.seen_whole(*id);
+            self.mark_intact(*id);
         }
         Ok(())
     }

@@ -44,7 +44,7 @@ const ROUNDS: usize = 8;
 pub(crate) fn compact(
     log: &LocalStore,
     above: &dyn CompactionHost,
-    tell: &mut dyn FnMut(CompactionStep),
+    report: &mut dyn FnMut(CompactionStep),
 ) -> Result<Compacted> {
     let shared = &log.shared;
     shared.check_open()?;
@@ -54,16 +54,16 @@ pub(crate) fn compact(
     };
     let first_pack = shared.packs.begin_another()?;
     shared.fresh.begin();
-    let done = log.compact_noted(above, tell, first_pack);
+    let outcome = log.compact_noted(above, report, first_pack);
     shared.fresh.end();
-    done
+    outcome
 }
 
 impl LocalStore {
     fn compact_noted(
         &self,
         above: &dyn CompactionHost,
-        tell: &mut dyn FnMut(CompactionStep),
+        report: &mut dyn FnMut(CompactionStep),
         first_pack: u32,
     ) -> Result<Compacted> {
         let shared = &self.shared;
@@ -71,10 +71,10 @@ impl LocalStore {
         self.archive_all()?;
         let scan = |from: &[u8], to: &[u8], limit| shared.kv.scan(from, to, false, limit);
         let live = Liveness::scanned(&scan)?;
-        archive::filter(shared, &live, tell)?;
+        archive::filter(shared, &live, report)?;
         let mut build = Build::start(shared, &live)?;
         for _ in 0..ROUNDS {
-            build.catch_up(tell)?;
+            build.catch_up(report)?;
             if self.seq_now() - build.seq() <= CLOSE {
                 break;
             }
@@ -86,17 +86,17 @@ impl LocalStore {
             build.switch(above)
         })?;
         build.clean_up()?;
-        let (mut named, mut roots) = build.into_named();
-        named.extend(above.keeps());
+        let (mut reachable, mut roots) = build.into_references();
+        reachable.extend(above.keeps());
         roots.extend(above.roots()?);
         let forget = |id: &ChunkId| {
-            self.whole.lock().remove(id);
+            self.intact_chunks.lock().remove(id);
         };
-        let unread = tree_walk::follow(roots, &|id| shared.chunk(id), &mut named);
+        let unread = tree_walk::follow(roots, &|id| shared.chunk(id), &mut reachable);
         // The chunks of an unreadable capture are unknown, so all packs stay.
         let left = unread.into_iter().next().map(|(_, error)| error);
         if left.is_none() {
-            packs::compact(shared, named, first_pack, &forget, tell)?;
+            packs::compact(shared, reachable, first_pack, &forget, report)?;
         }
         shared.segments.discard(&shared.layout.journal())?;
         let untouched = remove_copies(&shared.layout, !live.is_everything())?;
@@ -127,7 +127,7 @@ impl LocalStore {
         }
         let until = shared.segments.sealed.lock().back().map(|sealed| sealed.last);
         self.drain()?;
-        drop(shared.segments.try_again());
+        drop(shared.segments.retry_archiving());
         let _ = self.wakes.send(Wake::Look);
         let waits = || {
             let sealed = shared.segments.sealed.lock();
@@ -135,7 +135,7 @@ impl LocalStore {
         };
         let mut guard = shared.waiting.lock();
         while waits() {
-            if let Some(error) = shared.poisoned().or_else(|| shared.segments.try_again()) {
+            if let Some(error) = shared.poisoned().or_else(|| shared.segments.retry_archiving()) {
                 return Err(error);
             }
             let again = std::time::Duration::from_millis(100);
@@ -162,8 +162,8 @@ pub(crate) fn packed_bytes(shared: &Inner, ids: &HashSet<ChunkId>) -> Result<u64
 /// Removes copies of content that no compaction rewrites, if content may have been withdrawn since
 /// they were made. Returns the files of unknown kinds.
 fn remove_copies(layout: &Layout, withdrawn: bool) -> Result<Vec<PathBuf>> {
-    let beside = layout.beside_the_log()?;
-    for path in beside.copies.iter().filter(|_| withdrawn) {
+    let extra = layout.extra_files()?;
+    for path in extra.copies.iter().filter(|_| withdrawn) {
         let removed = match path.is_dir() {
             true => fs::remove_dir_all(path),
             false => fs::remove_file(path),
@@ -176,5 +176,5 @@ fn remove_copies(layout: &Layout, withdrawn: bool) -> Result<Vec<PathBuf>> {
         files::sync_parent(path)?;
         tracing::info!("removed {}, which may hold what is gone", path.display());
     }
-    Ok(beside.others)
+    Ok(extra.others)
 }

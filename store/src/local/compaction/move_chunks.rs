@@ -10,7 +10,7 @@ use crate::local::compaction::packs::is_all;
 use crate::local::inner::Inner;
 
 /// Bytes of chunks that are moved together, and the maximum gathered in memory.
-const MOVED: usize = 8 << 20;
+const BATCH_BYTES: usize = 8 << 20;
 
 /// A chunk of a small group, with its old location.
 struct Member {
@@ -29,7 +29,7 @@ pub(crate) struct ChunkMover<'a> {
     gathered: Vec<Member>,
     gathered_bytes: usize,
     /// Packs that can be emptied once all this is done.
-    left: Vec<u32>,
+    emptied: Vec<u32>,
 }
 
 impl<'a> ChunkMover<'a> {
@@ -40,51 +40,51 @@ impl<'a> ChunkMover<'a> {
             bytes: 0,
             gathered: Vec::new(),
             gathered_bytes: 0,
-            left: Vec::new(),
+            emptied: Vec::new(),
         }
     }
 
     /// Moves the kept chunks of an entry; the caller holds `switching`. If all chunks are kept, the
     /// entry is copied unchanged, otherwise the kept ones form a new group, so that removed chunks
     /// leave the disk. Small groups are gathered.
-    pub(crate) fn take(&mut self, kept: &[(ChunkId, ChunkLocation)]) -> Result<()> {
-        let Some((id, place)) = kept.first() else {
+    pub(crate) fn move_entry(&mut self, retained: &[(ChunkId, ChunkLocation)]) -> Result<()> {
+        let Some((id, place)) = retained.first() else {
             return Ok(());
         };
         let packs = &self.shared.packs;
-        if is_all(self.shared, kept) {
+        if is_all(self.shared, retained) {
             // Damage is not reported here: a damaged group is copied unchanged.
             let small = packs.small_group(id, *place);
-            if let Some(members) = small.and_then(|group| members(&group, kept).ok()) {
+            if let Some(members) = small.and_then(|group| members(&group, retained).ok()) {
                 return self.gather(members);
             }
             let entry_at = packs.append(&packs.read_bytes(id, *place)?)?;
-            let moved = kept.iter().map(|(id, place)| {
+            let moves = retained.iter().map(|(id, place)| {
                 let member = place.member;
                 (*id, ChunkLocation { member, ..entry_at })
             });
-            return self.moved(moved);
+            return self.record_moves(moves);
         }
         let group = packs.read_group(id, *place).map_err(|e| {
             e.at("a group of chunks cannot be written again without those that are gone, repair \
                 the store first")
         })?;
-        let members = members(&group, kept)?;
+        let members = members(&group, retained)?;
         let bytes = members.iter().map(|member| member.content.len()).sum();
         if is_small(members.len(), bytes) {
             return self.gather(members);
         }
         let members: Vec<_> =
             (members.iter()).map(|member| (member.id, member.content.as_slice())).collect();
-        let moved = append_group(self.shared, &members)?;
-        self.moved(moved)
+        let moves = append_group(self.shared, &members)?;
+        self.record_moves(moves)
     }
 
     /// Marks a pack whose chunks were all taken.
-    pub(crate) fn empties(&mut self, pack: u32) -> Result<()> {
-        self.left.push(pack);
+    pub(crate) fn mark_emptied(&mut self, pack: u32) -> Result<()> {
+        self.emptied.push(pack);
         match self.gathered.is_empty() {
-            true => self.settle(),
+            true => self.empty_packs(),
             false => Ok(()),
         }
     }
@@ -95,14 +95,14 @@ impl<'a> ChunkMover<'a> {
             let _alone = self.shared.switching.write();
             self.write_gathered(true)?;
         }
-        self.settle()
+        self.empty_packs()
     }
 
     fn gather(&mut self, members: Vec<Member>) -> Result<()> {
         let bytes: usize = members.iter().map(|member| member.content.len()).sum();
         self.gathered_bytes += bytes;
         self.gathered.extend(members);
-        match self.gathered_bytes >= MOVED {
+        match self.gathered_bytes >= BATCH_BYTES {
             true => self.write_gathered(false),
             false => Ok(()),
         }
@@ -117,34 +117,37 @@ impl<'a> ChunkMover<'a> {
         let contents: Vec<_> =
             (gathered.iter()).map(|member| (member.id, member.content.as_slice())).collect();
         let groups: Vec<_> = group_up(&contents, GATHERED_RAW).collect();
-        let whole = groups.len().saturating_sub(usize::from(!all));
-        let mut done = 0;
-        for group in groups.into_iter().take(whole) {
+        let complete = groups.len().saturating_sub(usize::from(!all));
+        let mut written = 0;
+        for group in groups.into_iter().take(complete) {
             let places = append_group(shared, group)?;
             // A chunk that was stored again since keeps its newer location.
-            let mut moved = Vec::with_capacity(places.len());
-            for (member, place) in gathered.iter().skip(done).zip(places) {
+            let mut moves = Vec::with_capacity(places.len());
+            for (member, place) in gathered.iter().skip(written).zip(places) {
                 let now = shared.kv.get(&keys::chunk(&member.id))?;
                 if now.as_deref() == Some(&member.place.encode()) {
-                    moved.push(place);
+                    moves.push(place);
                 }
             }
-            done += group.len();
-            self.moved(moved)?;
+            written += group.len();
+            self.record_moves(moves)?;
         }
-        self.gathered = gathered.split_off(done);
+        self.gathered = gathered.split_off(written);
         self.gathered_bytes = self.gathered.iter().map(|m| m.content.len()).sum();
         Ok(())
     }
 
-    fn moved(&mut self, places: impl IntoIterator<Item = (ChunkId, ChunkLocation)>) -> Result<()> {
+    fn record_moves(
+        &mut self,
+        places: impl IntoIterator<Item = (ChunkId, ChunkLocation)>,
+    ) -> Result<()> {
         let mut len = 0;
         for (id, place) in places {
             len = place.len as usize;
             self.puts.push((keys::chunk(&id), Some(place.encode())));
         }
         self.bytes += len;
-        match self.bytes >= MOVED {
+        match self.bytes >= BATCH_BYTES {
             true => self.apply(),
             false => Ok(()),
         }
@@ -161,20 +164,20 @@ impl<'a> ChunkMover<'a> {
         self.shared.kv.apply(puts)
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn empty_packs(&mut self) -> Result<()> {
         self.apply()?;
-        if self.left.is_empty() {
+        if self.emptied.is_empty() {
             return Ok(());
         }
         self.shared.kv.sync()?;
-        self.left.drain(..).try_for_each(|pack| self.shared.packs.empty(pack))
+        self.emptied.drain(..).try_for_each(|pack| self.shared.packs.empty(pack))
     }
 }
 
 /// Returns the kept members of a group, each checked.
-fn members(group: &GroupContents, kept: &[(ChunkId, ChunkLocation)]) -> Result<Vec<Member>> {
-    let mut members = Vec::with_capacity(kept.len());
-    for (id, place) in kept {
+fn members(group: &GroupContents, retained: &[(ChunkId, ChunkLocation)]) -> Result<Vec<Member>> {
+    let mut members = Vec::with_capacity(retained.len());
+    for (id, place) in retained {
         let (found, content) = group.get(place.member.unwrap_or_default().into())?;
         if found != *id {
             let what = format!("pack {} at byte {}", place.pack, place.at);

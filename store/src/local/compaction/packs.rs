@@ -32,24 +32,24 @@ pub(crate) fn bytes_of(shared: &Inner, ids: &HashSet<ChunkId>) -> Result<u64> {
         }
     }
     let mut bytes = 0;
-    for (id, place, gone) in entries.into_values() {
+    for (id, place, removed) in entries.into_values() {
         let all = shared.packs.members(&id, place)?.max(1) as u64;
-        bytes += u64::from(place.len) * gone.min(all) / all;
+        bytes += u64::from(place.len) * removed.min(all) / all;
     }
     Ok(bytes)
 }
 
 /// Compacts the packs before `first`; chunks stored since the start are in `first` or later.
-/// `named` holds the chunks that live events name. `forget` is called for each removed chunk.
+/// `reachable` holds the chunks that live events name. `forget` is called for each removed chunk.
 pub(crate) fn compact(
     shared: &Inner,
-    mut named: HashSet<ChunkId>,
+    mut reachable: HashSet<ChunkId>,
     first: u32,
     forget: &dyn Fn(&ChunkId),
-    tell: &mut dyn FnMut(CompactionStep),
+    report: &mut dyn FnMut(CompactionStep),
 ) -> Result<()> {
-    of_snapshots(shared, &mut named)?;
-    of_bases(shared, &mut named)?;
+    of_snapshots(shared, &mut reachable)?;
+    of_bases(shared, &mut reachable)?;
     let mut packs: BTreeMap<u32, Vec<(ChunkId, ChunkLocation)>> = BTreeMap::new();
     shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
         if let (Some(id), Ok(place)) = (keys::chunk_id(key), ChunkLocation::decode(value))
@@ -59,25 +59,25 @@ pub(crate) fn compact(
         }
     })?;
     let all = u64::from(first.saturating_sub(1));
-    let mut moving = ChunkMover::new(shared);
+    let mut mover = ChunkMover::new(shared);
     for pack in 1..first {
         let mut chunks = packs.remove(&pack).unwrap_or_default();
         chunks.sort_by_key(|(_, place)| *place);
-        compact_one(shared, pack, &chunks, &named, forget, &mut moving)?;
-        tell(CompactionStep::Packs(u64::from(pack), all));
+        compact_one(shared, pack, &chunks, &reachable, forget, &mut mover)?;
+        report(CompactionStep::Packs(u64::from(pack), all));
     }
-    moving.finish()
+    mover.finish()
 }
 
 fn compact_one(
     shared: &Inner,
     pack: u32,
     chunks: &[(ChunkId, ChunkLocation)],
-    named: &HashSet<ChunkId>,
+    reachable: &HashSet<ChunkId>,
     forget: &dyn Fn(&ChunkId),
-    moving: &mut ChunkMover<'_>,
+    mover: &mut ChunkMover<'_>,
 ) -> Result<()> {
-    let is_live = |id: &ChunkId| named.contains(id) || shared.fresh.is_used(id);
+    let is_live = |id: &ChunkId| reachable.contains(id) || shared.fresh.is_used(id);
     let (mut live, mut small) = (0, 0);
     for entry in entries(chunks) {
         if entry.iter().all(|(id, _)| is_live(id)) && is_all(shared, entry) {
@@ -94,23 +94,23 @@ fn compact_one(
     for entry in entries(chunks) {
         // A thread that stores one of these chunks again does so before, or finds it missing.
         let _alone = shared.switching.write();
-        let (mut kept, mut gone): (Vec<_>, Vec<IndexPut>) = (Vec::new(), Vec::new());
+        let (mut retained, mut removals): (Vec<_>, Vec<IndexPut>) = (Vec::new(), Vec::new());
         for (id, place) in entry {
             let key = keys::chunk(id);
             if shared.kv.get(&key)?.as_deref() != Some(&place.encode()) {
                 continue;
             }
             if is_live(id) {
-                kept.push((*id, *place));
+                retained.push((*id, *place));
             } else {
                 forget(id);
-                gone.push((key, None));
+                removals.push((key, None));
             }
         }
-        shared.kv.apply(gone)?;
-        moving.take(&kept)?;
+        shared.kv.apply(removals)?;
+        mover.move_entry(&retained)?;
     }
-    moving.empties(pack)
+    mover.mark_emptied(pack)
 }
 
 /// Splits the chunks of a pack by entry: one chunk, or members of a group.
@@ -139,17 +139,17 @@ pub(crate) fn is_all(shared: &Inner, entry: &[(ChunkId, ChunkLocation)]) -> bool
 }
 
 /// Adds the chunks that snapshots need. An unreadable snapshot keeps only its own chunk.
-fn of_snapshots(shared: &Inner, named: &mut HashSet<ChunkId>) -> Result<()> {
+fn of_snapshots(shared: &Inner, reachable: &mut HashSet<ChunkId>) -> Result<()> {
     let mut notes = Vec::new();
     shared.kv.walk(&keys::all(KeyKind::Snapshot), &mut |_, value| {
         notes.extend(SnapshotNote::decode(value).ok());
     })?;
     for note in notes {
-        named.insert(note.chunk);
+        reachable.insert(note.chunk);
         let snapshot = shared.chunk(&note.chunk).ok().flatten();
         if let Some(snapshot) = snapshot.and_then(|content| Snapshot::decode(&content).ok()) {
-            named.extend(&snapshot.state.chunks);
-            with_pieces(shared, &snapshot.refers, named)?;
+            reachable.extend(&snapshot.state.chunks);
+            with_pieces(shared, &snapshot.refers, reachable)?;
         }
     }
     Ok(())
@@ -167,15 +167,15 @@ pub(crate) fn check_bases(shared: &Inner) -> Result<()> {
 }
 
 /// Adds the chunks that bases need. Bases cannot be rebuilt, so an unreadable one is an error.
-fn of_bases(shared: &Inner, named: &mut HashSet<ChunkId>) -> Result<()> {
+fn of_bases(shared: &Inner, reachable: &mut HashSet<ChunkId>) -> Result<()> {
     shared.kv.walk(&keys::all(KeyKind::Base), &mut |_, value| {
-        named.extend(BaseEntry::decode(value).map(|entry| entry.chunk));
+        reachable.extend(BaseEntry::decode(value).map(|entry| entry.chunk));
     })?;
     for base in bases(shared)? {
-        named.extend(&base.keys.chunks);
+        reachable.extend(&base.keys.chunks);
         for state in &base.states {
-            named.extend(&state.state.chunks);
-            with_pieces(shared, &state.refers, named)?;
+            reachable.extend(&state.state.chunks);
+            with_pieces(shared, &state.refers, reachable)?;
         }
     }
     Ok(())
@@ -200,10 +200,10 @@ fn of_base(shared: &Inner, chunk: &ChunkId) -> Result<Vec<u8>> {
 }
 
 /// Adds chunks and, for lists of pieces, the chunks that they refer to.
-fn with_pieces(shared: &Inner, ids: &[ChunkId], named: &mut HashSet<ChunkId>) -> Result<()> {
-    let mut left: Vec<ChunkId> = ids.to_vec();
-    while let Some(id) = left.pop() {
-        if !named.insert(id) {
+fn with_pieces(shared: &Inner, ids: &[ChunkId], reachable: &mut HashSet<ChunkId>) -> Result<()> {
+    let mut pending: Vec<ChunkId> = ids.to_vec();
+    while let Some(id) = pending.pop() {
+        if !reachable.insert(id) {
             continue;
         }
         let Some(place) = shared.kv.get(&keys::chunk(&id))? else {
@@ -212,7 +212,7 @@ fn with_pieces(shared: &Inner, ids: &[ChunkId], named: &mut HashSet<ChunkId>) ->
         if let Ok((content, true)) = shared.packs.read_flagged(&id, ChunkLocation::decode(&place)?)
         {
             let pieces = Piece::decode_list(&content)?;
-            left.extend(pieces.iter().map(|piece| piece.id));
+            pending.extend(pieces.iter().map(|piece| piece.id));
         }
     }
     Ok(())

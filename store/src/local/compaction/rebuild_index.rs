@@ -14,7 +14,7 @@ use crate::index::{LogHead, SnapshotNote};
 use crate::liveness::Liveness;
 use crate::local::applier;
 use crate::local::archive::ArchiveScan;
-use crate::local::chunks::gc_roots::Named;
+use crate::local::chunks::gc_roots::ReferencedChunks;
 use crate::local::chunks::packs::ChunkLocation;
 use crate::local::compaction::switch;
 use crate::local::index::kv::Kv;
@@ -37,7 +37,7 @@ pub(crate) struct Build<'a> {
     /// The folder in use before.
     before: PathBuf,
     /// Chunks that live events name.
-    named: Named,
+    references: ReferencedChunks,
 }
 
 impl<'a> Build<'a> {
@@ -65,7 +65,13 @@ impl<'a> Build<'a> {
             meters,
             look: None,
         });
-        let build = Self { shared, live, next: Arc::new(next), before, named: Named::default() };
+        let build = Self {
+            shared,
+            live,
+            next: Arc::new(next),
+            before,
+            references: ReferencedChunks::default(),
+        };
         build.copy_chunk_places()?;
         Ok(build)
     }
@@ -76,24 +82,25 @@ impl<'a> Build<'a> {
     }
 
     /// Applies the commits that the archive holds beyond the new folder's.
-    pub(crate) fn catch_up(&mut self, tell: &mut dyn FnMut(CompactionStep)) -> Result<()> {
+    pub(crate) fn catch_up(&mut self, report: &mut dyn FnMut(CompactionStep)) -> Result<()> {
         let next = &self.next;
         let files = ArchiveScan::take(&self.shared.layout.archive(), self.shared.config.store)?;
         let AppliedPosition { seq, check, .. } = next.position();
         let all = files.end();
-        let told = Mutex::new(tell);
-        let tell = |at: Seq| (told.lock())(CompactionStep::Sled(at, all));
-        let (at, named) = std::thread::scope(|scope| -> Result<_> {
-            let beside = ParallelApplier::start(scope, next);
-            let mut replay = Replay::new(next, beside, Position { seq, check }, &tell, self.live);
+        let reporter = Mutex::new(report);
+        let report = |at: Seq| (reporter.lock())(CompactionStep::Sled(at, all));
+        let (at, references) = std::thread::scope(|scope| -> Result<_> {
+            let applier = ParallelApplier::start(scope, next);
+            let mut replay =
+                Replay::new(next, applier, Position { seq, check }, &report, self.live);
             replay.archive(&files.files)?;
-            let (at, _, named) = replay.finish_with_named()?;
-            Ok((at, named))
+            let (at, _, references) = replay.finish_with_references()?;
+            Ok((at, references))
         })?;
         applier::all(next)?;
         next.move_applied(at.seq, at.check)?;
         next.set_applied(at.seq);
-        self.named.extend(named);
+        self.references.extend(references);
         next.kv.sync()
     }
 
@@ -121,8 +128,8 @@ impl<'a> Build<'a> {
     }
 
     /// Returns the chunks that live events name, and the roots of trees.
-    pub(crate) fn into_named(self) -> (HashSet<ChunkId>, HashSet<ChunkId>) {
-        self.named.into_parts()
+    pub(crate) fn into_references(self) -> (HashSet<ChunkId>, HashSet<ChunkId>) {
+        self.references.into_parts()
     }
 
     fn copy_chunk_places(&self) -> Result<()> {

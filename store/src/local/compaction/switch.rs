@@ -21,13 +21,13 @@ pub(crate) fn write_now(layout: &Layout, dir: &Path) -> Result<()> {
 pub(crate) fn finish_switch(layout: &Layout) -> Result<()> {
     let (first, second, now) = (layout.sled(), layout.sled_next(), layout.sled_now());
     // An unreadable file must not look like a switch that never began: the new folder would go.
-    let said = match fs::read(&now) {
+    let recorded = match fs::read(&now) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
             return Err(files::io("read", &now, &e));
         }
-        said => said.unwrap_or_default(),
+        recorded => recorded.unwrap_or_default(),
     };
-    let is_second = second.file_name().is_some_and(|name| name.as_encoded_bytes() == said);
+    let is_second = second.file_name().is_some_and(|name| name.as_encoded_bytes() == recorded);
     if is_second && second.try_exists().map_err(|e| files::io("look at", &second, &e))? {
         remove(&first)?;
         fs::rename(&second, &first).map_err(|e| files::io("rename", &second, &e))?;

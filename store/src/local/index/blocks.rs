@@ -17,8 +17,8 @@ use crate::threads;
 const FILL_BELOW: usize = 8 << 10;
 
 /// The number of unpacked blocks in the cache, and the maximum bytes of one of them.
-const KEPT: usize = 4;
-const KEPT_BYTES: usize = 256 << 10;
+const CACHED_MAX: usize = 4;
+const CACHED_BYTES_MAX: usize = 256 << 10;
 
 /// Cache of the last unpacked blocks: a caller that reads one event after another finds the next in
 /// the same block. A write to sled invalidates the cache, so its answers equal those of a read.
@@ -36,12 +36,12 @@ impl BlockCache {
     ) -> Result<Option<Extent>> {
         let packed = kv.packed();
         {
-            let mut kept = self.0.lock();
-            kept.retain(|(at, _, _)| *at == packed);
+            let mut cached = self.0.lock();
+            cached.retain(|(at, _, _)| *at == packed);
             let holds = |(_, id, extent): &&(u64, LogId, Extent)| {
                 *id == log && (extent.first..extent.end()).contains(&offset)
             };
-            if let Some((_, _, extent)) = kept.iter().find(holds) {
+            if let Some((_, _, extent)) = cached.iter().find(holds) {
                 return Ok(Some(extent.clone()));
             }
         }
@@ -49,10 +49,10 @@ impl BlockCache {
             return Ok(None);
         };
         let extent = Extent::from(block);
-        if extent.bytes.len() <= KEPT_BYTES && kv.packed() == packed {
-            let mut kept = self.0.lock();
-            kept.truncate(KEPT - 1);
-            kept.push_front((packed, log, extent.clone()));
+        if extent.bytes.len() <= CACHED_BYTES_MAX && kv.packed() == packed {
+            let mut cached = self.0.lock();
+            cached.truncate(CACHED_MAX - 1);
+            cached.push_front((packed, log, extent.clone()));
         }
         Ok(Some(extent))
     }
@@ -195,18 +195,18 @@ mod tests {
     fn a_block_is_unpacked_once_until_something_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let kv = Kv::open(&dir.path().join("sled"), 1 << 20, SEGMENT).unwrap();
-        let kept = BlockCache::default();
-        let read = || kept.extent(&kv, None, log(), 0).unwrap().unwrap().bytes;
-        assert!(kept.extent(&kv, None, log(), 0).unwrap().is_none());
+        let cached = BlockCache::default();
+        let read = || cached.extent(&kv, None, log(), 0).unwrap().unwrap().bytes;
+        assert!(cached.extent(&kv, None, log(), 0).unwrap().is_none());
         put(&kv, b"one");
         let first = read();
         assert!(Arc::ptr_eq(&first, &read()), "it is kept");
         put(&kv, b"two");
         assert_eq!((first.as_slice(), read().as_slice()), (&b"one"[..], &b"two"[..]));
         let second = read();
-        kept.forget();
+        cached.forget();
         assert!(!Arc::ptr_eq(&second, &read()));
         kv.apply(vec![(keys::block(log(), 0, 0), None)]).unwrap();
-        assert!(kept.extent(&kv, None, log(), 0).unwrap().is_none());
+        assert!(cached.extent(&kv, None, log(), 0).unwrap().is_none());
     }
 }

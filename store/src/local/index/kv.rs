@@ -318,13 +318,13 @@ fn caught<T>(what: &str, call: impl FnOnce() -> sled::Result<T>) -> Result<T> {
                 sled::Error::Io(e) => kind_of(e),
                 _ => ErrorKind::Corrupt,
             };
-            let made = match kind {
+            let failure = match kind {
                 ErrorKind::Corrupt => {
                     Error::corrupt(format!("sled {what}"), "a store it can read", &error)
                 }
                 kind => Error::new(kind, format!("sled {what}: {error}")),
             };
-            Err(made.with_source(error))
+            Err(failure.with_source(error))
         }
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -37,17 +37,17 @@ pub(crate) struct SegmentPool {
     /// Finished segments, oldest first, waiting to be applied and archived.
     pub(crate) sealed: Mutex<VecDeque<SealedSegment>>,
     /// Set after the oldest finished segment could not be archived.
-    held: Mutex<Option<Held>>,
+    failure: Mutex<Option<ArchiveFailure>>,
     /// Free segments.
     spare: Mutex<Vec<FreeSegment>>,
     /// The number of the next new free segment, for a unique name.
-    made: AtomicU64,
+    next_number: AtomicU64,
     meters: Arc<Meters>,
 }
 
 /// Why finished segments stay in the journal.
 #[derive(Debug)]
-struct Held {
+struct ArchiveFailure {
     error: Error,
     /// The finished segments at that time: one more starts the next attempt.
     sealed: usize,
@@ -66,33 +66,34 @@ impl SegmentPool {
     pub(crate) fn new(meters: Arc<Meters>) -> Self {
         Self {
             sealed: Mutex::default(),
-            held: Mutex::default(),
+            failure: Mutex::default(),
             spare: Mutex::default(),
-            made: AtomicU64::new(0),
+            next_number: AtomicU64::new(0),
             meters,
         }
     }
 
-    /// Keeps the finished segments until [`SegmentPool::try_again`], or until one more is finished.
-    pub(crate) fn hold(&self, error: Error) {
+    /// Keeps the finished segments until [`SegmentPool::retry_archiving`], or until one more is
+    /// finished.
+    pub(crate) fn record_failure(&self, error: Error) {
         tracing::warn!("a finished journal segment is not archived yet: {error}");
         let sealed = self.sealed.lock().len();
-        *self.held.lock() = Some(Held { error, sealed });
+        *self.failure.lock() = Some(ArchiveFailure { error, sealed });
     }
 
     /// Returns `true` while an attempt to archive has failed and none is due.
     pub(crate) fn is_held(&self) -> bool {
         let sealed = self.sealed.lock().len();
-        self.held.lock().as_ref().is_some_and(|held| sealed <= held.sealed)
+        self.failure.lock().as_ref().is_some_and(|failure| sealed <= failure.sealed)
     }
 
     /// Makes the next attempt to archive due, and returns the error of the last one if it failed.
-    pub(crate) fn try_again(&self) -> Option<Error> {
-        self.held.lock().take().map(|held| held.error)
+    pub(crate) fn retry_archiving(&self) -> Option<Error> {
+        self.failure.lock().take().map(|failure| failure.error)
     }
 
     /// Counts a segment that the writer begins.
-    pub(super) fn count_begun(&self, spare: &FreeSegment) {
+    pub(super) fn count_taken(&self, spare: &FreeSegment) {
         self.meters.segments.add(1);
         self.meters.segments_recycled.add(u64::from(spare.used));
     }
@@ -100,12 +101,12 @@ impl SegmentPool {
     /// Takes and opens a free segment of at least `size` bytes, or creates one. A segment that
     /// cannot be opened stays free.
     pub(super) fn spare(&self, dir: &Path, size: u64) -> Result<(FreeSegment, File)> {
-        let taken = {
+        let reusable = {
             let mut spare = self.spare.lock();
             let at = spare.iter().position(|spare| spare.size >= size);
             at.map(|at| spare.swap_remove(at))
         };
-        let Some(spare) = taken else {
+        let Some(spare) = reusable else {
             return self.make_spare(dir, size);
         };
         match files::open_rw(&spare.path) {
@@ -130,8 +131,8 @@ impl SegmentPool {
     /// Takes back an archived segment: keeps some of the largest size for reuse, and removes the
     /// others.
     pub(crate) fn recycle(&self, folder: &FolderHandle, sealed: &SealedSegment) -> Result<()> {
-        let keep = sealed.size == SEGMENT_MAX && self.spare.lock().len() < SPARES_MAX;
-        if keep {
+        let is_reusable = sealed.size == SEGMENT_MAX && self.spare.lock().len() < SPARES_MAX;
+        if is_reusable {
             let path = folder.path().join(format!("spare-{:010}.seg", sealed.header.number));
             fs::rename(&sealed.path, &path).map_err(|e| files::io("recycle", &path, &e))?;
             // The rename is synced before the file is written to, so that its old name cannot come
@@ -200,7 +201,7 @@ impl SegmentPool {
     /// Creates a file of zeros, written and synced, so that later writes change no metadata.
     fn make_spare(&self, dir: &Path, size: u64) -> Result<(FreeSegment, File)> {
         let path = loop {
-            let number = self.made.fetch_add(1, Ordering::Relaxed);
+            let number = self.next_number.fetch_add(1, Ordering::Relaxed);
             let path = dir.join(format!("spare-new-{number}.seg"));
             // The number may belong to a segment of an earlier opening.
             if !path.exists() {

@@ -40,7 +40,7 @@ pub(crate) struct Segment {
     pub(crate) foreign: bool,
     pub(crate) frames: Vec<FrameAt>,
     /// The byte at which the search ended early: too many bytes look like frames and are not.
-    given_up: Option<u64>,
+    abandoned_at: Option<u64>,
     /// The number of bytes after the last frame that look like the beginning of another.
     pub(crate) torn: u64,
 }
@@ -66,7 +66,7 @@ impl Segment {
             header: header.filter(|_| !foreign),
             foreign,
             frames: Vec::new(),
-            given_up: None,
+            abandoned_at: None,
             torn: 0,
         };
         if !foreign {
@@ -92,11 +92,11 @@ impl Segment {
             let Some((frame, _)) = frame else {
                 let claimed = mine.then(|| FrameHeader::read_checked(rest).ok()).flatten();
                 let hashed = claimed.map_or(0, |(frame, _)| frame.stride());
-                let Some(left) = budget.checked_sub(hashed) else {
-                    self.given_up = Some(at);
+                let Some(remaining) = budget.checked_sub(hashed) else {
+                    self.abandoned_at = Some(at);
                     return;
                 };
-                budget = left;
+                budget = remaining;
                 at += 8;
                 continue;
             };
@@ -123,9 +123,9 @@ impl Segment {
     fn torn_bytes(&self, bytes: &[u8]) -> u64 {
         let Some(header) = &self.header else { return 0 };
         let rest = from(bytes, self.end());
-        let begun = FrameHeader::looks_like(rest, header.epoch);
+        let has_header = FrameHeader::looks_like(rest, header.epoch);
         if header.recycled {
-            return if begun { FRAME_HEADER_LEN as u64 } else { 0 };
+            return if has_header { FRAME_HEADER_LEN as u64 } else { 0 };
         }
         // A fresh file is mostly zeros: these are skipped in large pieces.
         let is_zero = |piece: &&[u8]| ZEROS.starts_with(piece);
@@ -165,7 +165,7 @@ impl Segment {
             let place = self.path.display().to_string();
             return Err(Error::corrupt(place, "the header of a segment of this store", found));
         };
-        if let Some(at) = self.given_up {
+        if let Some(at) = self.abandoned_at {
             let place = format!("{} at byte {at}", self.path.display());
             return Err(Error::corrupt(place, "frames", "much that looks like one and is none"));
         }
@@ -235,7 +235,7 @@ mod tests {
         }
         fs::write(&path, &bytes).unwrap();
         let (segment, _) = Segment::survey(&path, StoreId([1; 16]), None).unwrap();
-        assert!(segment.given_up.is_some() && segment.frames.is_empty());
+        assert!(segment.abandoned_at.is_some() && segment.frames.is_empty());
         assert!(segment.sound().is_err());
     }
 }

@@ -123,8 +123,8 @@ impl JournalWriter {
 
     /// Finishes the active segment, if it has any frames, and begins the next.
     pub(crate) fn finish_segment(&mut self, epoch: u64, pool: &SegmentPool) -> Result<()> {
-        let begun = self.active.as_ref().map_or(0, |active| active.at);
-        if begun > SEGMENT_HEADER_LEN as u64 {
+        let written = self.active.as_ref().map_or(0, |active| active.at);
+        if written > SEGMENT_HEADER_LEN as u64 {
             return self.roll(0, epoch, pool);
         }
         Ok(())
@@ -155,10 +155,10 @@ impl JournalWriter {
             prev: self.check,
         };
         // The header is synced before the rename: a file with a segment's name is a valid segment.
-        let named = (file.write_all_at(&header.encode(), 0))
+        let renamed = (file.write_all_at(&header.encode(), 0))
             .and_then(|()| file.sync_data())
             .and_then(|()| fs::rename(&spare.path, &path));
-        if let Err(e) = named {
+        if let Err(e) = renamed {
             // Nothing refers to the file, so it is removed; the next append takes another.
             let _ = fs::remove_file(&spare.path);
             return Err(files::io("begin", &path, &e));
@@ -168,7 +168,7 @@ impl JournalWriter {
         synced.map_err(|e| files::io("sync", &self.dir, &e))?;
         self.next_number += 1;
         self.next_size = next_size;
-        pool.count_begun(&spare);
+        pool.count_taken(&spare);
         let active =
             ActiveSegment { header, path, file, at: SEGMENT_HEADER_LEN as u64, size: spare.size };
         if let Some(before) = self.active.replace(active) {

@@ -17,7 +17,7 @@
 //! built again; later the error says to open the store again.
 
 mod folder;
-mod seen;
+mod scan;
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use crate::local::index::kv::Kv;
 use crate::local::inner::{Inner, StoreParts};
 use crate::local::layout::Layout;
 use crate::local::look::folder::Folder;
-use crate::local::look::seen::{Seen, Stamps};
+use crate::local::look::scan::{Stamps, StoreScan};
 use crate::local::markers::applied::{AppliedPosition, UNKNOWN};
 use crate::local::open;
 use crate::local::recovery::decide;
@@ -71,9 +71,9 @@ impl Look {
 
     /// Fails if files of the store were replaced since it was opened.
     pub(crate) fn check_unmoved(&self) -> Result<()> {
-        match self.stamps.moved() {
+        match self.stamps.changed_path() {
             None => Ok(()),
-            Some(path) => Err(moved(&self.root, &path)),
+            Some(path) => Err(changed_error(&self.root, &path)),
         }
     }
 
@@ -90,7 +90,7 @@ impl Look {
     }
 }
 
-fn moved(root: &std::path::Path, path: &std::path::Path) -> Error {
+fn changed_error(root: &std::path::Path, path: &std::path::Path) -> Error {
     Error::new(
         ErrorKind::Unavailable,
         format!(
@@ -118,11 +118,11 @@ pub(crate) fn open(layout: &Layout, options: &OpenOptions) -> Result<(Arc<Inner>
         );
         return Err(Error::new(ErrorKind::Unavailable, message));
     }
-    let (config, wrong) = StoreConfig::look(layout)?;
-    let given = options.key.as_ref().map(open::key_id);
-    config.check_key(layout, given.as_deref())?;
+    let (config, mismatch) = StoreConfig::look(layout)?;
+    let supplied_key = options.key.as_ref().map(open::key_id);
+    config.check_key(layout, supplied_key.as_deref())?;
     let mut findings = Vec::new();
-    findings.extend(wrong.map(|(path, error)| Finding {
+    findings.extend(mismatch.map(|(path, error)| Finding {
         place: path.display().to_string(),
         message: error.to_string(),
         outcome: Outcome::Left,
@@ -132,7 +132,7 @@ pub(crate) fn open(layout: &Layout, options: &OpenOptions) -> Result<(Arc<Inner>
         match build(layout, &config, options) {
             Ok(shared) => return Ok((shared, findings)),
             Err(Failed::Moved(_)) if tries < TRIES => tries += 1,
-            Err(Failed::Moved(path)) => return Err(moved(root, &path)),
+            Err(Failed::Moved(path)) => return Err(changed_error(root, &path)),
             Err(Failed::Other(error)) => return Err(error),
         }
     }
@@ -150,10 +150,10 @@ fn build(
     config: &StoreConfig,
     options: &OpenOptions,
 ) -> std::result::Result<Arc<Inner>, Failed> {
-    let seen = Seen::take(layout, config, options.key.as_ref()).map_err(Failed::Other)?;
-    let stamps = seen.stamps(layout).map_err(Failed::Other)?;
-    let built = fill(layout, config, options, &seen, stamps.clone());
-    match (stamps.moved(), built) {
+    let scan = StoreScan::take(layout, config, options.key.as_ref()).map_err(Failed::Other)?;
+    let stamps = scan.stamps(layout).map_err(Failed::Other)?;
+    let built = fill(layout, config, options, &scan, stamps.clone());
+    match (stamps.changed_path(), built) {
         (Some(path), _) => Err(Failed::Moved(path)),
         (None, Ok(shared)) => Ok(shared),
         (None, Err(error)) if error.kind() == ErrorKind::Corrupt => Err(Failed::Other(error.at(
@@ -168,7 +168,7 @@ fn fill(
     layout: &Layout,
     config: &StoreConfig,
     options: &OpenOptions,
-    seen: &Seen,
+    scan: &StoreScan,
     stamps: Stamps,
 ) -> Result<Arc<Inner>> {
     let folder = Folder::make()?;
@@ -201,31 +201,31 @@ fn fill(
         meters,
         look: Some(Look { root: layout.root.clone(), stamps, folder }),
     }));
-    let last = replay(&shared, seen, options)?;
+    let last = replay(&shared, scan, options)?;
     shared.set_applied(last);
     shared.seq.store(last, std::sync::atomic::Ordering::Release);
     Ok(shared)
 }
 
 /// Applies every commit to the index. Returns the last.
-fn replay(shared: &Inner, seen: &Seen, options: &OpenOptions) -> Result<Seq> {
-    let all = seen.survey.last_seen();
-    let tell = |done: Seq| {
+fn replay(shared: &Inner, scan: &StoreScan, options: &OpenOptions) -> Result<Seq> {
+    let all = scan.survey.last_seen();
+    let report = |done: Seq| {
         if let Some(progress) = &options.progress {
             let done = done.min(all);
             progress(Progress { done, all });
         }
     };
-    let bytes_of = |segment: &_| seen.bytes_of(segment);
-    let live = decide::live(shared, &seen.survey, 0, &bytes_of)?;
+    let bytes_of = |segment: &_| scan.bytes_of(segment);
+    let live = decide::live(shared, &scan.survey, 0, &bytes_of)?;
     let begin = Position { seq: 0, check: UNKNOWN };
-    let (lost, end) = std::thread::scope(|scope| -> Result<_> {
-        let beside = ParallelApplier::start(scope, shared);
-        let mut replay = Replay::new(shared, beside, begin, &tell, &live);
-        let lost = decide::take_all(shared, &seen.survey, &mut replay, &bytes_of)?;
-        Ok((lost, replay.finish()?.0))
+    let (failed, end) = std::thread::scope(|scope| -> Result<_> {
+        let applier = ParallelApplier::start(scope, shared);
+        let mut replay = Replay::new(shared, applier, begin, &report, &live);
+        let failed = decide::replay_all(shared, &scan.survey, &mut replay, &bytes_of)?;
+        Ok((failed, replay.finish()?.0))
     })?;
-    if let Some(error) = lost {
+    if let Some(error) = failed {
         return Err(error);
     }
     applier::all(shared)?;

@@ -13,30 +13,30 @@ use crate::local::markers::applied::AppliedPosition;
 
 /// Removes lost content from the index: damaged chunks after the synced position, and snapshots
 /// that need them.
-pub(crate) fn forget_lost(kv: &Kv, packs: &Packs, applied: &AppliedPosition) -> Result<()> {
-    let mut gone: Vec<IndexPut> = Vec::new();
+pub(crate) fn remove_lost(kv: &Kv, packs: &Packs, applied: &AppliedPosition) -> Result<()> {
+    let mut removals: Vec<IndexPut> = Vec::new();
     kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
         let place = ChunkLocation::decode(value).ok().filter(|place| *place >= applied.synced);
         if let (Some(place), Some(id)) = (place, keys::chunk_id(key))
             && packs.read(&id, place).is_err()
         {
-            gone.push((key.to_vec(), None));
+            removals.push((key.to_vec(), None));
         }
     })?;
-    kv.apply(std::mem::take(&mut gone))?;
+    kv.apply(std::mem::take(&mut removals))?;
     kv.walk(&keys::all(KeyKind::Snapshot), &mut |key, value| {
-        let whole = SnapshotNote::decode(value)
-            .is_ok_and(|note| is_whole(kv, packs, applied, &note.chunk).unwrap_or(false));
-        if !whole {
-            gone.push((key.to_vec(), None));
+        let is_intact = SnapshotNote::decode(value)
+            .is_ok_and(|note| has_all_chunks(kv, packs, applied, &note.chunk).unwrap_or(false));
+        if !is_intact {
+            removals.push((key.to_vec(), None));
         }
     })?;
-    kv.apply(gone)
+    kv.apply(removals)
 }
 
 /// Returns `true` if a snapshot has all chunks that it needs. A synced snapshot has: its chunks
 /// were stored first.
-fn is_whole(kv: &Kv, packs: &Packs, applied: &AppliedPosition, id: &ChunkId) -> Result<bool> {
+fn has_all_chunks(kv: &Kv, packs: &Packs, applied: &AppliedPosition, id: &ChunkId) -> Result<bool> {
     let Some(place) = kv.get(&keys::chunk(id))? else {
         return Ok(false);
     };

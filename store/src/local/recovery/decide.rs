@@ -182,26 +182,26 @@ pub(crate) fn recover(
 ) -> std::result::Result<JournalEnd, Refusal> {
     let AppliedPosition { seq, check, .. } = shared.position();
     let all = survey.last_seen().saturating_sub(seq);
-    let tell = |at: Seq| {
+    let report = |at: Seq| {
         if let Some(progress) = progress {
             let done = at.saturating_sub(seq).min(all);
             progress(Progress { done, all });
         }
     };
     let live = live(shared, survey, seq, &from_file)?;
-    let (lost, (end, taken)) = std::thread::scope(|scope| -> Result<_> {
-        let beside = ParallelApplier::start(scope, shared);
-        let mut replay = Replay::new(shared, beside, Position { seq, check }, &tell, &live);
-        let lost = take_all(shared, survey, &mut replay, &from_file)?;
-        Ok((lost, replay.finish()?))
+    let (failed, (end, replayed)) = std::thread::scope(|scope| -> Result<_> {
+        let applier = ParallelApplier::start(scope, shared);
+        let mut replay = Replay::new(shared, applier, Position { seq, check }, &report, &live);
+        let failed = replay_all(shared, survey, &mut replay, &from_file)?;
+        Ok((failed, replay.finish()?))
     })?;
-    if let Some(error) = lost {
+    if let Some(error) = failed {
         return Err(Refusal::Other(error));
     }
     shared.segments.adopt(&shared.layout.journal())?;
     let torn = (survey.segments.last())
         .filter(|s| s.torn > 0 && !s.closed() && s.last().is_some_and(|last| last >= end.seq));
-    shared.set_recovered(taken, torn.is_some());
+    shared.set_recovered(replayed, torn.is_some());
     if let Some(segment) = torn {
         findings.push(Finding {
             place: format!("{} at byte {}", segment.path.display(), segment.end()),
@@ -231,18 +231,18 @@ pub(crate) fn recover(
         return Ok(end_at(shared, survey, end)?);
     }
     let found = archive.iter().map(|(_, error)| error).chain(&journal);
-    let mut said: Vec<Finding> = found.map(|e| Finding::repaired("journal", e)).collect();
-    if said.is_empty() {
+    let mut repaired: Vec<Finding> = found.map(|e| Finding::repaired("journal", e)).collect();
+    if repaired.is_empty() {
         let missing =
             |hole: &Gap| format!("commits {} to {} were not there", hole.first, hole.last);
-        said.extend(holes.iter().map(|hole| Finding {
+        repaired.extend(holes.iter().map(|hole| Finding {
             place: shared.layout.archive().display().to_string(),
             message: missing(hole),
             outcome: Outcome::Repaired,
         }));
     }
     let healed = rebuild::heal(shared, survey, &holes, end, !journal.is_empty())?;
-    findings.extend(said);
+    findings.extend(repaired);
     match healed {
         Some(end) => Ok(end),
         None => Ok(end_at(shared, survey, end)?),
@@ -284,7 +284,7 @@ pub(crate) fn live(
 
 /// Replays every commit after those in sled, from archive and journal. Returns an error if a commit
 /// is lost: it was seen after the end or acknowledged, but cannot be replayed.
-pub(crate) fn take_all(
+pub(crate) fn replay_all(
     shared: &Inner,
     survey: &Survey,
     replay: &mut Replay<'_>,
@@ -311,22 +311,23 @@ pub(crate) fn take_all(
             .map_err(|e| e.at(segment.path.display()))?;
         last = Some((segment, frame));
     }
-    let seen = later.last_key_value().map(|(seq, _)| *seq);
+    let newest = later.last_key_value().map(|(seq, _)| *seq);
     let end = replay.at.seq;
-    let begun = (survey.segments.iter()).find(|s| s.header.is_some_and(|h| h.first == end + 1));
-    let last = last.filter(|_| begun.is_none());
+    let next_segment =
+        (survey.segments.iter()).find(|s| s.header.is_some_and(|h| h.first == end + 1));
+    let last = last.filter(|_| next_segment.is_none());
     let place = match last {
         Some((segment, frame)) => format!("{} at byte {}", segment.path.display(), frame.end),
-        None => match begun.or(survey.segments.first()) {
+        None => match next_segment.or(survey.segments.first()) {
             Some(segment) => format!("{} at byte {SEGMENT_HEADER_LEN}", segment.path.display()),
             None => shared.layout.journal().display().to_string(),
         },
     };
-    Ok(match (seen, survey.acked) {
-        (Some(seen), _) if seen > end => Some(Error::corrupt(
+    Ok(match (newest, survey.acked) {
+        (Some(newest), _) if newest > end => Some(Error::corrupt(
             place,
             format!("commit {}", end + 1),
-            format!("bytes that are none, with commit {seen} after them"),
+            format!("bytes that are none, with commit {newest} after them"),
         )),
         (_, Some(acked)) if acked > end => Some(Error::corrupt(
             place,

@@ -23,14 +23,14 @@ impl ParallelApplier {
         scope: &'scope Scope<'scope, '_>,
         shared: &'scope Inner,
     ) -> Option<Self> {
-        let (rounds, given) = bounded::<Seq>(1);
-        let (tell, done) = bounded(1);
+        let (rounds, requests) = bounded::<Seq>(1);
+        let (results, done) = bounded(1);
         let processors = available_parallelism().map_or(1, usize::from);
         let work = move || {
-            for until in given {
+            for until in requests {
                 let round =
                     catch_unwind(AssertUnwindSafe(|| applier::round(shared, until, processors)));
-                if tell.send(round.unwrap_or_else(|_| Err(panicked()))).is_err() {
+                if results.send(round.unwrap_or_else(|_| Err(panicked()))).is_err() {
                     return;
                 }
             }

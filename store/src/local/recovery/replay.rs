@@ -13,13 +13,13 @@ use crate::commit_batch::{CommitBatch, LogBatchMeta};
 use crate::index::{IndexInput, LogHead, PriorIndex, Tally, TaskEntry, index_record, keys};
 use crate::liveness::{LiveSection, Liveness};
 use crate::local::archive::{Archived, Reader};
-use crate::local::chunks::gc_roots::Named;
+use crate::local::chunks::gc_roots::ReferencedChunks;
 use crate::local::markers::applied::UNKNOWN;
 use crate::local::recovery::parallel_apply::ParallelApplier;
 use crate::local::{Inner, applier};
 
 /// The number of commits between two reports of progress.
-pub(crate) const TELL_EVERY: Seq = 256;
+pub(crate) const REPORT_INTERVAL: Seq = 256;
 
 /// A position in the order of commits: the last commit, and the check of its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,9 +32,9 @@ pub(crate) struct Position {
 pub(crate) struct Replay<'a> {
     shared: &'a Inner,
     /// Makes room in the tail in parallel; without it the replay does so itself.
-    beside: Option<ParallelApplier>,
+    applier: Option<ParallelApplier>,
     /// Receives the progress.
-    tell: &'a dyn Fn(Seq),
+    report: &'a dyn Fn(Seq),
     origins: HashMap<TaskNo, Origin>,
     heads: HashMap<LogId, LogHead>,
     /// The bases of lineages of imported tasks: the events that trimmed them come later.
@@ -44,34 +44,34 @@ pub(crate) struct Replay<'a> {
     /// The last replayed commit, and the check of its frame.
     pub(crate) at: Position,
     /// The number of replayed commits, without those that only say that the store was closed.
-    taken: u64,
+    replayed: u64,
     /// The filter for withdrawn content.
     live: &'a Liveness,
     /// Chunks that the records name.
-    named: Named,
+    references: ReferencedChunks,
 }
 
 impl<'a> Replay<'a> {
     /// Starts after the commit `at`.
     pub(crate) fn new(
         shared: &'a Inner,
-        beside: Option<ParallelApplier>,
+        applier: Option<ParallelApplier>,
         at: Position,
-        tell: &'a dyn Fn(Seq),
+        report: &'a dyn Fn(Seq),
         live: &'a Liveness,
     ) -> Self {
         Self {
             shared,
-            beside,
-            tell,
+            applier,
+            report,
             origins: HashMap::new(),
             heads: HashMap::new(),
             begins: HashMap::new(),
             tallies: HashMap::new(),
             at,
-            taken: 0,
+            replayed: 0,
             live,
-            named: Named::default(),
+            references: ReferencedChunks::default(),
         }
     }
 
@@ -114,8 +114,8 @@ impl<'a> Replay<'a> {
             return Err(Error::corrupt("journal", expected, format!("commit {seq}")));
         }
         self.at = Position { seq, check };
-        if seq.is_multiple_of(TELL_EVERY) {
-            (self.tell)(seq);
+        if seq.is_multiple_of(REPORT_INTERVAL) {
+            (self.report)(seq);
         }
         if payload.is_empty() && self.shared.tail.read().is_empty() {
             // The store was closed here, and nothing before it is left to apply.
@@ -144,17 +144,17 @@ impl<'a> Replay<'a> {
                 LiveSection::Nothing => {}
             }
         }
-        self.taken += u64::from(!payload.is_empty());
+        self.replayed += u64::from(!payload.is_empty());
         let mut tail = self.shared.tail.write();
         tail.push(batch);
         let (bytes, full) = (tail.bytes(), self.shared.backlog_bytes);
         drop(tail);
-        match &mut self.beside {
+        match &mut self.applier {
             None if bytes > full => applier::round(self.shared, seq, 1),
             None => Ok(()),
             // Not at every commit: more bytes fill blocks better.
-            Some(beside) => match bytes > full || (bytes > full / 4 && beside.is_idle()?) {
-                true => beside.apply(seq),
+            Some(applier) => match bytes > full || (bytes > full / 4 && applier.is_idle()?) {
+                true => applier.apply(seq),
                 false => Ok(()),
             },
         }
@@ -163,15 +163,15 @@ impl<'a> Replay<'a> {
     /// Ends the replay after the last round. Returns the position and the number of replayed
     /// commits.
     pub(crate) fn finish(self) -> Result<(Position, u64)> {
-        self.finish_with_named().map(|(at, taken, _)| (at, taken))
+        self.finish_with_references().map(|(at, replayed, _)| (at, replayed))
     }
 
     /// Ends the replay as `finish` does, and also returns the chunks that the records name.
-    pub(crate) fn finish_with_named(mut self) -> Result<(Position, u64, Named)> {
-        if let Some(beside) = &mut self.beside {
-            beside.wait()?;
+    pub(crate) fn finish_with_references(mut self) -> Result<(Position, u64, ReferencedChunks)> {
+        if let Some(applier) = &mut self.applier {
+            applier.wait()?;
         }
-        Ok((self.at, self.taken, self.named))
+        Ok((self.at, self.replayed, self.references))
     }
 
     fn group(
@@ -219,7 +219,7 @@ impl<'a> Replay<'a> {
                 PriorIndex { entry: &|key| self.shared.entry(key), tallies: &mut self.tallies };
             index_record(&indexed, &mut before, &mut batch.index)?;
             self.learn(log, &header, payload)?;
-            self.named.take(log.kind, &header, &record)?;
+            self.references.take(log.kind, &header, &record)?;
             let body = record.body_hash(&records.salt(index))?;
             head.hash = chain.next(head.next, &head.hash, record.header, &body);
             head.next += 1;

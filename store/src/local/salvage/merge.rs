@@ -109,8 +109,9 @@ impl Merge {
             None => group.first == 0,
             Some(parent) => {
                 let log = LogId::lineage(group.log.task, parent.lineage);
-                let left = self.logs.get(&log);
-                parent.offset == group.first && left.is_some_and(|left| left.next >= parent.offset)
+                let survivors = self.logs.get(&log);
+                parent.offset == group.first
+                    && survivors.is_some_and(|survivors| survivors.next >= parent.offset)
             }
         }
     }
@@ -123,9 +124,9 @@ impl Merge {
         opened: &HashSet<LogId>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        let known = self.names.contains_key(&group.log.task);
-        let left = match self.logs.get(&group.log) {
-            Some(left) => *left,
+        let is_named = self.names.contains_key(&group.log.task);
+        let survivors = match self.logs.get(&group.log) {
+            Some(survivors) => *survivors,
             None => {
                 // A trimmed lineage begins at its base.
                 let base = self.live.base(group.log);
@@ -133,24 +134,24 @@ impl Merge {
                 Survivors {
                     next: group.first,
                     now: group.first,
-                    ended: !(based || opened.contains(&group.log)) || !known,
+                    ended: !(based || opened.contains(&group.log)) || !is_named,
                 }
             }
         };
         let end = group.first + u64::from(group.section.count);
-        if left.ended || group.first != left.next {
-            if end > left.next || left.ended {
-                self.lose(group.log, left.next.min(group.first), end);
+        if survivors.ended || group.first != survivors.next {
+            if end > survivors.next || survivors.ended {
+                self.lose(group.log, survivors.next.min(group.first), end);
                 self.write_down(seq, group)?;
-                let ended = Survivors { ended: true, ..left };
+                let ended = Survivors { ended: true, ..survivors };
                 self.logs.insert(group.log, ended);
             }
             return Ok(());
         }
         begin_log_batch(out, group.log, group.first);
         out.extend_from_slice(section);
-        let left = Survivors { next: end, now: end, ended: false };
-        self.logs.insert(group.log, left);
+        let survivors = Survivors { next: end, now: end, ended: false };
+        self.logs.insert(group.log, survivors);
         Ok(())
     }
 
@@ -161,32 +162,32 @@ impl Merge {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let task = group.log.task;
-        let mut left = self.logs.get(&group.log).copied().unwrap_or_default();
-        if group.first > left.next {
-            self.lose(group.log, left.next, group.first);
+        let mut survivors = self.logs.get(&group.log).copied().unwrap_or_default();
+        if group.first > survivors.next {
+            self.lose(group.log, survivors.next, group.first);
         }
-        let skip = left.next.saturating_sub(group.first);
+        let skip = survivors.next.saturating_sub(group.first);
         let (mut records, mut salts, mut count) = (Vec::new(), Vec::new(), 0);
         for (index, record) in (0_u32..).zip(group.section.iter()) {
             let Ok(record) = record else { break };
-            let seen = u64::from(index) < skip;
-            if seen || !self.fits(task, &record, opened) {
+            let is_duplicate = u64::from(index) < skip;
+            if is_duplicate || !self.fits(task, &record, opened) {
                 continue;
             }
             encode_record(&mut records, record.header, record.form, record.payload);
             salts.extend_from_slice(&group.section.salt(index));
             count += 1;
         }
-        left.next = left.next.max(group.first + u64::from(group.section.count));
+        survivors.next = survivors.next.max(group.first + u64::from(group.section.count));
         if count > 0 {
-            begin_log_batch(out, group.log, left.now);
+            begin_log_batch(out, group.log, survivors.now);
             let all = count == group.section.count;
             let salts = if all { group.section.salts } else { Salts::Explicit(&salts) };
             let section = SectionRef { seq: group.section.seq, salts, count, records: &records };
             section.encode(out);
-            left.now += u64::from(count);
+            survivors.now += u64::from(count);
         }
-        self.logs.insert(group.log, left);
+        self.logs.insert(group.log, survivors);
         Ok(())
     }
 
@@ -198,7 +199,7 @@ impl Merge {
             }
             _ => None,
         };
-        let there = |this: &Self, lineage: LineageId| {
+        let exists = |this: &Self, lineage: LineageId| {
             let log = LogId::lineage(task, lineage);
             // The records of a trimmed lineage come later; a dropped lineage has none.
             let retained = this.live.is_gone(log) || this.live.base(log).is_some();
@@ -209,8 +210,8 @@ impl Merge {
                 self.names.insert(task.task, task.name);
                 true
             }
-            Some(Control::LineageRegistered(registered)) => there(self, registered.lineage),
-            Some(Control::Activated(activated)) => there(self, activated.lineage),
+            Some(Control::LineageRegistered(registered)) => exists(self, registered.lineage),
+            Some(Control::Activated(activated)) => exists(self, activated.lineage),
             _ => true,
         }
     }

@@ -24,7 +24,7 @@ use crate::local::compaction::finish_switch;
 use crate::local::index::kv::Kv;
 use crate::local::layout;
 use crate::local::layout::Layout;
-use crate::local::recovery::replay::TELL_EVERY;
+use crate::local::recovery::replay::REPORT_INTERVAL;
 pub use crate::local::salvage::merge::LostRange;
 use crate::local::salvage::merge::Merge;
 use crate::local::salvage::sources::Sources;
@@ -44,11 +44,11 @@ pub struct Salvaged {
 /// Merges the rest of a store into a new archive, which replaces the old one. The caller holds the
 /// lock.
 pub fn salvage(layout: &Layout, config: &StoreConfig, options: &OpenOptions) -> Result<Salvaged> {
-    let beside = layout.archive_new();
-    if beside.exists() {
-        fs::remove_dir_all(&beside).map_err(|e| files::io("remove", &beside, &e))?;
+    let new_archive = layout.archive_new();
+    if new_archive.exists() {
+        fs::remove_dir_all(&new_archive).map_err(|e| files::io("remove", &new_archive, &e))?;
     }
-    files::make_dir(&beside)?;
+    files::make_dir(&new_archive)?;
     files::make_dir(&layout.damaged())?;
     let orphans = layout::free_name(&layout.damaged(), "orphans.jsonl");
     finish_switch(layout)?;
@@ -64,13 +64,13 @@ pub fn salvage(layout: &Layout, config: &StoreConfig, options: &OpenOptions) -> 
     }
     let mut sources = Sources::of(layout, config.store, key, kv.as_ref())?;
     let mut weave = Merge::new(&orphans, live)?;
-    let files = Files { dir: &beside, store: config.store, key };
+    let files = Files { dir: &new_archive, store: config.store, key };
     files.write(1, last, 1.., |seq, frame| {
-        if let Some(told) = options.progress.as_deref()
-            && seq.is_multiple_of(TELL_EVERY)
+        if let Some(report) = options.progress.as_deref()
+            && seq.is_multiple_of(REPORT_INTERVAL)
         {
             let (done, all) = (seq, last);
-            told(Progress { done, all });
+            report(Progress { done, all });
         }
         let payload = sources.payload(seq)?;
         weave.commit(seq, &payload, frame)
@@ -93,20 +93,21 @@ pub fn salvage(layout: &Layout, config: &StoreConfig, options: &OpenOptions) -> 
 /// old files. Each step may have been done before.
 pub fn finish_swap(layout: &Layout) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
-    let mut aside = |path: &Path| -> Result<()> {
+    let mut move_away = |path: &Path| -> Result<()> {
         if path.exists() {
             kept.push(layout::set_aside(layout, path)?);
         }
         Ok(())
     };
-    aside(&layout.sled())?;
+    move_away(&layout.sled())?;
     for (_, path) in files::numbered(&layout.journal(), "seg")? {
-        aside(&path)?;
+        move_away(&path)?;
     }
-    let beside = layout.archive_new();
-    if beside.exists() {
-        aside(&layout.archive())?;
-        fs::rename(&beside, layout.archive()).map_err(|e| files::io("move", &beside, &e))?;
+    let new_archive = layout.archive_new();
+    if new_archive.exists() {
+        move_away(&layout.archive())?;
+        fs::rename(&new_archive, layout.archive())
+            .map_err(|e| files::io("move", &new_archive, &e))?;
         files::sync_dir(&layout.root)?;
     }
     // Lost commits were acknowledged, so the marker starts over.

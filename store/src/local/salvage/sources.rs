@@ -137,13 +137,13 @@ impl<'a> Sources<'a> {
                 rest.split_at_checked(ArchiveBlock::HEADER_LEN).unwrap_or_default();
             let block = ArchiveBlock::decode_header(header)?;
             let raw = block.decode(header, rest.get(..block.stored_len()).unwrap_or_default())?;
-            let (mut held, mut rest) = (BTreeMap::new(), raw.as_slice());
+            let (mut payloads, mut rest) = (BTreeMap::new(), raw.as_slice());
             // The block's own check has no key, so each frame has to pass its own.
             while let Ok((frame, payload)) = FrameHeader::read(rest, self.key) {
-                held.insert(frame.seq, payload.to_vec());
+                payloads.insert(frame.seq, payload.to_vec());
                 rest = rest.get(frame.stride() as usize..).unwrap_or_default();
             }
-            self.open = (*first, held);
+            self.open = (*first, payloads);
         }
         Ok(self.open.1.get(&seq).cloned())
     }

@@ -74,11 +74,11 @@ fn it_is_known_which_chunks_are_there() {
         let none = ChunkId([1; 32]);
         subject.append(&names(0..1, 10), &[]);
         for _ in 0..2 {
-            let asked = [ids[1], none, three, ids[0], ids[1]];
-            let has = subject.log.has_chunks(&asked).unwrap();
+            let requested = [ids[1], none, three, ids[0], ids[1]];
+            let has = subject.log.has_chunks(&requested).unwrap();
             assert_eq!(has, [true, false, true, true, true]);
             assert!(subject.log.has_chunks(&[]).unwrap().is_empty());
-            subject.log.uses_chunks(&asked);
+            subject.log.uses_chunks(&requested);
             subject.settle();
         }
     });
@@ -102,15 +102,15 @@ fn chunks_are_put_into_an_order_without_losing_one() {
     each(|subject| {
         let contents = contents(300);
         let ids = subject.log.put_chunks(&slices(&contents)).unwrap();
-        let mut asked = [&ids[..], &[ChunkId([1; 32])]].concat();
-        asked.sort();
-        let sorted = asked.clone();
+        let mut requested = [&ids[..], &[ChunkId([1; 32])]].concat();
+        requested.sort();
+        let sorted = requested.clone();
         subject.settle();
-        subject.log.order_chunks(&mut asked).unwrap();
+        subject.log.order_chunks(&mut requested).unwrap();
         if subject.stage != crate::testing::conformance::Stage::Memory {
-            assert_eq!(asked[..300], ids, "as they were stored");
+            assert_eq!(requested[..300], ids, "as they were stored");
         }
-        asked.sort();
-        assert_eq!(asked, sorted);
+        requested.sort();
+        assert_eq!(requested, sorted);
     });
 }

@@ -265,16 +265,16 @@ fn compare(log: &dyn Log, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
     }
     for (from, to) in [(0, 64), (10, 50), (31, 32), (20, 20), (40, 30)] {
         let (from, to) = (key(from), key(to));
-        let wanted: Vec<Entry> = model
+        let expected: Vec<Entry> = model
             .iter()
             .filter(|(key, _)| (&from..&to).contains(key))
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
         for limit in [0, 1, 2, 7, usize::MAX] {
             let forwards = log.scan(&from, &to, false, limit).unwrap();
-            let take = limit.min(wanted.len());
-            assert_eq!(forwards, wanted[..take], "forwards, {limit}");
-            let mut last = wanted[wanted.len() - take..].to_vec();
+            let take = limit.min(expected.len());
+            assert_eq!(forwards, expected[..take], "forwards, {limit}");
+            let mut last = expected[expected.len() - take..].to_vec();
             last.reverse();
             let backwards = log.scan(&from, &to, true, limit).unwrap();
             assert_eq!(backwards, last, "backwards, {limit}");

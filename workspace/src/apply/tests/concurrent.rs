@@ -64,7 +64,7 @@ fn a_path_that_was_changed_since_the_crash_is_not_overwritten() {
             if !staging.exists() {
                 // It was killed before any change: there is no conflict to report.
                 let done = recover(&place, &Choices::default());
-                assert_eq!(done, Recovered::Whole(Vec::new()), "{context}");
+                assert_eq!(done, Recovered::Complete(Vec::new()), "{context}");
                 assert_eq!(std::fs::read(at(&place.work(), path.as_bytes())).unwrap(), MINE);
                 continue;
             }
@@ -84,11 +84,11 @@ fn a_path_that_was_changed_since_the_crash_is_not_overwritten() {
             // The restore stays pending and unchanged until the user decides.
             assert_eq!(recover(&place, &Choices::default()), Recovered::Stopped(stopped));
             let keep = Choices::default().keep_mine(path.clone());
-            assert_eq!(recover(&place, &keep), Recovered::Whole(Vec::new()), "{context}");
+            assert_eq!(recover(&place, &keep), Recovered::Complete(Vec::new()), "{context}");
             assert_eq!(place.things(), expected, "{context}");
 
             let theirs = Choices::default().theirs(path.clone());
-            let Recovered::Whole(named) = recover(&other, &theirs) else { panic!("{context}") };
+            let Recovered::Complete(named) = recover(&other, &theirs) else { panic!("{context}") };
             assert_eq!(named.len(), 1, "{context}");
             assert_eq!(named[0].path.as_ref(), Some(path), "{context}");
             let mut now = other.things();
@@ -143,7 +143,7 @@ fn what_is_written_while_a_restore_goes_on_is_never_lost() {
                     before.retain(|at, _| !written(at));
                     assert_eq!(now, before, "{context}");
                     match recovered.unwrap() {
-                        Recovered::Whole(_) => {
+                        Recovered::Complete(_) => {
                             whole += 1;
                             // A later abort finds nothing to undo.
                             let (done, _) = scene.recover(
@@ -153,7 +153,7 @@ fn what_is_written_while_a_restore_goes_on_is_never_lost() {
                                 How::Abort,
                                 &Choices::default(),
                             );
-                            assert!(matches!(done, Some(Ok(Recovered::Whole(_)))), "{context}");
+                            assert!(matches!(done, Some(Ok(Recovered::Complete(_)))), "{context}");
                         }
                         Recovered::Stopped(_) => stopped += 1,
                     }
@@ -166,7 +166,7 @@ fn what_is_written_while_a_restore_goes_on_is_never_lost() {
                     let choices = Choices::default();
                     let (done, _) =
                         scene.recover(&place, System::All, At::Never, How::Finish, &choices);
-                    assert!(matches!(done.unwrap().unwrap(), Recovered::Whole(_)), "{context}");
+                    assert!(matches!(done.unwrap().unwrap(), Recovered::Complete(_)), "{context}");
                 }
                 let mine = |(_, (thing, _)): (&Vec<u8>, &(Thing, u64))| matches!(thing, Thing::File(bytes, _) if bytes == MINE);
                 assert!(place.now().iter().any(mine), "{context}: {:?}", place.now());
@@ -187,7 +187,7 @@ fn what_is_written_through_an_open_handle_is_kept_and_named() {
     scene.apply(&place, System::All, At::Never).0.unwrap().unwrap();
     handle.write_all(b" and more").unwrap();
     let (done, _) = scene.recover(&place, System::All, At::Never, How::Finish, &Choices::default());
-    let Recovered::Whole(kept) = done.unwrap().unwrap() else { panic!("stopped") };
+    let Recovered::Complete(kept) = done.unwrap().unwrap() else { panic!("stopped") };
     let [kept] = kept.as_slice() else { panic!("{kept:?}") };
     assert_eq!(kept.path, Some(path("changed")));
     assert_eq!(std::fs::read(at(&place.work(), kept.kept.as_bytes())).unwrap(), b"a and more");
@@ -243,7 +243,7 @@ fn what_somebody_put_into_staging_is_kept_and_named() {
         }
         let choices = Choices::default();
         let (done, _) = scene.recover(&place, System::All, At::Never, How::Abort, &choices);
-        let Recovered::Whole(kept) = done.unwrap().unwrap() else { panic!("{stop}") };
+        let Recovered::Complete(kept) = done.unwrap().unwrap() else { panic!("{stop}") };
         assert_eq!(kept.len(), put, "{stop}: {kept:?}");
         for kept in &kept {
             assert_eq!(std::fs::read(at(&place.work(), kept.kept.as_bytes())).unwrap(), MINE);
@@ -284,7 +284,7 @@ fn a_folder_into_which_somebody_put_a_file_is_left() {
         let (done, _) = scene.apply(&place, System::All, At::Do(stop, &put));
         if let Err(Failed { error, recovered }) = done.unwrap() {
             assert_eq!(error.kind(), ErrorKind::Conflict, "{stop}");
-            assert_eq!(recovered.unwrap(), Recovered::Whole(Vec::new()), "{stop}");
+            assert_eq!(recovered.unwrap(), Recovered::Complete(Vec::new()), "{stop}");
             assert_eq!(std::fs::read(&own).unwrap(), MINE, "{stop}");
             let mut now = place.things();
             now.remove(&path("folder to link/own"));
@@ -317,7 +317,7 @@ fn what_was_changed_before_its_move_is_left_and_all_else_is_taken_back() {
             let Failed { error, recovered } = done.unwrap().unwrap_err();
             let context = format!("{system:?} {path}: {error}");
             assert_eq!(error.kind(), ErrorKind::Conflict, "{context}");
-            assert_eq!(recovered.unwrap(), Recovered::Whole(Vec::new()), "{context}");
+            assert_eq!(recovered.unwrap(), Recovered::Complete(Vec::new()), "{context}");
             let mut expected = scene.before.clone();
             let mine = Thing::File(MINE.to_vec(), 0o644);
             match action.kind {

@@ -20,7 +20,7 @@ fn a_restore_that_nobody_disturbs_leaves_the_tree_to_come_and_what_is_not_record
             done.expect(&context);
             let (done, _) =
                 scene.recover(&place, system, At::Never, How::Finish, &Choices::default());
-            assert_eq!(done.unwrap().unwrap(), Recovered::Whole(Vec::new()), "{context}");
+            assert_eq!(done.unwrap().unwrap(), Recovered::Complete(Vec::new()), "{context}");
             assert_eq!(place.things(), scene.after, "{context}");
             place.outside_is_as_it_was(&context);
         }
@@ -97,7 +97,7 @@ fn a_call_that_fails_is_an_error_and_all_is_taken_back_at_once() {
                 let (done, _) = scene.apply(&place, system, At::Fail(stop, error));
                 let Failed { error, recovered } = done.unwrap().expect_err(&context);
                 assert_eq!(error.kind(), ErrorKind::Unavailable, "{context}: {error}");
-                assert_eq!(recovered.unwrap(), Recovered::Whole(Vec::new()), "{context}");
+                assert_eq!(recovered.unwrap(), Recovered::Complete(Vec::new()), "{context}");
                 place.is_as_before(&context);
             }
         }

@@ -70,7 +70,7 @@ impl Scene {
             by_hand: &std::collections::BTreeSet::new(),
         };
         let made = make(&trees, &mut chunks.keep()).unwrap();
-        assert!(made.shown.conflicts.is_empty(), "{:?}", made.shown);
+        assert!(made.preview.conflicts.is_empty(), "{:?}", made.preview);
         // Decoded as from the log.
         let plan = RestoreIntent::decode(&made.actions.encode()).unwrap();
         let after = follow(&chunks, &plan, &before);
@@ -234,7 +234,7 @@ impl Scene {
             Some(done) => done,
             None => self.recover(place, system, At::Never, how, &choices).0.unwrap(),
         };
-        assert_eq!(done.unwrap(), Recovered::Whole(Vec::new()));
+        assert_eq!(done.unwrap(), Recovered::Complete(Vec::new()));
         killed
     }
 }

@@ -75,7 +75,7 @@ fn the_folder_of_the_store_is_never_entered() {
     };
     let failed = apply(&restore, scene.present, scene.tree).unwrap_err();
     assert_eq!(failed.error.kind(), ErrorKind::Unavailable);
-    assert_eq!(failed.recovered.unwrap(), Recovered::Whole(Vec::new()));
+    assert_eq!(failed.recovered.unwrap(), Recovered::Complete(Vec::new()));
     place.is_as_before("");
 }
 
@@ -146,7 +146,7 @@ fn many_files_are_read_ahead_and_end_with_the_first_that_is_lost() {
         scene.chunks.all.lock().remove(&ChunkEntry::id_of(lost.as_bytes())).unwrap();
         let failed = scene.apply(&place, System::All, At::Never).0.unwrap().unwrap_err();
         assert_eq!(failed.error.kind(), ErrorKind::NotFound, "{}", failed.error);
-        assert_eq!(failed.recovered.unwrap(), Recovered::Whole(Vec::new()));
+        assert_eq!(failed.recovered.unwrap(), Recovered::Complete(Vec::new()));
         place.is_as_before(lost);
         // After a kill in the middle, the reading thread ends too.
         assert!(scene.apply(&place, System::All, At::Kill(100)).0.is_none());

@@ -2,7 +2,7 @@
 
 use milepost_codec::{ActionKind, PathBytes, Skip, SkipReason};
 
-use super::table::{plan_of, shown};
+use super::table::{plan_of, preview};
 use crate::plan::{Choices, ConflictWhy, NoteWhat, Plan, Trees, make};
 use crate::testing::fixtures::{Thing, Things, path};
 use crate::testing::memory::MemoryChunks;
@@ -28,28 +28,28 @@ fn what_captures_leave_out_is_in_the_way_and_only_keeping_it_settles_that() {
     ];
     for theirs in [Choices::default(), Choices::default().theirs(path("x"))] {
         let made = plan_of(&chunks, [&folder, &file, &folder], &theirs, &git);
-        assert_eq!(shown(&made), [(path("x"), ConflictWhy::InTheWay)].into());
-        assert!(made.shown.conflicts[0].text.contains("x/.git"), "{:?}", made.shown);
+        assert_eq!(preview(&made), [(path("x"), ConflictWhy::InTheWay)].into());
+        assert!(made.preview.conflicts[0].text.contains("x/.git"), "{:?}", made.preview);
     }
     let mine = Choices::default().keep_mine(path("x"));
     let made = plan_of(&chunks, [&folder, &file, &folder], &mine, &git);
-    assert!(made.shown.conflicts.is_empty() && made.actions.actions.is_empty());
+    assert!(made.preview.conflicts.is_empty() && made.actions.actions.is_empty());
 
     // A folder that would be removed stays because of the skipped path.
     let made = plan_of(&chunks, [&folder, &Things::new(), &folder], &Choices::default(), &git);
-    assert!(made.shown.conflicts.is_empty());
+    assert!(made.preview.conflicts.is_empty());
     assert_eq!(made.actions.actions.len(), 1);
-    assert_eq!(made.shown.notes[0].what, NoteWhat::FolderStays);
+    assert_eq!(made.preview.notes[0].what, NoteWhat::FolderStays);
 
     // Skips outside of the folder are no conflict.
     let beside = [skip(b"w", SkipReason::Git), skip(b"x-y", SkipReason::Git)];
     let made = plan_of(&chunks, [&folder, &file, &folder], &Choices::default(), &beside);
-    assert!(made.shown.conflicts.is_empty());
+    assert!(made.preview.conflicts.is_empty());
 
     // A special file is where the snapshot has a file.
     let pipe = [skip(b"x", SkipReason::Special)];
     let made = plan_of(&chunks, [&file, &file, &Things::new()], &Choices::default(), &pipe);
-    assert_eq!(shown(&made), [(path("x"), ConflictWhy::InTheWay)].into());
+    assert_eq!(preview(&made), [(path("x"), ConflictWhy::InTheWay)].into());
     // The content that a removal would affect is unknown too.
     for reason in [SkipReason::Special, SkipReason::Denied] {
         for (choices, conflicts) in [
@@ -60,20 +60,20 @@ fn what_captures_leave_out_is_in_the_way_and_only_keeping_it_settles_that() {
             let none = Things::new();
             let here = [skip(b"x", reason)];
             let made = plan_of(&chunks, [&file, &none, &none], &choices, &here);
-            assert_eq!(made.shown.conflicts.len(), conflicts, "{:?}", made.shown);
+            assert_eq!(made.preview.conflicts.len(), conflicts, "{:?}", made.preview);
             assert!(made.actions.actions.is_empty());
             let (empty, below) = (one("x", Thing::Dir(0o755)), [skip(b"x/f", reason)]);
             let made = plan_of(&chunks, [&folder, &empty, &empty], &choices, &below);
-            assert_eq!(made.shown.conflicts.len(), conflicts, "{:?}", made.shown);
+            assert_eq!(made.preview.conflicts.len(), conflicts, "{:?}", made.preview);
             // Paths that were never recorded are not affected.
             let made = plan_of(&chunks, [&none, &none, &none], &choices, &here);
-            assert!(made.shown.conflicts.is_empty());
+            assert!(made.preview.conflicts.is_empty());
         }
     }
     // Unstable files were captured.
     let unstable = [skip(b"x/f", SkipReason::Unstable)];
     let made = plan_of(&chunks, [&folder, &file, &folder], &Choices::default(), &unstable);
-    assert!(made.shown.conflicts.is_empty());
+    assert!(made.preview.conflicts.is_empty());
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn lost_contents_are_a_conflict_of_the_paths_that_need_them() {
             by_hand: &std::collections::BTreeSet::new(),
         };
         let made = make(&trees, &mut chunks.keep()).unwrap();
-        let hits = shown(&made);
+        let hits = preview(&made);
         assert_eq!(hits.len(), hit, "{hits:?}");
         assert!(hits.iter().all(|(_, why)| *why == ConflictWhy::Missing));
     }
@@ -134,9 +134,9 @@ fn a_folder_elsewhere_is_asked_about_unless_it_is_empty() {
             by_hand: &std::collections::BTreeSet::new(),
         };
         let made = make(&trees, &mut |_, _| ()).unwrap();
-        assert_eq!(!made.shown.conflicts.is_empty(), asked);
+        assert_eq!(!made.preview.conflicts.is_empty(), asked);
         assert!(
-            made.shown
+            made.preview
                 .conflicts
                 .iter()
                 .all(|c| c.why == ConflictWhy::OtherFolder && c.path.is_none())
@@ -164,11 +164,11 @@ fn the_text_and_the_json_of_a_plan_name_each_path() {
     present.insert(path("own"), text("mine"));
     let made = plan_of(&chunks, [&last, &target, &present], &Choices::default(), &[]);
     let lines = "+ new\\x0a\n~ x\n- gone\n! own  it was never captured\n";
-    assert_eq!(made.shown.to_string(), lines);
-    let json = serde_json::to_value(&made.shown).unwrap();
+    assert_eq!(made.preview.to_string(), lines);
+    let json = serde_json::to_value(&made.preview).unwrap();
     assert_eq!(json["conflicts"][0]["why"], "unrecorded");
     assert_eq!(json["creates"][0]["path"], "new\n");
-    assert_eq!(serde_json::from_value::<crate::plan::Plan>(json).unwrap(), made.shown);
+    assert_eq!(serde_json::from_value::<crate::plan::Plan>(json).unwrap(), made.preview);
 }
 
 #[test]
@@ -193,8 +193,8 @@ fn what_was_lost_of_the_last_tree_counts_as_never_recorded() {
     };
     assert!(chunks.all.lock().remove(&inner).is_some());
     let made = make(&trees, &mut chunks.keep()).unwrap();
-    assert_eq!(shown(&made), [(path("d/x"), ConflictWhy::Unrecorded)].into());
-    assert_eq!(made.shown.deletes[0].path, path("y"));
+    assert_eq!(preview(&made), [(path("d/x"), ConflictWhy::Unrecorded)].into());
+    assert_eq!(made.preview.deletes[0].path, path("y"));
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_folder_that_is_closed_to_its_owner_is_opened_up_and_closed_again() {
         (ActionKind::Mode, Some(0o555), Some(0o555))
     );
     // It is not a change in the report.
-    assert!(made.shown.modes.is_empty());
+    assert!(made.preview.modes.is_empty());
 }
 
 #[test]
@@ -246,18 +246,18 @@ fn what_the_rules_of_the_target_ignore_is_kept_though_it_was_recorded_since() {
             elsewhere: false,
             by_hand: &std::collections::BTreeSet::new(),
         };
-        make(&trees, &mut chunks.keep()).unwrap().shown
+        make(&trees, &mut chunks.keep()).unwrap().preview
     };
-    let shown = made(Choices::default());
-    let gone = |shown: &Plan| -> Vec<String> {
-        shown.deletes.iter().map(|planned| planned.path.to_string()).collect()
+    let preview = made(Choices::default());
+    let gone = |preview: &Plan| -> Vec<String> {
+        preview.deletes.iter().map(|planned| planned.path.to_string()).collect()
     };
-    assert_eq!(gone(&shown), ["made", "sub/keep.log"], "{shown}");
-    let notes = shown.notes.iter().filter(|note| note.what == NoteWhat::Ignored);
+    assert_eq!(gone(&preview), ["made", "sub/keep.log"], "{preview}");
+    let notes = preview.notes.iter().filter(|note| note.what == NoteWhat::Ignored);
     let kept: Vec<_> = notes.map(|note| note.path.to_string()).collect();
-    assert_eq!(kept, ["results", "sub/x.log"], "{shown}");
+    assert_eq!(kept, ["results", "sub/x.log"], "{preview}");
     let all = made(Choices::default().take_ignored());
     assert!(gone(&all).contains(&"sub/x.log".to_owned()), "{all}");
-    let shown = made(Choices::default().theirs(path("results")));
-    assert!(gone(&shown).contains(&"results/run.csv".to_owned()), "{shown}");
+    let preview = made(Choices::default().theirs(path("results")));
+    assert!(gone(&preview).contains(&"results/run.csv".to_owned()), "{preview}");
 }

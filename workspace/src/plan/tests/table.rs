@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use milepost_codec::{Skip, TreePath};
 
-use crate::plan::{Choices, ConflictWhy, Made, Trees, make};
+use crate::plan::{Choices, ConflictWhy, PlannedRestore, Trees, make};
 use crate::testing::fixtures::{Random, Thing, Things, edit, follow, path, random_things, seeds};
 use crate::testing::memory::MemoryChunks;
 
@@ -14,7 +14,7 @@ pub(super) fn plan_of(
     [last, target, present]: [&Things; 3],
     choices: &Choices,
     skips: &[Skip],
-) -> Made {
+) -> PlannedRestore {
     let trees = Trees {
         contents: chunks,
         last: Some(chunks.tree(last)),
@@ -102,8 +102,8 @@ fn said_above([last, target, present]: [&Things; 3], at: &TreePath) -> bool {
     false
 }
 
-pub(super) fn shown(made: &Made) -> BTreeSet<(TreePath, ConflictWhy)> {
-    let conflicts = made.shown.conflicts.iter();
+pub(super) fn preview(made: &PlannedRestore) -> BTreeSet<(TreePath, ConflictWhy)> {
+    let conflicts = made.preview.conflicts.iter();
     conflicts.map(|conflict| (conflict.path.clone().unwrap(), conflict.why)).collect()
 }
 
@@ -111,9 +111,10 @@ pub(super) fn shown(made: &Made) -> BTreeSet<(TreePath, ConflictWhy)> {
 fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
     let [last, target, present] = all;
     let made = plan_of(chunks, all, &Choices::default(), &[]);
-    let context = format!("{context}\nL {last:?}\nT {target:?}\nP {present:?}\n{:#?}", made.shown);
-    assert_eq!(shown(&made), conflicts(all), "{context}");
-    if made.shown.conflicts.is_empty() {
+    let context =
+        format!("{context}\nL {last:?}\nT {target:?}\nP {present:?}\n{:#?}", made.preview);
+    assert_eq!(preview(&made), conflicts(all), "{context}");
+    if made.preview.conflicts.is_empty() {
         let after = follow(chunks, &made.actions, present);
         assert_eq!(chunks.things(&made.tree), *target, "{context}");
         for (at, thing) in target {
@@ -134,12 +135,16 @@ fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
             let for_it = below(&after, at).any(|(path, _)| foreign(path));
             assert!(foreign(at) || for_it, "{at} stayed: {context}");
         }
-        let touched: BTreeSet<_> =
-            [&made.shown.creates, &made.shown.changes, &made.shown.deletes, &made.shown.modes]
-                .into_iter()
-                .flatten()
-                .map(|planned| planned.path.clone())
-                .collect();
+        let touched: BTreeSet<_> = [
+            &made.preview.creates,
+            &made.preview.changes,
+            &made.preview.deletes,
+            &made.preview.modes,
+        ]
+        .into_iter()
+        .flatten()
+        .map(|planned| planned.path.clone())
+        .collect();
         let differs = |at: &&TreePath| present.get(*at) != after.get(*at);
         let all: BTreeSet<_> =
             present.keys().chain(after.keys()).filter(differs).cloned().collect();
@@ -155,7 +160,7 @@ fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
         .collect();
     let mine = roots.iter().fold(Choices::default(), |c, path| c.keep_mine(path.clone()));
     let made = plan_of(chunks, all, &mine, &[]);
-    assert_eq!(shown(&made), BTreeSet::new(), "{context}");
+    assert_eq!(preview(&made), BTreeSet::new(), "{context}");
     assert_eq!(follow(chunks, &made.actions, present), *present, "{context}");
     let kept = chunks.things(&made.tree);
     for (at, thing) in &kept {
@@ -170,7 +175,7 @@ fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
     // With `theirs`, the snapshot wins, and paths that neither tree has stay.
     let theirs = roots.iter().fold(Choices::default(), |c, path| c.theirs(path.clone()));
     let made = plan_of(chunks, all, &theirs, &[]);
-    assert_eq!(shown(&made), BTreeSet::new(), "{context}");
+    assert_eq!(preview(&made), BTreeSet::new(), "{context}");
     let after = follow(chunks, &made.actions, present);
     assert_eq!(chunks.things(&made.tree), *target, "{context}");
     for (at, thing) in target {

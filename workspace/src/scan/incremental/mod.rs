@@ -23,7 +23,7 @@ const SKIPS_MAX: usize = 1000;
 
 /// A scanned folder, without its subfolders.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SeenFolder {
+pub(super) struct ScannedFolder {
     pub(super) identity: Identity,
     pub(super) id: ChunkId,
     pub(super) counts: Counts,
@@ -52,7 +52,7 @@ pub(crate) struct LastScan {
 }
 
 /// Scanned folders by path.
-pub(super) type Folders = BTreeMap<Box<[u8]>, SeenFolder>;
+pub(super) type Folders = BTreeMap<Box<[u8]>, ScannedFolder>;
 
 /// State that a handle keeps between scans.
 #[derive(Debug, Default)]
@@ -96,20 +96,20 @@ impl Ground {
 /// Returns a path as the list of mounts shows it: see `proc_pid_mountinfo(5)`.
 fn escaped(path: &Path) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt as _;
-    let mut shown = Vec::new();
+    let mut escaped = Vec::new();
     for byte in path.as_os_str().as_bytes() {
         match byte {
             b' ' | b'\t' | b'\n' | b'\\' => {
-                shown.extend_from_slice(format!("\\{byte:03o}").as_bytes());
+                escaped.extend_from_slice(format!("\\{byte:03o}").as_bytes());
             }
-            byte => shown.push(*byte),
+            byte => escaped.push(*byte),
         }
     }
-    shown
+    escaped
 }
 
 /// Inputs for the decision on a scan.
-pub(crate) struct Asked<'a> {
+pub(crate) struct ScanRequest<'a> {
     pub(crate) root: &'a Dir,
     pub(crate) folder: &'a Path,
     pub(crate) identity: Identity,
@@ -151,12 +151,12 @@ pub(crate) struct Since {
 impl ScanState {
     /// Begins a scan, and removes the kept state until the scan ends. Returns `None` if the folder
     /// cannot be watched.
-    pub(crate) fn begin(&self, asked: &Asked<'_>) -> Option<Watching> {
+    pub(crate) fn begin(&self, request: &ScanRequest<'_>) -> Option<Watching> {
         let inner = self.0.lock().take();
-        let ground = Ground::of(asked.folder, asked.identity)?;
+        let ground = Ground::of(request.folder, request.identity)?;
         if let Some(inner) = inner.filter(|inner| inner.ground == ground && inner.left > 0) {
             let happened = inner.watch.happened(Rules::is_file);
-            if !happened.lost && inner.is_enough(asked) {
+            if !happened.lost && inner.is_enough(request) {
                 let folders = inner.last.folders.iter();
                 let restless = folders.filter(|(_, seen)| seen.marks.restless);
                 let restless = restless.map(|(path, _)| path.clone()).collect();
@@ -169,13 +169,13 @@ impl ScanState {
                 });
             }
         }
-        let watch = Watch::begin(asked.root);
+        let watch = Watch::begin(request.root);
         watch.map(|watch| Watching { watch, since: None, ground, left: LOOKS })
     }
 
     /// Keeps the results of a scan that led to a capture.
     pub(crate) fn end(&self, watching: Watching, last: LastScan, capture: ChunkId) {
-        if watching.watch.is_whole() {
+        if watching.watch.is_complete() {
             *self.0.lock() = Some(Inner {
                 watch: watching.watch,
                 last,
@@ -201,38 +201,38 @@ impl ScanState {
 
 impl Inner {
     /// Returns `true` if unchanged entries would be captured as in the last scan.
-    fn is_enough(&self, asked: &Asked<'_>) -> bool {
+    fn is_enough(&self, request: &ScanRequest<'_>) -> bool {
         let any =
             |mark: fn(&Marks) -> bool| self.last.folders.values().any(|seen| mark(&seen.marks));
         let limited = |skip: &Skip| skip.reason == SkipReason::Limit;
-        if asked.known != Some(self.capture)
-            || asked.stored.is_some_and(|stored| !stored.exists())
+        if request.known != Some(self.capture)
+            || request.stored.is_some_and(|stored| !stored.exists())
             // A compaction needs each used chunk marked one by one.
-            || asked.chunks.notes_uses()
+            || request.chunks.notes_uses()
             || any(|marks| marks.limits)
             || self.last.skips.iter().any(limited)
         {
             return false;
         }
         // Entries captured despite a rule are no longer recorded.
-        if any(|marks| marks.ignored) && !asked.recorded.contains(&self.last.tree) {
+        if any(|marks| marks.ignored) && !request.recorded.contains(&self.last.tree) {
             return false;
         }
-        let mut others = asked.recorded.iter().filter(|tree| **tree != self.last.tree);
-        !others.any(|tree| any(|marks| marks.ignored) || self.may_have_skipped(tree, asked))
+        let mut others = request.recorded.iter().filter(|tree| **tree != self.last.tree);
+        !others.any(|tree| any(|marks| marks.ignored) || self.may_have_skipped(tree, request))
     }
 
     /// Returns `true` if a tree records a path that was left out and would be captured now.
-    fn may_have_skipped(&self, tree: &ChunkId, asked: &Asked<'_>) -> bool {
+    fn may_have_skipped(&self, tree: &ChunkId, request: &ScanRequest<'_>) -> bool {
         let decides = |skip: &&Skip| match skip.reason {
             SkipReason::Ignored => true,
-            SkipReason::Large => asked.without_limits,
+            SkipReason::Large => request.without_limits,
             _ => false,
         };
         // A complete scan reports errors of unreadable trees.
         let has = |skip: &Skip| {
             let path = TreePath::new(skip.path.as_bytes());
-            !path.is_ok_and(|path| matches!(tree::find(asked.chunks, tree, &path), Ok(None)))
+            !path.is_ok_and(|path| matches!(tree::find(request.chunks, tree, &path), Ok(None)))
         };
         let mut skips = self.last.skips.iter().filter(decides).enumerate();
         skips.any(|(n, skip)| n >= SKIPS_MAX || has(skip))
@@ -254,7 +254,7 @@ impl Since {
     /// Returns `true` if a folder is still the same, and nothing changed in it and below. A new
     /// folder in its place has another identity, or the same inode after a removal, which is
     /// reported.
-    pub(super) fn is_as_seen(&self, path: &[u8], identity: Identity) -> bool {
+    pub(super) fn is_unchanged(&self, path: &[u8], identity: Identity) -> bool {
         let seen = self.last.folders.get(path);
         seen.is_some_and(|seen| seen.identity == identity)
             && !any_below(&self.restless, path)
@@ -264,7 +264,7 @@ impl Since {
 
 impl LastScan {
     /// Returns a folder and all folders below it.
-    pub(super) fn folders_of(&self, path: &[u8]) -> impl Iterator<Item = (&[u8], &SeenFolder)> {
+    pub(super) fn folders_of(&self, path: &[u8]) -> impl Iterator<Item = (&[u8], &ScannedFolder)> {
         below(&self.folders, path)
     }
 

@@ -7,8 +7,8 @@ use crate::testing::memory::MemoryChunks;
 /// reliable.
 type Case<'a> = (Marks, Vec<Skip>, &'a [ChunkId], bool, bool);
 
-fn folder(marks: Marks) -> SeenFolder {
-    SeenFolder { identity: (1, 1), id: ChunkId([1; 32]), counts: Counts::default(), marks }
+fn folder(marks: Marks) -> ScannedFolder {
+    ScannedFolder { identity: (1, 1), id: ChunkId([1; 32]), counts: Counts::default(), marks }
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_look_relies_on_the_last_one_only_where_that_would_be_decided_as_it_was() {
     ];
     let root = at_root(dir.path()).unwrap();
     let identity = root.itself().unwrap().identity();
-    let begin = |marks, skips, asked: &Asked<'_>, left| {
+    let begin = |marks, skips, asked: &ScanRequest<'_>, left| {
         let kept = ScanState::default();
         let watch = Watch::begin(&root).unwrap();
         watch.add(&root, b"");
@@ -73,7 +73,7 @@ fn a_look_relies_on_the_last_one_only_where_that_would_be_decided_as_it_was() {
         assert_eq!(kept.folders(), None, "nothing is kept of a look that does not end");
         begun.since.map(|_| begun.left)
     };
-    let asked = |recorded, without_limits| Asked {
+    let asked = |recorded, without_limits| ScanRequest {
         root: &root,
         folder: dir.path(),
         identity,
@@ -92,13 +92,13 @@ fn a_look_relies_on_the_last_one_only_where_that_would_be_decided_as_it_was() {
     assert_eq!(begin(none, many[1..].to_vec(), &asked(&others, false), 1), Some(0));
     assert_eq!(begin(none, many, &asked(&others, false), 5), None);
     assert_eq!(begin(none, vec![], &asked(&usual, false), 0), None);
-    let known = |known| Asked { known, ..asked(&usual, false) };
+    let known = |known| ScanRequest { known, ..asked(&usual, false) };
     assert_eq!(begin(none, vec![], &known(Some(seen)), 5), None);
     assert_eq!(begin(none, vec![], &known(None), 5), None);
     let noting = MemoryChunks::default();
-    let noted = Asked { chunks: &noting, ..asked(&usual, false) };
+    let noted = ScanRequest { chunks: &noting, ..asked(&usual, false) };
     assert_eq!(begin(none, vec![], &noted, 5), None);
-    let elsewhere = Asked { identity: (identity.0, identity.1 + 1), ..asked(&usual, false) };
+    let elsewhere = ScanRequest { identity: (identity.0, identity.1 + 1), ..asked(&usual, false) };
     assert_eq!(begin(none, vec![], &elsewhere, 5), None);
 }
 

@@ -173,17 +173,17 @@ fn message(fields: &mut Object, begins: bool) -> Option<(Talk, Vec<Body>)> {
     if let Some(rest) = parts.rest.into_json() {
         fields.put("blocks", rest);
     }
-    keep(std::mem::take(fields), &mut events);
+    attach_rest(std::mem::take(fields), &mut events);
     Some((talk, events))
 }
 
 /// Keeps the fields that do not fit an event.
-fn keep(fields: Object, events: &mut Vec<Body>) {
-    let said = events.iter_mut().find_map(|event| match event {
+fn attach_rest(fields: Object, events: &mut Vec<Body>) {
+    let message = events.iter_mut().find_map(|event| match event {
         Body::Message(message) => Some(message),
         _ => None,
     });
-    match said {
+    match message {
         Some(message) => {
             let mut extra = Object::default();
             if let Some(json) = fields.into_json() {

@@ -125,7 +125,7 @@ impl Tree {
     pub fn place(&mut self, line: &SessionLine) -> (Spot, Option<LineIndex>) {
         let talk = match &line.part {
             Part::Message(talk) => talk,
-            Part::Nothing => return (self.beside(line), None),
+            Part::Nothing => return (self.side_spot(line), None),
         };
         let all_side = *self.all_side.get_or_insert(line.side);
         let side = line.side && !all_side;
@@ -157,7 +157,7 @@ impl Tree {
     }
 
     /// Places a line outside the conversation. Its children continue from its parent.
-    fn beside(&mut self, line: &SessionLine) -> Spot {
+    fn side_spot(&mut self, line: &SessionLine) -> Spot {
         let before = line.parent.as_deref().and_then(|uuid| self.find(uuid));
         let before = before.unwrap_or_else(|| self.tip(self.current).place);
         if let Some(uuid) = &line.uuid {
@@ -217,7 +217,7 @@ impl Tree {
         }
         let tip = Tip { place, step, side };
         match self.tips.get_mut(branch as usize) {
-            Some(known) if moves => *known = tip,
+            Some(last) if moves => *last = tip,
             Some(_) => {}
             None => self.tips.push(tip),
         }

@@ -52,8 +52,8 @@ pub(crate) fn group_up<'a, 'b>(
         }
         let count = rest.iter().take_while(fits).count();
         let count = count.clamp(1, ChunkGroup::COUNT_MAX);
-        let (group, left) = rest.split_at_checked(count)?;
-        rest = left;
+        let (group, following) = rest.split_at_checked(count)?;
+        rest = following;
         Some(group)
     })
 }
@@ -67,7 +67,7 @@ pub(crate) fn is_small(count: usize, bytes: usize) -> bool {
 /// The groups that were unpacked last, most recently used first.
 #[derive(Debug, Default)]
 pub(crate) struct Unpacked {
-    kept: Mutex<VecDeque<(ChunkLocation, Arc<GroupContents>)>>,
+    cached: Mutex<VecDeque<(ChunkLocation, Arc<GroupContents>)>>,
 }
 
 impl Unpacked {
@@ -79,22 +79,22 @@ impl Unpacked {
     ) -> Result<Arc<GroupContents>> {
         let place = place.entry();
         {
-            let mut kept = self.kept.lock();
-            if let Some(at) = kept.iter().position(|(known, _)| *known == place)
-                && let Some(found) = kept.remove(at)
+            let mut cached = self.cached.lock();
+            if let Some(at) = cached.iter().position(|(location, _)| *location == place)
+                && let Some(found) = cached.remove(at)
             {
                 let group = Arc::clone(&found.1);
-                kept.push_front(found);
+                cached.push_front(found);
                 return Ok(group);
             }
         }
         // Two threads may read the same group at once; that is better than all threads waiting for
         // one.
         let group = Arc::new(read()?);
-        let mut kept = self.kept.lock();
-        kept.push_front((place, Arc::clone(&group)));
+        let mut cached = self.cached.lock();
+        cached.push_front((place, Arc::clone(&group)));
         let mut bytes = 0;
-        kept.retain(|(_, group)| {
+        cached.retain(|(_, group)| {
             bytes += group.bytes();
             bytes <= UNPACKED_MAX
         });
@@ -103,7 +103,7 @@ impl Unpacked {
 
     /// Removes the groups of a pack.
     pub(crate) fn forget(&self, pack: u32) {
-        self.kept.lock().retain(|(place, _)| place.pack != pack);
+        self.cached.lock().retain(|(place, _)| place.pack != pack);
     }
 }
 
@@ -183,9 +183,9 @@ mod tests {
         assert_eq!((0..20).map(|at| get(at, 1)).sum::<i32>(), 20);
         assert_eq!((get(19, 1), get(6, 1)), (0, 0));
         assert_eq!(get(0, 1), 1, "the first went");
-        assert_eq!(unpacked.kept.lock().len(), 15);
+        assert_eq!(unpacked.cached.lock().len(), 15);
         assert_eq!(get(6, 1), 0, "it was used since");
         unpacked.forget(1);
-        assert!(unpacked.kept.lock().is_empty());
+        assert!(unpacked.cached.lock().is_empty());
     }
 }

@@ -13,7 +13,7 @@ pub(crate) use crate::local::chunks::packs::groups::{
     GATHERED_RAW, GROUP_LEVEL, GROUP_RAW, group_up, is_small,
 };
 pub(crate) use crate::local::chunks::packs::location::ChunkLocation;
-pub(crate) use crate::local::chunks::packs::scan::whole_in;
+pub(crate) use crate::local::chunks::packs::scan::intact_in;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -85,7 +85,7 @@ struct State {
     last: u32,
     dirty: bool,
     /// Set while a thread syncs the entries appended so far. Other threads may append, but do not
-    /// sync: only one caller is told of a failed sync.
+    /// sync: only one caller gets the error of a failed sync.
     syncing: bool,
     /// The end of the synced entries.
     synced: ChunkLocation,
@@ -96,11 +96,11 @@ struct State {
 }
 
 impl Packs {
-    /// Opens the packs. Returns the chunks found after `known`, the position up to which they are
-    /// indexed.
+    /// Opens the packs. Returns the chunks found after `scanned_to`, the position up to which they
+    /// are indexed.
     pub(crate) fn open(
         layout: &Layout,
-        known: ChunkLocation,
+        scanned_to: ChunkLocation,
         synced: ChunkLocation,
         findings: &mut Vec<Finding>,
         meters: Arc<Meters>,
@@ -111,10 +111,10 @@ impl Packs {
         for (number, path) in files::numbered(dir, "pack")? {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             state.last = number;
-            if number < known.pack {
+            if number < scanned_to.pack {
                 continue;
             }
-            let known_at = if number == known.pack { known.at } else { 0 };
+            let scanned_at = if number == scanned_to.pack { scanned_to.at } else { 0 };
             let file = files::open_rw(&path)?;
             let len = length(&path, &file)?;
             // Bytes that were not synced may be lost: only snapshots refer to them.
@@ -122,7 +122,7 @@ impl Packs {
             if len < synced_at {
                 findings.push(cut(&path, len, synced_at));
             }
-            let from = if len < known_at { 0 } else { known_at };
+            let from = if len < scanned_at { 0 } else { scanned_at };
             let end = scan(&path, &file, number, from, &mut found)?;
             if end < len {
                 let finding = cut_end(layout, &path, &file, end, len)?;
@@ -141,19 +141,19 @@ impl Packs {
                 state.open = Some((number, Arc::new(file), end));
             }
         }
-        let named: Vec<u64> =
+        let numbers: Vec<u64> =
             (files::numbered(dir, "pack")?.iter()).map(|(number, _)| *number).collect();
-        for number in (1..known.pack).map(u64::from) {
-            if !named.contains(&number) {
+        for number in (1..scanned_to.pack).map(u64::from) {
+            if !numbers.contains(&number) {
                 findings.push(missing(&files::numbered_path(dir, number, "pack")));
             }
         }
-        if state.last < known.pack {
-            if synced.pack == known.pack && synced.at > 0 {
-                let path = files::numbered_path(dir, u64::from(known.pack), "pack");
+        if state.last < scanned_to.pack {
+            if synced.pack == scanned_to.pack && synced.at > 0 {
+                let path = files::numbered_path(dir, u64::from(scanned_to.pack), "pack");
                 findings.push(cut(&path, 0, synced.at));
             }
-            state.last = known.pack;
+            state.last = scanned_to.pack;
         }
         state.synced = state.end();
         if state.last > 0 {
@@ -308,10 +308,10 @@ impl Packs {
     /// waits for its end; the next sync then covers all waiting callers.
     pub(crate) fn sync(&self) -> Result<()> {
         let mut state = self.state.lock();
-        let wanted = state.end();
+        let target = state.end();
         loop {
             state.check()?;
-            if !state.dirty || state.synced >= wanted {
+            if !state.dirty || state.synced >= target {
                 return Ok(());
             }
             match state.syncing {
@@ -384,17 +384,17 @@ impl Packs {
 
     /// Returns `true` if a chunk is intact on disk. Bypasses the cache of unpacked groups, and
     /// clears the cache for the pack if the chunk is damaged.
-    pub(crate) fn is_whole(&self, id: &ChunkId, place: ChunkLocation) -> bool {
+    pub(crate) fn is_intact(&self, id: &ChunkId, place: ChunkLocation) -> bool {
         let Some(member) = place.member else {
             return self.read(id, place).is_ok();
         };
         let group = self.read_group(id, place);
         let found = group.and_then(|group| group.get(member.into()).map(|(found, _)| found));
-        let whole = found.is_ok_and(|found| found == *id);
-        if !whole {
+        let is_intact = found.is_ok_and(|found| found == *id);
+        if !is_intact {
             self.unpacked.forget(place.pack);
         }
-        whole
+        is_intact
     }
 
     /// Returns the bytes of a pack's file, or 0 if it is missing.

@@ -28,12 +28,12 @@ pub(crate) fn cut_end(
     file.read_exact_at(&mut rest, end).map_err(io)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     files::make_dir(&layout.damaged())?;
-    let kept = layout.damaged().join(format!("{name}.from-{end}"));
-    files::write_whole(&kept, &rest)?;
+    let saved = layout.damaged().join(format!("{name}.from-{end}"));
+    files::write_whole(&saved, &rest)?;
     file.set_len(end).map_err(io)?;
     Ok(Finding {
         place: format!("{} at byte {end}", path.display()),
-        message: format!("{} bytes that are no whole chunk, now in {}", len - end, kept.display()),
+        message: format!("{} bytes that are no whole chunk, now in {}", len - end, saved.display()),
         outcome: Outcome::Dropped,
     })
 }
@@ -55,11 +55,11 @@ pub(crate) fn missing(path: &Path) -> Finding {
 }
 
 /// Returns the finding for a pack that lost its end. A pack has no second copy.
-pub(crate) fn cut(path: &Path, len: u64, known: u64) -> Finding {
+pub(crate) fn cut(path: &Path, len: u64, recorded: u64) -> Finding {
     Finding {
         place: format!("{} at byte {len}", path.display()),
         message: format!(
-            "the pack had {known} bytes and has {len}: events and snapshots whose chunks were \
+            "the pack had {recorded} bytes and has {len}: events and snapshots whose chunks were \
              there cannot be read"
         ),
         outcome: Outcome::Left,
@@ -77,13 +77,13 @@ pub(crate) fn scan(
 ) -> Result<u64> {
     let len = length(path, file)?;
     while at < len {
-        match whole_at(file, at) {
-            Some(whole) => {
-                let len = whole.len;
-                found.extend(whole.places(pack, at));
+        match intact_at(file, at) {
+            Some(intact) => {
+                let len = intact.len;
+                found.extend(intact.places(pack, at));
                 at += u64::from(len);
             }
-            None => match next_whole(path, file, at + 1)? {
+            None => match next_intact(path, file, at + 1)? {
                 Some(next) => at = next,
                 None => break,
             },
@@ -110,7 +110,7 @@ impl IntactEntry {
 }
 
 /// Returns the intact entry at a byte, if there is one.
-fn whole_at(file: &File, at: u64) -> Option<IntactEntry> {
+fn intact_at(file: &File, at: u64) -> Option<IntactEntry> {
     // No entry is shorter: a group has at least one row in its table.
     let mut entry = vec![0; ChunkEntry::HEADER_LEN];
     file.read_exact_at(&mut entry, at).ok()?;
@@ -118,13 +118,13 @@ fn whole_at(file: &File, at: u64) -> Option<IntactEntry> {
         let header = ChunkGroup::decode_header(&entry).ok()?;
         entry.resize(header.entry_len(), 0);
         file.read_exact_at(&mut entry, at).ok()?;
-        let ids = header.is_whole(&entry).then(|| ChunkGroup::ids(&entry))?;
+        let ids = header.is_intact(&entry).then(|| ChunkGroup::ids(&entry))?;
         return Some(IntactEntry { len: entry.len() as u32, ids: ids.ok()?, is_group: true });
     }
     let header = ChunkEntry::decode_header(&entry).ok()?;
     entry.resize(ChunkEntry::HEADER_LEN + header.stored_len(), 0);
     file.read_exact_at(&mut entry, at).ok()?;
-    header.is_whole(&entry).then(|| IntactEntry {
+    header.is_intact(&entry).then(|| IntactEntry {
         len: entry.len() as u32,
         ids: vec![header.id],
         is_group: false,
@@ -132,7 +132,7 @@ fn whole_at(file: &File, at: u64) -> Option<IntactEntry> {
 }
 
 /// Returns the beginning of the next intact entry, from `at` on.
-fn next_whole(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
+fn next_intact(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
     const MAGIC_LEN: usize = 4;
     let begins = |four: &[u8]| four == ChunkEntry::MAGIC || four == ChunkGroup::MAGIC;
     let mut window = vec![0; 1 << 20];
@@ -140,7 +140,7 @@ fn next_whole(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
         let read = file.read_at(&mut window, at).map_err(|e| files::io("read", path, &e))?;
         let bytes = window.get(..read).unwrap_or_default();
         for (place, four) in (at..).zip(bytes.windows(MAGIC_LEN)) {
-            if begins(four) && whole_at(file, place).is_some() {
+            if begins(four) && intact_at(file, place).is_some() {
                 return Ok(Some(place));
             }
         }
@@ -153,23 +153,23 @@ fn next_whole(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
 
 /// Reads every chunk of a pack. Returns, in order, the positions of the entries whose chunks are
 /// all intact. Bytes between them belong to no complete entry.
-pub(crate) fn whole_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
+pub(crate) fn intact_in(path: &Path, pack: u32) -> Result<Vec<u64>> {
     let file = files::open_read(path)?;
     let mut found = Vec::new();
     scan(path, &file, pack, 0, &mut found)?;
-    let mut whole = Vec::with_capacity(found.len());
+    let mut intact = Vec::with_capacity(found.len());
     let entries = found.chunk_by(|(_, a), (_, b)| a.at == b.at);
     for (place, chunks) in entries.filter_map(|all| all.first().map(|(_, place)| (place, all))) {
         let mut entry = vec![0; place.len as usize];
         match file.read_exact_at(&mut entry, place.at) {
-            Ok(()) if holds(&entry, chunks) => whole.push(place.at),
+            Ok(()) if holds(&entry, chunks) => intact.push(place.at),
             Ok(()) => {}
             // A compaction moved its chunks.
             Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {}
             Err(e) => return Err(files::io("read", path, &e)),
         }
     }
-    Ok(whole)
+    Ok(intact)
 }
 
 /// Returns `true` if an entry holds these chunks.

@@ -23,13 +23,13 @@ use crate::local::settings::StoreConfig;
 const READS: usize = 8;
 
 /// Journal and archive as of one moment.
-pub(crate) struct Seen {
+pub(crate) struct StoreScan {
     pub(crate) survey: Survey,
     /// The bytes of the segments, since their files are reused once the archive has them.
     bytes: HashMap<PathBuf, Vec<u8>>,
 }
 
-impl Seen {
+impl StoreScan {
     /// Reads, in this order: the last acknowledged commit, the segments, the archive. A commit is
     /// in the journal before it is acknowledged, and in the archive before its segment is reused.
     /// So no commit that was acknowledged at the start is missed.
@@ -126,8 +126,8 @@ pub(crate) struct Stamps(Vec<Stamp>);
 
 impl Stamps {
     /// Returns the first file that is missing, shorter, or replaced.
-    pub(crate) fn moved(&self) -> Option<PathBuf> {
-        let moved = self.0.iter().find(|stamp| !stamp.is_there());
-        moved.map(|stamp| stamp.path.clone())
+    pub(crate) fn changed_path(&self) -> Option<PathBuf> {
+        let changed_path = self.0.iter().find(|stamp| !stamp.is_there());
+        changed_path.map(|stamp| stamp.path.clone())
     }
 }
