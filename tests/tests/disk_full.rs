@@ -4,6 +4,7 @@
 //! It takes root, loop devices and `mkfs.ext4`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -61,6 +62,7 @@ fn while_it_lasts(work: &mut Work, error: &Error, acks: &Path, seed: u64) -> Res
 }
 
 fn start(dir: &Path, acks: &Path, seed: u64) -> Work {
+    let acks = File::options().create(true).append(true).open(acks).unwrap();
     let mut work = Work::open_with(dir, acks, seed, 0).unwrap();
     for step in [
         Step::Start,
