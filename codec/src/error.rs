@@ -80,7 +80,10 @@ pub enum Detail {
 }
 
 /// The error type: a remedy ([`ErrorKind`]), a message for people and a [`Detail`] for programs.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` gives the message and the kind on one line, so that it reads well where `main` returns
+/// the error: `there is a task `essay` (Conflict)`.
+#[derive(thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
     kind: ErrorKind,
@@ -88,6 +91,12 @@ pub struct Error {
     detail: Option<Box<Detail>>,
     #[source]
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({:?})", self.message, self.kind)
+    }
 }
 
 impl Error {

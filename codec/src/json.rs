@@ -6,6 +6,7 @@ use bincode::de::{BorrowDecode, BorrowDecoder, Decoder};
 use bincode::enc::Encoder;
 use bincode::error::{DecodeError, EncodeError};
 use bincode::{Decode, Encode};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -63,6 +64,23 @@ impl Json {
     pub fn value(&self) -> Result<serde_json::Value> {
         serde_json::from_str(self.text())
             .map_err(|e| Error::invalid(format!("JSON with no value: {e}")).with_source(e))
+    }
+
+    /// Deserializes the value.
+    ///
+    /// ```
+    /// # use milepost_codec::Json;
+    /// let scores: Vec<f64> = Json::new("[0.9, 0.4]")?.to()?;
+    /// assert_eq!(scores, [0.9, 0.4]);
+    /// # Ok::<(), milepost_codec::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: it is not of this form.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T> {
+        serde_json::from_str(self.text())
+            .map_err(|e| Error::invalid(format!("JSON of another form: {e}")).with_source(e))
     }
 
     /// Returns `true` if the value is `null`.

@@ -93,7 +93,7 @@ pub use milepost_codec::{
     Body, CheckpointId, Detail, Error, ErrorKind, Hash, Header, Json, LineageId, Offset, Result,
     Scope, StoreKey,
 };
-pub use milepost_replay::{Event, Reducer, RunState};
+pub use milepost_replay::{Event, Reducer, RunState, SerdeReducer};
 pub use restore::builder::Restore;
 
 /// Bodies of events, and their fields.
@@ -115,6 +115,7 @@ pub mod ids {
 
 /// States: reducers, documents, sequences, differences, and the cache of states.
 pub mod state {
+    pub use crate::handles::messages::Messages;
     pub use crate::history::state_cache::{StateCacheOptions, StateCacheStats};
     pub use milepost_replay::{
         Change, ChangeKind, ChangeLimits, Changes, Chunks, Document, Entry, Guidance, LastError,

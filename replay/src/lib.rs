@@ -42,6 +42,7 @@ mod pointer;
 mod reducer;
 mod run_state;
 mod sequence;
+mod serde_reducer;
 mod verify;
 
 pub use chunks::{Chunks, MemoryChunks};
@@ -57,4 +58,5 @@ pub use run_state::{
     Entry, Guidance, LastError, MessageRange, OpenCall, RunReducer, RunState, Step, StepStatus,
 };
 pub use sequence::{Item, Sequence, SequenceIter};
+pub use serde_reducer::SerdeReducer;
 pub use verify::Verifier;

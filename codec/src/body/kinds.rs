@@ -8,6 +8,7 @@ use serde::ser::{Error as _, SerializeMap};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Data, macros};
+use crate::error::Result;
 use crate::float::Float;
 use crate::id::{CheckpointId, Hash, LineageId, Offset, Origin};
 use crate::json::Json;
@@ -169,6 +170,13 @@ pub struct GuidanceGiven {
     /// Additional data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Json>,
+}
+
+impl GuidanceGiven {
+    /// Creates an instruction without data.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), data: None }
+    }
 }
 
 /// The prompt was replaced.
@@ -343,6 +351,17 @@ pub struct Application {
     pub name: String,
     /// The application's data.
     pub data: Data,
+}
+
+impl Application {
+    /// Creates an event of the application's kind `name` whose data is a value in JSON.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: the value has no JSON form.
+    pub fn new<T: Serialize + ?Sized>(name: impl Into<String>, value: &T) -> Result<Self> {
+        Ok(Self { name: name.into(), data: Data::Json(Json::from_value(value)?) })
+    }
 }
 
 /// Fields of a JSON object that its structure does not have, as the text of an object. They are

@@ -255,6 +255,28 @@ impl Engine {
         Ok(Task::made(self, (task, &entry), lineage, 1))
     }
 
+    /// Returns the task of this id, started for the user if there is none.
+    ///
+    /// # Errors
+    ///
+    /// `Conflict`: the task is another user's. Otherwise as [`Engine::start_task`].
+    pub fn task_or_start(&self, id: &str, user: &str) -> Result<Task> {
+        let found = match self.task(id) {
+            Err(error) if error.kind() == ErrorKind::NotFound => self.start_task(id, user),
+            found => found,
+        };
+        let task = match found {
+            // Another thread started it in between.
+            Err(error) if error.kind() == ErrorKind::Conflict => self.task(id)?,
+            found => found?,
+        };
+        if task.user() == user {
+            return Ok(task);
+        }
+        let message = format!("the task `{id}` is {}'s, not {user}'s", task.user());
+        Err(Error::new(ErrorKind::Conflict, message))
+    }
+
     /// Returns a task, on its active lineage.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ pub(crate) mod followers;
 pub(crate) mod hooks;
 pub(crate) mod inner;
 pub(crate) mod lineage;
+pub(crate) mod messages;
 pub(crate) mod options;
 pub(crate) mod participant;
 pub(crate) mod participation;

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use milepost_codec::{ControlChanged, Error, LineageId, Result, RunControl, TaskNo};
@@ -35,6 +36,19 @@ pub(crate) struct RunControls {
 pub(crate) struct TaskControl {
     known: Mutex<RunStatuses>,
     changed: Condvar,
+    /// The number of restores with participants under way.
+    restores: AtomicUsize,
+}
+
+/// A restore with participants under way. Threads at a safe point of the task wait until it is
+/// dropped.
+pub(crate) struct RestoreUnderWay(Arc<TaskControl>);
+
+impl Drop for RestoreUnderWay {
+    fn drop(&mut self) {
+        self.0.restores.fetch_sub(1, Ordering::SeqCst);
+        self.0.wake();
+    }
 }
 
 pub(crate) type RunStatuses = HashMap<LineageId, RunStatus>;
@@ -53,6 +67,13 @@ impl RunControls {
             tasks.retain(|_, control| Arc::strong_count(control) > 1);
         }
         Arc::clone(tasks.entry(task).or_default())
+    }
+
+    /// Marks a restore of a task as under way.
+    pub(crate) fn begin_restore(&self, task: TaskNo) -> RestoreUnderWay {
+        let control = self.of(task);
+        control.restores.fetch_add(1, Ordering::SeqCst);
+        RestoreUnderWay(control)
     }
 
     /// Wakes the threads that wait for a task, whose active lineage changed.
@@ -195,10 +216,16 @@ impl Task {
         current(inner, &mut known, self.no(), self.lineage().id())
     }
 
-    /// Waits while the control of the run is `unwanted`, at most the given time, and returns the
-    /// control. It is `unwanted` if the time has passed; with [`Duration::MAX`] the wait is
-    /// unlimited. A change of control, a restore, the deletion of the task and the close of the
-    /// store end the wait.
+    /// Returns `true` while this process restores the task together with files: until it has
+    /// ended, appends are refused.
+    pub fn is_restoring(&self) -> bool {
+        let control = self.lineage().inner().controls.of(self.no());
+        control.restores.load(Ordering::SeqCst) > 0
+    }
+
+    /// Waits while the control of the run is `unwanted`, or [`Task::is_restoring`], at most the
+    /// given time, and returns the control. With [`Duration::MAX`] the wait is unlimited. A change
+    /// of control, a restore, the deletion of the task and the close of the store end the wait.
     ///
     /// ```
     /// use std::time::Duration;
@@ -227,7 +254,8 @@ impl Task {
         let mut seen = Ok(unwanted);
         let waits = |known: &mut RunStatuses| {
             seen = self.current_control(known);
-            matches!(seen, Ok(now) if now == unwanted)
+            let is_restoring = control.restores.load(Ordering::SeqCst) > 0;
+            matches!(seen, Ok(now) if now == unwanted || is_restoring)
         };
         control.changed.wait_while_for(&mut known, waits, at_most);
         seen

@@ -14,6 +14,7 @@ use crate::commit::append::{Append, Appended, Committed};
 use crate::commit::subscribe::{SubscribeOptions, Subscription};
 use crate::handles::engine::Engine;
 use crate::handles::lineage::{Lineage, LineageInfo, info};
+use crate::handles::messages::Messages;
 use crate::handles::ticket::Ticket;
 use crate::history::checkpoint::{Checkpoint, Mark};
 use crate::history::events::Events;
@@ -106,9 +107,31 @@ impl Task {
     /// # Errors
     ///
     /// As [`Engine::run_state`].
-    pub fn run_state(&self) -> Result<RunState> {
+    pub fn state(&self) -> Result<RunState> {
         let point = self.point(self.head()?.next)?;
         self.engine.run_state(&point)
+    }
+
+    /// Returns the messages of the conversation at the head, oldest first. Erased ones are left
+    /// out.
+    ///
+    /// ```
+    /// use milepost::events::Message;
+    /// use milepost::{Engine, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.task_or_start("essay", "ana")?;
+    /// task.append(Message::text("user", "Write a first sentence."))?;
+    /// let messages: Vec<Message> = task.messages()?.collect::<Result<_, _>>()?;
+    /// assert_eq!(messages.len(), 1);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::run_state`]; each message, as it is read, `Corrupt`.
+    pub fn messages(&self) -> Result<Messages> {
+        Ok(Messages::new(self.state()?.messages, self.chunks()))
     }
 
     /// Returns the epoch of the handle.

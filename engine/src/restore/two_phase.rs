@@ -84,6 +84,7 @@ impl Engine {
         let task = Task::of(self, target.to.no)?;
         self.inner.catalog.goes_on(task.no())?;
         let entry = self.inner.catalog.task(task.no())?;
+        let under_way = self.inner.controls.begin_restore(task.no());
         let pending = self.prepare(&task, target, with).inspect_err(|_| {
             with.iter().for_each(|participant| participant.release(self, &task));
         })?;
@@ -92,6 +93,7 @@ impl Engine {
             Ok(committed) => committed,
             Err(error) => return Err(self.failed(&pending, with, error)),
         };
+        drop(under_way);
         for participant in with {
             if let Err(error) = participant.finish(self, &pending) {
                 tracing::warn!(

@@ -5,12 +5,16 @@
 //! policy         the triggers of automatic checkpoints
 //! checkpointing  marks them, and handles a failure to do so
 //! autosave       marks a checkpoint after a time without events
+//! drive          the loop: goes on after a kill and a restore from outside
+//! guidance       given from outside, read by steps
 //! once           steps that are executed once
 //! tools          tool calls, concurrent or exclusive
 //! ```
 
 mod autosave;
 mod checkpointing;
+mod drive;
+mod guidance;
 mod once;
 mod options;
 mod policy;
@@ -28,6 +32,8 @@ use serde_json::json;
 use self::autosave::{Idle, Watcher};
 use self::checkpointing::DueCheckpoint;
 pub use self::checkpointing::RunStats;
+pub use self::drive::CurrentStep;
+use self::guidance::GuidanceCursor;
 use self::once::Keys;
 pub use self::options::{FailedSave, RunOptions};
 pub use self::policy::{
@@ -84,6 +90,7 @@ struct Shared {
     gathered: Mutex<DueCheckpoint>,
     idle: Mutex<Idle>,
     keys: Keys,
+    guidance: Mutex<GuidanceCursor>,
     gate: RwLock<()>,
 }
 
@@ -102,6 +109,7 @@ impl Run {
             gathered: Mutex::new(gathered),
             idle: Mutex::default(),
             keys: Keys::default(),
+            guidance: Mutex::default(),
             gate: RwLock::default(),
         });
         let watcher = match after {
@@ -122,7 +130,7 @@ impl Run {
     ///
     /// As [`milepost::Engine::run_state`].
     pub fn state(&self) -> Result<RunState> {
-        self.task().run_state()
+        self.task().state()
     }
 
     /// Begins the run, or begins it again after it was stopped.
@@ -226,7 +234,10 @@ impl Run {
     /// As [`Task::append`], and those of the checkpoint unless the run continues without it.
     pub fn finish_step(&self, finished: StepFinished) -> Result<Option<Checkpoint>> {
         let about = json!({"step": finished.step});
-        self.record(finished.into(), Trigger::StepFinished, about)
+        let append = self.with_guidance_read(finished.into());
+        let checkpoint = self.record(append, Trigger::StepFinished, about)?;
+        self.settle_guidance();
+        Ok(checkpoint)
     }
 
     /// Records a failed step.
@@ -236,6 +247,7 @@ impl Run {
     /// As [`Run::finish_step`].
     pub fn fail_step(&self, failed: StepFailed) -> Result<Option<Checkpoint>> {
         let about = json!({"step": failed.step});
+        self.reset_guidance();
         self.record(failed.into(), Trigger::StepFailed, about)
     }
 
@@ -274,6 +286,7 @@ impl Shared {
         let mut now = self.gathered.lock();
         now.on(gathered);
         *self.idle.lock() = Idle::default();
+        *self.guidance.lock() = GuidanceCursor::default();
         *self.task.lock() = task;
         Ok(())
     }

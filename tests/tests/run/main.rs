@@ -6,6 +6,7 @@
 mod audit;
 mod autosave;
 mod control;
+mod drive;
 mod hooks;
 mod kept;
 mod once;

@@ -1,0 +1,18 @@
+use milepost::events::{Message, StepFinished, StepStarted};
+use milepost::{Append, Engine, Mark, Options, Result};
+
+fn main() -> Result<()> {
+    let engine = Engine::open(".milepost", Options::default())?;
+    let task = engine.task_or_start("essay", "ana")?;
+    for step in 1..=3 {
+        task.append(StepStarted { step, ..Default::default() })?; // durable when it returns
+        task.append(Append::from(Message::text("assistant", "a draft")).key(format!("draft-{step}")))?;
+        task.append(StepFinished { step, ..Default::default() })?;
+        task.checkpoint(Mark::new().label(format!("draft-{step}")))?;
+    }
+    let task = engine.restore(&engine.point("essay@draft-1")?).description("the second was worse").run()?;
+    println!("{} messages at step {:?}", task.messages()?.count(), task.state()?.step);
+    let task = engine.undo("essay").run()?; // a restore can be undone
+    println!("{} messages at step {:?}", task.messages()?.count(), task.state()?.step);
+    engine.close()
+}

@@ -1,0 +1,196 @@
+//! The loop of a run: restores from outside, failures, pauses, guidance.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use milepost::events::RunControl;
+use milepost::{Body, Engine, Error, ErrorKind, Mark, Options, Task};
+use milepost_runtime::run::{Run, RunOptions};
+use milepost_tests::seed::{Random, seed};
+
+fn resumed(engine: &Engine) -> Run {
+    let options = RunOptions::default().autosave_after(None);
+    Run::resume_or_start(engine, "t", "ana", options).unwrap()
+}
+
+/// The numbers of the steps that ended well on the active lineage.
+fn finished(task: &Task) -> Vec<u64> {
+    let events = task.read(..).unwrap().map(|event| event.unwrap());
+    events
+        .filter_map(|event| match event.body {
+            Some(Body::StepFinished(finished)) => Some(finished.step),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_restore_from_outside_is_no_error_of_the_loop() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let run = resumed(&engine);
+    let (steps, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    let restores = 100;
+    std::thread::scope(|scope| {
+        let outside = scope.spawn(|| {
+            let mut random = Random::new(seed());
+            for _ in 0..restores {
+                // After some more steps, to a checkpoint that is there.
+                let until = steps.load(Ordering::SeqCst) + random.below(4);
+                while steps.load(Ordering::SeqCst) < until {
+                    std::thread::yield_now();
+                }
+                let task = engine.task("t").unwrap();
+                let points = engine.query().checkpoints("t").unwrap();
+                let at = random.below(points.len().max(1) as u64) as usize;
+                let to = match points.get(at) {
+                    Some(checkpoint) => engine.point(&format!("t@{}", checkpoint.id)).unwrap(),
+                    None => task.point(task.head().unwrap().next).unwrap(),
+                };
+                engine.restore(&to).run().unwrap();
+            }
+            stop.store(true, Ordering::SeqCst);
+        });
+        let control = run
+            .drive(|step| {
+                run.once(&format!("work {}", step.number()), || Ok::<_, Error>(step.number()))?;
+                steps.fetch_add(1, Ordering::SeqCst);
+                if stop.load(Ordering::SeqCst) && step.number() >= 5 {
+                    step.end_run();
+                }
+                Ok::<_, Error>(())
+            })
+            .unwrap();
+        assert_eq!(control, RunControl::Idle);
+        outside.join().unwrap();
+    });
+    let finished = finished(&run.task());
+    assert_eq!(finished, (1..=finished.len() as u64).collect::<Vec<_>>());
+    assert_eq!(engine.task("t").unwrap().lineages().unwrap().len(), restores + 1);
+}
+
+#[test]
+fn a_restore_to_a_point_before_the_run_began_begins_it_again() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    task.checkpoint(Mark::new().label("before")).unwrap();
+    let run = resumed(&engine);
+    let mut was_restored = false;
+    let mut seen = Vec::new();
+    run.drive(|step| {
+        seen.push(step.number());
+        if step.number() == 2 && !was_restored {
+            was_restored = true;
+            engine.restore(&engine.point("t@before")?).run()?;
+        }
+        if step.number() == 3 {
+            step.end_run();
+        }
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+    assert_eq!(seen, [1, 2, 1, 2, 3]);
+    assert_eq!(finished(&engine.task("t").unwrap()), [1, 2, 3]);
+}
+
+#[test]
+fn a_step_that_fails_is_recorded_and_done_again_by_the_next_start() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let run = resumed(&engine);
+    let failed = run.drive(|step| match step.number() {
+        2 => Err(Error::invalid("no more tokens")),
+        _ => Ok(()),
+    });
+    assert_eq!(failed.unwrap_err().to_string(), "no more tokens");
+    assert_eq!(run.state().unwrap().last_error.unwrap().message, "no more tokens");
+    drop(run);
+    let run = resumed(&engine);
+    assert_eq!(run.next_step().unwrap(), 2);
+    run.drive(|step| {
+        step.metric("score", 0.5);
+        step.result(&"done")?;
+        step.end_run();
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+    let state = run.state().unwrap();
+    assert_eq!((state.metrics["score"].0, run.next_step().unwrap()), (0.5, 3));
+}
+
+#[test]
+fn a_run_that_is_stopped_or_ended_from_outside_returns_its_control() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let run = resumed(&engine);
+    let outside = engine.task("t").unwrap();
+    let control = run.drive(|_| outside.change_control(RunControl::Stopped, None).map(|_| ()));
+    assert_eq!(control.unwrap(), RunControl::Stopped);
+    let run = resumed(&engine);
+    let control = run.drive(|_| outside.change_control(RunControl::Idle, None).map(|_| ()));
+    assert_eq!(control.unwrap(), RunControl::Idle);
+}
+
+#[test]
+fn a_run_that_is_paused_in_its_last_step_ends_when_it_is_resumed() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let run = resumed(&engine);
+    let outside = engine.task("t").unwrap();
+    std::thread::scope(|scope| {
+        let (sender, paused) = std::sync::mpsc::channel();
+        scope.spawn(move || {
+            let outside: Task = paused.recv().unwrap();
+            outside.change_control(RunControl::Running, None).unwrap();
+        });
+        let control = run.drive(|step| {
+            outside.change_control(RunControl::Paused, None)?;
+            step.end_run();
+            sender.send(outside.clone()).unwrap();
+            Ok::<_, Error>(())
+        });
+        assert_eq!(control.unwrap(), RunControl::Idle);
+    });
+    assert_eq!(finished(&run.task()), [1]);
+}
+
+#[test]
+fn guidance_is_read_by_one_step_that_ends_well() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let run = resumed(&engine);
+    let read = |run: &Run| -> Vec<String> {
+        run.new_guidance().unwrap().into_iter().map(|guidance| guidance.given.text).collect()
+    };
+    run.guide("shorter").unwrap();
+    let failed = run.drive(|_| {
+        assert_eq!(read(&run), ["shorter"]);
+        assert!(read(&run).is_empty(), "once a step");
+        Err(Error::invalid("it failed"))
+    });
+    assert!(failed.is_err());
+    run.drive(|step| {
+        match step.number() {
+            1 => assert_eq!(read(&run), ["shorter"], "the step that read it failed"),
+            2 => {
+                assert!(read(&run).is_empty());
+                run.guide("funnier")?;
+                step.end_run();
+            }
+            _ => unreachable!(),
+        }
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+    drop(run);
+    // Another process: what an ended step has read is read.
+    let run = resumed(&engine);
+    assert_eq!(read(&run), ["funnier"]);
+    // Back before the end of the step that read the first one: it is new again.
+    engine.restore(&engine.point("t/0@3").unwrap()).run().unwrap();
+    let run = resumed(&engine);
+    assert_eq!(read(&run), ["shorter"]);
+}
+
+#[test]
+fn a_task_of_another_user_is_not_resumed() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    engine.start_task("t", "bob").unwrap();
+    let refused = Run::resume_or_start(&engine, "t", "ana", RunOptions::default()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Conflict);
+    assert_eq!(format!("{refused:?}"), "the task `t` is bob's, not ana's (Conflict)");
+}
