@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use milepost::events::{Message, StepFinished};
-use milepost::{Append, Engine, ErrorKind, Options};
+use milepost::{Append, Engine, Options};
 
 type Result = std::result::Result<(), Box<dyn std::error::Error>>;
 
@@ -23,12 +23,8 @@ fn main() -> Result {
 /// Five steps. The process dies in the third one, between its message and its end.
 fn work(dir: &Path) -> Result {
     let engine = Engine::open(dir, Options::default())?;
-    let task = match engine.task("tuning") {
-        Err(error) if error.kind() == ErrorKind::NotFound => engine.start_task("tuning", "ana")?,
-        task => task?,
-    };
-    let state = engine.run_state(&task.point(task.head()?.next)?)?;
-    for step in state.step.map_or(1, |done| done.number + 1)..=5 {
+    let task = engine.task_or_start("tuning", "ana")?;
+    for step in task.state()?.step.map_or(1, |done| done.number + 1)..=5 {
         // With its key the message is appended once, however often the step is tried.
         let message = Append::from(Message::text("assistant", &format!("attempt {step}")));
         let appended = task.append(message.key(format!("message-{step}")))?;

@@ -13,20 +13,19 @@ fn main() -> Result<()> {
         let finished = Append::from(StepFinished { step, ..Default::default() });
         task.append(finished.mark(Mark::new().label(format!("step-{step}"))))?; // with a checkpoint
     }
-    print("recorded", &engine, &task)?;
+    print("recorded", &task)?;
 
     let second = engine.point("tuning@step-2")?;
     let task = engine.restore(&second).description("the third attempt was worse").run()?;
-    print("restored", &engine, &task)?;
+    print("restored", &task)?;
 
     let task = engine.undo("tuning").run()?; // a restore is an event: it can be undone
-    print("undone", &engine, &task)?;
+    print("undone", &task)?;
     engine.close()
 }
 
-fn print(what: &str, engine: &Engine, task: &Task) -> Result<()> {
-    let head = task.point(task.head()?.next)?;
-    let messages = engine.run_state(&head)?.messages.len();
-    println!("{what}: lineage {}, offset {}, {messages} messages", head.lineage, head.offset);
+fn print(what: &str, task: &Task) -> Result<()> {
+    let (lineage, offset) = (task.lineage().id(), task.head()?.next);
+    println!("{what}: lineage {lineage}, offset {offset}, {} messages", task.messages()?.count());
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use milepost::events::{Float, RunControl, StepFinished, StepStarted};
 use milepost::{Append, Checkpoint, Engine, ErrorKind, Json, LineageId, Result, Task};
-use milepost_runtime::run::{FailedSave, Run, RunOptions, SafePoint};
+use milepost_runtime::run::{Run, RunOptions, SafePoint};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -42,7 +42,7 @@ pub fn start(engine: &Engine, id: &str, user: &str, brief: &Brief) -> Result<Tas
 /// Returns the options of an optimizer's run: a checkpoint at the end of each layer, and no stop if
 /// a checkpoint cannot be saved.
 pub fn options() -> RunOptions {
-    RunOptions::default().failed_save(FailedSave::Continue).actor("optimizer")
+    RunOptions::default().actor("optimizer")
 }
 
 /// A progress message of the optimizer.

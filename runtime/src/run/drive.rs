@@ -98,7 +98,7 @@ impl Run {
     ///         println!("{}", guidance.given.text);
     ///     }
     ///     step.metric("score", 0.9);
-    ///     if step.number() == 3 {
+    ///     if step.number() >= 3 {
     ///         step.end_run();
     ///     }
     ///     Ok::<_, Error>(())

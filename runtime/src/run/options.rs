@@ -10,11 +10,11 @@ use super::policy::{CheckpointPolicy, EverySteps};
 /// The reaction of a run to a failed checkpoint of its policy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum FailedSave {
-    /// The error is returned.
-    #[default]
-    Stop,
     /// The run continues: the error is logged, alerted and counted.
+    #[default]
     Continue,
+    /// The error is returned.
+    Stop,
 }
 
 /// Options of a run.
@@ -25,7 +25,7 @@ pub enum FailedSave {
 ///
 /// let options = RunOptions::default()
 ///     .policy(Risk::default())
-///     .failed_save(FailedSave::Continue)
+///     .failed_save(FailedSave::Stop)
 ///     .autosave_after(Some(Duration::from_secs(60)))
 ///     .actor("optimizer");
 /// # let _ = options;
@@ -66,7 +66,7 @@ impl RunOptions {
         self
     }
 
-    /// Sets the reaction to a failed automatic checkpoint. Default: the error is returned.
+    /// Sets the reaction to a failed automatic checkpoint. Default: the run continues.
     #[must_use]
     pub fn failed_save(mut self, failed_save: FailedSave) -> Self {
         self.failed_save = failed_save;

@@ -16,7 +16,7 @@ fn main() -> Result<(), Error> {
         let key = format!("draft {}", step.number());
         let draft: String = run.once(&key, || Ok::<_, Error>("a draft".into()))?; // not repeated
         println!("{}: {draft}", step.number());
-        if step.number() == 3 {
+        if step.number() >= 3 {
             step.end_run();
         }
         Ok::<_, Error>(())

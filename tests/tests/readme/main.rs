@@ -79,7 +79,9 @@ fn opened(dir: &Path) -> (Engine, Task) {
 
 #[test]
 fn the_readme_has_the_programs_that_are_tested() {
-    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+    let readme =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md"))
+            .unwrap();
     for program in [include_str!("drive.rs"), include_str!("embed.rs")] {
         assert!(readme.contains(program), "not in README.md:\n{program}");
     }

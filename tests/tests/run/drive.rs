@@ -1,9 +1,13 @@
 //! The loop of a run: restores from outside, failures, pauses, guidance.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 
-use milepost::events::RunControl;
-use milepost::{Body, Engine, Error, ErrorKind, Mark, Options, Task};
+use milepost::events::{Data, GuidanceGiven, RunControl};
+use milepost::query::CheckpointQuery;
+use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
+use milepost::{Body, Detail, Engine, Error, ErrorKind, Json, Mark, Options, Participant, Task};
+use milepost_codec::{ChunkList, RestorePart};
 use milepost_runtime::run::{Run, RunOptions};
 use milepost_tests::seed::{Random, seed};
 
@@ -27,7 +31,7 @@ fn finished(task: &Task) -> Vec<u64> {
 fn a_restore_from_outside_is_no_error_of_the_loop() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let run = resumed(&engine);
-    let (steps, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    let steps = AtomicU64::new(0);
     let restores = 100;
     std::thread::scope(|scope| {
         let outside = scope.spawn(|| {
@@ -39,21 +43,20 @@ fn a_restore_from_outside_is_no_error_of_the_loop() {
                     std::thread::yield_now();
                 }
                 let task = engine.task("t").unwrap();
-                let points = engine.query().checkpoints("t").unwrap();
+                let points = engine.query().checkpoints(&CheckpointQuery::default()).unwrap().items;
                 let at = random.below(points.len().max(1) as u64) as usize;
                 let to = match points.get(at) {
-                    Some(checkpoint) => engine.point(&format!("t@{}", checkpoint.id)).unwrap(),
+                    Some(at) => engine.point(&at.id.to_string()).unwrap(),
                     None => task.point(task.head().unwrap().next).unwrap(),
                 };
                 engine.restore(&to).run().unwrap();
             }
-            stop.store(true, Ordering::SeqCst);
         });
         let control = run
             .drive(|step| {
                 run.once(&format!("work {}", step.number()), || Ok::<_, Error>(step.number()))?;
                 steps.fetch_add(1, Ordering::SeqCst);
-                if stop.load(Ordering::SeqCst) && step.number() >= 5 {
+                if outside.is_finished() && step.number() >= 5 {
                     step.end_run();
                 }
                 Ok::<_, Error>(())
@@ -89,6 +92,78 @@ fn a_restore_to_a_point_before_the_run_began_begins_it_again() {
     .unwrap();
     assert_eq!(seen, [1, 2, 1, 2, 3]);
     assert_eq!(finished(&engine.task("t").unwrap()), [1, 2, 3]);
+}
+
+/// A resource whose restore takes until a step of the run was refused.
+struct Slow {
+    begun: Barrier,
+    refused: Barrier,
+}
+
+impl Participant for Slow {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    fn capture(&self, _: &CaptureContext<'_>) -> milepost::Result<Vec<Body>> {
+        Ok(Vec::new())
+    }
+
+    fn prepare(&self, _: &PrepareContext<'_>) -> milepost::Result<RestorePart> {
+        Ok(RestorePart {
+            participant: "slow".into(),
+            place: Data::Json(Json::string("memory")),
+            note: None,
+            plan: ChunkList::default(),
+            roots: Vec::new(),
+        })
+    }
+
+    fn apply(&self, _: &Engine, _: &PendingRestore) -> milepost::Result<Vec<Body>> {
+        self.begun.wait();
+        self.refused.wait();
+        Ok(Vec::new())
+    }
+
+    fn abort(&self, _: &Engine, _: &PendingRestore) -> milepost::Result<()> {
+        Ok(())
+    }
+
+    fn finish(&self, _: &Engine, _: &PendingRestore) -> milepost::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_step_during_a_restore_with_files_is_abandoned_and_the_loop_waits_for_its_end() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let run = resumed(&engine);
+    let slow = Arc::new(Slow { begun: Barrier::new(2), refused: Barrier::new(2) });
+    let mut seen = Vec::new();
+    std::thread::scope(|scope| {
+        run.drive(|step| {
+            seen.push(step.number());
+            if seen.len() == 3 {
+                scope.spawn(|| {
+                    let first = engine.point("t~2").unwrap();
+                    engine.restore(&first).with(slow.clone()).run().unwrap();
+                });
+                slow.begun.wait();
+                let error = run.append(GuidanceGiven::text("too late")).unwrap_err();
+                assert!(matches!(error.detail(), Some(Detail::Pending { .. })), "{error}");
+                assert!(run.task().is_restoring());
+                slow.refused.wait();
+                return Err(error);
+            }
+            if step.number() == 4 {
+                step.end_run();
+            }
+            Ok(())
+        })
+        .unwrap();
+    });
+    assert_eq!(seen, [1, 2, 3, 2, 3, 4]);
+    assert_eq!(finished(&engine.task("t").unwrap()), [1, 2, 3, 4]);
 }
 
 #[test]
