@@ -11,7 +11,7 @@ use milepost_codec::{CHUNK_RAW_MAX, Capture, ChunkId, ChunkList, Node, PathBytes
 use crate::cache::{self, Cache};
 use crate::chunks::Chunks;
 use crate::error;
-use crate::fs::{Probe, at_root};
+use crate::fs::{Listed, Probe, at_root};
 use crate::options::WorkspaceOptions;
 use crate::root_checks;
 use crate::scan::{ScanInput, ScanRequest, ScanResult, ScanState, Storing, Watching, scan};
@@ -168,13 +168,7 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(CaptureBuild, ScanResult)>
     let root = at_root(folder).map_err(|e| error::io("open", folder, &e.into()))?;
     let itself = root.itself();
     let identity = itself.map_err(|e| error::io("look at", folder, &e.into()))?.identity();
-    let store_dir = match chunks.folder().map(|dir| (dir, at_root(dir))) {
-        Some((dir, opened)) => {
-            let listed = opened.and_then(|opened| opened.itself());
-            Some(listed.map_err(|e| error::io("look at", dir, &e.into()))?)
-        }
-        None => None,
-    };
+    let store_dir = store_entry(chunks)?;
     if let Some(store) = &store_dir {
         root_checks::check_store(folder, store)?;
     }
@@ -235,6 +229,15 @@ pub(crate) fn store(storage: &Storage<'_>) -> Result<(CaptureBuild, ScanResult)>
         place: cache_path.map(|path| (path, identity)),
     };
     Ok((taken, result))
+}
+
+/// Returns the entry of the store's folder; `None` for a store without one.
+fn store_entry(chunks: &dyn Chunks) -> Result<Option<Listed>> {
+    let Some(dir) = chunks.folder() else {
+        return Ok(None);
+    };
+    let entry = at_root(dir).and_then(|opened| opened.itself());
+    entry.map(Some).map_err(|e| error::io("look at", dir, &e.into()))
 }
 
 /// Stores the capture that a scan made. `over` is the capture below a present.

@@ -172,7 +172,17 @@ fn holds(chunks: &MemoryChunks, all: [&Things; 3], context: &str) {
         assert_eq!(kept.get(at), Some(thing), "{at} {context}");
     }
 
-    // With `theirs`, the snapshot wins, and paths that neither tree has stay.
+    snapshot_wins_with_theirs(chunks, all, &roots, &context);
+}
+
+/// With `theirs`, the snapshot wins, and paths that neither tree has stay.
+fn snapshot_wins_with_theirs(
+    chunks: &MemoryChunks,
+    all: [&Things; 3],
+    roots: &BTreeSet<TreePath>,
+    context: &str,
+) {
+    let [last, target, present] = all;
     let theirs = roots.iter().fold(Choices::default(), |c, path| c.theirs(path.clone()));
     let made = plan_of(chunks, all, &theirs, &[]);
     assert_eq!(preview(&made), BTreeSet::new(), "{context}");
