@@ -4,11 +4,13 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
 use common::Place;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Value, json};
 
 /// A service that runs, and its address. It is killed where a test ends before it.
@@ -164,6 +166,29 @@ fn a_hangup_stops_it_as_cleanly() {
     opened.ok();
 }
 
+/// The keys of a JSON object, also those that are there twice.
+struct Keys(Vec<String>);
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Keys;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
+                let mut keys = Vec::new();
+                while let Some((key, _)) = map.next_entry::<String, IgnoredAny>()? {
+                    keys.push(key);
+                }
+                Ok(Keys(keys))
+            }
+        }
+        deserializer.deserialize_map(Object)
+    }
+}
+
 #[test]
 fn a_store_is_served_and_stops_cleanly() {
     let place = Place::recorded();
@@ -178,12 +203,22 @@ fn a_store_is_served_and_stops_cleanly() {
     assert_eq!(list["data"]["total"], list["data"]["checkpoints"].as_array().unwrap().len());
     // The store is in use meanwhile: the service has it, and is asked.
     assert!(place.run(["tasks"]).ok().contains("history_only"));
+    place.run(["mark", "run", "good"]).ok();
     let (code, said) = service.stop();
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("no token was created") && said.contains("stopping"), "{said}");
     let logged = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let routes: Vec<Value> = logged.map(|line| line["route"].clone()).collect();
     assert!(routes.contains(&json!("/api/v1/tasks/{task}/checkpoints")), "{said}");
+    let audit = said.lines().filter(|line| line.contains(r#""target":"milepost::audit""#));
+    let keys: Vec<Vec<String>> =
+        audit.map(|line| serde_json::from_str::<Keys>(line).unwrap().0).collect();
+    assert!(!keys.is_empty(), "{said}");
+    for keys in keys {
+        let distinct: BTreeSet<&String> = keys.iter().collect();
+        assert_eq!(distinct.len(), keys.len(), "a key twice: {keys:?}");
+        assert!(keys.iter().any(|key| key == "timestamp"));
+    }
     place.run(["verify"]).ok();
 }
 

@@ -84,8 +84,8 @@ pub fn count(number: u64, what: &str) -> String {
 /// Returns the plural of a word.
 pub fn plural(what: &str) -> String {
     match what.strip_suffix('y') {
-        Some(stem) => format!("{stem}ies"),
-        None => format!("{what}s"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ => format!("{what}s"),
     }
 }
 
@@ -108,6 +108,8 @@ mod tests {
         assert_eq!(size(1 << 20), "1.0 MiB");
         assert_eq!(size(12), "12 B");
         assert_eq!(count(1, "event"), "1 event");
+        assert_eq!(count(737, "day"), "737 days");
+        assert_eq!(count(2, "entry"), "2 entries");
         assert_eq!(count(0, "event"), "0 events");
         assert_eq!(count(1, "entry"), "1 entry");
         assert_eq!(count(12_345, "entry"), "12,345 entries");

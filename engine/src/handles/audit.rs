@@ -50,7 +50,7 @@ impl AuditEvent<'_> {
             prev_state = before,
             new_state = now,
             iteration_state = phase,
-            timestamp = inner.now_us(),
+            time_us = inner.now_us(),
         );
     }
 
@@ -69,7 +69,7 @@ impl AuditEvent<'_> {
             prev_state = now,
             new_state = now,
             iteration_state = phase,
-            timestamp = inner.now_us(),
+            time_us = inner.now_us(),
             error = %error,
         );
     }

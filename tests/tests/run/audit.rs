@@ -123,7 +123,7 @@ fn each_operation_is_told_with_its_states_and_whose_it_is() {
     for fields in &told {
         assert_eq!((fields["task_id"].as_str(), fields["user_id"].as_str()), ("t", "ana"));
         assert_eq!(fields["level"], "INFO");
-        assert_eq!(fields["timestamp"], "1700000000000000");
+        assert_eq!(fields["time_us"], "1700000000000000");
         assert!(!format!("{fields:?}").contains("plum"), "a payload: {fields:?}");
     }
     let runs: Vec<_> = told[1..4].iter().map(|fields| fields["correlation_id"].as_str()).collect();
