@@ -1,4 +1,4 @@
-//! The loop of a run: goes on after a kill, and where a restore from outside leads to.
+//! The loop of a run: continues after a kill, and after a restore from outside at its target.
 
 use std::fmt::Display;
 

@@ -5,7 +5,7 @@
 //! policy         the triggers of automatic checkpoints
 //! checkpointing  marks them, and handles a failure to do so
 //! autosave       marks a checkpoint after a time without events
-//! drive          the loop: goes on after a kill and a restore from outside
+//! drive          the loop: continues after a kill and a restore from outside
 //! guidance       given from outside, read by steps
 //! once           steps that are executed once
 //! tools          tool calls, concurrent or exclusive
