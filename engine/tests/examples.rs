@@ -44,5 +44,5 @@ fn two_continuations_of_a_point_are_compared() {
 
 #[test]
 fn a_reducer_folds_events_of_the_application() {
-    assert_eq!(printed("own_reducer"), "3 epochs\n");
+    assert_eq!(printed("own_reducer"), "Best { epochs: 3, loss: Some(0.4) }\n");
 }
