@@ -218,7 +218,7 @@ impl From<milepost_client::Error> for Failure {
             Some(_) => error.detail().to_owned(),
             None => error.to_string(),
         };
-        Self { code, message: Some(message), hint: hint.map(String::from), kind }
+        Self { code, message: Some(message), hint: hint.map(String::from), kind, is_in_use: false }
     }
 }
 

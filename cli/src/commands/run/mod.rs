@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use milepost::events::{MarkCause, ToolReturned};
-use milepost::{Checkpoint, Engine, ErrorKind, Hash, Json, LineageId, Mark, Options, Task};
+use milepost::{Checkpoint, Engine, Hash, Json, LineageId, Mark, Options, Task};
 use milepost_workspace::{Choices, Workspace};
 use serde_json::{Value, json};
 
