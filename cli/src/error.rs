@@ -42,11 +42,14 @@ pub struct Failure {
     hint: Option<String>,
     /// The kind of the engine's error, if known.
     kind: Option<ErrorKind>,
+    /// `true` if another process has the store open.
+    is_in_use: bool,
 }
 
 impl Failure {
     pub fn new(message: impl Into<String>) -> Self {
-        Self { code: UNMET, message: Some(message.into()), hint: None, kind: None }
+        let message = Some(message.into());
+        Self { code: UNMET, message, hint: None, kind: None, is_in_use: false }
     }
 
     /// Returns a conflict that the user has to resolve.
@@ -56,13 +59,13 @@ impl Failure {
 
     /// Returns a failure that has been printed already.
     pub fn reported(code: u8) -> Self {
-        Self { code, message: None, hint: None, kind: None }
+        Self { code, message: None, ..Self::new("") }
     }
 
     pub fn bug(message: String) -> Self {
         let hint = "this is a bug in milepost; please report it, with the command, at \
                     https://github.com/milepost-log/milepost/issues";
-        Self { code: BUG, message: Some(message), hint: Some(hint.into()), kind: None }
+        Self { code: BUG, ..Self::new(message).hint(hint) }
     }
 
     /// Replaces the hint of the kind.
@@ -96,6 +99,11 @@ impl Failure {
     /// Returns the kind of the engine's error, if known.
     pub fn kind(&self) -> Option<ErrorKind> {
         self.kind
+    }
+
+    /// Returns `true` if another process has the store open.
+    pub fn is_in_use(&self) -> bool {
+        self.is_in_use
     }
 
     pub fn code(&self) -> u8 {
@@ -143,6 +151,10 @@ impl From<&milepost::Error> for Failure {
         if let Some(Detail::Foreign { .. }) = error.detail() {
             hint = Some("docs/TRUST.md says what is safe to do with a store from elsewhere");
         }
+        let is_in_use = matches!(error.detail(), Some(Detail::InUse { .. }));
+        if is_in_use {
+            hint = Some("one process at a time opens a store: `--wait 1m` waits longer for it");
+        }
         let mut hint = hint.map(String::from);
         if let Some(Detail::Pending { task, .. }) = error.detail() {
             let task = encode(task);
@@ -150,7 +162,7 @@ impl From<&milepost::Error> for Failure {
                 "`milepost recover {task}` undoes the interrupted restore; then run this again"
             ));
         }
-        Self { code, message: Some(error.to_string()), hint, kind: Some(error.kind()) }
+        Self { code, message: Some(error.to_string()), hint, kind: Some(error.kind()), is_in_use }
     }
 }
 
@@ -165,9 +177,7 @@ fn remedy(kind: ErrorKind) -> (u8, Option<&'static str>) {
         ErrorKind::Conflict => {
             (CONFLICT, Some("look at the present with `milepost lineages TASK` and decide again"))
         }
-        ErrorKind::Unavailable => {
-            (UNMET, Some("one process at a time opens a store: wait for the other, or end it"))
-        }
+        ErrorKind::Unavailable => (UNMET, Some("when the cause is gone, run this again")),
         ErrorKind::Corrupt => {
             (CORRUPT, Some("`milepost repair --dry-run` says what can be mended and what is lost"))
         }
@@ -208,7 +218,7 @@ impl From<milepost_client::Error> for Failure {
             Some(_) => error.detail().to_owned(),
             None => error.to_string(),
         };
-        Self { code, message: Some(message), hint: hint.map(String::from), kind }
+        Self { code, message: Some(message), hint: hint.map(String::from), kind, is_in_use: false }
     }
 }
 

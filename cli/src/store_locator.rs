@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use indicatif::ProgressBar;
 use milepost::clock::{Clock as _, SystemClock};
@@ -21,6 +22,12 @@ const FOLDER: &str = ".milepost";
 /// Socket in the store, at which the program that has it open answers.
 const SOCKET: &str = "server/socket";
 
+/// The default of `--wait`: the longest wait for another process that has the store open.
+pub const WAIT: Duration = Duration::from_secs(5);
+
+/// The wait between two attempts to open a store.
+const STEP: Duration = Duration::from_millis(20);
+
 /// Arguments about the store.
 #[derive(Debug, Clone, Default)]
 pub struct StoreArgs {
@@ -34,6 +41,8 @@ pub struct StoreArgs {
     pub key_file: Option<PathBuf>,
     /// `--anchor-to`.
     pub anchor_to: Option<PathBuf>,
+    /// `--wait`.
+    pub wait: Option<Duration>,
 }
 
 /// A store, opened by this process or by another one.
@@ -53,12 +62,12 @@ impl StoreArgs {
             true => self.there_with_hooks()?,
             false => self.there()?,
         };
-        found_at(&dir, options, only_reads)
+        self.found_at(&dir, &options, only_reads)
     }
 
     /// Finds the store in a folder that was found before.
     pub fn find_at(&self, dir: &Path) -> Result<Opened> {
-        found_at(dir, self.options(Options::default().create(false))?, false)
+        self.found_at(dir, &self.options(Options::default().create(false))?, false)
     }
 
     /// Opens the store in a folder for reading, also while another process has it open.
@@ -93,6 +102,11 @@ impl StoreArgs {
             }
             Err(_) => None,
         }
+    }
+
+    /// Returns `true` if no store is named, and none is here or above.
+    pub fn is_nowhere(&self) -> bool {
+        self.url().is_none() && self.named().is_none() && matches!(nearest(), Ok(None))
     }
 
     /// Returns the address of the service that replaces a store.
@@ -137,14 +151,29 @@ impl StoreArgs {
     /// Opens the store, and creates it if it does not exist.
     pub fn open_or_create(&self, options: Options) -> Result<Engine> {
         let dir = self.there_or_here()?;
-        made_at(&dir, self.options(options.create(true))?)
+        self.made_at(&dir, self.options(options.create(true))?)
     }
 
     /// Opens the store with hooks, and creates it if it does not exist.
     pub fn open_or_create_with_hooks(&self, options: Options) -> Result<Engine> {
         let dir = self.there_or_here()?;
         let options = with_hooks(&dir, self.options(options.create(true))?)?;
-        made_at(&dir, options)
+        self.made_at(&dir, options)
+    }
+
+    fn made_at(&self, dir: &Path, options: Options) -> Result<Engine> {
+        patiently(self.wait.unwrap_or(WAIT), &mut |_| true, || made_at(dir, options.clone()))
+    }
+
+    /// Opens the store at a place. If another program has it open, finds that program, or waits
+    /// for it. A command that only reads does not wait.
+    fn found_at(&self, dir: &Path, options: &Options, only_reads: bool) -> Result<Opened> {
+        match only_reads {
+            true => found_at(dir, options.clone(), true),
+            false => patiently(self.wait.unwrap_or(WAIT), &mut |_| true, || {
+                found_at(dir, options.clone(), false)
+            }),
+        }
     }
 
     fn there_or_here(&self) -> Result<PathBuf> {
@@ -227,6 +256,25 @@ impl Hook for Teller {
     fn on_alert(&self, alert: &Alert) {
         if alert.kind == AlertKind::HookFailed {
             note(&alert.message);
+        }
+    }
+}
+
+/// Opens a store, and tries again while another process has it open and `waits` returns `true`, at
+/// most for a time.
+pub fn patiently<T>(
+    at_most: Duration,
+    waits: &mut dyn FnMut(&Failure) -> bool,
+    mut open: impl FnMut() -> Result<T>,
+) -> Result<T> {
+    let mut left = at_most;
+    loop {
+        match open() {
+            Err(failure) if failure.is_in_use() && !left.is_zero() && waits(&failure) => {
+                std::thread::sleep(STEP.min(left));
+                left = left.saturating_sub(STEP);
+            }
+            opened => return opened,
         }
     }
 }

@@ -41,6 +41,16 @@ fn what_is_no_address_is_refused_with_the_forms_there_are() {
 }
 
 #[test]
+fn a_restore_to_no_point_is_refused_and_the_points_are_named() {
+    let place = Place::recorded();
+    let lineages = place.say("lineages run").ok();
+    let refused = place.say("restore run");
+    refused.failed(1, "is at this point already");
+    assert!(refused.err.contains("`run~1`"), "{refused:?}");
+    assert_eq!(place.say("lineages run").ok(), lineages);
+}
+
+#[test]
 fn an_offset_past_the_head_is_refused_and_the_head_is_named() {
     let place = Place::recorded();
     for command in ["log run@18", "show run@18", "state run@99", "restore run@18"] {

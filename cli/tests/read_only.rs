@@ -100,11 +100,27 @@ fn commands_that_read_show_a_store_that_another_process_holds_and_others_say_who
         assert_eq!(of_the_store(&out), of_the_store(&before.out), "{line}");
     }
     for line in WRITES {
-        place.say(line).failed(1, "is open in process");
+        place.say(&format!("--wait 0s {line}")).failed(1, "is open in process");
     }
     assert!(tree(&place.store()) == files, "something in the store changed");
     drop(held);
     place.say("mark run later").ok();
+}
+
+#[test]
+fn twenty_commands_at_a_time_wait_for_each_other() {
+    let place = Place::recorded();
+    let marks: Vec<_> = (0..20)
+        .map(|n| {
+            let mut mark = place.command(["--wait", "1m", "mark", "run", &format!("label-{n}")]);
+            mark.stdout(Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for mut mark in marks {
+        assert!(mark.wait().unwrap().success());
+    }
+    let labels = place.say("checkpoints run").ok().matches("label-").count();
+    assert_eq!(labels, 20);
 }
 
 #[test]
@@ -159,7 +175,7 @@ fn a_program_that_is_stopped_and_whose_socket_does_not_answer_keeps_no_command_f
         let out = looked(&place.say(line), "is open in process");
         assert_eq!(out, before, "{line}");
     }
-    let refused = place.say("mark run later");
+    let refused = place.say("--wait 0s mark run later");
     refused.failed(1, "is open in process");
     assert!(refused.err.contains("does not answer"), "{refused:?}");
     assert!(tree(&place.store()) == files, "something in the store changed");

@@ -122,7 +122,7 @@ impl Client {
         Conditions::default().on(request)?.read().await
     }
 
-    /// Returns a checkpoint by its id, or by a unique prefix of at least 8 digits.
+    /// Returns a checkpoint by its id, by a unique prefix of at least 8 digits, or by an alias.
     ///
     /// # Errors
     ///

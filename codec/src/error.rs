@@ -47,6 +47,13 @@ pub enum Detail {
         /// The path.
         path: String,
     },
+    /// Another process has the store open.
+    InUse {
+        /// The store's folder.
+        path: String,
+        /// The process, if it could be read.
+        pid: Option<u32>,
+    },
     /// A write to a store that was opened for reading only.
     ReadOnly {
         /// The store's folder.

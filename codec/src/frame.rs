@@ -75,7 +75,7 @@ impl FrameHeader {
     /// Reads a frame from the start of `bytes` and verifies its check. The caller verifies number,
     /// epoch and predecessor.
     pub fn read<'a>(bytes: &'a [u8], key: Option<&StoreKey>) -> Result<(Self, &'a [u8])> {
-        let (header, payload) = Self::read_checked(bytes)?;
+        let (header, payload) = Self::read_unverified(bytes)?;
         let body = bytes.get(CHECK_LEN..FRAME_HEADER_LEN + payload.len());
         let expected = check_keyed(key, &[body.unwrap_or_default()]);
         if expected != header.check {
@@ -84,8 +84,9 @@ impl FrameHeader {
         Ok((header, payload))
     }
 
-    /// Reads a frame whose check was verified before.
-    pub fn read_checked(bytes: &[u8]) -> Result<(Self, &[u8])> {
+    /// Reads a frame and does not verify its check: that was done before, or the frame is damaged
+    /// and its claims are wanted.
+    pub fn read_unverified(bytes: &[u8]) -> Result<(Self, &[u8])> {
         let mut reader = Reader::new(bytes, "frame");
         let check = reader.array()?;
         if reader.array::<4>()? != *MAGIC {

@@ -41,9 +41,11 @@ Addresses of a point:
   TASK            the head of the task's active lineage
   TASK@N          before event N (`show` prints event N)
   TASK@LABEL      a checkpoint by its label
+  TASK@ok         the last successful checkpoint
   TASK~N          N checkpoints back
   TASK/LINEAGE    another lineage, with the same endings
   @HEX            a checkpoint by its id, or 8 or more digits of it
+  @ALIAS          a checkpoint by the id that another system gave it
 Inside a task's id, `@`, `~`, `/` and `%` are percent-encoded.
 
 Exit codes: 0 done, 1 the request could not be met, 2 usage, 3 corrupt or diverged, 4 conflict,
@@ -88,6 +90,10 @@ pub struct Args {
     /// its anchor is not opened.
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE")]
     pub anchor_to: Option<PathBuf>,
+    /// The longest wait for a store that another process has open: `500ms`, `5s`, `1m`. Default:
+    /// 5s; `run` waits 30s to record its result.
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DURATION", value_parser = duration)]
+    pub wait: Option<Duration>,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -268,6 +274,17 @@ pub fn span(text: &str) -> Option<Duration> {
     number.checked_mul(unit).map(Duration::from_millis)
 }
 
+/// Parses a whole number and a unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    match span(text) {
+        Some(duration) => Ok(duration),
+        None => {
+            Err("a duration is a whole number and ms, s, m or h, as in 500ms, 90s, 30m or 12h"
+                .into())
+        }
+    }
+}
+
 fn message_range(text: &str) -> Result<MessageRange, String> {
     match text {
         "all" => Ok(MessageRange::All),
@@ -311,6 +328,10 @@ pub struct Mark {
     pub address: String,
     /// The label. It must not be all digits.
     pub label: String,
+    /// An id that another system uses for the checkpoint: `@ALIAS` is its address. May be given
+    /// more than once.
+    #[arg(long)]
+    pub alias: Vec<String>,
     /// The status of the work up to the point.
     #[arg(long, default_value = "success")]
     pub status: Status,

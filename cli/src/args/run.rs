@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 
-use super::{Look, span};
+use super::{Look, duration};
 
 /// Largest output that is recorded, in bytes. An event has room for it, even as base64.
 const OUTPUT_MAX: u64 = 8 << 20;
@@ -38,9 +38,6 @@ pub struct Run {
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20,
           value_parser = clap::value_parser!(u64).range(..=OUTPUT_MAX))]
     pub output_max: u64,
-    /// The longest wait for the store afterwards, if another process has it open.
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
-    pub wait: Duration,
     /// Pass MILEPOST_KEY to the command, if it opens the store itself.
     #[arg(long)]
     pub pass_key: bool,
@@ -49,15 +46,4 @@ pub struct Run {
     /// The command and its arguments.
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
-}
-
-/// Parses a whole number and a unit.
-fn duration(text: &str) -> Result<Duration, String> {
-    match span(text) {
-        Some(duration) => Ok(duration),
-        None => {
-            Err("a duration is a whole number and ms, s, m or h, as in 500ms, 90s, 30m or 12h"
-                .into())
-        }
-    }
 }

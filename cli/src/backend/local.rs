@@ -145,7 +145,8 @@ impl Backend for Local<'_> {
 
     fn mark(&self, point: &PointForm, asked: MarkAsked) -> Result<CheckpointForm> {
         let lineage = self.0.task(&point.task)?.lineage_named(point.lineage)?;
-        let mut mark = Mark::new().label(asked.label).status(asked.status);
+        let mark = Mark::new().label(asked.label).status(asked.status);
+        let mut mark = asked.aliases.into_iter().fold(mark, Mark::alias);
         if let Some(metadata) = asked.metadata {
             mark = mark.metadata(metadata);
         }

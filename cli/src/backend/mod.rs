@@ -68,6 +68,7 @@ pub struct CheckpointsAsked {
 #[derive(Debug)]
 pub struct MarkAsked {
     pub label: String,
+    pub aliases: Vec<String>,
     pub status: MarkStatus,
     pub metadata: Option<Json>,
 }

@@ -285,6 +285,7 @@ impl Backend for Remote {
 
     fn mark(&self, point: &PointForm, asked: MarkAsked) -> Result<CheckpointForm> {
         let mark = Mark::new().label(asked.label).status(asked.status);
+        let mark = asked.aliases.into_iter().fold(mark, Mark::alias);
         let mark = mark.lineage(point.lineage.0).at(point.offset.0);
         let mark = match asked.metadata {
             Some(metadata) => mark.metadata(metadata),

@@ -58,19 +58,23 @@ fn go_back(
     }
 }
 
-fn none(out: &mut Out) -> Result<()> {
-    Ok(out.line("No checkpoints found.")?)
+/// Says that there is no checkpoint: no store, none in the store, or none of the task.
+pub fn none(out: &mut Out) -> Result<()> {
+    match out.json {
+        true => Ok(out.json(&[(); 0])?),
+        false => Ok(out.line("No checkpoints found.")?),
+    }
 }
 
 /// Lists the checkpoints by task, if there is no screen to pick on.
 fn list(source: &dyn Backend, task: Option<String>, out: &mut Out) -> Result<()> {
     let asked = CheckpointsAsked { task, ..CheckpointsAsked::default() };
     let all = checkpoints::every(source, asked)?.items;
-    if out.json {
-        return Ok(out.json(&all)?);
-    }
     if all.is_empty() {
         return none(out);
+    }
+    if out.json {
+        return Ok(out.json(&all)?);
     }
     for (task, rows) in by_task(&all) {
         let user = source.task(task)?.user;

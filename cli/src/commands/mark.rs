@@ -10,7 +10,12 @@ use crate::output::{Out, printable, words};
 pub fn run(source: &dyn Backend, args: &args::Mark, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     let metadata = args.metadata.as_deref().map(Json::new).transpose()?;
-    let asked = MarkAsked { label: args.label.clone(), status: args.status.into(), metadata };
+    let asked = MarkAsked {
+        label: args.label.clone(),
+        aliases: args.alias.clone(),
+        status: args.status.into(),
+        metadata,
+    };
     let checkpoint = source.mark(&point, asked)?;
     if out.json {
         return Ok(out.json(&checkpoint)?);

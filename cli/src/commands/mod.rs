@@ -53,7 +53,7 @@ use milepost::Engine;
 use milepost::events::{MarkStatus, RunControl};
 
 use self::needs::Needs;
-use crate::args::{Args, Command, ConfigCommand, Status};
+use crate::args::{self, Args, Command, ConfigCommand, Status};
 use crate::backend::{Backend, Local, hints};
 use crate::error::{Failure, Result};
 use crate::output::Out;
@@ -71,6 +71,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         trust: args.trust,
         key_file: args.key_file,
         anchor_to: args.anchor_to,
+        wait: args.wait,
     };
     match args.command {
         Command::Demo(args) => demo::run(&store, &args, out),
@@ -88,6 +89,13 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Man(args) => shell::man(&args, out),
         Command::Doctor => doctor::run(&store, out),
         Command::Openapi => Ok(out.line(milepost_server::openapi()?)?),
+        // In a fresh folder there is nothing to pick from.
+        Command::Checkpoint(args::Checkpoint { task: None, .. })
+        | Command::Restore(args::Restore { address: None, files: None, .. })
+            if store.is_nowhere() =>
+        {
+            checkpoint::none(out)
+        }
         command => on_found(&store, command, out),
     }
 }

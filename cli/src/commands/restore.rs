@@ -31,6 +31,15 @@ pub fn run(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<
 /// Restores a point, without a folder.
 pub fn to(source: &dyn Backend, back: &args::GoingBack, out: &mut Out) -> Result<()> {
     let point = source.point(&back.address)?;
+    let task = source.task(&point.task)?;
+    if (point.lineage, point.offset) == (task.active, task.head) {
+        let shown = words::encode(&point.task);
+        let message = format!("{} is at this point already: its head", printable(&point.task));
+        return Err(Failure::new(message).hint(format!(
+            "`{shown}~1` is its last checkpoint, `{shown}@LABEL` a named one, `{shown}@12` an \
+             offset; `milepost checkpoints {shown}` lists them"
+        )));
+    }
     let restored = source.restore(&point, back.description.as_deref())?;
     let from = words::address(&point.task, point.lineage, point.offset.0);
     let note = format!("back to {from}");

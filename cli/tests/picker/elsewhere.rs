@@ -49,7 +49,13 @@ fn a_store_without_checkpoints_says_so_on_a_terminal_and_on_a_pipe() {
     }
     assert_eq!(place.say("checkpoint --json").ok(), "[]\n");
     place.say("checkpoint nope").failed(1, "`nope`");
-    Place::new().say("checkpoint").failed(1, "no store");
+    // 000: a fresh folder has no checkpoints, which is no error.
+    let fresh = Place::new();
+    assert_eq!(fresh.say("checkpoint").ok(), "No checkpoints found.\n");
+    assert_eq!(fresh.say("restore").ok(), "No checkpoints found.\n");
+    assert_eq!(fresh.say("checkpoint --json").ok(), "[]\n");
+    fresh.say("checkpoint t").failed(1, "no store");
+    fresh.say("--store elsewhere checkpoint").failed(1, "no store");
 }
 
 #[test]

@@ -309,11 +309,7 @@ impl Lineage {
     /// `Unavailable`: the store is closed.
     pub fn last_successful(&self) -> Result<Option<Checkpoint>> {
         let catalog = &self.engine.inner.catalog;
-        let mut wanted = |owner, offset, entry: &_| {
-            let body = catalog.mark_body(self.task, owner, offset, entry)?;
-            Ok(body.status == milepost_codec::MarkStatus::Success)
-        };
-        let found = catalog.newest_mark(self.task, self.id, Offset::MAX, &mut wanted)?;
+        let found = catalog.last_successful(self.task, self.id)?;
         let checkpoint = |(owner, offset, entry)| {
             catalog.checkpoint(self.task, &self.name, owner, offset, &entry)
         };

@@ -5,15 +5,20 @@
 //! TASK@N             before event N                   TASK/LINEAGE@N
 //! TASK@LABEL         the newest mark of that label    TASK/LINEAGE@LABEL
 //! TASK~N             N marks back                     TASK/LINEAGE~N
+//! TASK@ok            the newest mark of a success, unless `ok` is a label
 //! @HEX               a checkpoint, by its id or at least the first 8 digits
+//! @ALIAS             a checkpoint, by an alias: the id that another system gave it
 //! ```
 //!
-//! Inside a task's id and a label, `@`, `~`, `/` and `%` are percent-encoded.
+//! Inside a task's id, a label and an alias, `@`, `~`, `/` and `%` are percent-encoded.
 
 use std::fmt;
 use std::str::FromStr;
 
 use milepost_codec::{Error, LineageId, Offset, Result};
+
+/// The label of the newest checkpoint of a success.
+pub(crate) const LAST_SUCCESSFUL: &str = "ok";
 
 /// Minimum number of digits of a checkpoint's id in an address.
 pub(crate) const ID_PREFIX_MIN: usize = 8;
@@ -30,7 +35,7 @@ pub enum Address {
         /// The target within the lineage.
         place: AddressTarget,
     },
-    /// A checkpoint, by the beginning of its id in lower-case hexadecimal.
+    /// A checkpoint, by the beginning of its id in hexadecimal, or by an alias.
     Checkpoint(String),
 }
 
@@ -52,11 +57,12 @@ impl FromStr for Address {
 
     fn from_str(text: &str) -> Result<Self> {
         let invalid = |why: &str| Error::invalid(format!("`{text}` is no address: {why}"));
-        if let Some(id) = text.strip_prefix('@') {
-            if id.len() < ID_PREFIX_MIN || id.len() > 64 || !is_hex(id) {
-                return Err(invalid("a checkpoint is named by 8 to 64 hexadecimal digits"));
+        if let Some(name) = text.strip_prefix('@') {
+            let name = decode(name).ok_or_else(|| invalid("a wrong % sequence"))?;
+            if name.is_empty() {
+                return Err(invalid("nothing follows the @"));
             }
-            return Ok(Self::Checkpoint(id.to_ascii_lowercase()));
+            return Ok(Self::Checkpoint(name));
         }
         let at = text.find(['@', '~']).unwrap_or(text.len());
         let (path, ending) = text.split_at_checked(at).unwrap_or((text, ""));
@@ -92,7 +98,7 @@ impl FromStr for Address {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Checkpoint(id) => write!(f, "@{id}"),
+            Self::Checkpoint(name) => write!(f, "@{}", encode(name)),
             Self::Task { task, lineage, place } => {
                 f.write_str(&encode(task))?;
                 if let Some(lineage) = lineage {
@@ -152,13 +158,13 @@ mod tests {
         assert_eq!(read("t:1@v1.0"), task(None, AddressTarget::Label("v1.0".into())));
         assert_eq!(read("t:1~2"), task(None, AddressTarget::Back(2)));
         assert_eq!(read("t:1/3~2"), task(Some(LineageId(3)), AddressTarget::Back(2)));
-        assert_eq!(read("@DEADBEEF"), Address::Checkpoint("deadbeef".into()));
+        assert_eq!(read("@DEADBEEF"), Address::Checkpoint("DEADBEEF".into()));
+        assert_eq!(read("@ckpt-e%2F1"), Address::Checkpoint("ckpt-e/1".into()));
     }
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for text in ["", "@", "@beef", "@xyzxyzxyz", "t@", "t~", "t~x", "t/x", "/1", "t%zz", "t%4"]
-        {
+        for text in ["", "@", "@%zz", "t@", "t~", "t~x", "t/x", "/1", "t%zz", "t%4"] {
             assert!(text.parse::<Address>().is_err(), "{text}");
         }
         assert!("t@99999999999999999999999".parse::<Address>().is_err());

@@ -35,7 +35,7 @@ impl Viewer<'_> {
     /// Sees all tasks.
     pub(crate) const ALL: Self = Self { user: None, task: None };
 
-    fn sees(&self, entry: &TaskEntry) -> bool {
+    pub(crate) fn sees(&self, entry: &TaskEntry) -> bool {
         self.user.is_none_or(|user| entry.user == user)
             && self.task.is_none_or(|task| entry.name == task)
     }

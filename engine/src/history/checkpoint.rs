@@ -5,10 +5,10 @@ use milepost_codec::{
     MarkStatus, Offset, Result, TaskNo,
 };
 use milepost_store::index::keys::{self, KeyKind};
-use milepost_store::index::{MarkEntry, MarkPlace};
+use milepost_store::index::{MarkEntry, MarkPlace, TaskEntry};
 
 use crate::context::Context;
-use crate::history::address::ID_PREFIX_MIN;
+use crate::history::address::{ID_PREFIX_MIN, is_hex};
 use crate::history::catalog::{Catalog, Viewer};
 
 /// A mark before its commit, which sets the parent unless one is given.
@@ -293,41 +293,84 @@ impl Catalog {
         self.checkpoint(task, &name, lineage, mark, &MarkEntry::decode(&entry)?)
     }
 
-    /// Returns the checkpoint whose id begins with `prefix`: `NotFound` for none, `Invalid` for
-    /// several.
-    pub(crate) fn checkpoint_named(&self, prefix: &str, viewer: Viewer<'_>) -> Result<Checkpoint> {
+    /// Returns the checkpoint whose id begins with `name`, or that has it as an alias: `NotFound`
+    /// for none, `Invalid` for several.
+    pub(crate) fn checkpoint_named(&self, name: &str, viewer: Viewer<'_>) -> Result<Checkpoint> {
+        let is_id = (ID_PREFIX_MIN..=64).contains(&name.len()) && is_hex(name);
+        let found = if is_id { self.identified(name, viewer)? } else { None };
+        let found = match found {
+            Some(place) => Some(place),
+            None => self.aliased(name, viewer)?,
+        };
+        let place = found.ok_or_else(|| {
+            Error::not_found(format!(
+                "there is no checkpoint @{name}: give {ID_PREFIX_MIN} digits of its id or more, or \
+                 an alias of it"
+            ))
+        })?;
+        self.checkpoint_at(place.task, place.lineage, place.offset)
+    }
+
+    /// Returns the mark of the checkpoint whose id begins with `prefix`.
+    fn identified(&self, prefix: &str, viewer: Viewer<'_>) -> Result<Option<MarkPlace>> {
         let prefix = prefix.to_ascii_lowercase();
-        if prefix.len() < ID_PREFIX_MIN
-            || prefix.len() > 64
-            || !crate::history::address::is_hex(&prefix)
-        {
-            return Err(Error::invalid(format!(
-                "a checkpoint is named by {ID_PREFIX_MIN} to 64 hexadecimal digits, not `{prefix}`"
-            )));
-        }
         let whole = prefix.split_at(prefix.len() / 2 * 2).0;
         let mut start = keys::all(KeyKind::MarkId);
         start.extend(data_encoding::HEXLOWER.decode(whole.as_bytes()).unwrap_or_default());
         let page = self.log().scan(&start, &keys::after_prefix(&start), false, 1000)?;
-        let mut found = Vec::new();
+        let mut found = None;
         for (key, place) in page {
-            let id = key.get(1..).unwrap_or_default();
+            let id = data_encoding::HEXLOWER.encode(key.get(1..).unwrap_or_default());
             let place = MarkPlace::decode(&place)?;
-            if data_encoding::HEXLOWER.encode(id).starts_with(&prefix)
-                && self.shows(place.task, viewer)?
-            {
-                found.push((key, place));
+            if !id.starts_with(&prefix) || !self.shows(place.task, viewer)? {
+                continue;
+            }
+            if found.replace(place).is_some() {
+                return Err(Error::invalid(format!(
+                    "@{prefix} names several checkpoints, one of them @{id}: give more digits"
+                )));
             }
         }
-        let Some((_, place)) = found.first() else {
-            return Err(Error::not_found(format!("there is no checkpoint @{prefix}")));
-        };
-        if let Some((other, _)) = found.get(1) {
-            let other = data_encoding::HEXLOWER.encode(other.get(1..).unwrap_or_default());
-            return Err(Error::invalid(format!(
-                "@{prefix} names several checkpoints, one of them @{other}: give more digits"
-            )));
+        Ok(found)
+    }
+
+    /// Returns the newest mark with an alias. One lookup for each task that the viewer may see.
+    fn aliased(&self, alias: &str, viewer: Viewer<'_>) -> Result<Option<MarkPlace>> {
+        let mut tasks = Vec::new();
+        self.log().walk(&keys::all(KeyKind::Task), &mut |key, value| {
+            let entry = TaskEntry::decode(value)?;
+            if entry.deleted_us.is_none() && viewer.sees(&entry) {
+                tasks.push((TaskNo(keys::first_u64(key)), entry.name));
+            }
+            Ok(())
+        })?;
+        let mut found: Option<(MarkPlace, String)> = None;
+        for (task, name) in tasks {
+            let prefix = keys::named(KeyKind::MarkAlias, task, alias);
+            let marks = self.log().scan(&prefix, &keys::after_prefix(&prefix), true, 1)?;
+            let Some((key, _)) = marks.first() else {
+                continue;
+            };
+            let (lineage, offset) = keys::mark_place(key);
+            if let Some((_, other)) = found.replace((MarkPlace { task, lineage, offset }, name)) {
+                return Err(Error::invalid(format!(
+                    "@{alias} names a checkpoint of `{other}` and of other tasks: name the task, \
+                     as in {other}@{alias}"
+                )));
+            }
         }
-        self.checkpoint_at(place.task, place.lineage, place.offset)
+        Ok(found.map(|(place, _)| place))
+    }
+
+    /// Returns the newest mark of a success, on a lineage or its ancestors.
+    pub(crate) fn last_successful(
+        &self,
+        task: TaskNo,
+        lineage: LineageId,
+    ) -> Result<Option<(LineageId, Offset, MarkEntry)>> {
+        self.newest_mark(task, lineage, Offset::MAX, &mut |owner, offset, entry| {
+            let body = self.mark_body(task, owner, offset, entry)?;
+            Ok(body.status == MarkStatus::Success)
+        })
     }
 }

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use milepost_codec::{CheckpointId, Error, LineageId, LogId, Offset, Result, TaskNo};
+use milepost_codec::{CheckpointId, Error, ErrorKind, LineageId, LogId, Offset, Result, TaskNo};
 use milepost_store::index::keys::{self, KeyKind};
 
 use super::events::{Ancestry, Inherited};
-use crate::history::address::{Address, AddressTarget};
+use crate::history::address::{Address, AddressTarget, LAST_SUCCESSFUL};
 use crate::history::catalog::{Catalog, Viewer};
+use crate::history::checkpoint::Checkpoint;
 
 /// A point of a lineage: before the event at an offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,13 +36,21 @@ impl fmt::Display for Point {
 impl Catalog {
     /// Returns the point that an address names, if the viewer may see it.
     pub(crate) fn point(&self, address: &str, viewer: Viewer<'_>) -> Result<Point> {
-        // A hexadecimal text without `@` is a checkpoint id unless a task has that name.
-        let plain =
-            address.len() >= 8 && crate::history::address::is_hex(address) && address.len() <= 64;
-        if plain && self.find_for(address, viewer).is_err() {
-            return self.resolve(&Address::Checkpoint(address.to_ascii_lowercase()), viewer);
+        let parsed: Address = address.parse()?;
+        let name = match &parsed {
+            Address::Task { task, lineage: None, place: AddressTarget::Head } => task,
+            _ => return self.resolve(&parsed, viewer),
+        };
+        // A text without `@` is a task, or a checkpoint by its id or an alias.
+        match self.resolve(&parsed, viewer) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                match self.checkpoint_named(name, viewer) {
+                    Err(missing) if missing.kind() == ErrorKind::NotFound => Err(error),
+                    found => self.point_of(found?, viewer),
+                }
+            }
+            found => found,
         }
-        self.resolve(&address.parse()?, viewer)
     }
 
     /// Checks that the viewer may see the task of a point, by name and number. The point may come
@@ -55,16 +64,8 @@ impl Catalog {
 
     pub(crate) fn resolve(&self, address: &Address, viewer: Viewer<'_>) -> Result<Point> {
         match address {
-            Address::Checkpoint(id) => {
-                let found = self.checkpoint_named(id, viewer)?;
-                let no = self.find_for(&found.task, viewer)?;
-                Ok(Point {
-                    no,
-                    task: found.task,
-                    lineage: found.lineage,
-                    offset: found.at,
-                    checkpoint: Some(found.id),
-                })
+            Address::Checkpoint(name) => {
+                self.point_of(self.checkpoint_named(name, viewer)?, viewer)
             }
             Address::Task { task, lineage, place } => {
                 let no = self.find_for(task, viewer)?;
@@ -79,6 +80,12 @@ impl Catalog {
                 Ok(Point { task: task.clone(), no, lineage, offset, checkpoint })
             }
         }
+    }
+
+    fn point_of(&self, found: Checkpoint, viewer: Viewer<'_>) -> Result<Point> {
+        let no = self.find_for(&found.task, viewer)?;
+        let Checkpoint { task, lineage, at: offset, id, .. } = found;
+        Ok(Point { no, task, lineage, offset, checkpoint: Some(id) })
     }
 
     fn place(
@@ -101,7 +108,14 @@ impl Catalog {
             AddressTarget::Offset(offset) => return Ok((*offset, None)),
             AddressTarget::Label(label) => match self.labelled(no, lineage, label)? {
                 Some(found) => found,
-                None => return Err(self.no_label(task, no, lineage, label)),
+                None => {
+                    let found = match label == LAST_SUCCESSFUL {
+                        true => self.last_successful(no, lineage)?,
+                        false => None,
+                    };
+                    let found = found.map(|(lineage, offset, _)| (lineage, offset));
+                    found.ok_or_else(|| self.no_label(task, no, lineage, label))?
+                }
             },
             AddressTarget::Back(0) => return Ok((head.next, None)),
             AddressTarget::Back(back) => {

@@ -51,11 +51,11 @@ impl Query<'_> {
         self.engine.inner.catalog.checkpoints(query, Viewer::ALL)
     }
 
-    /// Returns a checkpoint, given its id or at least the first 8 digits.
+    /// Returns a checkpoint, given its id or at least the first 8 digits, or an alias.
     ///
     /// # Errors
     ///
-    /// `NotFound`: no checkpoint has the id. `Invalid`: several ids begin so.
+    /// `NotFound`: no checkpoint has the id or alias. `Invalid`: several have.
     pub fn checkpoint(&self, id: &str) -> Result<Checkpoint> {
         self.engine.inner.catalog.checkpoint_named(id.strip_prefix('@').unwrap_or(id), Viewer::ALL)
     }

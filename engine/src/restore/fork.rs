@@ -58,7 +58,7 @@ impl Engine {
             cause: ActivationCause::Restored,
             back: Some(epoch),
         };
-        self.activate(point.no, activated, appends, None)?;
+        self.commit_activation(point.no, activated, appends, None)?;
         let task = Task::made(self, (point.no, &entry), lineage, epoch + 1);
         drop(structure);
         inner.meters.restores.add(1);
@@ -142,7 +142,7 @@ impl Engine {
             cause: ActivationCause::Undone,
             back: before.back,
         };
-        self.activate(no, activated, Vec::new(), None)?;
+        self.commit_activation(no, activated, Vec::new(), None)?;
         let task = Task::made(self, (no, &entry), before.lineage, epoch + 1);
         drop(structure);
         self.tell_gone("undone", &task, active.lineage);
@@ -221,7 +221,7 @@ impl Engine {
 
     /// Commits an activation, with the appends that open its lineage if it is new, and with the end
     /// of the restore if participants took part.
-    pub(crate) fn activate(
+    pub(crate) fn commit_activation(
         &self,
         task: TaskNo,
         activated: Activated,

@@ -240,7 +240,7 @@ impl Engine {
             let activated =
                 Activated { lineage, epoch: epoch + 1, cause: ActivationCause::Undone, back };
             let appends = self.events_on(no, lineage, &bodies)?;
-            self.activate(no, activated, appends, Some(ended))?;
+            self.commit_activation(no, activated, appends, Some(ended))?;
             return Ok((lineage, epoch + 1));
         }
         let from = begun.head;
@@ -266,7 +266,7 @@ impl Engine {
             cause: ActivationCause::Restored,
             back: Some(epoch),
         };
-        self.activate(no, activated, appends, Some(ended))?;
+        self.commit_activation(no, activated, appends, Some(ended))?;
         Ok((lineage, epoch + 1))
     }
 

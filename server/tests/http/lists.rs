@@ -149,7 +149,7 @@ async fn a_checkpoint_is_found_by_its_id_and_by_its_beginning() {
     let mark = Mark::new().label("here").alias("other-id");
     let checkpoint = task.checkpoint(mark).unwrap();
     let id = checkpoint.id.to_string();
-    for name in [&id[..], &id[..8], &id.to_uppercase()] {
+    for name in [&id[..], &id[..8], &id.to_uppercase(), "other-id"] {
         let came = served.get(&format!("/v1/checkpoints/{name}")).await;
         assert_eq!(came.status, StatusCode::OK, "{name}: {came:?}");
         let json = came.json();
@@ -158,9 +158,9 @@ async fn a_checkpoint_is_found_by_its_id_and_by_its_beginning() {
         assert_eq!(json["aliases"], json!(["other-id"]));
         assert_eq!(came.header("etag"), format!("\"{id}\""));
     }
-    for (name, status) in [("0".repeat(64), 404), (id[..7].to_owned(), 400), ("here".into(), 400)] {
+    for name in ["0".repeat(64), id[..7].to_owned(), "here".into()] {
         let came = served.get(&format!("/v1/checkpoints/{name}")).await;
-        assert_eq!(problem(&came).0, status, "{name}");
+        assert_eq!(problem(&came).0, 404, "{name}");
     }
 }
 

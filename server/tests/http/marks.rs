@@ -82,7 +82,7 @@ async fn a_mark_is_taken_away_unless_it_is_pinned() {
     let bobs = three.ask("DELETE", &path(&two), &three.bob, "").await;
     assert_eq!(problem(&bobs), (404, "not_found".into()), "nor that it is pinned");
     three.served.engine.retention().unpin(&two).unwrap();
-    assert_eq!(three.ask("DELETE", &path(&"xyz"), &three.ana, "").await.status, 400);
+    assert_eq!(three.ask("DELETE", &path(&"xyz"), &three.ana, "").await.status, 404);
     three.hides("DELETE", &path(&two), &path(&"0".repeat(64)), "").await;
     assert_eq!(task.checkpoints().unwrap(), 0);
 }

@@ -73,7 +73,8 @@ async fn what_is_no_address_or_leads_nowhere_is_said() {
         ("essay%2F7", 404),
         ("none", 404),
         ("none@1", 404),
-        ("@123", 400),
+        ("@", 400),
+        ("@123", 404),
         ("@00000000", 404),
     ] {
         for rest in

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use milepost_codec::{Error, ErrorKind, Result};
+use milepost_codec::{Detail, Error, ErrorKind, Result};
 
 use crate::files;
 
@@ -81,15 +81,17 @@ fn has_live_owner(file: &mut File) -> bool {
 }
 
 fn locked_error(path: &Path, file: &mut File) -> Error {
-    let store = path.parent().unwrap_or(path).display();
-    let message = match holder(file) {
+    let store = path.parent().unwrap_or(path).display().to_string();
+    let holder = holder(file);
+    let message = match holder {
         Some((pid, since_us)) => format!(
             "the store {store} is open in process {pid}, since {}",
             utc(since_us / 1_000_000)
         ),
         None => format!("the store {store} is open in another process"),
     };
-    Error::new(ErrorKind::Unavailable, message)
+    let in_use = Detail::InUse { path: store, pid: holder.map(|(pid, _)| pid) };
+    Error::new(ErrorKind::Unavailable, message).with_detail(in_use)
 }
 
 /// Formats seconds since the Unix epoch as date and time in UTC, with Howard Hinnant's

@@ -35,7 +35,7 @@ fn left(root: &Path) -> (Seeds, Vec<(u64, Hash)>) {
             rest = more;
             let raw = block.decode(head, payload).unwrap();
             let mut frames = raw.as_slice();
-            while let Ok((frame, payload)) = FrameHeader::read_checked(frames) {
+            while let Ok((frame, payload)) = FrameHeader::read_unverified(frames) {
                 for group in LogBatches::new(payload).map(Result::unwrap) {
                     if let LogKind::Control = group.log.kind {
                         continue;

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use milepost::events::{MarkCause, ToolReturned};
-use milepost::{Checkpoint, Engine, ErrorKind, Hash, Json, LineageId, Mark, Options, Task};
+use milepost::{Checkpoint, Engine, Hash, Json, LineageId, Mark, Options, Task};
 use milepost_workspace::{Choices, Workspace};
 use serde_json::{Value, json};
 
@@ -35,13 +35,13 @@ use crate::backend::{hints, recovery};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note, words};
 use crate::secrets::Secrets;
-use crate::store_locator::{StoreArgs, open_at};
+use crate::store_locator::{StoreArgs, WAIT, open_at, patiently};
 
 /// Exit code if a command ran and a part of it is not recorded.
 const NOT_RECORDED: u8 = 125;
 
-/// Interval of attempts to open a store that another process has open.
-const STEP: Duration = Duration::from_millis(100);
+/// The default of `--wait` for the record of the outcome.
+const WAIT_AFTERWARDS: Duration = Duration::from_secs(30);
 
 /// Working directory of the command.
 enum Folder {
@@ -76,11 +76,13 @@ struct Done {
 struct Store {
     dir: PathBuf,
     options: Options,
+    wait: Option<Duration>,
 }
 
 pub fn run(store: &StoreArgs, args: &args::Run, out: &mut Out) -> Result<()> {
+    let wait = store.wait;
     let (dir, options) = store.there_with_hooks()?;
-    let store = Store { dir, options };
+    let store = Store { dir, options, wait };
     let (begun, folder) = begin(&store, args, out)?;
     // No early return from here on: the outcome is recorded or reported.
     let signals = Taken::new();
@@ -161,7 +163,7 @@ fn end(
         Ok(returned) => returned,
         Err(failure) => return Done::failed(failure.at(not_recorded(outcome))),
     };
-    let failure = match store.reopen(args.wait, given_up) {
+    let failure = match store.reopen(given_up) {
         Err(failure) => failure,
         Ok(engine) => {
             let appended = append(&engine, begun, &returned);
@@ -260,28 +262,22 @@ impl Done {
 
 impl Store {
     fn open(&self) -> Result<Engine> {
-        open_at(&self.dir, self.options.clone())
+        let wait = self.wait.unwrap_or(WAIT);
+        patiently(wait, &mut |_| true, || open_at(&self.dir, self.options.clone()))
     }
 
     /// Opens the store again, and waits while another process has it open.
-    fn reopen(&self, wait: Duration, given_up: &dyn Fn() -> bool) -> Result<Engine> {
-        let (mut left, mut told) = (wait, false);
-        loop {
-            let failure = match self.open() {
-                Ok(engine) => return Ok(engine),
-                Err(failure) => failure,
-            };
-            let is_held = failure.kind() == Some(ErrorKind::Unavailable);
-            if !is_held || left.is_zero() || given_up() {
-                return Err(failure);
-            }
-            if !told {
+    fn reopen(&self, given_up: &dyn Fn() -> bool) -> Result<Engine> {
+        let mut is_told = false;
+        let mut waits = |failure: &Failure| {
+            if !is_told {
                 note(&format!("{failure}: waiting for it, to record the result"));
-                told = true;
+                is_told = true;
             }
-            std::thread::sleep(STEP.min(left));
-            left = left.saturating_sub(STEP);
-        }
+            !given_up()
+        };
+        let wait = self.wait.unwrap_or(WAIT_AFTERWARDS);
+        patiently(wait, &mut waits, || open_at(&self.dir, self.options.clone()))
     }
 }
 
