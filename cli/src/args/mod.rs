@@ -64,13 +64,15 @@ pub struct Args {
     pub store: Option<PathBuf>,
     /// Use a service instead of a local store: `http://127.0.0.1:7733`. Default: MILEPOST_SERVER.
     /// The token is read from MILEPOST_TOKEN.
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "URL", conflicts_with = "store")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "URL",
+          conflicts_with = "store")]
     pub server: Option<String>,
     /// Print JSON: one document, or one object per line for `log`.
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
     /// When to use colours.
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN",
+          default_value = "auto")]
     pub color: When,
     /// Print times in local time, not in UTC. TZ names another time zone.
     #[arg(long, global = true, help_heading = EVERYWHERE)]
@@ -92,7 +94,8 @@ pub struct Args {
     pub anchor_to: Option<PathBuf>,
     /// The longest wait for a store that another process has open: `500ms`, `5s`, `1m`. Default:
     /// 5s; `run` waits 30s to record its result.
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DURATION",
+          value_parser = duration)]
     pub wait: Option<Duration>,
     #[command(subcommand)]
     pub command: Command,

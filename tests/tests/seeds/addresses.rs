@@ -22,9 +22,12 @@ fn seed_000_the_last_successful_checkpoint_of_an_execution_has_an_address() {
     let ok = engine.point("exec-001@ok").unwrap();
     assert_eq!(ok, engine.point("exec-001@transform").unwrap());
     // On a lineage that was forked before it, an earlier one is the last.
-    engine.restore(&engine.point("exec-001@fetch").unwrap()).run().unwrap();
+    let fetch = engine.point("exec-001@fetch").unwrap();
+    engine.restore(&fetch).run().unwrap();
     assert_eq!(engine.point("exec-001/0@ok").unwrap(), ok);
-    assert_eq!(engine.point("exec-001@ok").unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(engine.point("exec-001@ok").unwrap().offset, fetch.offset);
+    engine.start_task("exec-000", "ana").unwrap();
+    assert_eq!(engine.point("exec-000@ok").unwrap_err().kind(), ErrorKind::NotFound);
     // A label of that name is the label.
     let task = engine.task("exec-001").unwrap();
     task.checkpoint(Mark::new().label("ok").status(MarkStatus::Failure)).unwrap();
