@@ -75,9 +75,9 @@ fn a_store_that_is_open_elsewhere_is_not_written_to() {
     let place = Place::recorded();
     let engine = Engine::open(place.store(), Options::default()).unwrap();
     let pid = std::process::id().to_string();
-    place.say("mark run here").failed(1, &pid);
+    place.say("--wait 0s mark run here").failed(1, &pid);
     let file = fixture("run.jsonl");
-    place.run([OsStr::new("record"), file.as_os_str()]).failed(1, &pid);
+    place.run([OsStr::new("--wait=0s"), OsStr::new("record"), file.as_os_str()]).failed(1, &pid);
     engine.close().unwrap();
     place.say("tasks").ok();
 }

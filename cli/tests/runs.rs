@@ -151,8 +151,8 @@ fn a_store_in_use_is_said_to_be() {
     let place = Place::new();
     place.write("chat.json", messages().to_string());
     let engine = milepost::Engine::open(place.store(), milepost::Options::default()).unwrap();
-    let ran = place.say("import chat.json");
-    assert_eq!(ran.err, place.say("record chat.json").err);
+    let ran = place.say("--wait 0s import chat.json");
+    assert_eq!(ran.err, place.say("--wait 0s record chat.json").err);
     assert!(ran.code != 0 && ran.err.contains("error: "), "{ran:?}");
     engine.close().unwrap();
     place.say("import chat.json").ok();
