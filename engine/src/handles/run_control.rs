@@ -224,8 +224,8 @@ impl Task {
     }
 
     /// Waits while the control of the run is `unwanted`, or [`Task::is_restoring`], at most the
-    /// given time, and returns the control. With [`Duration::MAX`] the wait is unlimited. A change
-    /// of control, a restore, the deletion of the task and the close of the store end the wait.
+    /// given time, and returns the control. With [`Duration::MAX`] the wait is unlimited. It also
+    /// ends if a restore activates another lineage, the task is deleted or the store is closed.
     ///
     /// ```
     /// use std::time::Duration;

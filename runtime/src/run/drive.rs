@@ -138,7 +138,9 @@ impl Run {
                 Ok(true) if is_done => return Ok(RunControl::Idle),
                 Ok(ends_run) => is_done = ends_run,
                 Err(error) if self.was_interrupted(is_done) => {
-                    tracing::warn!("a step was abandoned, the run continues elsewhere: {error}");
+                    tracing::warn!("a step was abandoned, since the run was interrupted: {error}");
+                    // If the restore is undone, the same step is done again on this lineage.
+                    self.reset_guidance();
                 }
                 Err(error) => return Err(error),
             }

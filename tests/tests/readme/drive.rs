@@ -5,7 +5,7 @@ type Error = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Error> {
     let engine = Engine::open(".milepost", Options::default())?;
-    let attached = milepost_server::attach(&engine)?; // watched and steered from outside: see Over HTTP
+    let attached = milepost_server::attach(&engine)?; // watched and steered from outside
     let run = Run::resume_or_start(&engine, "essay", "ana", RunOptions::default())?;
     // Each step is recorded with a checkpoint. A pause waits here; after a kill or a restore from
     // outside the loop continues at the right step.

@@ -6,11 +6,13 @@ fn main() -> Result<()> {
     let task = engine.task_or_start("essay", "ana")?;
     for step in 1..=3 {
         task.append(StepStarted { step, ..Default::default() })?; // durable when it returns
-        task.append(Append::from(Message::text("assistant", "a draft")).key(format!("draft-{step}")))?;
+        let draft = Message::text("assistant", "a draft");
+        task.append(Append::from(draft).key(format!("draft-{step}")))?; // once, if tried again
         task.append(StepFinished { step, ..Default::default() })?;
         task.checkpoint(Mark::new().label(format!("draft-{step}")))?;
     }
-    let task = engine.restore(&engine.point("essay@draft-1")?).description("the second was worse").run()?;
+    let first = engine.point("essay@draft-1")?;
+    let task = engine.restore(&first).description("the second was worse").run()?;
     println!("{} messages at step {:?}", task.messages()?.count(), task.state()?.step);
     let task = engine.undo("essay").run()?; // a restore can be undone
     println!("{} messages at step {:?}", task.messages()?.count(), task.state()?.step);
