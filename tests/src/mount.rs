@@ -3,6 +3,7 @@
 #![allow(clippy::missing_panics_doc, missing_docs, reason = "tests")]
 
 use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -47,6 +48,21 @@ impl Mounted {
         let mut mounted = Self { kind, backing, dir, up: false };
         mounted.mount()?;
         Ok(mounted)
+    }
+
+    /// Writes a file that takes the free space of the file system except for so many bytes. Returns
+    /// its path.
+    pub fn fill(&self, but: u64) -> io::Result<PathBuf> {
+        let path = self.dir.join("ballast");
+        let mut ballast = File::create(&path)?;
+        let block = vec![7; 64 << 10];
+        let mut len = 0;
+        while ballast.write_all(&block).and_then(|()| ballast.sync_data()).is_ok() {
+            len += block.len() as u64;
+        }
+        ballast.set_len(len.saturating_sub(but))?;
+        ballast.sync_all()?;
+        Ok(path)
     }
 
     /// The same, or one line that says why the test is skipped.

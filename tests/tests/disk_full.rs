@@ -77,18 +77,6 @@ fn start(dir: &Path, acks: &Path, seed: u64) -> Work {
     work
 }
 
-/// Takes all the room there is, but for so many bytes.
-fn fill(path: &Path, but: u64) {
-    let mut ballast = std::fs::File::create(path).unwrap();
-    let block = vec![7; 64 << 10];
-    let mut len = 0;
-    while ballast.write_all(&block).and_then(|()| ballast.sync_data()).is_ok() {
-        len += block.len() as u64;
-    }
-    ballast.set_len(len.saturating_sub(but)).unwrap();
-    ballast.sync_all().unwrap();
-}
-
 fn full(kinds: &[Kind], but: u64) {
     let seed = seed();
     let within = temp_dir();
@@ -97,8 +85,7 @@ fn full(kinds: &[Kind], but: u64) {
     };
     let acks = within.path().join("acks");
     let mut work = start(&disk.dir, &acks, seed);
-    let ballast = disk.dir.join("ballast");
-    fill(&ballast, but);
+    let ballast = disk.fill(but).unwrap();
     let error = until_it_fails(&mut work, kinds);
     println!("full: {:?}: {error}", error.kind());
     let lasted = while_it_lasts(&mut work, &error, &acks, seed);

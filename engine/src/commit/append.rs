@@ -201,6 +201,11 @@ impl Append {
         self.mark_given().is_none() && !changes
     }
 
+    /// Returns the events.
+    pub fn into_bodies(self) -> impl Iterator<Item = Body> {
+        self.bodies.into_iter()
+    }
+
     /// Returns the idempotency key.
     pub fn key_given(&self) -> Option<&str> {
         self.key.as_deref()

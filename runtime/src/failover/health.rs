@@ -87,6 +87,16 @@ pub enum Accepted {
     },
 }
 
+impl Accepted {
+    /// Returns the offsets of a durable append; `None` if it is held in memory.
+    pub fn appended(self) -> Option<Appended> {
+        match self {
+            Self::Appended(appended) => Some(appended),
+            Self::Buffered { .. } => None,
+        }
+    }
+}
+
 /// Counters of a failover engine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -2,6 +2,7 @@
 //! order, and committed when the disk works again.
 
 mod health;
+mod held;
 mod reopener;
 
 use std::collections::VecDeque;
@@ -12,11 +13,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use milepost::internals::{DegradedMeters, Entropy, Owner, threads};
-use milepost::{Append, Engine, Error, ErrorKind, Options, Result};
+use milepost::{Append, Engine, Error, ErrorKind, Options, Result, Task};
 use parking_lot::{Condvar, Mutex};
 
 pub use self::health::{Accepted, FailoverOptions, FailoverStats, Health};
-use self::reopener::{Inner, State, is_of_the_store};
+pub(crate) use self::held::{HeldAppend, Written};
+pub(crate) use self::reopener::is_of_the_store;
+use self::reopener::{Inner, State};
 
 /// An engine that is opened again when it fails.
 ///
@@ -122,31 +125,45 @@ impl FailoverEngine {
     /// - `Poisoned` or `Unavailable`, the failure itself: the held appends exceed the limit, or the
     ///   append expects a head.
     pub fn append(&self, task: &str, append: impl Into<Append>) -> Result<Accepted> {
+        let held = HeldAppend::to(task, append.into());
+        Ok(match self.write_or_hold(held, HeldAppend::append)? {
+            Written::Durable(appended) => Accepted::Appended(appended),
+            Written::Held(pending) => Accepted::Buffered { pending },
+        })
+    }
+
+    /// Writes with a handle on the task, or holds the append in memory if the disk fails.
+    ///
+    /// # Errors
+    ///
+    /// As [`FailoverEngine::append`].
+    pub(crate) fn write_or_hold<T>(
+        &self,
+        mut held: HeldAppend,
+        write: impl Fn(&HeldAppend, &Task) -> Result<T>,
+    ) -> Result<Written<T>> {
         self.inner.owner.check()?;
-        let append = self.inner.keyed(append.into());
+        self.inner.set_key(&mut held);
+        let unavailable = |cause: &str| Error::new(ErrorKind::Unavailable, cause.to_owned());
         loop {
             let (engine, generation) = {
                 let mut state = self.inner.state.lock();
                 if state.closed {
-                    return Err(Error::new(ErrorKind::Unavailable, "the store is closed"));
+                    return Err(unavailable("the store is closed"));
                 }
                 match (&state.engine, &state.failed) {
-                    (Some(_), None) if state.holds(task) => {
-                        let why = "earlier appends to the task are held".to_owned();
-                        let error = Error::new(ErrorKind::Unavailable, why);
-                        return self.inner.buffer(&mut state, task, append, error);
+                    (Some(engine), None) if !state.holds(&held.task) => {
+                        (engine.clone(), state.generation)
                     }
-                    (Some(engine), None) => (engine.clone(), state.generation),
                     (_, failed) => {
-                        let cause = failed.clone().unwrap_or_default();
-                        let error = Error::new(ErrorKind::Unavailable, cause);
-                        return self.inner.buffer(&mut state, task, append, error);
+                        let cause = failed.as_deref().unwrap_or("earlier appends are held");
+                        let error = unavailable(cause);
+                        return self.inner.hold(&mut state, held, error).map(Written::Held);
                     }
                 }
             };
-            let error = match engine.task(task).and_then(|task| task.lineage().append_ref(&append))
-            {
-                Ok(appended) => return Ok(Accepted::Appended(appended)),
+            let error = match held.task(&engine).and_then(|task| write(&held, &task)) {
+                Ok(written) => return Ok(Written::Durable(written)),
                 Err(error) if is_of_the_store(&error) => error,
                 Err(error) => return Err(error),
             };
@@ -156,11 +173,28 @@ impl FailoverEngine {
                 continue;
             }
             self.inner.fail(&mut state, &error);
-            let accepted = self.inner.buffer(&mut state, task, append, error);
+            let pending = self.inner.hold(&mut state, held, error);
             drop(state);
             self.inner.notify();
-            return accepted;
+            return pending.map(Written::Held);
         }
+    }
+
+    /// Returns `true` if appends to a task are held.
+    pub(crate) fn holds(&self, task: &str) -> bool {
+        self.inner.state.lock().holds(task)
+    }
+
+    /// Returns the events of a held append under a key.
+    pub(crate) fn held_under(&self, task: &str, key: &str) -> Option<Append> {
+        let state = self.inner.state.lock();
+        let mut of_task = state.queue.iter().filter(|held| held.task == task);
+        of_task.find(|held| held.append.key_given() == Some(key)).map(|held| held.append.clone())
+    }
+
+    /// Returns the number of times that the store was opened again.
+    pub(crate) fn generation(&self) -> u64 {
+        self.inner.state.lock().generation
     }
 
     /// Returns the health of the store.

@@ -8,20 +8,14 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError};
 use milepost::clock::Clock;
 use milepost::internals::{DegradedMeters, Entropy, Owner};
-use milepost::{Append, Detail, Engine, Error, ErrorKind, Options, Result};
+use milepost::{Detail, Engine, Error, ErrorKind, Options, Result};
 use parking_lot::{Condvar, Mutex};
 
-use super::health::{Accepted, FailoverOptions, FailoverStats, Health};
+use super::health::{FailoverOptions, FailoverStats, Health};
+use super::held::HeldAppend;
 
 /// Maximum wait between two attempts to open the store.
 const RETRY_MAX: Duration = Duration::from_secs(10);
-
-/// An append held in memory.
-pub(super) struct BufferedAppend {
-    task: String,
-    append: Append,
-    bytes: usize,
-}
 
 /// The open store, or its failure, and the held appends.
 pub(super) struct State {
@@ -32,7 +26,7 @@ pub(super) struct State {
     pub(super) failed: Option<String>,
     /// The time of the failure, by the engine's clock.
     pub(super) failed_us: u64,
-    pub(super) queue: VecDeque<BufferedAppend>,
+    pub(super) queue: VecDeque<HeldAppend>,
     pub(super) bytes: usize,
     pub(super) stats: FailoverStats,
     pub(super) closed: bool,
@@ -45,14 +39,22 @@ impl State {
 
     /// Returns `true` if appends to a task are held. Later ones must follow them.
     pub(super) fn holds(&self, task: &str) -> bool {
-        self.queue.iter().any(|buffered| buffered.task == task)
+        self.queue.iter().any(|held| held.task == task)
     }
 
     /// Returns the first held append from `at` on whose task is not blocked, and its position.
-    fn next(&self, at: usize, blocked: &HashSet<String>) -> Option<(usize, String, Append)> {
-        let mut buffered = self.queue.iter().enumerate().skip(at);
-        let (at, buffered) = buffered.find(|(_, buffered)| !blocked.contains(&buffered.task))?;
-        Some((at, buffered.task.clone(), buffered.append.clone()))
+    fn next(&self, at: usize, blocked: &HashSet<String>) -> Option<(usize, HeldAppend)> {
+        let mut held = self.queue.iter().enumerate().skip(at);
+        let (at, held) = held.find(|(_, held)| !blocked.contains(&held.task))?;
+        Some((at, held.clone()))
+    }
+
+    /// Returns the engine unless its store was closed, or a write with unknown outcome needs a
+    /// reopening. A store that refused an append, such as on a full disk, stays open for reads.
+    fn usable(&self) -> Option<Engine> {
+        let engine = self.engine.as_ref()?;
+        let is_usable = !engine.store().is_poisoned() && engine.store().is_open();
+        is_usable.then(|| engine.clone())
     }
 }
 
@@ -71,32 +73,32 @@ pub(super) struct Inner {
 }
 
 impl Inner {
-    /// Returns the append with a key, since a failed append may still be in the log.
-    pub(super) fn keyed(&self, append: Append) -> Append {
-        if append.key_given().is_some() {
-            return append;
+    /// Sets a key if the append has none, since a failed append may still be in the log.
+    pub(super) fn set_key(&self, held: &mut HeldAppend) {
+        if held.append.key_given().is_none() {
+            let key = data_encoding::HEXLOWER.encode(&self.keys.bytes16());
+            let append = std::mem::take(&mut held.append);
+            held.append = append.key(format!("supervised-{key}"));
         }
-        let key = data_encoding::HEXLOWER.encode(&self.keys.bytes16());
-        append.key(format!("supervised-{key}"))
     }
 
-    pub(super) fn buffer(
+    /// Holds an append. Returns the number of held appends.
+    pub(super) fn hold(
         &self,
         state: &mut State,
-        task: &str,
-        append: Append,
+        mut held: HeldAppend,
         error: Error,
-    ) -> Result<Accepted> {
-        let bytes = append.bytes();
-        if append.expected().is_some() || state.bytes + bytes > self.degraded.limit_bytes {
+    ) -> Result<u64> {
+        let bytes = held.append.bytes();
+        if held.append.expected().is_some() || state.bytes + bytes > self.degraded.limit_bytes {
             return Err(error);
         }
         state.bytes += bytes;
         state.stats.buffered += 1;
-        let task = task.to_owned();
-        state.queue.push_back(BufferedAppend { task, append, bytes });
+        held.bytes = bytes;
+        state.queue.push_back(held);
         self.meters.pending(state.queue.len());
-        Ok(Accepted::Buffered { pending: state.queue.len() as u64 })
+        Ok(state.queue.len() as u64)
     }
 
     pub(super) fn fail(&self, state: &mut State, error: &Error) {
@@ -181,15 +183,15 @@ impl Inner {
         }
     }
 
-    /// Returns the engine if it has not failed. Otherwise closes it, ignoring its error, and opens
-    /// the store again.
+    /// Returns the engine if it is usable. Otherwise closes it, ignoring its error, and opens the
+    /// store again.
     fn sound(&self) -> Result<Engine> {
         let old = {
             let mut state = self.state.lock();
-            match (&state.engine, &state.failed) {
-                (Some(engine), None) => return Ok(engine.clone()),
-                _ => state.engine.take(),
+            if let Some(engine) = state.usable() {
+                return Ok(engine);
             }
+            state.engine.take()
         };
         if let Some(old) = old {
             let _ = old.close();
@@ -220,30 +222,31 @@ impl Inner {
                 }
                 next
             };
-            let Some((place, task, append)) = next else {
+            let Some((place, held)) = next else {
                 return Ok(blocked.is_empty());
             };
-            let appended = engine.task(&task).and_then(|task| task.append(append));
+            let committed = held.commit(engine);
             let mut state = self.state.lock();
-            match appended {
-                Ok(_) => state.stats.drained += 1,
+            match committed {
+                Ok(()) => state.stats.drained += 1,
                 Err(error) if is_of_the_store(&error) => return Err(error),
                 Err(error) if matches!(error.detail(), Some(Detail::Pending { .. })) => {
-                    blocked.insert(task);
+                    blocked.insert(held.task);
                     at = place;
                     continue;
                 }
                 Err(error) => {
                     state.stats.refused += 1;
                     tracing::error!(
-                        "{}: an append to {task} that was held is refused: {error}",
-                        self.dir.display()
+                        "{}: an append to {} that was held is refused: {error}",
+                        self.dir.display(),
+                        held.task
                     );
                 }
             }
             at = place;
-            if let Some(buffered) = state.queue.remove(place) {
-                state.bytes -= buffered.bytes;
+            if let Some(held) = state.queue.remove(place) {
+                state.bytes -= held.bytes;
                 self.meters.pending(state.queue.len());
             }
         }
@@ -251,7 +254,7 @@ impl Inner {
 }
 
 /// Returns `true` if an error is a failure of the store rather than of the append.
-pub(super) fn is_of_the_store(error: &Error) -> bool {
+pub(crate) fn is_of_the_store(error: &Error) -> bool {
     let pending = matches!(error.detail(), Some(Detail::Pending { .. }));
     matches!(error.kind(), ErrorKind::Poisoned | ErrorKind::Unavailable) && !pending
 }

@@ -56,6 +56,9 @@ impl Run {
 
 impl Shared {
     fn autosave(&self, after: Duration) -> Result<Option<Checkpoint>> {
+        if self.failing().is_some() {
+            return Ok(None);
+        }
         let task = self.task();
         let head = task.head()?.next;
         let Some(last) = head.checked_sub(1) else {

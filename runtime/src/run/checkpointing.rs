@@ -19,6 +19,9 @@ pub struct RunStats {
     pub autosaved: u64,
     /// Checkpoints that could not be saved, without stopping the run.
     pub failed_saves: u64,
+    /// Checkpoints that were held in memory while the store failed, with
+    /// [`RunOptions::failover`](crate::run::RunOptions::failover).
+    pub held_saves: u64,
 }
 
 /// Counts since the last checkpoint.
@@ -107,7 +110,7 @@ impl Run {
         occasion: Trigger,
         about: Value,
     ) -> Result<Option<Checkpoint>> {
-        let (shared, task) = (&self.shared, self.task());
+        let shared = &self.shared;
         let ended = matches!(occasion, Trigger::StepFinished | Trigger::StepFailed);
         let context = shared.trigger_context(occasion, u64::from(ended), ToolEffects::default())?;
         let count = || shared.gathered.lock().steps += u64::from(ended);
@@ -117,10 +120,14 @@ impl Run {
             return Ok(None);
         }
         let mark = mark(&context, about)?;
-        match task.append_marked(shared.in_context(append.clone()), mark) {
-            Ok(checkpoint) => {
+        match shared.write_marked(shared.in_context(append.clone()), mark) {
+            Ok(Some(checkpoint)) => {
                 shared.saved(&checkpoint);
                 Ok(Some(checkpoint))
+            }
+            Ok(None) => {
+                shared.held();
+                Ok(None)
             }
             // The event is recorded even without the checkpoint, if possible.
             Err(error) if shared.continues_after(&error) => {
@@ -162,7 +169,10 @@ impl Shared {
         let task = self.task();
         let now = task.clock().now_us();
         let mut gathered = self.gathered.lock();
-        gathered.look(&task)?;
+        match gathered.look(&task) {
+            Err(error) if !self.continues_without(&error) => return Err(error),
+            _ => {}
+        }
         Ok(TriggerContext {
             occasion,
             steps: gathered.steps + steps,
@@ -202,14 +212,30 @@ impl Shared {
             return Err(error);
         }
         self.gathered.lock().stats.failed_saves += 1;
-        self.task().save_failed(&error, self.options.context.correlation.as_deref());
+        self.report(&error);
         Ok(())
     }
 
     pub(super) fn save(&self, mark: Mark) -> Result<Checkpoint> {
+        if self.failing().is_some() {
+            let why = "no checkpoint: earlier appends are held until the store works again";
+            return Err(Error::new(ErrorKind::Unavailable, why));
+        }
         let checkpoint = self.task().checkpoint(mark.or_context(&self.options.context))?;
         self.saved(&checkpoint);
         Ok(checkpoint)
+    }
+
+    /// Counts a checkpoint that is held in memory. The next one is due from here.
+    fn held(&self) {
+        let why = "the store fails, and checkpoints are held in memory";
+        self.report(&Error::new(ErrorKind::Unavailable, why));
+        let last_us = Some(self.task().clock().now_us());
+        let mut gathered = self.gathered.lock();
+        let mut stats = gathered.stats;
+        stats.held_saves += 1;
+        let saved_to = gathered.saved_to;
+        *gathered = DueCheckpoint { last_us, saved_to, stats, ..DueCheckpoint::default() };
     }
 
     fn saved(&self, checkpoint: &Checkpoint) {

@@ -70,6 +70,9 @@ impl Run {
     ///
     /// As [`Run::state`].
     pub fn next_step(&self) -> Result<u64> {
+        if let Some(step) = self.shared.step_known() {
+            return Ok(step);
+        }
         Ok(self.state()?.step.map_or(1, |step| match step.status {
             StepStatus::Finished => step.number.saturating_add(1),
             _ => step.number,
@@ -172,8 +175,14 @@ impl Run {
 
     /// Ends the run on the lineage that the last step was done on.
     fn end_here(&self) -> Result<()> {
+        if self.shared.failing().is_some() {
+            return self.end_held();
+        }
         let context = &self.shared.options.context;
-        self.task().change_control_in(context, RunControl::Idle, None).map(|_| ())
+        match self.task().change_control_in(context, RunControl::Idle, None) {
+            Err(error) if self.shared.continues_without(&error) => self.end_held(),
+            ended => ended.map(|_| ()),
+        }
     }
 
     /// Returns `true` if the run was restored from outside or is being restored, or was paused or

@@ -2,9 +2,10 @@
 
 use milepost::events::GuidanceGiven;
 use milepost::state::Guidance;
-use milepost::{Append, Appended, Result, Task};
+use milepost::{Append, Result, Task};
 
 use super::Run;
+use crate::failover::Accepted;
 
 /// The prefix of the idempotency key of a step's end. The key has the number of instructions that
 /// the step and those before it have read.
@@ -58,9 +59,13 @@ impl Run {
     /// # Errors
     ///
     /// As [`milepost::Task::append`].
-    pub fn guide(&self, text: impl Into<String>) -> Result<Appended> {
+    pub fn guide(&self, text: impl Into<String>) -> Result<Accepted> {
         let guidance = Append::from(GuidanceGiven::text(text));
-        self.task().renewed()?.append(self.shared.in_context(guidance))
+        if self.shared.failing().is_some() {
+            return self.append(guidance);
+        }
+        let guidance = self.shared.in_context(guidance);
+        self.task().renewed()?.append(guidance).map(Accepted::Appended)
     }
 
     /// Returns the guidance that no step has read yet, oldest first. It counts as read when the
@@ -83,7 +88,11 @@ impl Run {
     /// As [`Run::state`].
     pub fn new_guidance(&self) -> Result<Vec<Guidance>> {
         let task = self.task();
-        let given = task.state()?.guidance;
+        let given = match task.state() {
+            // Returned later: it stays unread.
+            Err(error) if self.shared.continues_without(&error) => return Ok(Vec::new()),
+            state => state?.guidance,
+        };
         let mut cursor = self.shared.guidance.lock();
         let mut read = match cursor.read {
             Some(read) => read,

@@ -7,6 +7,7 @@
 //! autosave       marks a checkpoint after a time without events
 //! drive          the loop: continues after a kill and a restore from outside
 //! guidance       given from outside, read by steps
+//! held           continues on a failover engine while the store fails
 //! once           steps that are executed once
 //! tools          tool calls, concurrent or exclusive
 //! ```
@@ -15,6 +16,7 @@ mod autosave;
 mod checkpointing;
 mod drive;
 mod guidance;
+mod held;
 mod once;
 mod options;
 mod policy;
@@ -25,7 +27,7 @@ use std::time::Duration;
 
 use milepost::events::{PhaseChanged, RunControl, StepFailed, StepFinished, StepStarted};
 use milepost::internals::Owner;
-use milepost::{Append, Appended, Checkpoint, Detail, LineageId, Result, RunState, Task};
+use milepost::{Append, Checkpoint, Detail, LineageId, Result, RunState, Task};
 use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 
@@ -34,12 +36,14 @@ use self::checkpointing::DueCheckpoint;
 pub use self::checkpointing::RunStats;
 pub use self::drive::CurrentStep;
 use self::guidance::GuidanceCursor;
+use self::held::Position;
 use self::once::Keys;
 pub use self::options::{FailedSave, RunOptions};
 pub use self::policy::{
     CheckpointPolicy, EveryPhase, EverySteps, Never, Risk, Trigger, TriggerContext,
 };
 pub use self::tools::{Access, ToolEffects};
+use crate::failover::Accepted;
 
 /// The answer of a safe point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +95,7 @@ struct Shared {
     idle: Mutex<Idle>,
     keys: Keys,
     guidance: Mutex<GuidanceCursor>,
+    position: Mutex<Position>,
     gate: RwLock<()>,
 }
 
@@ -110,6 +115,7 @@ impl Run {
             idle: Mutex::default(),
             keys: Keys::default(),
             guidance: Mutex::default(),
+            position: Mutex::default(),
             gate: RwLock::default(),
         });
         let watcher = match after {
@@ -194,27 +200,39 @@ impl Run {
     /// - `Unavailable`: the store was closed.
     /// - `NotFound`: the task was deleted.
     pub fn safe_point(&self) -> Result<SafePoint> {
-        let task = self.task();
-        match task.wait_control(RunControl::Paused, Duration::MAX) {
-            Ok(RunControl::Running) => Ok(SafePoint::Go),
-            Ok(control) => Ok(SafePoint::Stop(control)),
-            Err(error) if matches!(error.detail(), Some(Detail::Active { .. })) => {
-                let now = task.renewed()?;
-                let lineage = now.lineage().id();
-                self.shared.adopt(now)?;
-                Ok(SafePoint::Elsewhere(lineage))
+        loop {
+            let task = self.task();
+            match task.wait_control(RunControl::Paused, Duration::MAX) {
+                Ok(control) => {
+                    self.shared.position.lock().is(control);
+                    return Ok(match control {
+                        RunControl::Running => SafePoint::Go,
+                        control => SafePoint::Stop(control),
+                    });
+                }
+                Err(error) if matches!(error.detail(), Some(Detail::Active { .. })) => {
+                    let now = task.renewed()?;
+                    let lineage = now.lineage().id();
+                    self.shared.adopt(now)?;
+                    return Ok(SafePoint::Elsewhere(lineage));
+                }
+                Err(error) => {
+                    if let Some(point) = self.shared.safe_point_without(error)? {
+                        return Ok(point);
+                    }
+                }
             }
-            Err(error) => Err(error),
         }
     }
 
-    /// Appends events, with the run's actor and correlation id where they have none.
+    /// Appends events, with the run's actor and correlation id where they have none. The append is
+    /// durable when this returns, except with [`RunOptions::failover`] while the store fails.
     ///
     /// # Errors
     ///
     /// As [`Task::append`].
-    pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
-        self.task().append(self.shared.in_context(append.into()))
+    pub fn append(&self, append: impl Into<Append>) -> Result<Accepted> {
+        self.shared.write(self.shared.in_context(append.into()))
     }
 
     /// Records the beginning of a step.
@@ -222,21 +240,26 @@ impl Run {
     /// # Errors
     ///
     /// As [`Task::append`].
-    pub fn start_step(&self, started: StepStarted) -> Result<Appended> {
-        self.append(started)
+    pub fn start_step(&self, started: StepStarted) -> Result<Accepted> {
+        let step = started.step;
+        let accepted = self.append(started)?;
+        self.shared.position.lock().at(step);
+        Ok(accepted)
     }
 
     /// Records a successful step. Returns the checkpoint if the policy wants one: both are one
-    /// commit.
+    /// commit. Returns `None` while they are held in memory: see [`RunOptions::failover`].
     ///
     /// # Errors
     ///
     /// As [`Task::append`], and those of the checkpoint unless the run continues without it.
     pub fn finish_step(&self, finished: StepFinished) -> Result<Option<Checkpoint>> {
-        let about = json!({"step": finished.step});
+        let step = finished.step;
+        let about = json!({"step": step});
         let append = self.with_guidance_read(finished.into());
         let checkpoint = self.record(append, Trigger::StepFinished, about)?;
         self.settle_guidance();
+        self.shared.position.lock().at(step.saturating_add(1));
         Ok(checkpoint)
     }
 
@@ -257,11 +280,15 @@ impl Run {
     ///
     /// As [`Run::finish_step`].
     pub fn enter_phase(&self, phase: &str, iteration: u64) -> Result<Option<Checkpoint>> {
-        let previous = self.state()?.phase;
+        let previous = match self.shared.phase_known() {
+            Some(phase) => Some(phase),
+            None => self.state()?.phase,
+        };
         let about = json!({"phase": phase, "iteration": iteration});
-        let phase = phase.to_owned();
-        let changed = PhaseChanged { previous, phase, iteration };
-        self.record(changed.into(), Trigger::PhaseChanged, about)
+        let changed = PhaseChanged { previous, phase: phase.to_owned(), iteration };
+        let checkpoint = self.record(changed.into(), Trigger::PhaseChanged, about)?;
+        self.shared.position.lock().entered(phase);
+        Ok(checkpoint)
     }
 }
 
@@ -277,6 +304,7 @@ impl Drop for Run {
 
 impl Shared {
     fn task(&self) -> Task {
+        self.refresh();
         self.task.lock().clone()
     }
 
@@ -287,6 +315,7 @@ impl Shared {
         now.on(gathered);
         *self.idle.lock() = Idle::default();
         *self.guidance.lock() = GuidanceCursor::default();
+        self.position.lock().moved();
         *self.task.lock() = task;
         Ok(())
     }

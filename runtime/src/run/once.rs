@@ -52,7 +52,9 @@ impl Run {
     /// work is done again. Threads with the same key wait for each other. Failed work is not
     /// recorded.
     ///
-    /// If the process is killed after the work and before the record, the work is done again.
+    /// If the process is killed after the work and before the record, the work is done again. With
+    /// [`RunOptions::failover`](crate::run::RunOptions::failover), it waits while the store is not
+    /// open: whether the work was done is not known then.
     ///
     /// ```
     /// use milepost_runtime::run::{Run, RunOptions};
@@ -130,19 +132,28 @@ impl Run {
 
     /// Returns the result recorded under a key.
     fn recorded(&self, key: &str) -> Result<Option<Data>> {
-        let task = self.task();
-        let Some(used) = task.lineage().appended_under(key)? else {
-            return Ok(None);
-        };
-        let event = task.read(used.start..=used.start)?.next().transpose()?;
-        match event.and_then(|event| event.body) {
+        let of_event = |event: Option<Body>| match event {
             Some(Body::Application(event)) if event.name == NAME => Ok(Some(event.data)),
             Some(_) => Err(other(key, "another event")),
-            None => Err(Error::not_found(format!(
-                "the result of `{key}` at offset {} was erased",
-                used.start
-            ))),
+            None => Ok(None),
+        };
+        let held = of_event(self.shared.held_under(key))?;
+        if held.is_some() {
+            return Ok(held);
         }
+        let found = self.shared.read_again(|task| {
+            let Some(used) = task.lineage().appended_under(key)? else {
+                return Ok(None);
+            };
+            Ok(Some((used.start, task.read(used.start..=used.start)?.next().transpose()?)))
+        })?;
+        let Some((at, event)) = found else {
+            return Ok(None);
+        };
+        let data = of_event(event.and_then(|event| event.body))?;
+        data.map(Some).ok_or_else(|| {
+            Error::not_found(format!("the result of `{key}` at offset {at} was erased"))
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use milepost::calls::Context;
 
 use super::policy::{CheckpointPolicy, EverySteps};
+use crate::failover::FailoverEngine;
 
 /// The reaction of a run to a failed checkpoint of its policy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -36,6 +37,7 @@ pub struct RunOptions {
     pub(super) failed_save: FailedSave,
     pub(super) autosave_after: Option<Duration>,
     pub(super) context: Context,
+    pub(super) failover: Option<Arc<FailoverEngine>>,
 }
 
 impl Default for RunOptions {
@@ -45,6 +47,7 @@ impl Default for RunOptions {
             failed_save: FailedSave::default(),
             autosave_after: Some(Duration::from_secs(5 * 60)),
             context: Context::default(),
+            failover: None,
         }
     }
 }
@@ -78,6 +81,34 @@ impl RunOptions {
     #[must_use]
     pub fn autosave_after(mut self, idle: Option<Duration>) -> Self {
         self.autosave_after = idle;
+        self
+    }
+
+    /// Sets the engine that the run's task belongs to. While its store fails, the run continues:
+    /// its appends and checkpoints are held in memory and committed when the store works again.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use milepost::{Error, Options};
+    /// use milepost_runtime::failover::{FailoverEngine, FailoverOptions};
+    /// use milepost_runtime::run::{Run, RunOptions};
+    ///
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let dir = dir.path().join(".milepost");
+    /// let store = FailoverEngine::open(&dir, Options::default(), FailoverOptions::default())?;
+    /// let store = Arc::new(store);
+    /// let options = RunOptions::default().failover(Arc::clone(&store));
+    /// let run = Run::resume_or_start(&store.engine()?, "tuning", "ana", options)?;
+    /// run.drive(|step| {
+    ///     step.end_run();
+    ///     Ok::<_, Error>(())
+    /// })?;
+    /// assert_eq!(run.stats().held_saves, 0, "the disk works");
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    #[must_use]
+    pub fn failover(mut self, engine: Arc<FailoverEngine>) -> Self {
+        self.failover = Some(engine);
         self
     }
 

@@ -75,12 +75,11 @@ impl Run {
         self.shared.before_tool(&call.tool, touches)?;
         let (id, tool) = (call.call.clone(), Some(call.tool.clone()));
         match access {
-            Access::Reads => self.append(call)?,
-            // Captures the state before the call, even if the policy marks no checkpoint.
-            Access::Changes(_) => {
-                self.task().append_after_capture(self.shared.in_context(Append::from(call)))?
+            Access::Reads => {
+                self.append(call)?;
             }
-        };
+            Access::Changes(_) => self.append_after_capture(call)?,
+        }
         self.touched(touches.files, touches.destructive);
         let done = work();
         let (ok, output) = match &done {
@@ -89,5 +88,18 @@ impl Run {
         };
         self.append(ToolReturned { call: id, tool, ok, output: Some(output) })?;
         done
+    }
+
+    /// Records a call after captures of the state before it, even if the policy marks no
+    /// checkpoint. While the store fails there are no captures.
+    fn append_after_capture(&self, call: ToolCalled) -> Result<()> {
+        let append = self.shared.in_context(Append::from(call));
+        if self.shared.failing().is_none() {
+            match self.task().append_after_capture(append.clone()) {
+                Err(error) if self.shared.continues_without(&error) => {}
+                recorded => return recorded.map(|_| ()),
+            }
+        }
+        self.shared.write(append).map(|_| ())
     }
 }

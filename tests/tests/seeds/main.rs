@@ -5,4 +5,5 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod addresses;
+mod disk_fails;
 mod saves;

@@ -1,0 +1,184 @@
+//! A run on a failover engine: its appends are held while the store fails, and its position is kept
+//! in memory.
+
+use std::time::Duration;
+
+use milepost::events::{ControlChanged, RunControl};
+use milepost::{Append, Body, Checkpoint, Error, Mark, Result, Task};
+
+use super::{Run, SafePoint, Shared};
+use crate::failover::{Accepted, FailoverEngine, Health, HeldAppend, Written, is_of_the_store};
+
+/// The position of a run, for the time in which the store does not have it.
+#[derive(Debug, Default)]
+pub(super) struct Position {
+    /// The number of openings of the store that the task's handle belongs to.
+    generation: u64,
+    /// The next step.
+    step: Option<u64>,
+    phase: Option<String>,
+    /// The control at the last safe point.
+    control: Option<RunControl>,
+    /// A failed or held checkpoint was reported, and no write has succeeded since.
+    is_reported: bool,
+}
+
+impl Position {
+    pub(super) fn at(&mut self, next_step: u64) {
+        self.step = Some(next_step);
+    }
+
+    pub(super) fn entered(&mut self, phase: &str) {
+        self.phase = Some(phase.to_owned());
+    }
+
+    pub(super) fn is(&mut self, control: RunControl) {
+        self.control = Some(control);
+    }
+
+    /// Forgets what a restore has changed.
+    pub(super) fn moved(&mut self) {
+        let (generation, is_reported) = (self.generation, self.is_reported);
+        *self = Self { generation, is_reported, ..Self::default() };
+    }
+}
+
+impl Shared {
+    fn failover(&self) -> Option<&FailoverEngine> {
+        self.options.failover.as_deref()
+    }
+
+    /// Returns the failover engine while the store fails or appends of the run are held.
+    pub(super) fn failing(&self) -> Option<&FailoverEngine> {
+        let is_failing = |engine: &&FailoverEngine| {
+            let is_degraded = matches!(engine.health(), Health::Degraded { .. });
+            is_degraded || engine.holds(self.task.lock().id())
+        };
+        self.failover().filter(is_failing)
+    }
+
+    /// Returns `true` if the run continues without the answer of its store.
+    pub(super) fn continues_without(&self, error: &Error) -> bool {
+        self.failover().is_some() && is_of_the_store(error)
+    }
+
+    /// Replaces the handle on the task after the store was opened again, unless a restore has
+    /// activated another lineage since.
+    pub(super) fn refresh(&self) {
+        let Some(failover) = self.failover() else { return };
+        let generation = failover.generation();
+        if self.position.lock().generation == generation {
+            return;
+        }
+        let mut task = self.task.lock();
+        let Ok(now) = failover.engine().and_then(|engine| engine.task(task.id())) else { return };
+        if now.epoch() == task.epoch() {
+            *task = now;
+            self.position.lock().generation = generation;
+        }
+    }
+
+    /// Appends, or holds the append.
+    pub(super) fn write(&self, append: Append) -> Result<Accepted> {
+        let Some(failover) = self.failover() else {
+            return self.task().append(append).map(Accepted::Appended);
+        };
+        let held = HeldAppend::by(&self.task(), append, None);
+        Ok(match failover.write_or_hold(held, HeldAppend::append)? {
+            Written::Durable(appended) => {
+                self.position.lock().is_reported = false;
+                Accepted::Appended(appended)
+            }
+            Written::Held(pending) => Accepted::Buffered { pending },
+        })
+    }
+
+    /// Appends with a checkpoint. Returns `None` if both are held.
+    pub(super) fn write_marked(&self, append: Append, mark: Mark) -> Result<Option<Checkpoint>> {
+        let Some(failover) = self.failover() else {
+            return self.task().append_marked(append, mark).map(Some);
+        };
+        let held = HeldAppend::by(&self.task(), append, Some(mark.clone()));
+        match failover.write_or_hold(held, |held, task| held.append_marked(task, &mark))? {
+            Written::Durable(checkpoint) => {
+                self.position.lock().is_reported = false;
+                Ok(Some(checkpoint))
+            }
+            Written::Held(_) => Ok(None),
+        }
+    }
+
+    /// Reports that a checkpoint failed or is held: once until a write succeeds, if the run
+    /// continues on a failover engine.
+    pub(super) fn report(&self, error: &Error) {
+        let is_first = !std::mem::replace(&mut self.position.lock().is_reported, true);
+        if is_first || self.failover().is_none() {
+            self.task().save_failed(error, self.options.context.correlation.as_deref());
+        }
+    }
+
+    /// Returns the event of a held append under a key.
+    pub(super) fn held_under(&self, key: &str) -> Option<Body> {
+        let held = self.failover()?.held_under(self.task.lock().id(), key)?;
+        held.into_bodies().next()
+    }
+
+    /// Returns the next step while the store does not know it.
+    pub(super) fn step_known(&self) -> Option<u64> {
+        self.failing().and(self.position.lock().step)
+    }
+
+    /// Returns the phase while the store does not know it.
+    pub(super) fn phase_known(&self) -> Option<String> {
+        self.failing().and(self.position.lock().phase.clone())
+    }
+
+    /// Reads with the handle on the task. On a failover engine whose store is not open, waits until
+    /// it is.
+    pub(super) fn read_again<T>(&self, read: impl Fn(&Task) -> Result<T>) -> Result<T> {
+        loop {
+            let opened = self.failover().map(FailoverEngine::generation);
+            let error = match read(&self.task()) {
+                Err(error) if self.continues_without(&error) => error,
+                read => return read,
+            };
+            let is_open = match self.failing() {
+                Some(failover) => failover.wait_healthy(Duration::MAX),
+                None => opened != self.failover().map(FailoverEngine::generation),
+            };
+            if !is_open {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Handles a safe point of a store that is not open. A run that was running continues; one
+    /// that was paused waits until the store is open. Returns `None` to ask again.
+    pub(super) fn safe_point_without(&self, error: Error) -> Result<Option<SafePoint>> {
+        let Some(failover) = self.failover().filter(|_| is_of_the_store(&error)) else {
+            return Err(error);
+        };
+        let is_running = self.position.lock().control == Some(RunControl::Running);
+        if is_running && matches!(failover.health(), Health::Degraded { .. }) {
+            return Ok(Some(SafePoint::Go));
+        }
+        failover.wait_healthy(Duration::MAX);
+        let task = self.task();
+        let now = failover.engine()?.task(task.id())?;
+        if now.epoch() == task.epoch() {
+            return Ok(None);
+        }
+        let lineage = now.lineage().id();
+        self.adopt(now)?;
+        Ok(Some(SafePoint::Elsewhere(lineage)))
+    }
+}
+
+impl Run {
+    /// Ends the run behind held appends.
+    pub(super) fn end_held(&self) -> Result<()> {
+        let ended =
+            ControlChanged { from: RunControl::Running, to: RunControl::Idle, reason: None };
+        self.append(ended).map(|_| ())
+    }
+}
