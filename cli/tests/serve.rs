@@ -319,6 +319,31 @@ fn a_cleanup_by_the_service_is_in_the_log_of_the_store() {
     assert!(deleted > 0 && left <= 6, "{deleted} {left}");
 }
 
+#[test]
+fn seed_001_ac4_a_client_that_only_posts_gets_a_checkpoint_a_step_and_one_when_it_is_idle() {
+    let place = Place::recorded();
+    let config = place.write("serve.toml", "[checkpoints]\nautosave_after = \"50ms\"\n");
+    let service = Service::start(&place, &["--log", "none", "--config", config.to_str().unwrap()]);
+    let post = |path: &str, body: &str| {
+        let (status, came) = service.ask("POST", &format!("/v1/tasks{path}"), None, body);
+        assert!(status == 200 || status == 201, "{came}");
+        serde_json::from_str::<Value>(&came).unwrap()
+    };
+    post("", r#"{"id": "exec-001"}"#);
+    post("/exec-001/events", r#"{"kind": "step_started", "body": {"step": 1}}"#);
+    let ended = post("/exec-001/events", r#"{"kind": "step_finished", "body": {"step": 1}}"#);
+    assert!(ended["checkpoint"].is_string(), "{ended}");
+    post("/exec-001/guidance", r#"{"text": "shorter"}"#);
+    let idle = std::iter::repeat_with(|| {
+        let (_, came) = service.ask("GET", "/v1/tasks/exec-001/checkpoints", None, "");
+        let came: Value = serde_json::from_str(&came).unwrap();
+        came["items"].as_array().unwrap().iter().any(|mark| mark["cause"] == "idle")
+    });
+    let mut idle = idle.take(20_000);
+    assert!(idle.any(|is_saved| is_saved));
+    assert_eq!(service.stop().0, Some(0));
+}
+
 /// What curl prints.
 fn curl(args: &[&str]) -> std::process::Output {
     let mut command = std::process::Command::new("curl");

@@ -8,6 +8,7 @@ use std::time::Duration;
 use milepost::calls::unless_given_up;
 use milepost::clock::Clock;
 use milepost::{Engine, Result};
+use milepost_runtime::run::Checkpointer;
 use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
 
@@ -68,6 +69,8 @@ pub(crate) struct Shared {
     room: Semaphore,
     /// The event streams of each token.
     streams_of: UnderWay,
+    /// Set for a service that shares the engine of another one.
+    is_second: bool,
     /// True once the server is stopping.
     stop: watch::Sender<bool>,
 }
@@ -105,7 +108,7 @@ impl App {
     ) -> Result<Self> {
         let engine = Arc::new(RwLock::new(engine));
         let budgets = Arc::new(Budgets::new(options.memory));
-        Self::of(engine, budgets, tokens, options, clock)
+        Self::of(engine, budgets, tokens, options, clock, false)
     }
 
     /// Creates the state of another service, which shares the engine and its budgets.
@@ -116,7 +119,7 @@ impl App {
         clock: Box<dyn Clock>,
     ) -> Result<Self> {
         let (engine, budgets) = (Arc::clone(&self.0.engine), Arc::clone(&self.0.budgets));
-        Self::of(engine, budgets, tokens, options, clock)
+        Self::of(engine, budgets, tokens, options, clock, true)
     }
 
     fn of(
@@ -125,6 +128,7 @@ impl App {
         tokens: Tokens,
         options: ServerOptions,
         clock: Box<dyn Clock>,
+        is_second: bool,
     ) -> Result<Self> {
         tokens.any()?;
         let streams = Arc::new(Semaphore::new(options.streams));
@@ -146,6 +150,7 @@ impl App {
             streams,
             room: Semaphore::new(SMALL_APPENDS),
             streams_of: UnderWay::default(),
+            is_second,
             stop: watch::Sender::new(false),
         })))
     }
@@ -193,6 +198,11 @@ impl App {
         let bytes = bytes.min(SMALL_APPENDS);
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.0.room.acquire_many(bytes).await.ok()
+    }
+
+    /// Returns what saves idle tasks, unless another service of the engine does.
+    pub(crate) fn autosaves(&self) -> Option<Arc<Checkpointer>> {
+        self.0.options.checkpoints.clone().filter(|_| !self.0.is_second)
     }
 
     /// Returns the number of open event streams.

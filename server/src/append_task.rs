@@ -1,6 +1,7 @@
 //! Appends over HTTP: small plain ones in an async task, the others on a blocking thread.
 
 use milepost::{Append, Appended, Engine, LineageId, Task};
+use milepost_runtime::run::{Checkpointer, Reported};
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -18,12 +19,19 @@ pub(crate) struct Target {
     pub(crate) task: String,
     /// `None` for the active lineage.
     pub(crate) lineage: Option<LineageId>,
+    /// For the policy of checkpoints.
+    pub(crate) reported: Reported,
 }
 
 impl Target {
     /// Targets the active lineage of a task.
     pub(crate) fn of(task: String) -> Self {
-        Self { task, lineage: None }
+        Self { task, lineage: None, reported: Reported::default() }
+    }
+
+    /// Returns what marks checkpoints of the active lineage. Those of others are the caller's.
+    fn checkpoints<'a>(&self, app: &'a App) -> Option<&'a Checkpointer> {
+        app.options.checkpoints.as_deref().filter(|_| self.lineage.is_none())
     }
 
     /// Returns the task on the lineage.
@@ -44,17 +52,24 @@ pub(crate) async fn append(
     size: usize,
     read: impl FnOnce() -> Result<Append, ApiError> + Send + 'static,
 ) -> Result<Appended, ApiError> {
+    let waiting = app.clone();
     if size > SMALL {
         let token = context.caller.of_token().to_owned();
-        return app.long_work(&token, move |engine| wait(engine, &context, &target, read()?)).await;
+        let work = move |engine: &Engine| wait(&waiting, engine, &context, &target, read()?);
+        return app.long_work(&token, work).await;
     }
     let append = read()?;
-    if !append.is_plain() {
-        return app.work(move |engine| wait(engine, &context, &target, append)).await;
+    let is_asked = target.checkpoints(app).is_some_and(|it| it.concerns(&append, target.reported));
+    if !append.is_plain() || is_asked {
+        let work = move |engine: &Engine| wait(&waiting, engine, &context, &target, append);
+        return app.work(work).await;
     }
     let _room = app.room(EACH + size * GROWTH).await;
     let append = context.conditioned(append);
     let task = target.look_up(&View::of(&app.engine(), &context.caller))?;
+    if let Some(checkpoints) = target.checkpoints(app) {
+        checkpoints.watch(&task);
+    }
     match task.try_submit(&append).map_err(refused)? {
         Some(ticket) => ticket.await.map_err(refused),
         // The engine's queue is full: wait on a thread.
@@ -63,11 +78,17 @@ pub(crate) async fn append(
 }
 
 fn wait(
+    app: &App,
     engine: &Engine,
     context: &WriteContext,
     target: &Target,
     append: Append,
 ) -> Result<Appended, ApiError> {
     let task = target.look_up(&View::of(engine, &context.caller))?;
-    context.append(&task, append).map_err(refused)
+    let append = context.conditioned(append);
+    match target.checkpoints(app) {
+        Some(checkpoints) => checkpoints.append(&task, append, target.reported),
+        None => task.append(append),
+    }
+    .map_err(refused)
 }

@@ -1,6 +1,9 @@
 //! Options of the service.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use milepost_runtime::run::Checkpointer;
 
 use crate::cors::Origin;
 
@@ -15,6 +18,7 @@ use crate::cors::Origin;
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     pub(crate) keep_count: usize,
+    pub(crate) checkpoints: Option<Arc<Checkpointer>>,
     pub(crate) body: usize,
     pub(crate) per_token: usize,
     pub(crate) streams: usize,
@@ -33,6 +37,7 @@ impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             keep_count: 10,
+            checkpoints: None,
             body: 16 << 20,
             per_token: 64,
             streams: 2048,
@@ -54,6 +59,23 @@ impl ServerOptions {
     #[must_use]
     pub fn keep_count(mut self, checkpoints: usize) -> Self {
         self.keep_count = checkpoints;
+        self
+    }
+
+    /// Sets what marks checkpoints of the tasks to which clients append, while they append and when
+    /// they are idle. Default: none are marked but those that clients ask for.
+    ///
+    /// ```
+    /// use milepost_runtime::run::{Checkpointer, Risk};
+    /// use milepost_server::ServerOptions;
+    ///
+    /// let checkpoints = Checkpointer::default().policy(Risk::default());
+    /// let options = ServerOptions::default().checkpoints(checkpoints);
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn checkpoints(mut self, checkpoints: impl Into<Arc<Checkpointer>>) -> Self {
+        self.checkpoints = Some(checkpoints.into());
         self
     }
 

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io::ErrorKind::PermissionDenied;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -133,7 +134,31 @@ impl Server {
             self.app.stop();
             stopping.send_replace(true);
         };
-        tokio::join!(stop, connections::answer(&self.app, self.router(), listening, stopped));
+        let answers = async {
+            tokio::select! {
+                () = connections::answer(&self.app, self.router(), listening, stopped) => {}
+                () = self.autosaves() => {}
+            }
+        };
+        tokio::join!(stop, answers);
         Ok(())
+    }
+
+    /// Saves idle tasks again and again. Never ends.
+    async fn autosaves(&self) {
+        let checkpoints = self.app.autosaves();
+        let Some((checkpoints, every)) =
+            checkpoints.and_then(|it| it.autosave_every().map(|every| (it, every)))
+        else {
+            return std::future::pending().await;
+        };
+        loop {
+            tokio::time::sleep(every).await;
+            let checkpoints = Arc::clone(&checkpoints);
+            let saved = self.app.work(move |engine| Ok(checkpoints.autosave(engine))).await;
+            if let Ok(1..) = saved {
+                tracing::debug!(target: "milepost::http", ?saved, "idle tasks were saved");
+            }
+        }
     }
 }

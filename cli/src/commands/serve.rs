@@ -28,11 +28,12 @@ pub fn run(mut store: StoreArgs, args: &Serve, out: &mut Out) -> Result<()> {
     log_to_stderr(config.log_format()?, config.log_level()?);
     store.dir = store.dir.or_else(|| config.store());
     milepost_server::raise_open_files();
-    let engine = store.open_or_create_with_hooks(Options::default())?;
+    let states = config.states()?;
+    let engine = store.open_or_create_with_hooks(Options::default().keep_states(states))?;
     // Opens the existing store, and creates none: it may have gone with its disk.
     let open = move || {
         let (dir, options) = store.there_with_hooks().map_err(|e| e.to_string())?;
-        Engine::open(dir, options).map_err(|e| e.to_string())
+        Engine::open(dir, options.keep_states(states)).map_err(|e| e.to_string())
     };
     let (server, admins) = match server(&engine, &config) {
         Ok(server) => server,
@@ -74,6 +75,7 @@ fn server(engine: &Engine, config: &Config) -> Result<(Server, Vec<String>)> {
     }
     let options = ServerOptions::default()
         .keep_count(config.number("keep_count")?)
+        .checkpoints(config.checkpoints()?)
         .body(config.number("limits.body")?)
         .per_token(config.number("limits.per_token")?)
         .streams(config.number("limits.streams")?)

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use milepost_runtime::run::{Checkpointer, EveryPhase, EverySteps, Never, Risk};
 use milepost_server::Origin;
 
 use super::sources::Text;
@@ -32,6 +33,9 @@ enum Kind {
     /// A number, or a number of bytes with an optional unit. Minimum and maximum.
     Number(usize, usize),
     Span,
+    SpanOrNever,
+    /// A policy of checkpoints.
+    Policy,
     LogFormat,
     LogLevel,
 }
@@ -41,6 +45,11 @@ pub const ALL: &[Key] = &[
     key("listen", Some("127.0.0.1:7733"), Kind::Listen),
     key("store", None, Kind::Folder),
     key("keep_count", Some("10"), Kind::Number(0, 1_000_000)),
+    key("checkpoints.policy", Some("steps"), Kind::Policy),
+    key("checkpoints.autosave_after", Some("5m"), Kind::SpanOrNever),
+    key("states.count", Some("10"), Kind::Number(0, 1_000_000)),
+    key("states.bytes", Some("64 MiB"), Kind::Number(0, 1 << 40)),
+    key("states.alert_bytes", None, Kind::Number(0, 1 << 40)),
     key("tls.certificate", None, Kind::File),
     key("tls.key", None, Kind::File),
     key("cors.origins", None, Kind::Origins),
@@ -91,13 +100,13 @@ impl Key {
                     Err("1 MiB to 1 TiB, in bytes, KiB, MiB or GiB")
                 }
                 _ if self.name == "limits.tasks" => Err("1 to 1,099,511,627,776"),
-                _ if self.name == "limits.disk_reserve" => {
-                    Err("0 to 1 TiB, in bytes, KiB, MiB or GiB")
-                }
+                _ if most == 1 << 40 => Err("0 to 1 TiB, in bytes, KiB, MiB or GiB"),
                 _ if least == 0 => Err("0 to 1,000,000"),
                 _ => Err("1 to 1,000,000"),
             },
             Kind::Span => span(text).map(drop),
+            Kind::SpanOrNever => span_or_never(text).map(drop),
+            Kind::Policy => policy(text).map(drop),
             Kind::LogFormat => log_format(text).map(drop),
             Kind::LogLevel => log_level(text).map(drop),
         }
@@ -162,6 +171,31 @@ pub(super) fn span(text: &Text) -> Result<Duration, &'static str> {
     span.ok_or("a number and `ms`, `s`, `m`, `h` or `d`, more than 0")
 }
 
+pub(super) fn span_or_never(text: &Text) -> Result<Option<Duration>, &'static str> {
+    match text.text() {
+        Some("never") => Ok(None),
+        _ => span(text)
+            .map(Some)
+            .map_err(|_| "a number and `ms`, `s`, `m`, `h` or `d`, more than 0, or `never`"),
+    }
+}
+
+/// Parses a policy of checkpoints. Returns the checkpointer with it.
+pub(super) fn policy(text: &Text) -> Result<Checkpointer, &'static str> {
+    let wrong = "`steps`, `steps:N`, `phases`, `risk` or `never`";
+    let checkpoints = Checkpointer::default();
+    Ok(match text.text().ok_or(wrong)? {
+        "steps" => checkpoints,
+        "phases" => checkpoints.policy(EveryPhase),
+        "risk" => checkpoints.policy(Risk::default()),
+        "never" => checkpoints.policy(Never),
+        other => {
+            let steps = other.strip_prefix("steps:").and_then(|steps| steps.parse().ok());
+            checkpoints.policy(EverySteps(steps.filter(|steps| *steps > 0).ok_or(wrong)?))
+        }
+    })
+}
+
 pub(super) fn log_format(text: &Text) -> Result<LogFormat, &'static str> {
     let format = text.text().map(|text| LogFormat::from_str(text, false));
     format.and_then(Result::ok).ok_or("`human`, `json` or `none`")
@@ -211,6 +245,26 @@ mod tests {
         assert!(header.check(&"8191".into()).is_err() && header.check(&"2 MiB".into()).is_err());
         let body = Key::named("limits.body").unwrap();
         assert!(body.check(&"1".into()).is_err() && body.check(&"2 GiB".into()).is_err());
+    }
+
+    #[test]
+    fn a_policy_is_named_and_an_autosave_may_be_switched_off() {
+        for (text, is_one) in [
+            ("steps", true),
+            ("steps:10", true),
+            ("phases", true),
+            ("risk", true),
+            ("never", true),
+            ("steps:0", false),
+            ("steps:", false),
+            ("always", false),
+            ("", false),
+        ] {
+            assert_eq!(policy(&text.into()).is_ok(), is_one, "{text}");
+        }
+        assert_eq!(span_or_never(&"never".into()), Ok(None));
+        assert_eq!(span_or_never(&"5m".into()), Ok(Some(Duration::from_secs(300))));
+        assert!(span_or_never(&"0s".into()).is_err());
     }
 
     #[test]

@@ -16,6 +16,9 @@ use std::time::Duration;
 pub use keys::{Key, Listen};
 pub use sources::{Origin, Text};
 
+use milepost::state::StateCacheOptions;
+use milepost_runtime::run::Checkpointer;
+
 use crate::args::{LogFormat, ServeFlags};
 use crate::error::{Failure, Result};
 
@@ -112,6 +115,22 @@ impl Config {
 
     pub fn number(&self, name: &str) -> Result<usize> {
         self.get(name, keys::number)
+    }
+
+    /// Returns what marks checkpoints of the tasks of clients.
+    pub fn checkpoints(&self) -> Result<Checkpointer> {
+        let after = self.get("checkpoints.autosave_after", keys::span_or_never)?;
+        Ok(self.get("checkpoints.policy", keys::policy)?.autosave_after(after))
+    }
+
+    /// Returns the limits of the state cache.
+    pub fn states(&self) -> Result<StateCacheOptions> {
+        let alert_bytes = match self.values.contains_key("states.alert_bytes") {
+            true => self.number("states.alert_bytes")?,
+            false => usize::MAX,
+        };
+        let (count, bytes) = (self.number("states.count")?, self.number("states.bytes")?);
+        Ok(StateCacheOptions { count, bytes, alert_bytes })
     }
 
     pub fn span(&self, name: &str) -> Result<Duration> {

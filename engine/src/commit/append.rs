@@ -202,8 +202,13 @@ impl Append {
     }
 
     /// Returns the events.
-    pub fn into_bodies(self) -> impl Iterator<Item = Body> {
-        self.bodies.into_iter()
+    pub fn bodies(&self) -> &[Body] {
+        &self.bodies
+    }
+
+    /// Returns `true` if a checkpoint follows the events.
+    pub fn has_mark(&self) -> bool {
+        self.mark.is_some()
     }
 
     /// Returns the idempotency key.

@@ -8,8 +8,9 @@ use std::time::Duration;
 use crossbeam_channel::{RecvTimeoutError, Sender};
 use milepost::events::{MarkCause, RunControl};
 use milepost::internals::threads;
-use milepost::{Checkpoint, ErrorKind, Mark, Offset, Result};
+use milepost::{Checkpoint, ErrorKind, Mark, Offset, Result, Task};
 
+use super::checkpointing::DueCheckpoint;
 use super::{Run, Shared};
 
 /// The number of checks during the time after which the run is saved.
@@ -60,33 +61,47 @@ impl Shared {
             return Ok(None);
         }
         let task = self.task();
-        let head = task.head()?.next;
-        let Some(last) = head.checked_sub(1) else {
-            return Ok(None);
+        let is_due = {
+            let (mut due, mut idle) = (self.gathered.lock(), self.idle.lock());
+            due.look(&task)?;
+            is_due(&task, &due, &mut idle, after)?
         };
-        let unsaved = {
-            let mut gathered = self.gathered.lock();
-            gathered.look(&task)?;
-            last >= gathered.saved_to()
-        };
-        if !unsaved || task.control()? == RunControl::Running {
-            return Ok(None);
-        }
-        let mut idle = self.idle.lock();
-        let time_us = match idle.is_unchanged(head) {
-            true => 0,
-            false => {
-                let event = task.read(last..=last)?.next().transpose()?;
-                event.map_or(0, |event| event.header.time_us)
-            }
-        };
-        let idle_us = idle.idle_us(head, time_us, task.clock().now_us());
-        drop(idle);
-        if u128::from(idle_us) < after.as_micros() {
+        if !is_due {
             return Ok(None);
         }
         self.save_if_possible(Mark::new().cause(MarkCause::Idle))
     }
+}
+
+/// Returns `true` if a task is not running, has events after its last checkpoint, and has got none
+/// for a time.
+pub(super) fn is_due(
+    task: &Task,
+    due: &DueCheckpoint,
+    idle: &mut Idle,
+    after: Duration,
+) -> Result<bool> {
+    let head = task.head()?.next;
+    let Some(last) = head.checked_sub(1) else {
+        return Ok(false);
+    };
+    if last < due.saved_to() || task.control()? == RunControl::Running {
+        return Ok(false);
+    }
+    let time_us = match idle.is_unchanged(head) {
+        true => 0,
+        false => {
+            let event = task.read(last..=last)?.next().transpose()?;
+            event.map_or(0, |event| event.header.time_us)
+        }
+    };
+    let idle_us = idle.idle_us(head, time_us, task.clock().now_us());
+    Ok(u128::from(idle_us) >= after.as_micros())
+}
+
+/// Returns the time between two checks.
+pub(super) fn every(after: Duration) -> Duration {
+    (after / LOOKS).max(Duration::from_millis(10))
 }
 
 /// The autosave thread.
@@ -101,7 +116,7 @@ impl Watcher {
         let (stop, stopped) = crossbeam_channel::bounded(1);
         // A weak reference: the store closes when all other handles are dropped.
         let shared: Weak<Shared> = Arc::downgrade(shared);
-        let every = (after / LOOKS).max(Duration::from_millis(10));
+        let every = every(after);
         let work = move || {
             while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 let Some(shared) = shared.upgrade() else {

@@ -4,6 +4,7 @@ use milepost::events::{MarkCause, MarkStatus};
 use milepost::{Append, Checkpoint, Error, ErrorKind, Json, Mark, Offset, Result, Task};
 use serde_json::{Value, json};
 
+use super::checkpointer::Reported;
 use super::options::FailedSave;
 use super::policy::{Trigger, TriggerContext};
 use super::tools::ToolEffects;
@@ -62,6 +63,32 @@ impl DueCheckpoint {
         Ok(())
     }
 
+    /// Adds facts about the work.
+    pub(super) fn report(&mut self, reported: Reported) {
+        self.files = self.files.saturating_add(reported.effects.files);
+        self.destructive |= reported.effects.destructive;
+        self.asked |= reported.asked;
+    }
+
+    /// Returns the input of a policy, including the step that just ended.
+    pub(super) fn context(&self, task: &Task, occasion: Trigger, ended: u64) -> TriggerContext {
+        let now = task.clock().now_us();
+        TriggerContext {
+            occasion,
+            steps: self.steps + ended,
+            files: self.files,
+            destructive: self.destructive,
+            asked: self.asked,
+            since_us: self.last_us.map(|last| now.saturating_sub(last)),
+        }
+    }
+
+    /// Returns `true` if nothing is counted, and nothing came after the last checkpoint.
+    pub(super) fn is_settled(&self, task: &Task) -> Result<bool> {
+        let is_counted = self.steps > 0 || self.files > 0 || self.destructive || self.asked;
+        Ok(!is_counted && task.head()?.next <= self.saved_to)
+    }
+
     /// Switches to another lineage and keeps the statistics.
     pub(super) fn on(&mut self, other: Self) {
         let stats = self.stats;
@@ -78,9 +105,8 @@ impl Run {
     /// Reports files that the work since the last checkpoint touched, and if it did something
     /// destructive. Policies such as [`Risk`](crate::run::Risk) count them.
     pub fn touched(&self, files: u64, destructive: bool) {
-        let mut gathered = self.shared.gathered.lock();
-        gathered.files = gathered.files.saturating_add(files);
-        gathered.destructive |= destructive;
+        let effects = ToolEffects { files, destructive };
+        self.shared.gathered.lock().report(Reported { effects, asked: false });
     }
 
     /// Reports that the user wants a checkpoint, for policies such as [`Risk`](crate::run::Risk).
@@ -141,7 +167,7 @@ impl Run {
 }
 
 /// Returns the mark for a moment at which the policy wants one.
-fn mark(context: &TriggerContext, about: Value) -> Result<Mark> {
+pub(super) fn mark(context: &TriggerContext, about: Value) -> Result<Mark> {
     let cause = match context.occasion {
         Trigger::BeforeTool => MarkCause::BeforeTool,
         Trigger::StepFinished | Trigger::StepFailed | Trigger::PhaseChanged => MarkCause::Step,
@@ -167,19 +193,16 @@ impl Shared {
         touches: ToolEffects,
     ) -> Result<TriggerContext> {
         let task = self.task();
-        let now = task.clock().now_us();
         let mut gathered = self.gathered.lock();
         match gathered.look(&task) {
             Err(error) if !self.continues_without(&error) => return Err(error),
             _ => {}
         }
+        let context = gathered.context(&task, occasion, steps);
         Ok(TriggerContext {
-            occasion,
-            steps: gathered.steps + steps,
-            files: gathered.files.saturating_add(touches.files),
-            destructive: gathered.destructive || touches.destructive,
-            asked: gathered.asked,
-            since_us: gathered.last_us.map(|last| now.saturating_sub(last)),
+            files: context.files.saturating_add(touches.files),
+            destructive: context.destructive || touches.destructive,
+            ..context
         })
     }
 

@@ -120,7 +120,7 @@ impl Shared {
     /// Returns the event of a held append under a key.
     pub(super) fn held_under(&self, key: &str) -> Option<Body> {
         let held = self.failover()?.held_under(self.task.lock().id(), key)?;
-        held.into_bodies().next()
+        held.bodies().first().cloned()
     }
 
     /// Returns the next step while the store does not know it.

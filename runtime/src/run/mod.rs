@@ -4,6 +4,7 @@
 //! options        settings of a run
 //! policy         the triggers of automatic checkpoints
 //! checkpointing  marks them, and handles a failure to do so
+//! checkpointer   marks them for events of other programs
 //! autosave       marks a checkpoint after a time without events
 //! drive          the loop: continues after a kill and a restore from outside
 //! guidance       given from outside, read by steps
@@ -13,6 +14,7 @@
 //! ```
 
 mod autosave;
+mod checkpointer;
 mod checkpointing;
 mod drive;
 mod guidance;
@@ -32,6 +34,7 @@ use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 
 use self::autosave::{Idle, Watcher};
+pub use self::checkpointer::{Checkpointer, Reported};
 use self::checkpointing::DueCheckpoint;
 pub use self::checkpointing::RunStats;
 pub use self::drive::CurrentStep;

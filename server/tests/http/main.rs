@@ -29,6 +29,7 @@ mod random;
 mod raw;
 mod reopened;
 mod restores;
+mod saves;
 mod seeds;
 mod served;
 mod sockets;

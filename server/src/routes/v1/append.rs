@@ -5,6 +5,7 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use milepost::{Append, LineageId};
+use milepost_runtime::run::{Reported, ToolEffects};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -26,13 +27,31 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(append))
 }
 
-/// The lineage of an append.
+/// The lineage of an append, and facts about the work.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct Where {
     /// The number of the lineage. Default: the active one.
     lineage: Option<u32>,
+    /// The number of files that the work touched, or is about to touch, for a policy of
+    /// checkpoints.
+    touched: Option<u64>,
+    /// `true` if the work destroys something, for a policy of checkpoints.
+    destructive: Option<bool>,
+    /// `true` if the user asks for a checkpoint, for a policy of checkpoints.
+    asked: Option<bool>,
+}
+
+impl Where {
+    fn target(&self, task: String) -> Target {
+        let effects = ToolEffects {
+            files: self.touched.unwrap_or(0),
+            destructive: self.destructive.unwrap_or(false),
+        };
+        let reported = Reported { effects, asked: self.asked.unwrap_or(false) };
+        Target { task, lineage: self.lineage.map(LineageId), reported }
+    }
 }
 
 /// A received body before parsing.
@@ -131,8 +150,7 @@ async fn append(
     Query(at): Query<Where>,
     events: Events,
 ) -> Result<Response, ApiError> {
-    let lineage = at.lineage;
-    let (target, size) = (Target { task, lineage: lineage.map(LineageId) }, events.bytes.len());
+    let (target, size) = (at.target(task), events.bytes.len());
     let appended =
         append_task::append(&app, context, target, size, move || events.append()).await?;
     let form = AppendedForm::from(&appended);

@@ -15,6 +15,7 @@ use crate::append_task::{self, Target};
 use crate::error::{ApiError, WriteProblems};
 use crate::extract::{PathName, Required};
 use crate::forms::{AppendedForm, ControlAsked, ControlForm, Fields, GuidanceAsked};
+use crate::view::View;
 use crate::write_context::{WriteContext, answer, refused};
 
 /// Maximum tries of a change of control while other requests change it.
@@ -56,8 +57,15 @@ async fn control(
     Required(given): Required<ControlAsked>,
 ) -> Result<Response, ApiError> {
     let (control, caller) = (given.to, context.caller.clone());
-    let changed = app.view(&caller, move |view| change(&view.task(&task)?, &context, &given));
-    let changed = changed.await?;
+    let checkpoints = app.options.checkpoints.clone();
+    let change = move |view: &View<'_>| {
+        let task = view.task(&task)?;
+        if let Some(checkpoints) = checkpoints {
+            checkpoints.watch(&task);
+        }
+        change(&task, &context, &given)
+    };
+    let changed = app.view(&caller, change).await?;
     let repeated = changed.repeated;
     Ok(answer(StatusCode::OK, &changed, ControlForm { control, repeated }))
 }

@@ -48,7 +48,7 @@ async fn mark(
 ) -> Result<impl IntoResponse, ApiError> {
     let caller = context.caller.clone();
     let marked = app.view(&caller, move |view| {
-        let task = Target { task, lineage: given.lineage }.look_up(view)?;
+        let task = Target { lineage: given.lineage, ..Target::of(task) }.look_up(view)?;
         let mark = Mark::from(given).correlation(context.correlation());
         context.during(|| task.checkpoint(mark)).map_err(refused)
     });

@@ -1,0 +1,284 @@
+//! Automatic checkpoints of tasks whose events come from elsewhere, such as the clients of a
+//! service.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use milepost::calls::Context;
+use milepost::events::MarkCause;
+use milepost::ids::Epoch;
+use milepost::{Append, Appended, Body, Engine, Error, ErrorKind, Mark, Result, Task};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::autosave::{Idle, is_due};
+use super::checkpointing::{DueCheckpoint, mark};
+use super::policy::{CheckpointPolicy, EverySteps, Trigger};
+use super::tools::ToolEffects;
+
+/// The maximum number of watched tasks. Beyond it policies count from each append on, and idle
+/// tasks are not saved.
+const WATCHED_MAX: usize = 100_000;
+
+/// Facts about an append that its events do not say, for policies such as [`Risk`](super::Risk).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reported {
+    /// The effects of the work, past or expected.
+    pub effects: ToolEffects,
+    /// Set if the user asked for a checkpoint.
+    pub asked: bool,
+}
+
+/// Marks the checkpoints of tasks to which other programs append.
+///
+/// ```
+/// use milepost::events::{StepFinished, StepStarted};
+/// use milepost::{Engine, Options};
+/// use milepost_runtime::run::{Checkpointer, EverySteps, Reported};
+///
+/// let engine = Engine::in_memory(Options::default())?;
+/// let task = engine.start_task("exec-001", "ana")?;
+/// let checkpoints = Checkpointer::default().policy(EverySteps(2));
+/// for step in 1..=4 {
+///     let begun = StepStarted { step, ..Default::default() };
+///     checkpoints.append(&task, begun.into(), Reported::default())?;
+///     let finished = StepFinished { step, ..Default::default() };
+///     checkpoints.append(&task, finished.into(), Reported::default())?;
+/// }
+/// assert_eq!(task.checkpoints()?, 2);
+/// # Ok::<(), milepost::Error>(())
+/// ```
+pub struct Checkpointer {
+    policy: Arc<dyn CheckpointPolicy>,
+    autosave_after: Option<Duration>,
+    tasks: Mutex<HashMap<String, Arc<Mutex<Watched>>>>,
+}
+
+/// Counts of a task since its last checkpoint.
+#[derive(Debug, Default)]
+struct Watched {
+    /// The activation that the counts belong to.
+    epoch: Option<Epoch>,
+    due: DueCheckpoint,
+    idle: Idle,
+}
+
+impl fmt::Debug for Checkpointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checkpointer")
+            .field("autosave_after", &self.autosave_after)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for Checkpointer {
+    fn default() -> Self {
+        Self {
+            policy: Arc::new(EverySteps(1)),
+            autosave_after: Some(Duration::from_secs(5 * 60)),
+            tasks: Mutex::default(),
+        }
+    }
+}
+
+impl Watched {
+    /// Reads the last checkpoint of the task, and forgets counts of another lineage.
+    fn look(&mut self, task: &Task) -> Result<()> {
+        if self.epoch != Some(task.epoch()) {
+            *self = Self {
+                epoch: Some(task.epoch()),
+                due: DueCheckpoint::of(task)?,
+                ..Self::default()
+            };
+        }
+        self.due.look(task)
+    }
+}
+
+impl Checkpointer {
+    /// Sets the policy. Default: a checkpoint at the end of each step.
+    #[must_use]
+    pub fn policy(mut self, policy: impl CheckpointPolicy + 'static) -> Self {
+        self.policy = Arc::new(policy);
+        self
+    }
+
+    /// Sets the time without events after which a task that is not running is saved; `None` for
+    /// never. Default: five minutes.
+    #[must_use]
+    pub fn autosave_after(mut self, idle: Option<Duration>) -> Self {
+        self.autosave_after = idle;
+        self
+    }
+
+    /// Returns the time between two calls of [`Checkpointer::autosave`]; `None` if it is switched
+    /// off.
+    pub fn autosave_every(&self) -> Option<Duration> {
+        self.autosave_after.map(super::autosave::every)
+    }
+
+    /// Returns `true` if the policy is asked about an append: it ends a step, changes the phase or
+    /// calls a tool, and has no mark of its own. Others can be appended without
+    /// [`Checkpointer::append`], after [`Checkpointer::watch`].
+    pub fn concerns(&self, append: &Append, reported: Reported) -> bool {
+        occasion(append).is_some() || reported != Reported::default()
+    }
+
+    /// Watches a task: it is saved when it is idle.
+    pub fn watch(&self, task: &Task) {
+        self.watched(task);
+    }
+
+    /// Appends events, with a checkpoint after them if the policy wants one: both are one commit.
+    /// A checkpoint before a tool call is a commit of its own. If a checkpoint cannot be saved, the
+    /// events are appended without it, and the failure is logged and reported to the hooks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::append`].
+    pub fn append(&self, task: &Task, append: Append, reported: Reported) -> Result<Appended> {
+        let watched = self.watched(task);
+        let Some((occasion, about)) = occasion(&append) else {
+            watched.lock().due.report(reported);
+            return task.append(append);
+        };
+        if is_repeated(task, &append)? {
+            return task.append(append);
+        }
+        let ended = u64::from(matches!(occasion, Trigger::StepFinished | Trigger::StepFailed));
+        let context = {
+            let mut watched = watched.lock();
+            watched.look(task)?;
+            watched.due.report(reported);
+            watched.due.context(task, occasion, ended)
+        };
+        let count = |appended: &Appended| {
+            if !appended.repeated {
+                watched.lock().due.steps += ended;
+            }
+        };
+        if !self.policy.marks(&context) {
+            return task.append(append).inspect(count);
+        }
+        let mark = mark(&context, about)?;
+        if occasion == Trigger::BeforeTool {
+            // A checkpoint moves the head that the append expects.
+            if append.expected().is_none() {
+                before_tool(task, mark)?;
+            }
+            return task.append(append);
+        }
+        let error = match task.append(append.clone().mark(mark)) {
+            Err(error) => error,
+            appended => return appended,
+        };
+        // Another request with the key may have been first, with another mark.
+        if error.kind() == ErrorKind::Conflict && !is_repeated(task, &append)? {
+            return Err(error);
+        }
+        // The events are recorded even without the checkpoint, if possible.
+        let appended = task.append(append).inspect(count)?;
+        if !appended.repeated {
+            task.save_failed(&error, None);
+        }
+        Ok(appended)
+    }
+
+    /// Marks a checkpoint of cause `idle` on each watched task that is not running, has events
+    /// after its last checkpoint, and has got none for the time of
+    /// [`Checkpointer::autosave_after`], by the engine's clock. Call it at the interval of
+    /// [`Checkpointer::autosave_every`]. Returns the number of checkpoints. Failures are logged and
+    /// reported to the hooks.
+    pub fn autosave(&self, engine: &Engine) -> usize {
+        let Some(after) = self.autosave_after else {
+            return 0;
+        };
+        let ids: Vec<String> = self.tasks.lock().keys().cloned().collect();
+        ids.iter().filter(|id| self.autosave_one(engine, id, after)).count()
+    }
+
+    fn autosave_one(&self, engine: &Engine, id: &str, after: Duration) -> bool {
+        let Some(watched) = self.tasks.lock().get(id).cloned() else {
+            return false;
+        };
+        let saved = engine.task(id).and_then(|task| {
+            let mut watched = watched.lock();
+            watched.look(&task)?;
+            let Watched { due, idle, .. } = &mut *watched;
+            if !is_due(&task, due, idle, after)? {
+                return Ok((due.is_settled(&task)?, false));
+            }
+            drop(watched);
+            let mark = Mark::new().cause(MarkCause::Idle).or_context(&Context::default());
+            match task.checkpoint(mark) {
+                Ok(_) => Ok((true, true)),
+                Err(error) => {
+                    task.save_failed(&error, None);
+                    Ok((false, false))
+                }
+            }
+        });
+        let (is_settled, is_saved) = saved.unwrap_or_else(|error: Error| {
+            // The task was deleted, or the store is not open; others have to be looked at again.
+            (error.kind() == ErrorKind::NotFound, false)
+        });
+        let mut tasks = self.tasks.lock();
+        // An append that has it counts in it.
+        if is_settled && Arc::strong_count(&watched) == 2 {
+            tasks.remove(id);
+        }
+        is_saved
+    }
+
+    fn watched(&self, task: &Task) -> Arc<Mutex<Watched>> {
+        let mut tasks = self.tasks.lock();
+        if let Some(watched) = tasks.get(task.id()) {
+            return Arc::clone(watched);
+        }
+        let watched = Arc::<Mutex<Watched>>::default();
+        if tasks.len() < WATCHED_MAX {
+            tasks.insert(task.id().to_owned(), Arc::clone(&watched));
+        }
+        watched
+    }
+}
+
+/// Returns `true` if events were appended under the key of an append.
+fn is_repeated(task: &Task, append: &Append) -> Result<bool> {
+    match append.key_given() {
+        Some(key) => Ok(task.lineage().appended_under(key)?.is_some()),
+        None => Ok(false),
+    }
+}
+
+/// Marks the state before a tool call.
+fn before_tool(task: &Task, mark: Mark) -> Result<()> {
+    match task.checkpoint(mark) {
+        Err(error) if error.kind() == ErrorKind::Conflict => Err(error),
+        Err(error) => {
+            task.save_failed(&error, None);
+            Ok(())
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Returns the moment of an append that policies decide on, with what a checkpoint there is about.
+/// An append with a mark of its own has none.
+fn occasion(append: &Append) -> Option<(Trigger, Value)> {
+    if append.has_mark() {
+        return None;
+    }
+    append.bodies().iter().rev().find_map(|body| match body {
+        Body::StepFinished(step) => Some((Trigger::StepFinished, json!({"step": step.step}))),
+        Body::StepFailed(step) => Some((Trigger::StepFailed, json!({"step": step.step}))),
+        Body::PhaseChanged(changed) => {
+            let about = json!({"phase": changed.phase, "iteration": changed.iteration});
+            Some((Trigger::PhaseChanged, about))
+        }
+        Body::ToolCalled(called) => Some((Trigger::BeforeTool, json!({"tool": called.tool}))),
+        _ => None,
+    })
+}
