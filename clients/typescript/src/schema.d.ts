@@ -4684,6 +4684,15 @@ export interface operations {
             query?: {
                 /** @description The number of the lineage. Default: the active one. */
                 lineage?: number;
+                /**
+                 * @description The number of files that the work touched, or is about to touch, for a policy of
+                 *     checkpoints.
+                 */
+                touched?: number;
+                /** @description `true` if the work destroys something, for a policy of checkpoints. */
+                destructive?: boolean;
+                /** @description `true` if the user asks for a checkpoint, for a policy of checkpoints. */
+                asked?: boolean;
             };
             header?: {
                 /** @description The expected head, as in "12" */
