@@ -8,6 +8,9 @@ use std::fmt;
 pub struct OpenReport {
     /// The number of commits recovered from the journal: the store was not closed after them.
     pub recovered: u64,
+    /// Set if the index was built anew from the journal and its archive. The snapshots of states
+    /// that it knew are made again in the background.
+    pub index_rebuilt: bool,
     /// Unexpected states, in the order they were found. Empty if there were none.
     pub findings: Vec<Finding>,
 }

@@ -66,6 +66,36 @@ fn run(task: &Task, random: &mut Random, events: u64) {
     }
 }
 
+#[test]
+fn snapshots_that_a_rebuilt_index_does_not_know_are_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    let mut random = Random::new(seed());
+    let engine = Engine::open(&root, options()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    run(&task, &mut random, 2500);
+    wait(&engine, |stats| stats.snapshots >= 4);
+    let head = task.head().unwrap().next;
+    let points: Vec<_> = (1..=5).map(|part| task.point(head * part / 5).unwrap()).collect();
+    let states = |engine: &Engine| -> Vec<_> {
+        points.iter().map(|point| engine.run_state(point).unwrap()).collect()
+    };
+    let expected = states(&engine);
+    drop(task);
+    engine.close().unwrap();
+    fs::remove_dir_all(root.join("sled")).unwrap();
+    let engine = Engine::open(&root, options()).unwrap();
+    assert!(engine.store().report().index_rebuilt);
+    wait(&engine, |stats| stats.snapshots >= 4);
+    assert_eq!(states(&engine), expected);
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
+    assert!(report.is_clean() && report.snapshots >= 4, "{report:?}");
+    engine.close().unwrap();
+    let engine = Engine::open(&root, options()).unwrap();
+    assert!(!engine.store().report().index_rebuilt);
+    engine.close().unwrap();
+}
+
 /// A long run with several lineages, snapshots of which are there.
 fn long(root: &Path, random: &mut Random) -> Engine {
     let engine = Engine::open(root, options()).unwrap();

@@ -1,33 +1,179 @@
-//! The snapshotter, a background thread that makes due snapshots. A failed snapshot is made again
-//! when the next one is due, since it is a cache.
+//! The snapshotter, a background thread that makes due snapshots, and those that an index built
+//! anew does not have. A failed snapshot is made again when the next one is due, since it is a
+//! cache.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use milepost_codec::{LogId, LogKind, Offset, Result, TaskNo};
+use milepost_replay::{Reducer, RunReducer};
+use milepost_store::index::keys::{self, KeyKind};
+use milepost_store::index::{LogHead, SnapshotNote, TaskEntry};
 use milepost_store::metrics::Meters;
 use milepost_store::sync::channel::Receiver;
 
-use crate::commit::committer::BackgroundJob;
+use crate::commit::committer::{BackgroundJob, SnapshotDue};
 use crate::history::catalog::Catalog;
 use crate::history::state::DynReducer;
 
 /// Number of queued jobs above which the thread no longer waits for the applier.
 const HURRY: usize = 128;
 
-/// Runs until the channel ends or has a job other than a snapshot.
-pub(crate) fn run(
-    catalog: &Catalog,
-    reducers: &[Arc<dyn DynReducer>],
-    jobs: &Receiver<BackgroundJob>,
-    meters: &Meters,
-) {
-    while let Ok(BackgroundJob::Snapshot(due)) = jobs.recv() {
-        if jobs.len() < HURRY {
-            catalog.log().settle();
+/// Maximum number of lineages whose missing snapshots are queued.
+const MISSING_MAX: usize = 1 << 16;
+
+/// The state of the thread.
+pub(crate) struct Snapshotter<'a> {
+    catalog: &'a Catalog,
+    reducers: &'a [Arc<dyn DynReducer>],
+    meters: &'a Meters,
+    /// Lineages that may lack snapshots.
+    missing: VecDeque<LogId>,
+}
+
+impl<'a> Snapshotter<'a> {
+    pub(crate) fn new(
+        catalog: &'a Catalog,
+        reducers: &'a [Arc<dyn DynReducer>],
+        meters: &'a Meters,
+    ) -> Self {
+        Self { catalog, reducers, meters, missing: VecDeque::new() }
+    }
+
+    /// Runs until the channel ends or has the job to stop.
+    pub(crate) fn run(mut self, jobs: &Receiver<BackgroundJob>) {
+        if self.catalog.log().opened().index_rebuilt {
+            match self.lineages() {
+                Ok(all) => self.missing = all,
+                // A slow fold asks for the snapshots of its lineage.
+                Err(error) => tracing::warn!("snapshots are not made again: {error}"),
+            }
         }
-        for reducer in reducers {
+        loop {
+            let job = match self.missing.front() {
+                // Due snapshots come first, and a stop does not wait for missing ones.
+                Some(log) => match jobs.try_recv() {
+                    Ok(job) => job,
+                    Err(error) if error.is_disconnected() => return,
+                    Err(_) => {
+                        if !self.make_missing(*log).unwrap_or(false) {
+                            self.missing.pop_front();
+                        }
+                        continue;
+                    }
+                },
+                None => match jobs.recv() {
+                    Ok(job) => job,
+                    Err(_) => return,
+                },
+            };
+            match job {
+                BackgroundJob::Stop => return,
+                BackgroundJob::Missing(log) => {
+                    if self.missing.len() < MISSING_MAX && !self.missing.contains(&log) {
+                        self.missing.push_back(log);
+                    }
+                }
+                BackgroundJob::Snapshot(due) => {
+                    if jobs.len() < HURRY {
+                        self.catalog.log().settle();
+                    }
+                    self.make(due);
+                }
+            }
+        }
+    }
+
+    /// Makes a snapshot by each reducer. Returns `true` if one was made.
+    fn make(&self, due: SnapshotDue) -> bool {
+        let mut any = false;
+        for reducer in self.reducers {
             // A failure is ignored: states are then folded from an earlier snapshot.
-            let made = reducer.snapshot(catalog, due.log, due.at, due.bytes);
-            meters.snapshots.add(u64::from(made.unwrap_or(false)));
+            let made = reducer.snapshot(self.catalog, due.log, due.at, due.bytes);
+            let made = made.unwrap_or(false);
+            self.meters.snapshots.add(u64::from(made));
+            any |= made;
         }
+        any
+    }
+
+    /// Returns all lineages of all tasks.
+    fn lineages(&self) -> Result<VecDeque<LogId>> {
+        let mut all = VecDeque::new();
+        self.catalog.log().walk(&keys::all(KeyKind::Task), &mut |key, value| {
+            let task = TaskNo(keys::first_u64(key));
+            if TaskEntry::decode(value)?.deleted_us.is_none() {
+                let lineages = self.catalog.lineages(task)?.into_iter();
+                all.extend(lineages.map(|(lineage, _)| LogId::lineage(task, lineage)));
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Makes the first snapshot that a lineage lacks. Returns `true` if it may lack more.
+    fn make_missing(&self, log: LogId) -> Result<bool> {
+        let Some((at, bytes)) = self.first_missing(log)? else {
+            return Ok(false);
+        };
+        Ok(self.make(SnapshotDue { log, at, bytes }))
+    }
+
+    /// Finds the first place where the distance between two snapshots of a lineage is too long. Its
+    /// offset is estimated, as if all events had the same size. Returns the offset and the
+    /// lineage's own record bytes before it.
+    fn first_missing(&self, log: LogId) -> Result<Option<(Offset, u64)>> {
+        let catalog = self.catalog;
+        let (LogKind::Lineage(lineage), Some(head)) = (log.kind, catalog.log().head(log)?) else {
+            return Ok(None);
+        };
+        let prefix = keys::snapshots(log.task, lineage, RunReducer.name(), RunReducer.version());
+        let end = keys::after_prefix(&prefix);
+        let notes = catalog.log().scan(&prefix, &end, false, usize::MAX)?;
+        let erased = catalog.erased_count(log.task);
+        let mut last = 0;
+        for (_, note) in notes {
+            let note = SnapshotNote::decode(&note)?;
+            if note.erased != erased {
+                continue;
+            }
+            let due = last + catalog.snapshot_distance(log);
+            if note.log_bytes > due {
+                break;
+            }
+            catalog.snapshot_made(log, note.size);
+            last = note.log_bytes;
+        }
+        let due = last + catalog.snapshot_distance(log);
+        Ok(offset_at(&head, due).map(|at| (at, due)))
+    }
+}
+
+/// Estimates the offset at which a log has so many own record bytes; `None` past its head.
+fn offset_at(head: &LogHead, bytes: u64) -> Option<Offset> {
+    if bytes >= head.bytes {
+        return None;
+    }
+    let events = head.head.next.saturating_sub(head.start);
+    let before = u128::from(events) * u128::from(bytes) / u128::from(head.bytes);
+    let at = head.start + u64::try_from(before).ok()?;
+    (at > head.start).then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost_codec::{Hash, Head};
+
+    use super::*;
+
+    #[test]
+    fn an_offset_is_estimated_by_bytes_and_never_past_the_head() {
+        let head = Head { next: 110, hash: Hash::ZERO };
+        let head = LogHead { head, bytes: 1000, start: 10 };
+        assert_eq!(offset_at(&head, 500), Some(60));
+        assert_eq!(offset_at(&head, 999), Some(109));
+        assert_eq!(offset_at(&head, 1000), None);
+        assert_eq!(offset_at(&head, 1), None, "no event is before it");
+        assert_eq!(offset_at(&head, u64::MAX), None);
     }
 }

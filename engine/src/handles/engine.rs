@@ -21,8 +21,9 @@ use parking_lot::Mutex;
 use super::hooks::{Alert, AlertKind, Hooks, OpenHooks};
 use super::inner::{Anchoring, Inner};
 use super::run_control::RunControls;
-use crate::commit::committer::{Committer, Request};
+use crate::commit::committer::{BackgroundJob, Committer, Request};
 use crate::commit::conditions;
+use crate::handles::background::Snapshotter;
 use crate::handles::lineage::Lineage;
 use crate::handles::options::Options;
 use crate::handles::task::Task;
@@ -32,6 +33,9 @@ use crate::history::point::Point;
 use crate::history::state::{LogChunks, state_from};
 use crate::history::state_cache::StateCache;
 use crate::verification::anchor::AnchorWriter;
+
+/// A fold that takes longer asks for the snapshots that its lineage lacks, in microseconds.
+const SLOW_FOLD_US: u64 = 10_000;
 
 /// An open store. Cheap to clone, `Send` and `Sync`; works from plain threads.
 ///
@@ -115,7 +119,7 @@ impl Engine {
             let (catalog, reducers) = (catalog.clone(), options.reducers.clone());
             let made = Arc::clone(&meters);
             threads.push(threads::start("snapshots", move || {
-                super::background::run(&catalog, &reducers, &received, &made);
+                Snapshotter::new(&catalog, &reducers, &made).run(&received);
             })?);
         }
         let hooks = match writes {
@@ -352,6 +356,12 @@ impl Engine {
         let folding = Stopwatch::start();
         let state = state_from(&self.inner.catalog, reducer, place, seed)?;
         self.inner.meters.fold_us.record(folding.us());
+        if folding.us() > SLOW_FOLD_US {
+            let (task, lineage, _) = place;
+            let missing = BackgroundJob::Missing(LogId::lineage(task, lineage));
+            // Without room in the queue, the next slow fold tries again.
+            let _ = self.inner.jobs.try_send(missing);
+        }
         Ok(state)
     }
 

@@ -143,6 +143,28 @@ async fn cleanups_are_as_the_seed_shows_them_for_all_a_user_and_a_thread() {
 }
 
 #[tokio::test]
+async fn seed_003_a_cleanup_takes_checkpoints_only_unless_it_is_asked_to_trim() {
+    let served = Served::new();
+    let task = served.task("wang1:1", "wang1", 16);
+    served.task("wang1:2", "wang1", 0);
+    let before = task.head().unwrap().next;
+    let came = served.post(CLEANUP, r#"{"user_id": "wang1", "keep_count": 1}"#).await;
+    let data = &came.json()["data"];
+    assert_eq!((&data["total_processed"], &data["total_deleted"]), (&json!(1), &json!(15)));
+    assert!(data["details"].get("wang1:2").is_none() && data.get("events_deleted").is_none());
+    assert_eq!(task.read(0..).unwrap().count() as u64, before, "no event is removed");
+    let trims = r#"{"thread_id": "wang1:1", "keep_count": 1, "trim": true}"#;
+    let came = served.post(CLEANUP, trims).await;
+    let gone = came.json()["data"]["events_deleted"].as_u64().unwrap();
+    assert!(gone > 0, "{came:?}");
+    let left = task.read(0..).unwrap().filter(Result::is_ok).count() as u64;
+    assert_eq!(left, before - gone);
+    // Threads without checkpoints are not listed.
+    let stats = served.get(STATS).await.json();
+    assert_eq!(stats["data"]["total_threads"], 1);
+}
+
+#[tokio::test]
 async fn how_many_stay_is_configured_and_pinned_ones_stay_too() {
     let served = Served::with(ServerOptions::default().keep_count(2));
     let task = served.task("t", "ana", 4);

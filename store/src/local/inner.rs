@@ -46,6 +46,8 @@ pub(crate) struct Inner {
     pub(crate) closed: AtomicBool,
     pub(crate) recovered: AtomicU64,
     pub(crate) torn: AtomicBool,
+    /// Set if the opening built sled anew.
+    pub(crate) rebuilt: AtomicBool,
     /// Set once damage is found in sled: the next opening rebuilds it.
     pub(crate) suspect: AtomicBool,
     /// Locked for reading while a chunk is stored and indexed, for writing while a round determines
@@ -118,6 +120,7 @@ impl Inner {
             closed: AtomicBool::new(false),
             recovered: AtomicU64::new(0),
             torn: AtomicBool::new(false),
+            rebuilt: AtomicBool::new(false),
             suspect: AtomicBool::new(false),
             indexing: RwLock::new(()),
             switching: RwLock::new(()),
@@ -170,6 +173,10 @@ impl Inner {
     pub(crate) fn set_recovered(&self, commits: u64, torn: bool) {
         self.recovered.store(commits, Ordering::Relaxed);
         self.torn.store(torn, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_rebuilt(&self) {
+        self.rebuilt.store(true, Ordering::Relaxed);
     }
 
     /// Returns an entry of the index, applied or still in the tail.

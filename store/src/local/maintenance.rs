@@ -115,7 +115,8 @@ impl Maintenance for LocalStore {
 
     fn opened(&self) -> OpenReport {
         let recovered = self.shared.recovered.load(Ordering::Relaxed);
-        OpenReport { recovered, findings: self.findings.clone() }
+        let index_rebuilt = self.shared.rebuilt.load(Ordering::Relaxed);
+        OpenReport { recovered, index_rebuilt, findings: self.findings.clone() }
     }
 
     fn was_torn(&self) -> bool {

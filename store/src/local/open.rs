@@ -220,6 +220,7 @@ impl Opener<'_> {
                 }
                 findings.push(Finding::repaired("sled", &error));
                 findings.append(&mut found);
+                shared.set_rebuilt();
                 Ok((shared, end))
             }
             built => {

@@ -34,6 +34,8 @@ pub(crate) struct SnapshotDue {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum BackgroundJob {
     Snapshot(SnapshotDue),
+    /// Snapshots that a lineage should have and has not.
+    Missing(LogId),
     Stop,
 }
 

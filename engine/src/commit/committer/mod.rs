@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use milepost_codec::{Error, ErrorKind, LogId, Result, TaskNo};
 
-pub(crate) use leader::{BackgroundJob, Leader, outdated};
+pub(crate) use leader::{BackgroundJob, Leader, SnapshotDue, outdated};
 pub(crate) use log_append::LogAppend;
 use milepost_store::Log;
 use milepost_store::clock::Stopwatch;

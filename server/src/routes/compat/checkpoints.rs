@@ -127,7 +127,8 @@ async fn list(
         })?;
         let mut forms = Forms::new(view);
         let mut checkpoints = Vec::with_capacity(page.items.len());
-        for (of, whole) in page.items.iter().zip(view.are_whole(&page.items)?) {
+        // Oldest first: each state is folded from the one before it.
+        for (of, whole) in page.items.iter().zip(view.are_whole(&page.items)?).rev() {
             match forms.form(of, whole) {
                 Ok(form) => checkpoints.push(form),
                 // The checkpoint was removed since the list was read.
@@ -135,6 +136,7 @@ async fn list(
                 Err(e) => return Err(e.into()),
             }
         }
+        checkpoints.reverse();
         Ok(CheckpointList { checkpoints, total })
     });
     Ok(Json(Answer { data: data.await? }))

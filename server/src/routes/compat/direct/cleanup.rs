@@ -1,4 +1,4 @@
-//! Cleanup: keeps the newest checkpoints of each thread.
+//! Cleanup: keeps the newest checkpoints of each thread. Events stay unless the request asks.
 
 use std::collections::BTreeMap;
 
@@ -29,6 +29,9 @@ pub(crate) struct Asked {
     keep_count: Option<usize>,
     user_id: Option<String>,
     thread_id: Option<String>,
+    /// Also removes the events that no checkpoint needs. Default: false.
+    #[serde(default)]
+    trim: bool,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -39,6 +42,9 @@ pub(crate) struct Cleaned {
     keep_count: usize,
     total_processed: u64,
     total_deleted: u64,
+    /// The number of removed events, for a request with `trim`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events_deleted: Option<u64>,
     details: BTreeMap<String, Detail>,
     timestamp: String,
 }
@@ -61,7 +67,8 @@ enum Target {
     Thread(String),
 }
 
-/// Keeps the newest checkpoints of each thread, and removes the others.
+/// Keeps the newest checkpoints of each thread, and removes the others. Threads without checkpoints
+/// are not counted.
 #[utoipa::path(
     post,
     path = "/api/v0/checkpoint/direct/cleanup",
@@ -96,8 +103,8 @@ pub(super) async fn cleanup(
         (None, Some(user)) => Target::User(user),
         (None, None) => Target::All,
     };
-    let now = app.now_us();
-    let cleaned = app.work(move |engine| clean(engine, &caller, target, keep, now));
+    let (now, trim) = (app.now_us(), asked.trim);
+    let cleaned = app.work(move |engine| clean(engine, &caller, target, (keep, trim), now));
     Ok(Json(Answer::well("Checkpoint清理完成", cleaned.await?)))
 }
 
@@ -105,10 +112,10 @@ fn clean(
     engine: &Engine,
     caller: &Caller,
     target: Target,
-    keep: usize,
+    (keep, trim): (usize, bool),
     now_us: u64,
 ) -> Result<Cleaned, ApiError> {
-    let policy = Policy::new().keep(keep);
+    let policy = Policy::new().keep(keep).marks_only(!trim).keep_lineages(true);
     let (operation_type, target, policy) = match target {
         Target::All => {
             caller.is_admin("a cleanup of all users is for admins: name a user or a thread")?;
@@ -128,7 +135,8 @@ fn clean(
         }
     };
     // The plan names tasks by number: a name could be reused by another owner later.
-    let plan = engine.retention().plan(&policy)?;
+    let mut plan = engine.retention().plan(&policy)?;
+    plan.tasks.retain(|task| task.checkpoints > 0 || task.error.is_some());
     let others =
         |task: &milepost::retention::TaskPlan| caller.sees().is_some_and(|own| own != task.user);
     if plan.tasks.iter().any(others) {
@@ -142,12 +150,15 @@ fn clean(
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         return Err(ApiError::Named("DELETE_FAILED", status, first.to_string()));
     }
+    let whole = plan.tasks.iter().zip(&tasks).filter(|(_, task)| task.error.is_none());
+    let events = whole.map(|(plan, _)| plan.events).sum();
     Ok(Cleaned {
         operation_type,
         target,
         keep_count: keep,
         total_processed: tasks.len() as u64,
         total_deleted: tasks.iter().map(|task| task.removed).sum(),
+        events_deleted: trim.then_some(events),
         details: tasks.into_iter().map(detail).collect(),
         timestamp: utc_seconds(now_us),
     })

@@ -108,10 +108,10 @@ pub(super) async fn stats(
     Ok(Json(Answer::well(message, stats)))
 }
 
-/// Groups tasks by user, sorted by user and thread.
+/// Groups tasks with checkpoints by user, sorted by user and thread.
 fn of(tasks: Vec<TaskStats>) -> Vec<User> {
     let mut users: BTreeMap<String, Vec<Thread>> = BTreeMap::new();
-    for task in tasks {
+    for task in tasks.into_iter().filter(|task| task.checkpoints > 0) {
         users
             .entry(task.user)
             .or_default()
