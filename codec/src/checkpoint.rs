@@ -28,6 +28,20 @@ pub enum MarkCause {
     Imported,
 }
 
+impl MarkCause {
+    /// Returns the name in the JSON form.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Manual => "manual",
+            Self::Step => "step",
+            Self::Idle => "idle",
+            Self::BeforeTool => "before_tool",
+            Self::BeforeRestore => "before_restore",
+            Self::Imported => "imported",
+        }
+    }
+}
+
 /// Outcome of the work before a checkpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

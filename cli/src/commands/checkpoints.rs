@@ -75,7 +75,7 @@ pub fn row(checkpoint: &CheckpointForm) -> Vec<String> {
         format!("@{id}"),
         printable(&words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0))
             .into_owned(),
-        words::cause(checkpoint.cause).to_owned(),
+        checkpoint.cause.name().to_owned(),
         words::status(checkpoint.status).to_owned(),
         time_short(checkpoint.time_us.0),
         excerpt(checkpoint.label.as_deref().unwrap_or("-"), 40),

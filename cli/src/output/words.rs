@@ -1,6 +1,6 @@
 //! Words for stored values, on one line of text.
 
-use milepost::events::{LineageType, MarkCause, MarkStatus, RunControl};
+use milepost::events::{LineageType, MarkStatus, RunControl};
 use milepost::{Body, Json, Offset};
 
 use super::{count, excerpt};
@@ -48,7 +48,7 @@ pub fn summary(body: Option<&Body>) -> String {
         Body::WorkspaceCaptured(captured) => count(captured.files, "file"),
         Body::CheckpointMarked(mark) => {
             let label = mark.label.as_deref().unwrap_or_default();
-            format!("{} {} {label}", cause(mark.cause), status(mark.status))
+            format!("{} {} {label}", mark.cause.name(), status(mark.status))
         }
         Body::Restored(restored) => {
             let (lineage, offset) = (restored.lineage, restored.offset);
@@ -93,17 +93,6 @@ pub fn lineage_type(lineage_type: LineageType) -> &'static str {
         LineageType::Restore => "restore",
         LineageType::Rollback => "rollback",
         LineageType::Branch => "branch",
-    }
-}
-
-pub fn cause(cause: MarkCause) -> &'static str {
-    match cause {
-        MarkCause::Manual => "manual",
-        MarkCause::Step => "step",
-        MarkCause::Idle => "idle",
-        MarkCause::BeforeTool => "before_tool",
-        MarkCause::BeforeRestore => "before_restore",
-        MarkCause::Imported => "imported",
     }
 }
 

@@ -44,7 +44,7 @@ pub fn text(checkpoint: &CheckpointForm) -> String {
     let mut text = format!("@{}\n{place}\n{}", checkpoint.id, checkpoint.task);
     let words = [
         checkpoint.label.as_deref().unwrap_or_default(),
-        words::cause(checkpoint.cause),
+        checkpoint.cause.name(),
         // Most checkpoints are a success, so that the word would not select.
         match checkpoint.status {
             MarkStatus::Failure => words::status(MarkStatus::Failure),

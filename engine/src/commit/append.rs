@@ -185,10 +185,10 @@ impl Append {
         &self.context
     }
 
-    /// Returns the last phase among the events.
-    pub(crate) fn phase_entered(&self) -> Option<&str> {
+    /// Returns the last change of phase among the events.
+    pub(crate) fn phase_entered(&self) -> Option<&PhaseChanged> {
         self.bodies.iter().rev().find_map(|body| match body {
-            Body::PhaseChanged(changed) => Some(changed.phase.as_str()),
+            Body::PhaseChanged(changed) => Some(changed),
             _ => None,
         })
     }

@@ -1,8 +1,8 @@
-//! Audit log: each operation with its task, user, and run control before and after. It goes to
-//! `tracing` under the target `milepost::audit`, at level info, and failures at level error.
+//! Audit log: each operation with its task, user, and phase and run control before and after. It
+//! goes to `tracing` under the target `milepost::audit`, at level info, and failures at level error.
 //! Nothing is looked up without a subscriber. Payloads are never included.
 
-use milepost_codec::{Error, LineageId, RunControl, TaskNo};
+use milepost_codec::{CheckpointId, Error, LineageId, MarkCause, RunControl, TaskNo};
 use tracing::Level;
 
 use super::run_control::{self, RunStatus};
@@ -16,6 +16,15 @@ pub(crate) fn is_heard() -> bool {
     tracing::enabled!(target: TARGET, Level::INFO)
 }
 
+/// Values at the end of an operation.
+struct Known {
+    task: String,
+    user: String,
+    control: &'static str,
+    phase: String,
+    iteration: u64,
+}
+
 /// An operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AuditEvent<'a> {
@@ -24,6 +33,12 @@ pub(crate) struct AuditEvent<'a> {
     pub(crate) lineage: LineageId,
     /// The control before the operation; `None` if it did not change.
     pub(crate) before: Option<RunControl>,
+    /// The phase before the operation; `None` if it did not change.
+    pub(crate) phase_before: Option<&'a str>,
+    /// The checkpoint that was marked.
+    pub(crate) checkpoint: Option<(CheckpointId, MarkCause)>,
+    /// The number of checkpoints that a policy keeps, and of those that were removed.
+    pub(crate) removed: Option<(Option<u64>, u64)>,
     /// The user named by the caller. Default: the user of the thread's context, or the owner.
     pub(crate) user: Option<&'a str>,
     pub(crate) correlation: Option<&'a str>,
@@ -31,7 +46,17 @@ pub(crate) struct AuditEvent<'a> {
 
 impl AuditEvent<'_> {
     pub(crate) fn of(action: &'static str, task: TaskNo, lineage: LineageId) -> Self {
-        Self { action, task, lineage, before: None, user: None, correlation: None }
+        Self {
+            action,
+            task,
+            lineage,
+            before: None,
+            phase_before: None,
+            checkpoint: None,
+            removed: None,
+            user: None,
+            correlation: None,
+        }
     }
 
     /// Logs the operation, if a subscriber wants it.
@@ -39,17 +64,23 @@ impl AuditEvent<'_> {
         if !is_heard() {
             return;
         }
-        let (task, user, now, phase) = self.known(inner);
-        let before = self.before.map_or(now, RunControl::name);
+        let Known { task, user, control, phase, iteration } = self.known(inner);
         tracing::info!(
             target: TARGET,
             correlation_id = self.correlation(),
             user_id = user,
             task_id = task,
             action = self.action,
-            prev_state = before,
-            new_state = now,
+            prev_state = self.phase_before.unwrap_or(&phase),
+            new_state = phase,
+            prev_control = self.before.map_or(control, RunControl::name),
+            new_control = control,
             iteration_state = phase,
+            iteration,
+            checkpoint_id = self.checkpoint.map(|(id, _)| id.to_string()),
+            cause = self.checkpoint.map(|(_, cause)| cause.name()),
+            keep_count = self.removed.and_then(|(keep, _)| keep),
+            deleted_count = self.removed.map(|(_, removed)| removed),
             time_us = inner.now_us(),
         );
     }
@@ -59,16 +90,19 @@ impl AuditEvent<'_> {
         if !tracing::enabled!(target: TARGET, Level::ERROR) {
             return;
         }
-        let (task, user, now, phase) = self.known(inner);
+        let Known { task, user, control, phase, iteration } = self.known(inner);
         tracing::error!(
             target: TARGET,
             correlation_id = self.correlation(),
             user_id = user,
             task_id = task,
             action = self.action,
-            prev_state = now,
-            new_state = now,
+            prev_state = phase,
+            new_state = phase,
+            prev_control = control,
+            new_control = control,
             iteration_state = phase,
+            iteration,
             time_us = inner.now_us(),
             error = %error,
         );
@@ -79,15 +113,16 @@ impl AuditEvent<'_> {
         given.or_else(context::correlation).unwrap_or_default()
     }
 
-    /// Returns task, user, control and phase. Unreadable values are left empty, so that an audit
-    /// cannot fail.
-    fn known(&self, inner: &Inner) -> (String, String, &'static str, String) {
+    /// Returns the values at the end of the operation. Unreadable ones are left empty, so that an
+    /// audit cannot fail.
+    fn known(&self, inner: &Inner) -> Known {
         let entry = inner.catalog.task(self.task).ok();
         let (task, owner) = entry.map_or_else(Default::default, |entry| (entry.name, entry.user));
         let user = self.user.map(str::to_owned).or_else(context::user);
         let user = user.unwrap_or(owner);
         let status = run_control::status(inner, self.task, self.lineage).unwrap_or_default();
-        let RunStatus { control, phase } = status;
-        (task, user, control.name(), phase.unwrap_or_default())
+        let RunStatus { control, phase, iteration } = status;
+        let phase = phase.unwrap_or_default();
+        Known { task, user, control: control.name(), phase, iteration }
     }
 }

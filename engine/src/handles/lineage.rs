@@ -3,7 +3,8 @@
 use std::ops::RangeBounds;
 
 use milepost_codec::{
-    Epoch, Error, Head, LineageId, LineageType, LogId, Offset, Origin, Parent, Result, TaskNo,
+    CheckpointId, Epoch, Error, Head, LineageId, LineageType, LogId, Offset, Origin, Parent,
+    PhaseChanged, Result, TaskNo,
 };
 use milepost_store::index::{LineageEntry, TaskEntry};
 
@@ -11,6 +12,7 @@ use crate::commit::append::{Append, Appended, Committed};
 use crate::commit::committer::{Marked, Request};
 use crate::commit::conditions;
 use crate::commit::subscribe::{SubscribeOptions, Subscription};
+use crate::context::Context;
 use crate::handles::audit::AuditEvent;
 use crate::handles::engine::Engine;
 use crate::handles::inner::Inner;
@@ -164,21 +166,33 @@ impl Lineage {
     /// Handles the effects of an append. Takes the lock of the task's control, so the caller must
     /// not hold it.
     pub(crate) fn appended(&self, append: &Append, appended: &Appended) {
-        if let Some(phase) = append.phase_entered() {
-            self.entered(phase);
+        if let Some(changed) = append.phase_entered() {
+            self.entered(changed, append.context(), appended.repeated);
         }
-        if appended.checkpoint.is_some() && !appended.repeated {
-            self.tell_marked(append.marked().as_ref());
+        if let (Some(id), false) = (appended.checkpoint, appended.repeated) {
+            self.tell_marked(id, append.marked().as_ref());
         }
     }
 
-    pub(crate) fn entered(&self, phase: &str) {
-        super::run_control::entered(self.inner(), self.task, self.id, phase);
+    /// Handles the effects of a change of phase.
+    pub(crate) fn entered(&self, changed: &PhaseChanged, context: &Context, repeated: bool) {
+        super::run_control::entered(self.inner(), self.task, self.id, changed);
+        if repeated {
+            return;
+        }
+        let done = AuditEvent {
+            phase_before: Some(changed.previous.as_deref().unwrap_or("")),
+            user: context.user.as_deref(),
+            correlation: context.correlation.as_deref(),
+            ..AuditEvent::of("phase_changed", self.task, self.id)
+        };
+        done.tell(self.inner());
     }
 
-    fn tell_marked(&self, mark: Option<&Mark>) {
+    fn tell_marked(&self, id: CheckpointId, mark: Option<&Mark>) {
         let done = AuditEvent {
             correlation: mark.and_then(|mark| mark.context().correlation.as_deref()),
+            checkpoint: mark.map(|mark| (id, mark.cause_given())),
             ..AuditEvent::of("checkpoint_marked", self.task, self.id)
         };
         done.tell(self.inner());
@@ -290,9 +304,10 @@ impl Lineage {
             .mark(draft);
         let done = inner.commit(append)?;
         drop(structure);
-        self.tell_marked(Some(&mark));
         let marked = done.marked.map(|marked| self.checkpoint_of(*marked));
-        marked.ok_or_else(|| Error::invalid("a mark without an event"))
+        let marked = marked.ok_or_else(|| Error::invalid("a mark without an event"))?;
+        self.tell_marked(marked.id, Some(&mark));
+        Ok(marked)
     }
 
     /// Returns the checkpoint of a committed mark on the lineage.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use milepost_codec::{ControlChanged, Error, LineageId, Result, RunControl, TaskNo};
+use milepost_codec::{ControlChanged, Error, LineageId, PhaseChanged, Result, RunControl, TaskNo};
 use milepost_replay::{RunReducer, transition};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
@@ -58,6 +58,7 @@ pub(crate) type RunStatuses = HashMap<LineageId, RunStatus>;
 pub(crate) struct RunStatus {
     pub(crate) control: RunControl,
     pub(crate) phase: Option<String>,
+    pub(crate) iteration: u64,
 }
 
 impl RunControls {
@@ -126,8 +127,8 @@ fn look<'a>(
             let head = inner.catalog.head(log)?.next;
             // Later events do not change the control: a change needs the lock.
             let state = state_at(&inner.catalog, &RunReducer, task, lineage, head)?;
-            let (control, phase) = (state.control, state.phase);
-            Ok(place.insert(RunStatus { control, phase }))
+            let (control, phase, iteration) = (state.control, state.phase, state.iteration);
+            Ok(place.insert(RunStatus { control, phase, iteration }))
         }
     }
 }
@@ -140,12 +141,13 @@ pub(crate) fn status(inner: &Inner, task: TaskNo, lineage: LineageId) -> Result<
 }
 
 /// Records the new phase of a lineage.
-pub(crate) fn entered(inner: &Inner, task: TaskNo, lineage: LineageId, phase: &str) {
+pub(crate) fn entered(inner: &Inner, task: TaskNo, lineage: LineageId, changed: &PhaseChanged) {
     let control = inner.controls.tasks.lock().get(&task).cloned();
     if let Some(control) = control
         && let Some(status) = control.lock().get_mut(&lineage)
     {
-        status.phase = Some(phase.to_owned());
+        status.phase = Some(changed.phase.clone());
+        status.iteration = changed.iteration;
     }
 }
 

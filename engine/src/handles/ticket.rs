@@ -3,12 +3,13 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
-use milepost_codec::Result;
+use milepost_codec::{PhaseChanged, Result};
 
 use crate::commit::append::{Append, Appended};
 use crate::commit::committer::{CommitResult, Slot};
+use crate::context::Context;
 use crate::handles::lineage::Lineage;
 
 /// An append in progress. A thread can wait for it, and a task of any runtime can await it as a
@@ -19,14 +20,14 @@ use crate::handles::lineage::Lineage;
 #[must_use = "whether the events are durable is what it tells"]
 pub struct Ticket {
     slot: Arc<Slot>,
-    /// The phase that the events enter, and its lineage.
-    entered: Option<(Lineage, String)>,
+    /// The phase that the events enter, its lineage, and the context of the append.
+    entered: Option<(Lineage, PhaseChanged, Context)>,
 }
 
 impl Ticket {
     pub(crate) fn new(slot: Arc<Slot>, lineage: &Lineage, append: &Append) -> Self {
-        let phase = append.phase_entered();
-        let entered = phase.map(|phase| (lineage.clone(), phase.to_owned()));
+        let changed = append.phase_entered().cloned();
+        let entered = changed.map(|changed| (lineage.clone(), changed, append.context().clone()));
         Self { slot, entered }
     }
 
@@ -43,8 +44,8 @@ impl Ticket {
 
     fn come(&mut self, done: Result<CommitResult>) -> Result<Appended> {
         let appended = Appended::of(&done?)?;
-        if let Some((lineage, phase)) = self.entered.take() {
-            lineage.entered(&phase);
+        if let Some((lineage, changed, context)) = self.entered.take() {
+            lineage.entered(&changed, &context, appended.repeated);
         }
         Ok(appended)
     }
@@ -54,7 +55,7 @@ impl Ticket {
 impl Future for Ticket {
     type Output = Result<Appended>;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> Poll<Self::Output> {
         let done = self.slot.poll(context);
         done.map(|done| self.come(done))
     }

@@ -163,8 +163,10 @@ impl Engine {
     pub(crate) fn tell_gone(&self, action: &'static str, task: &Task, before: LineageId) {
         let inner = &self.inner;
         let before = || run_control::status(inner, task.no(), before).ok();
+        let before = audit::is_heard().then(before).flatten();
         let done = AuditEvent {
-            before: audit::is_heard().then(before).flatten().map(|s| s.control),
+            before: before.as_ref().map(|status| status.control),
+            phase_before: before.as_ref().map(|status| status.phase.as_deref().unwrap_or("")),
             ..AuditEvent::of(action, task.no(), task.lineage().id())
         };
         done.tell(inner);

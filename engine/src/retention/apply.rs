@@ -139,8 +139,9 @@ impl Retention<'_> {
                 self.trim(&plan.policy, &mut group)?;
             }
             for n in 0..plans.len() {
-                group.step(n, |task, _| {
-                    self.tell("retained", task.no);
+                group.step(n, |task, done| {
+                    let keep = plan.policy.keep.map(|keep| keep as u64);
+                    self.tell("retained", task.no, (keep, done.removed));
                     Ok(())
                 })?;
             }
@@ -306,9 +307,15 @@ impl Retention<'_> {
         })
     }
 
-    pub(super) fn tell(&self, action: &'static str, task: TaskNo) {
+    /// Reports a removal of checkpoints to the audit: the number that the policy keeps, and the
+    /// number of removed ones.
+    pub(super) fn tell(&self, action: &'static str, task: TaskNo, removed: (Option<u64>, u64)) {
         if let Ok((_, active)) = self.engine.inner.catalog.active(task) {
-            audit::AuditEvent::of(action, task, active.lineage).tell(&self.engine.inner);
+            let event = audit::AuditEvent {
+                removed: Some(removed),
+                ..audit::AuditEvent::of(action, task, active.lineage)
+            };
+            event.tell(&self.engine.inner);
         }
     }
 

@@ -40,7 +40,7 @@ impl Retention<'_> {
                 let retained = Retained { policy: policy.clone(), removed: marks.to_vec() };
                 self.commit_control(task, vec![retained.into()])?;
             }
-            self.tell("checkpoints_removed", task);
+            self.tell("checkpoints_removed", task, (None, marks.len() as u64));
         }
         Ok(())
     }

@@ -250,7 +250,7 @@ impl Shared {
     }
 
     /// Counts a checkpoint that is held in memory. The next one is due from here.
-    fn held(&self) {
+    pub(super) fn held(&self) {
         let why = "the store fails, and checkpoints are held in memory";
         self.report(&Error::new(ErrorKind::Unavailable, why));
         let last_us = Some(self.task().clock().now_us());
@@ -261,7 +261,7 @@ impl Shared {
         *gathered = DueCheckpoint { last_us, saved_to, stats, ..DueCheckpoint::default() };
     }
 
-    fn saved(&self, checkpoint: &Checkpoint) {
+    pub(super) fn saved(&self, checkpoint: &Checkpoint) {
         let mut gathered = self.gathered.lock();
         let mut stats = gathered.stats;
         stats.saved += 1;

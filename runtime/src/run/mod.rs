@@ -10,6 +10,7 @@
 //! guidance       given from outside, read by steps
 //! held           continues on a failover engine while the store fails
 //! once           steps that are executed once
+//! step_save      a step, its state and a checkpoint in one call
 //! tools          tool calls, concurrent or exclusive
 //! ```
 
@@ -22,6 +23,7 @@ mod held;
 mod once;
 mod options;
 mod policy;
+mod step_save;
 mod tools;
 
 use std::sync::Arc;
@@ -45,6 +47,7 @@ pub use self::options::{FailedSave, RunOptions};
 pub use self::policy::{
     CheckpointPolicy, EveryPhase, EverySteps, Never, Risk, Trigger, TriggerContext,
 };
+pub use self::step_save::StepSave;
 pub use self::tools::{Access, ToolEffects};
 use crate::failover::Accepted;
 

@@ -76,9 +76,11 @@ fn told(work: impl FnOnce()) -> Vec<Fields> {
 
 fn brief(told: &[Fields]) -> Vec<String> {
     let line = |fields: &Fields| {
-        let [action, before, after, phase] =
-            ["action", "prev_state", "new_state", "iteration_state"].map(|name| &fields[name]);
-        format!("{action}: {before} -> {after} [{phase}]")
+        let [action, before, after, from, to, phase] =
+            ["action", "prev_control", "new_control", "prev_state", "new_state", "iteration_state"]
+                .map(|name| &fields[name]);
+        assert_eq!(to, phase, "{fields:?}");
+        format!("{action}: {before} -> {after} [{from} -> {to}]")
     };
     told.iter().map(line).collect()
 }
@@ -109,15 +111,17 @@ fn each_operation_is_told_with_its_states_and_whose_it_is() {
         task.append(batch.mark(Mark::new())).unwrap();
     });
     let expected = [
-        "task_started: idle -> idle []",
-        "control_changed: idle -> running []",
-        "checkpoint_marked: running -> running [search]",
-        "control_changed: running -> paused [search]",
-        "restored: paused -> running [search]",
-        "control_changed: running -> stopped [search]",
-        "undone: stopped -> paused [search]",
-        "branched: running -> running [search]",
-        "checkpoint_marked: paused -> paused [end]",
+        "task_started: idle -> idle [ -> ]",
+        "control_changed: idle -> running [ -> ]",
+        "phase_changed: running -> running [ -> search]",
+        "checkpoint_marked: running -> running [search -> search]",
+        "control_changed: running -> paused [search -> search]",
+        "restored: paused -> running [search -> search]",
+        "control_changed: running -> stopped [search -> search]",
+        "undone: stopped -> paused [search -> search]",
+        "branched: running -> running [search -> search]",
+        "phase_changed: paused -> paused [ -> end]",
+        "checkpoint_marked: paused -> paused [end -> end]",
     ];
     assert_eq!(brief(&told), expected);
     for fields in &told {
@@ -126,6 +130,9 @@ fn each_operation_is_told_with_its_states_and_whose_it_is() {
         assert_eq!(fields["time_us"], "1700000000000000");
         assert!(!format!("{fields:?}").contains("plum"), "a payload: {fields:?}");
     }
+    let marked = &told[3];
+    assert_eq!((marked["cause"].as_str(), marked["iteration"].as_str()), ("manual", "1"));
+    assert_eq!(marked["checkpoint_id"].len(), 64);
     let runs: Vec<_> = told[1..4].iter().map(|fields| fields["correlation_id"].as_str()).collect();
     assert_eq!(runs, ["req-7"; 3]);
 }
@@ -174,6 +181,8 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
         ["task_started", "ana", ""],
     ];
     assert_eq!(whose, expected);
+    let retained = ["keep_count", "deleted_count"].map(|name| told[4][name].as_str());
+    assert_eq!(retained, ["1", "4"]);
     let (engine, _) = crate::engine();
     let task = engine.start_task("t", "ana").unwrap();
     task.checkpoint(Mark::new().label("c")).unwrap();
@@ -213,11 +222,12 @@ fn one_append_may_change_control_and_phase_and_be_marked() {
     keyed();
     assert!(self::told(keyed).is_empty());
     let expected = [
-        "checkpoint_marked: running -> running [search]",
-        "control_changed: idle -> running [search]",
+        "phase_changed: running -> running [ -> search]",
+        "checkpoint_marked: running -> running [search -> search]",
+        "control_changed: idle -> running [search -> search]",
     ];
     assert_eq!(brief(&told), expected);
-    assert_eq!(told[1]["user_id"], "bob");
+    assert_eq!((&*told[0]["user_id"], &*told[2]["user_id"]), ("bob", "bob"));
 }
 
 struct Refusing;
@@ -239,7 +249,7 @@ fn a_failed_save_is_told_as_an_error() {
     let told = told(|| {
         run.finish_step(StepFinished::default()).unwrap();
     });
-    assert_eq!(brief(&told), ["checkpoint_failed: idle -> idle []"]);
+    assert_eq!(brief(&told), ["checkpoint_failed: idle -> idle [ -> ]"]);
     assert_eq!(told[0]["level"], Level::ERROR.to_string());
     assert!(told[0]["error"].contains("the disk is full"));
 }

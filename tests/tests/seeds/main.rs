@@ -6,4 +6,5 @@
 
 mod addresses;
 mod disk_fails;
+mod one_call;
 mod saves;

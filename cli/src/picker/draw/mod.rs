@@ -189,7 +189,7 @@ impl Drawing<'_> {
             label.unwrap_or_else(|| short(checkpoint)),
             details.and_then(|details| details.step.clone()).unwrap_or_default(),
             ago(self.looks.now_us, checkpoint.time_us.0),
-            words::cause(checkpoint.cause).to_owned(),
+            checkpoint.cause.name().to_owned(),
             events.map_or_else(String::new, |events| format!("{events:>7}")),
         ];
         self.cells(buffer, area, cells, Style::new());
