@@ -71,6 +71,8 @@ const LOOKS: &[&str] = &[
     "log run --reverse --kind message",
     "log run --graph",
     "log run --step 1 --full",
+    "log run --iteration 0 --kind message",
+    "log run --iteration 1",
     "log run@4",
     "show run@4",
     "show run@early",

@@ -206,6 +206,7 @@ impl Backend for Remote {
             to: Some(range.end),
             limit: Some(count.min(EVENTS)),
             lineage: Some(point.lineage.0),
+            ..EventQuery::default()
         };
         let mut events = self.client.all_events(&point.task, query);
         while let Some(event) = self.runtime.block_on(events.next()) {

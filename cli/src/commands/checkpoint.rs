@@ -80,22 +80,22 @@ fn list(source: &dyn Backend, task: Option<String>, out: &mut Out) -> Result<()>
         let user = source.task(task)?.user;
         let title = format!("{} (user {})", printable(task), printable(&user));
         out.line(out.look(Look::Bold, &title))?;
-        out.table(&checkpoints::TITLES, &rows)?;
+        checkpoints::table(&rows, out)?;
     }
     Ok(())
 }
 
-/// Returns the rows of each task. The task with the newest checkpoint comes first.
-fn by_task(all: &[CheckpointForm]) -> Vec<(&str, Vec<Vec<String>>)> {
+/// Returns the checkpoints of each task. The task with the newest checkpoint comes first.
+fn by_task(all: &[CheckpointForm]) -> Vec<(&str, Vec<&CheckpointForm>)> {
     let mut places = HashMap::new();
-    let mut tasks: Vec<(&str, Vec<Vec<String>>)> = Vec::new();
+    let mut tasks: Vec<(&str, Vec<&CheckpointForm>)> = Vec::new();
     for checkpoint in all {
         let place = *places.entry(checkpoint.task.as_str()).or_insert(tasks.len());
         if place == tasks.len() {
             tasks.push((&checkpoint.task, Vec::new()));
         }
         if let Some((_, rows)) = tasks.get_mut(place) {
-            rows.push(checkpoints::row(checkpoint));
+            rows.push(checkpoint);
         }
     }
     tasks

@@ -1,5 +1,7 @@
 //! `checkpoints`: list of checkpoints, newest first.
 
+use std::io;
+
 use milepost::events::MarkStatus;
 use milepost_api::{CheckpointForm, Listed};
 use serde_json::Value;
@@ -11,9 +13,11 @@ use crate::output::{Out, excerpt, hint, printable, time_short, words};
 
 /// Size of a page if no limit is given.
 const PAGE: usize = 1000;
-/// Columns of the list.
-pub const TITLES: [&str; 7] =
-    ["CHECKPOINT", "POINT", "CAUSE", "STATUS", "TIME", "LABEL", "METADATA"];
+/// Columns of the list. The iteration and the phase are printed if a checkpoint has one.
+const TITLES: [&str; 9] =
+    ["CHECKPOINT", "POINT", "CAUSE", "STATUS", "TIME", "ITERATION", "PHASE", "LABEL", "METADATA"];
+const ITERATION: usize = 5;
+const PHASE: usize = 6;
 /// Digits of an id in the list. Addresses take 8 or more.
 const DIGITS: usize = 12;
 
@@ -36,8 +40,7 @@ pub fn run(source: &dyn Backend, args: &args::Checkpoints, out: &mut Out) -> Res
     } else if all.is_empty() {
         out.line("no checkpoints")?;
     } else {
-        let rows: Vec<Vec<String>> = all.iter().map(row).collect();
-        out.table(&TITLES, &rows)?;
+        table(&all.iter().collect::<Vec<_>>(), out)?;
     }
     if let Some(cursor) = cursor {
         hint(&format!("there is more: --cursor {cursor}"));
@@ -68,8 +71,28 @@ fn condition(text: &str) -> Result<(String, Value)> {
     Ok((key.to_owned(), value))
 }
 
+/// Prints checkpoints as a table.
+pub fn table(all: &[&CheckpointForm], out: &mut Out) -> io::Result<()> {
+    let has_iteration = all.iter().any(|one| one.iteration.is_some());
+    let has_phase = all.iter().any(|one| one.phase.is_some());
+    let is_shown = |column: usize| match column {
+        ITERATION => has_iteration,
+        PHASE => has_phase,
+        _ => true,
+    };
+    let titles: Vec<&str> = shown(TITLES.into(), is_shown);
+    let rows: Vec<Vec<String>> = all.iter().map(|one| shown(row(one), is_shown)).collect();
+    out.table(&titles, &rows)
+}
+
+/// Returns the cells of the columns that are shown.
+fn shown<T>(cells: Vec<T>, is_shown: impl Fn(usize) -> bool) -> Vec<T> {
+    let cells = cells.into_iter().enumerate();
+    cells.filter(|(column, _)| is_shown(*column)).map(|(_, cell)| cell).collect()
+}
+
 /// Formats a checkpoint by the columns of the list.
-pub fn row(checkpoint: &CheckpointForm) -> Vec<String> {
+fn row(checkpoint: &CheckpointForm) -> Vec<String> {
     let id: String = checkpoint.id.to_string().chars().take(DIGITS).collect();
     vec![
         format!("@{id}"),
@@ -78,6 +101,8 @@ pub fn row(checkpoint: &CheckpointForm) -> Vec<String> {
         words::cause(checkpoint.cause).to_owned(),
         words::status(checkpoint.status).to_owned(),
         time_short(checkpoint.time_us.0),
+        checkpoint.iteration.map_or_else(|| "-".to_owned(), |iteration| iteration.to_string()),
+        excerpt(checkpoint.phase.as_deref().unwrap_or("-"), 20),
         excerpt(checkpoint.label.as_deref().unwrap_or("-"), 40),
         excerpt(checkpoint.metadata.as_ref().map_or("", |json| json.text()), 60),
     ]

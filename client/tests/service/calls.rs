@@ -123,7 +123,13 @@ pub async fn append() {
 pub async fn events() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let query = EventQuery { from: Some(1), to: Some(4), limit: Some(2), lineage: Some(0) };
+    let query = EventQuery {
+        from: Some(1),
+        to: Some(4),
+        limit: Some(2),
+        lineage: Some(0),
+        ..EventQuery::default()
+    };
     let page = client.events("essay", query).await.unwrap();
     let kinds: Vec<&str> = page.items.iter().map(|event| &*event.kind).collect();
     assert_eq!(kinds, ["message", "step_finished"]);

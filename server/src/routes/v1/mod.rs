@@ -4,6 +4,7 @@
 //! tasks.rs         tasks and lineages
 //! start.rs         start and deletion of tasks
 //! events.rs        events of a lineage
+//! event_filter.rs  filter of events by kind and iteration
 //! stream.rs        events as they are committed
 //! append.rs        appends
 //! points.rs        points and their events
@@ -25,6 +26,7 @@ mod blame;
 mod checkpoints;
 mod control;
 mod erase;
+mod event_filter;
 mod events;
 mod files;
 mod maintenance;
