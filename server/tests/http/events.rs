@@ -217,7 +217,7 @@ async fn seed_001_the_events_of_an_iteration_are_those_whose_state_is_of_it_what
     }
     // An iteration that is erased is not one of the state either.
     let point = served.engine.point("t@9").unwrap();
-    served.engine.erase(&point, None).unwrap();
+    served.engine.retention().erase(&point, None).unwrap();
     let state = |next: u64| served.engine.run_state(&task.point(next).unwrap()).unwrap();
     let head = task.head().unwrap().next;
     for iteration in 0..6 {
