@@ -242,3 +242,38 @@ fn a_kind_that_is_mistyped_is_told_with_the_nearest() {
     let ran = place.say("log a --graph --step 1");
     ran.failed(2, "--step");
 }
+
+#[test]
+fn seed_001_a_branch_is_a_lineage_of_its_own_and_the_task_stays_where_it_is() {
+    let place = Place::recorded();
+    let before = place.say("tasks --json").ok();
+    let out = place.run(["branch", "run@4", "--description", "a try"]).ok();
+    assert!(out.contains("branched from run/0@4\n"), "{out}");
+    assert!(out.contains("lineage 1 of run, head @5; the task stays on lineage 0\n"), "{out}");
+    assert!(out.contains("`milepost restore run/1`"), "{out}");
+    let opened: serde_json::Value =
+        serde_json::from_str(&place.say("branch run@4 -m again --json").ok()).unwrap();
+    assert_eq!((&opened["id"], &opened["task"]), (&2.into(), &"run".into()));
+    assert_eq!((&opened["active"], &opened["description"]), (&false.into(), &"again".into()));
+    let heads = |text: &str| -> Vec<String> {
+        let tasks: serde_json::Value = serde_json::from_str(text).unwrap();
+        tasks.as_array().unwrap().iter().map(|task| task["head"].to_string()).collect()
+    };
+    assert_eq!(heads(&place.say("tasks --json").ok()), heads(&before));
+    let shown = place.say("lineages run").ok();
+    assert!(shown.contains("a try") && shown.contains("again"), "{shown}");
+    // What the command says to do next works.
+    let state = place.say("state run/1 --json").ok();
+    place.say("log run/1").ok();
+    place.say("restore run/1").ok();
+    assert_eq!(place.say("state run --json").ok(), state);
+    // A branch from a checkpoint has that checkpoint.
+    place.say("mark run@4 early").ok();
+    place.say("branch run@early").ok();
+    assert_eq!(
+        place.say("state run/4@early --json").ok(),
+        place.say("state run@early --json").ok()
+    );
+    place.say("branch run@99").failed(1, "99");
+    place.say("branch nope").failed(1, "nope");
+}

@@ -138,6 +138,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "branch",
+        &[
+            ("branch run@good", "another lineage from there; the task stays where it is"),
+            ("branch run~1 -m 'a smaller step'", "from the last checkpoint, and why"),
+        ],
+    ),
+    (
         "restore",
         &[
             ("restore run@good", "continue there, in a new lineage"),

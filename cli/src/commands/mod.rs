@@ -4,6 +4,7 @@ mod allocator;
 mod anchor;
 mod bisect;
 mod blame;
+mod branch;
 mod capture;
 mod captured_files;
 mod cat;
@@ -151,6 +152,7 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         Command::Checkpoint(args) => checkpoint::run(source, &args, out),
         Command::Checkpoints(args) => checkpoints::run(source, &args, out),
         Command::Mark(args) => mark::run(source, &args, out),
+        Command::Branch(args) => branch::run(source, &args, out),
         Command::Restore(args) => restore::run(source, &args, out),
         Command::Undo(args) => undo::run(source, &args, out),
         Command::Diff(args) => diff::run(source, &args, out),

@@ -409,6 +409,14 @@ pub async fn blame() {
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
+pub async fn branch() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let opened = client.branch("essay@one", Some("shorter")).await.unwrap();
+    assert_eq!((opened.id.0, opened.head, opened.active), (1, Big(5), false));
+    assert_eq!(client.task("essay").await.unwrap().active.0, 0);
+}
+
 pub async fn erase() {
     let served = Served::with_essay().await;
     let client = served.client();

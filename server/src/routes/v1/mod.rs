@@ -10,6 +10,7 @@
 //! points.rs        points and their events
 //! states.rs        states and their differences
 //! blame.rs         the event that set a part of a state
+//! branch.rs        a new lineage at a point
 //! erase.rs         erasure of an event's body
 //! files.rs         captured files
 //! checkpoints.rs   checkpoints
@@ -23,6 +24,7 @@
 
 mod append;
 mod blame;
+mod branch;
 mod checkpoints;
 mod control;
 mod erase;
@@ -87,6 +89,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(points::routes())
         .merge(states::routes())
         .merge(blame::routes())
+        .merge(branch::routes())
         .merge(erase::routes())
         .merge(pins::routes())
         .merge(files::routes())
