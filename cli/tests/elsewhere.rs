@@ -154,7 +154,7 @@ fn what_is_done_through_the_socket_is_done_as_here() {
     let serving = Serving::of(&other);
     for line in [
         "mark run@6 later",
-        "branch run@early -m other",
+        "branch react~1 -m other",
         "restore run@early",
         "undo run",
         "undo run",

@@ -59,6 +59,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("export run -o run.jsonl", "a task as one file"),
             ("export --files -o all.jsonl", "all tasks, with the files they captured"),
             ("export run --redact", "without what looks like a secret"),
+            ("export run old/ --format checkpoints", "a JSON file for each checkpoint"),
         ],
     ),
     (

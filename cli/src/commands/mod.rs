@@ -9,6 +9,7 @@ mod capture;
 mod captured_files;
 mod cat;
 mod checkpoint;
+mod checkpoint_export;
 mod checkpoints;
 mod cleanup;
 mod compact;
@@ -127,7 +128,7 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
 fn on_store(store: &StoreArgs, engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
     match command {
         Command::Export(args) => {
-            let task = args.task.as_deref().map(|task| hints::task_id(engine, task)).transpose()?;
+            let task = args.task()?.map(|task| hints::task_id(engine, task)).transpose()?;
             export::run(engine, task, &args, out)
         }
         Command::Bisect(args) => bisect::run(store, engine, &args, out),

@@ -51,7 +51,8 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn is_checkpoint(name: &OsStr) -> bool {
+/// Returns `true` if a file of this name is a checkpoint file.
+pub fn is_checkpoint(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(b"ckpt-") && name.ends_with(b".json")
 }

@@ -273,7 +273,10 @@ fn a_damaged_state_is_an_error_and_no_panic() {
 
 #[test]
 fn the_iteration_that_an_event_sets_is_the_one_of_the_state_after_it() {
-    let opened = |initial: Value| json!({"kind": "lineage_opened", "lineage_type": "root", "initial": initial});
+    let opened = |initial: Value| {
+        json!({"kind": "lineage_opened", "lineage_type": "root",
+            "initial": initial})
+    };
     for first in [
         json!({"iteration": 7}),
         json!({"iteration": "seven"}),
