@@ -36,8 +36,8 @@ pub struct Record {
 #[derive(Debug, ClapArgs)]
 pub struct Import {
     /// A file of `export`, or `-` for standard input; a folder: a project with
-    /// `persistence/checkpoint/`, its `persistence` folder, a folder of ckpt-*.json files, or one
-    /// with sessions of Claude Code; or a file that `record` reads.
+    /// `persistence/checkpoint/`, its `persistence` folder, a folder of ckpt-*.json files, a folder
+    /// with several projects, or one with sessions of Claude Code; or a file that `record` reads.
     #[arg(value_name = "FILE|FOLDER")]
     pub from: PathBuf,
     /// For an export of one task: import it as a copy under this name, with hashes of its own. For

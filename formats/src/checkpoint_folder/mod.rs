@@ -36,6 +36,7 @@ use milepost::{Engine, Offset};
 use crate::error::Error;
 use crate::progress::{Note, Progress, Unit, Work};
 pub use export::{ExportedFiles, FileSink, export};
+pub(crate) use find::has_files;
 pub use find::{files, is_checkpoint};
 use plan::TaskPlan;
 
