@@ -46,6 +46,12 @@ pub struct CheckpointForm {
     pub metadata: Option<Json>,
     /// Ids of the checkpoint in other systems.
     pub aliases: Vec<String>,
+    /// The iteration that the metadata names as `iteration`; `null` if it names none.
+    #[serde(default)]
+    pub iteration: Option<Big>,
+    /// The phase that the metadata names as `phase`; `null` if it names none.
+    #[serde(default)]
+    pub phase: Option<String>,
 }
 
 /// A checkpoint that no cleanup removes. `milepost pins --json` prints the same.

@@ -55,8 +55,8 @@ pub use convert::files_plan;
 pub use events::{EventForm, MovedForm, RangeForm};
 pub use points::{EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
 pub use requests::{
-    CheckpointGiven, ChoicesAsked, ControlAsked, EraseAsked, Fields, GuidanceAsked, MarkGiven,
-    PinAsked, RestoreAsked, RetentionAsked, TaskGiven, VerifyAsked,
+    BranchAsked, CheckpointGiven, ChoicesAsked, ControlAsked, EraseAsked, Fields, GuidanceAsked,
+    MarkGiven, PinAsked, RestoreAsked, RetentionAsked, TaskGiven, VerifyAsked,
 };
 pub use restores::{PlaceForm, RestorePlanForm, RestoredForm};
 pub use results::{AppendedForm, ControlForm, ErasedForm};

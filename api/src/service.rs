@@ -8,7 +8,7 @@ use milepost::integrity::Anchor;
 use milepost::retention::Pin;
 use milepost::{Engine, Error, Point, Result, View};
 
-use crate::{CountsForm, PinForm, RestoredForm, TaskStatsForm, UserForm, VerifyForm};
+use crate::{CountsForm, LineageForm, PinForm, RestoredForm, TaskStatsForm, UserForm, VerifyForm};
 
 /// Returns the sizes of a user's tasks, newest first, and their sums: at most `limit` tasks, those
 /// before the task of the cursor.
@@ -39,6 +39,15 @@ fn task_no(cursor: &str) -> Result<TaskNo> {
     let digits = Some(cursor).filter(|cursor| cursor.len() == 16 && cursor.bytes().all(small));
     let no = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
     no.map(TaskNo).ok_or_else(|| Error::invalid(format!("`{cursor}` is no cursor of this list")))
+}
+
+/// Opens a lineage at a point, and leaves the active one as it is.
+///
+/// # Errors
+///
+/// As [`View::branch`].
+pub fn branch(view: &View, point: &Point, description: Option<&str>) -> Result<LineageForm> {
+    Ok(view.branch(point, description)?.info()?.into())
 }
 
 /// Returns the pins of a task.

@@ -269,7 +269,8 @@ fn next_step(remedy: Remedy) -> Cow<'static, str> {
             "see that it is a whole database of LangGraph's SqliteSaver; nothing of it was changed"
         }
         Remedy::GiveCheckpointFolder => {
-            "give a project's folder, or the one with the ckpt-*.json files"
+            "give a project's folder, one with several projects, or the one with the ckpt-*.json \
+             files"
         }
         Remedy::CheckFolder => "see that the folder can be read",
         Remedy::NameFormat => {

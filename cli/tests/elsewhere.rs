@@ -71,6 +71,8 @@ const LOOKS: &[&str] = &[
     "log run --reverse --kind message",
     "log run --graph",
     "log run --step 1 --full",
+    "log run --iteration 0 --kind message",
+    "log run --iteration 1",
     "log run@4",
     "show run@4",
     "show run@early",
@@ -152,6 +154,7 @@ fn what_is_done_through_the_socket_is_done_as_here() {
     let serving = Serving::of(&other);
     for line in [
         "mark run@6 later",
+        "branch react~1 -m other",
         "restore run@early",
         "undo run",
         "undo run",
@@ -193,6 +196,40 @@ fn what_is_done_through_the_socket_is_done_as_here() {
     drop(serving);
     // What was done there is there when nobody has it open any more.
     assert_eq!(kinds(&one), kinds(&other));
+}
+
+#[test]
+fn seed_001_an_iteration_is_followed_also_after_a_restore_into_it() {
+    let place = Place::new();
+    let phase = |iteration: u64| {
+        let phase = "\"phase\":\"draft\"";
+        format!("{{\"kind\":\"phase_changed\",{phase},\"iteration\":{iteration}}}\n")
+    };
+    place.write("a.jsonl", phase(1) + &phase(2));
+    place.say("record a.jsonl").ok();
+    let serving = Serving::of(&place);
+    let mut following = place.command(["log", "a", "--follow", "--iteration", "1", "--json"]);
+    let mut following = following.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(following.stdout.take().unwrap()).lines();
+    let mut next =
+        || -> serde_json::Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    let first = next();
+    assert_eq!((&first["offset"], &first["body"]["iteration"]), (&"1".into(), &1.into()));
+    // The head is in iteration 2, the point is in iteration 1.
+    place.say("guide a two").ok();
+    place.say("restore a@2").ok();
+    place.say("guide a one").ok();
+    assert_eq!(next()["moved"]["to"], 1);
+    loop {
+        let event = next();
+        assert_eq!(event["lineage"], 1, "{event}");
+        if event["body"]["text"] == "one" {
+            break;
+        }
+    }
+    drop(serving);
+    following.kill().unwrap();
+    following.wait().unwrap();
 }
 
 #[test]

@@ -83,6 +83,86 @@ fn a_step_is_from_its_beginning_to_its_end() {
     assert_eq!(offsets(&place, "log a --step 3"), [9]);
 }
 
+/// Steps of a run in iterations, with a change of phase at the beginning of each.
+fn iterated() -> Place {
+    let place = Place::new();
+    let phase = |iteration, phase: &str| {
+        format!("{{\"kind\":\"phase_changed\",\"phase\":\"{phase}\",\"iteration\":{iteration}}}\n")
+    };
+    let begun = "{\"kind\":\"step_started\",\"step\":8,\"iteration\":3}\n";
+    let parts = [steps(1..=1), phase(1, "draft"), steps(2..=3), phase(2, "draft"), steps(4..=4)];
+    let more = [phase(1, "review"), steps(5..=5), begun.to_owned(), steps(9..=9)];
+    place.write("a.jsonl", parts.concat() + &more.concat());
+    place.say("record --user ana a.jsonl").ok();
+    place
+}
+
+/// The offsets of the events after which the state is of an iteration, newest first.
+fn of_iteration(place: &Place, iteration: u64) -> Vec<u64> {
+    let mut current = 0;
+    let mut of_it = Vec::new();
+    for (event, offset) in
+        printed(place, "log a --reverse").iter().zip(offsets(place, "log a --reverse"))
+    {
+        current = event["body"]["iteration"].as_u64().unwrap_or(current);
+        if current == iteration {
+            of_it.insert(0, offset);
+        }
+    }
+    of_it
+}
+
+#[test]
+fn seed_001_an_iteration_is_every_event_after_which_the_state_is_of_it() {
+    let place = iterated();
+    let all: Vec<Vec<u64>> = (0..5).map(|iteration| of_iteration(&place, iteration)).collect();
+    assert!(all[..4].iter().all(|of_it| of_it.len() > 3) && all[4].is_empty(), "{all:?}");
+    for (iteration, expected) in all.iter().enumerate() {
+        let line = format!("log a --iteration {iteration}");
+        assert_eq!(offsets(&place, &line), *expected, "{line}");
+        let mut reversed = offsets(&place, &format!("{line} --reverse"));
+        reversed.reverse();
+        assert_eq!(reversed, *expected, "{line}");
+        assert_eq!(offsets(&place, &format!("{line} -n 2")), expected[..expected.len().min(2)]);
+    }
+    for at in [all[1][0], all[2][0] + 1] {
+        let state = place.say(&format!("state a@{at} --json")).ok();
+        let state: Value = serde_json::from_str(&state).unwrap();
+        assert!([1, 2].contains(&state["iteration"].as_u64().unwrap()), "{state}");
+    }
+    assert_eq!(offsets(&place, "log a --iteration 2 --kind message").len(), 1);
+    place.say("log a --graph --iteration 1").failed(2, "--iteration");
+    // The events that set the iteration of the oldest one that is there may be gone.
+    place.say("cleanup --task a --keep 3 --yes").ok();
+    let oldest = *offsets(&place, "log a").last().unwrap();
+    assert!(oldest > all[2][all[2].len() - 1], "{oldest} {all:?}");
+    for (iteration, expected) in all.iter().enumerate() {
+        let there: Vec<u64> = expected.iter().copied().filter(|at| *at >= oldest).collect();
+        assert_eq!(offsets(&place, &format!("log a --iteration {iteration}")), there);
+    }
+}
+
+#[test]
+fn seed_001_checkpoints_have_the_iteration_and_the_phase_that_their_metadata_names() {
+    let place = iterated();
+    let out = place.say("checkpoints a").ok();
+    assert!(!out.contains("ITERATION") && !out.contains("PHASE"), "{out}");
+    let marked = r#"{"phase":"review","iteration":18446744073709551615}"#;
+    place.run(["mark", "a", "of-a-phase", "--metadata", marked]).ok();
+    place.run(["mark", "a", "of-none", "--metadata", r#"{"phase":7,"iteration":"x"}"#]).ok();
+    let out = place.say("checkpoints a").ok();
+    let titles: Vec<&str> = out.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(titles[5..], ["ITERATION", "PHASE", "LABEL", "METADATA"]);
+    let row: Vec<&str> = out.lines().nth(2).unwrap().split_whitespace().collect();
+    assert_eq!(row[5..8], ["18446744073709551615", "review", "of-a-phase"]);
+    let all: Value = serde_json::from_str(&place.run(["checkpoints", "a", "--json"]).ok()).unwrap();
+    assert_eq!((&all[0]["iteration"], &all[0]["phase"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&all[1]["iteration"], &all[1]["phase"]),
+        (&Value::from("18446744073709551615"), &Value::from("review"))
+    );
+}
+
 #[test]
 fn an_event_may_be_printed_whole() {
     let place = recorded(2);
@@ -161,4 +241,39 @@ fn a_kind_that_is_mistyped_is_told_with_the_nearest() {
     assert!(ran.err.contains("how long ago"), "{ran:?}");
     let ran = place.say("log a --graph --step 1");
     ran.failed(2, "--step");
+}
+
+#[test]
+fn seed_001_a_branch_is_a_lineage_of_its_own_and_the_task_stays_where_it_is() {
+    let place = Place::recorded();
+    let before = place.say("tasks --json").ok();
+    let out = place.run(["branch", "run@4", "--description", "a try"]).ok();
+    assert!(out.contains("branched from run/0@4\n"), "{out}");
+    assert!(out.contains("lineage 1 of run, head @5; the task stays on lineage 0\n"), "{out}");
+    assert!(out.contains("`milepost restore run/1`"), "{out}");
+    let opened: serde_json::Value =
+        serde_json::from_str(&place.say("branch run@4 -m again --json").ok()).unwrap();
+    assert_eq!((&opened["id"], &opened["task"]), (&2.into(), &"run".into()));
+    assert_eq!((&opened["active"], &opened["description"]), (&false.into(), &"again".into()));
+    let heads = |text: &str| -> Vec<String> {
+        let tasks: serde_json::Value = serde_json::from_str(text).unwrap();
+        tasks.as_array().unwrap().iter().map(|task| task["head"].to_string()).collect()
+    };
+    assert_eq!(heads(&place.say("tasks --json").ok()), heads(&before));
+    let shown = place.say("lineages run").ok();
+    assert!(shown.contains("a try") && shown.contains("again"), "{shown}");
+    // What the command says to do next works.
+    let state = place.say("state run/1 --json").ok();
+    place.say("log run/1").ok();
+    place.say("restore run/1").ok();
+    assert_eq!(place.say("state run --json").ok(), state);
+    // A branch from a checkpoint has that checkpoint.
+    place.say("mark run@4 early").ok();
+    place.say("branch run@early").ok();
+    assert_eq!(
+        place.say("state run/4@early --json").ok(),
+        place.say("state run@early --json").ok()
+    );
+    place.say("branch run@99").failed(1, "99");
+    place.say("branch nope").failed(1, "nope");
 }

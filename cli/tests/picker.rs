@@ -122,13 +122,13 @@ const OPENED: &str = "\
 CHECKPOINT | STEP | TIME | CAUSE | EVENTS
 > (current) | leave everything as it is
 tuning | user ana, head @14, AGO
-better | 2 | AGO | manual
-@ID | 3 | AGO | step | 4
-@ID | 2 | AGO | step | 4
-@ID | 1 | AGO | step | 4
+better | 2: try | AGO | manual
+@ID | 3: try | AGO | step | 4
+@ID | 2: try | AGO | step | 4
+@ID | 1: try | AGO | step | 4
 essay | user ana, head @9, AGO
-@ID | 2 | AGO | step | 4
-@ID | 1 | AGO | step | 4
+@ID | 2: try | AGO | step | 4
+@ID | 1: try | AGO | step | 4
 
 ────────────────────────────────────────────────────────────────────────────────
 (current)
@@ -149,13 +149,13 @@ const CHOSEN: &str = "\
 CHECKPOINT | STEP | TIME | CAUSE | EVENTS
 (current) | leave everything as it is
 tuning | user ana, head @14, AGO
-> better | 2 | AGO | manual
-@ID | 3 | AGO | step | 4
-@ID | 2 | AGO | step | 4
-@ID | 1 | AGO | step | 4
+> better | 2: try | AGO | manual
+@ID | 3: try | AGO | step | 4
+@ID | 2: try | AGO | step | 4
+@ID | 1: try | AGO | step | 4
 essay | user ana, head @9, AGO
-@ID | 2 | AGO | step | 4
-@ID | 1 | AGO | step | 4
+@ID | 2: try | AGO | step | 4
+@ID | 1: try | AGO | step | 4
 
 ────────────────────────────────────────────────────────────────────────────────
 better | the state, if it is restored
@@ -304,6 +304,61 @@ fn a_restore_without_an_address_picks_one_and_files_need_an_address() {
     for line in ["restore --files work", "restore --dry-run", "restore --moved"] {
         place.say(line).failed(2, "address is needed");
     }
+}
+
+/// A task whose steps have names, also where its checkpoints name the numbers only.
+fn named() -> Place {
+    let place = Place::new();
+    let step = |step: u64, name: &str| {
+        format!(
+            "{{\"kind\":\"step_started\",\"step\":{step},\"name\":\"{name}\"}}\n\
+             {{\"kind\":\"step_finished\",\"step\":{step}}}\n"
+        )
+    };
+    place.write("exec-001.jsonl", step(1, "fetch") + &step(2, "data_processing"));
+    place.say("record --user ana exec-001.jsonl").ok();
+    place.write("exec-002.jsonl", step(7, "clean"));
+    place.say("record --user bob exec-002.jsonl").ok();
+    place.run(["mark", "exec-001", "good", "--metadata", r#"{"step":2,"of":1.50}"#]).ok();
+    place
+}
+
+#[test]
+fn seed_000_the_name_of_the_step_and_the_label_are_both_shown() {
+    let place = named();
+    let mut terminal = open(&place, "checkpoint", USUAL);
+    terminal.wait("the step of the label", |screen| {
+        let row = screen.lines().find(|line| line.contains("good"));
+        row.is_some_and(|row| row.contains("2: data_p…"))
+    });
+    // The column cuts the name.
+    terminal.press(DOWN);
+    terminal.wait_for("step      2: data_processing");
+    terminal.press(ESC);
+    assert_eq!(terminal.ended(), unchanged());
+    let out = place.say("checkpoint").ok();
+    let row = out.lines().find(|line| line.contains(" good ")).unwrap();
+    assert!(row.contains("  2: data_processing  good  "), "{out}");
+    assert!(out.contains("exec-002 (user bob)\n") && out.contains("  7: clean  "), "{out}");
+}
+
+#[test]
+fn seed_000_the_json_of_the_picker_is_grouped_by_execution() {
+    let place = named();
+    let groups = place.json("checkpoint");
+    let tasks: Vec<[&str; 2]> = groups
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| [text(group, "task"), text(group, "user")])
+        .collect();
+    assert_eq!(tasks, [["exec-001", "ana"], ["exec-002", "bob"]]);
+    let newest = &groups[0]["checkpoints"][0];
+    assert_eq!(newest["step"], "2: data_processing");
+    assert_eq!(newest["checkpoint"], place.json("checkpoints exec-001")[0]);
+    // Values of the metadata are as they were given.
+    assert!(place.say("checkpoint --json").ok().contains("1.50"));
+    assert_eq!(place.json("checkpoint exec-002").as_array().unwrap().len(), 1);
 }
 
 #[test]

@@ -248,6 +248,7 @@ fn help() {
         "checkpoint",
         "checkpoints",
         "mark",
+        "branch",
         "restore",
         "rollback",
         "undo",

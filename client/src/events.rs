@@ -19,6 +19,10 @@ pub struct EventQuery {
     pub limit: Option<u32>,
     /// The lineage. Default: the active one.
     pub lineage: Option<u32>,
+    /// The kinds of the events, as `message`. Default: all.
+    pub kinds: Vec<String>,
+    /// The iteration of the events: the one of the state after an event. Default: all.
+    pub iteration: Option<u64>,
 }
 
 /// All events of a range, read page by page.
@@ -39,17 +43,20 @@ struct Pages {
 }
 
 impl Client {
-    /// Returns a page of events, including those before the lineage's fork.
+    /// Returns a page of events, including those before the lineage's fork. With kinds or an
+    /// iteration a page may have few events, or none, and still a next one.
     ///
     /// # Errors
     ///
     /// `NotFound`: no such task or lineage, or retention removed the events. `Invalid`: `from` is
-    /// past the head.
+    /// past the head, or no such kind.
     pub async fn events(&self, task: &str, query: EventQuery) -> Result<RangeForm> {
         let request = self.get(["v1", "tasks", task, "events"])?;
         let request = request.query("from", query.from).query("to", query.to);
         let request = request.query("limit", query.limit);
-        request.query("lineage", query.lineage).read().await
+        let request = request.query("lineage", query.lineage);
+        let kinds = Some(query.kinds.join(",")).filter(|kinds| !kinds.is_empty());
+        request.query("kind", kinds).query("iteration", query.iteration).read().await
     }
 
     /// Returns a stream of all events up to the head, which loads pages as needed. All events are

@@ -1,7 +1,8 @@
-//! Points: addresses, events, states, differences, blame and erasure.
+//! Points: addresses, events, states, differences, blame, branches and erasure.
 
 use milepost_api::{
-    BlamedForm, ChangesForm, EraseAsked, ErasedForm, EventAt, PartForm, PointForm, StateForm,
+    BlamedForm, BranchAsked, ChangesForm, EraseAsked, ErasedForm, EventAt, LineageForm, PartForm,
+    PointForm, StateForm,
 };
 use milepost_codec::Json;
 
@@ -90,6 +91,18 @@ impl Client {
         let request = self.get(["v1", "points", address, "blame"])?;
         let request = request.query("pointer", Some(pointer));
         request.query("history", Some(history)).read().await
+    }
+
+    /// Opens a new lineage at a point, and leaves the active one as it is. It takes no key, and is
+    /// retried only if no connection was made.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no such point, or retention removed it. `Invalid`: not an address, or the
+    /// description has more than 1,024 bytes. `Unavailable`: a restore of the task has not ended.
+    pub async fn branch(&self, address: &str, description: Option<&str>) -> Result<LineageForm> {
+        let asked = BranchAsked { description: description.map(str::to_owned) };
+        self.post(["v1", "points", address, "branch"], &asked)?.read().await
     }
 
     /// Erases the body of the event at a point permanently.

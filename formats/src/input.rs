@@ -141,7 +141,7 @@ pub fn look(path: &Path, format: Option<Format>, progress: &mut dyn Progress) ->
 }
 
 fn in_folder(path: &Path, format: Option<Format>, progress: &mut dyn Progress) -> Result<Input> {
-    let checkpoints = format.is_none() && checkpoint_folder::files(path).is_ok();
+    let checkpoints = format.is_none() && checkpoint_folder::has_files(path);
     let mut found = FoundSessions::default();
     find_sessions(path, DEPTH_MAX, &mut found);
     let mut sessions = found.sessions;

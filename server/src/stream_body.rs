@@ -147,6 +147,10 @@ impl<S: Source> Stream for Streamed<S> {
         let this = self.get_mut();
         loop {
             match mem::replace(&mut this.stage, Stage::Ended) {
+                // Nothing of what was read passed a filter.
+                Stage::Ready(buffer, reader) if buffer.is_empty() => {
+                    this.stage = Stage::Next(reader);
+                }
                 Stage::Ready(buffer, reader) => {
                     this.stage = Stage::Next(reader);
                     return Poll::Ready(Some(Ok(buffer)));

@@ -1,11 +1,13 @@
 //! Conversions of the engine's answers.
 
+use std::collections::BTreeMap;
+
 use milepost::integrity::{Fault, VerifyReport};
 use milepost::metrics::Stats;
 use milepost::query::{Blame, Blamed, LineageInfo, Page, TaskInfo, TaskStats};
 use milepost::retention::Pin;
 use milepost::state::{Change, Changes};
-use milepost::{Appended, Body, Checkpoint, Event, Hash, Point};
+use milepost::{Appended, Body, Checkpoint, Event, Hash, Json, Point};
 use milepost_workspace::{EntryKind, PathBytes, SnapshotEntry};
 
 use crate::{
@@ -54,6 +56,7 @@ impl From<LineageInfo> for LineageForm {
 
 impl From<Checkpoint> for CheckpointForm {
     fn from(checkpoint: Checkpoint) -> Self {
+        let (iteration, phase) = iteration_of(checkpoint.metadata.as_ref());
         Self {
             id: checkpoint.id,
             task: checkpoint.task,
@@ -69,8 +72,19 @@ impl From<Checkpoint> for CheckpointForm {
             time_us: Big(checkpoint.time_us),
             metadata: checkpoint.metadata,
             aliases: checkpoint.aliases,
+            iteration,
+            phase,
         }
     }
+}
+
+/// Returns the iteration and the phase that a checkpoint's metadata names. The mark itself has
+/// neither, and the state of each checkpoint of a list would have to be folded.
+fn iteration_of(metadata: Option<&Json>) -> (Option<Big>, Option<String>) {
+    let fields: BTreeMap<String, Json> = metadata.and_then(|it| it.to().ok()).unwrap_or_default();
+    let iteration = fields.get("iteration").and_then(|json| json.to().ok());
+    let phase = fields.get("phase").and_then(|json| json.to().ok());
+    (iteration.map(Big), phase)
 }
 
 impl From<Event> for EventForm {

@@ -197,6 +197,20 @@ pub struct EraseAsked {
     pub reason: Option<String>,
 }
 
+/// A lineage to open at a point.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BranchAsked {
+    /// The purpose of the new lineage, at most 1,024 bytes.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub description: Option<String>,
+}
+
 /// The scope of a verification.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]

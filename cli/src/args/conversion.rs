@@ -1,9 +1,11 @@
 //! Arguments of `record`, `import` and `export`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use milepost_formats::Format;
+
+use crate::error::{Failure, Result, USAGE};
 
 #[derive(Debug, ClapArgs)]
 pub struct Record {
@@ -34,8 +36,8 @@ pub struct Record {
 #[derive(Debug, ClapArgs)]
 pub struct Import {
     /// A file of `export`, or `-` for standard input; a folder: a project with
-    /// `persistence/checkpoint/`, its `persistence` folder, a folder of ckpt-*.json files, or one
-    /// with sessions of Claude Code; or a file that `record` reads.
+    /// `persistence/checkpoint/`, its `persistence` folder, a folder of ckpt-*.json files, a folder
+    /// with several projects, or one with sessions of Claude Code; or a file that `record` reads.
     #[arg(value_name = "FILE|FOLDER")]
     pub from: PathBuf,
     /// For an export of one task: import it as a copy under this name, with hashes of its own. For
@@ -56,7 +58,15 @@ pub struct Import {
 #[derive(Debug, ClapArgs)]
 pub struct Export {
     /// The task. Default: all tasks of the store.
-    pub task: Option<String>,
+    #[arg(value_name = "TASK")]
+    named: Option<String>,
+    /// The folder for `--format checkpoints`, without `ckpt-*.json` files yet. Without a task it is
+    /// the only argument.
+    #[arg(value_name = "DIR")]
+    dir: Option<String>,
+    /// The form of the export.
+    #[arg(long, default_value = "export")]
+    pub format: ExportFormat,
     /// Include the captured files.
     #[arg(long, conflicts_with = "redact")]
     pub files: bool,
@@ -66,6 +76,49 @@ pub struct Export {
     /// The file to write. Default: standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// One file, identical in the store that imports it.
+    Export,
+    /// A folder with a JSON file for each checkpoint, as engines save them.
+    Checkpoints,
+}
+
+impl Export {
+    /// Returns the task, unless all are exported.
+    pub fn task(&self) -> Result<Option<&str>> {
+        let (task, _) = self.named()?;
+        Ok(task)
+    }
+
+    /// Returns the folder of checkpoint files, or `None` for an export file.
+    pub fn folder(&self) -> Result<Option<&Path>> {
+        let (_, folder) = self.named()?;
+        Ok(folder.map(Path::new))
+    }
+
+    /// Returns the task and the folder. The folder of `--format checkpoints` is the last argument.
+    fn named(&self) -> Result<(Option<&str>, Option<&str>)> {
+        let usage = |message: String| {
+            Failure::new(message)
+                .code_of(USAGE)
+                .hint("`milepost export [TASK] DIR --format checkpoints`")
+        };
+        match (self.format, self.named.as_deref(), self.dir.as_deref()) {
+            (ExportFormat::Export, task, None) => Ok((task, None)),
+            (ExportFormat::Export, _, Some(dir)) => {
+                Err(usage(format!("a folder, here `{dir}`, is for --format checkpoints")))
+            }
+            (ExportFormat::Checkpoints, task, Some(dir)) => Ok((task, Some(dir))),
+            (ExportFormat::Checkpoints, Some(dir), None) => Ok((None, Some(dir))),
+            (ExportFormat::Checkpoints, None, None) => {
+                Err(usage("--format checkpoints needs the folder to write to".into()))
+            }
+        }
+    }
 }
 
 /// The format of recorded runs.

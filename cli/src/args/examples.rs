@@ -46,6 +46,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("import run.jsonl", "what `milepost export` made"),
             ("import run.jsonl --as copy", "the same under another name"),
             ("import ~/project", "the JSON checkpoints of a project"),
+            ("import ~/.cache/engine", "those of all projects in it"),
             ("import ~/.claude/projects", "all sessions of Claude Code, a task each"),
             (
                 "import checkpoints.sqlite",
@@ -59,6 +60,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("export run -o run.jsonl", "a task as one file"),
             ("export --files -o all.jsonl", "all tasks, with the files they captured"),
             ("export run --redact", "without what looks like a secret"),
+            ("export run old/ --format checkpoints", "a JSON file for each checkpoint"),
         ],
     ),
     (
@@ -135,6 +137,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("mark run good", "the head of a task, as `run@good` from now on"),
             ("mark run@17 before-it-broke --status failure", "an earlier point"),
+        ],
+    ),
+    (
+        "branch",
+        &[
+            ("branch run@good", "another lineage from there; the task stays where it is"),
+            ("branch run~1 -m 'a smaller step'", "from the last checkpoint, and why"),
         ],
     ),
     (

@@ -97,6 +97,15 @@ impl Restore {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct Branch {
+    /// The address of the point; see `milepost --help`.
+    pub address: String,
+    /// A description of the new lineage.
+    #[arg(short = 'm', long, value_name = "TEXT")]
+    pub description: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct Checkpoint {
     /// Only checkpoints of this task.
     pub task: Option<String>,

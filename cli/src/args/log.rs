@@ -39,6 +39,9 @@ pub struct Filter {
     /// Only events of this step.
     #[arg(long, value_name = "N")]
     pub step: Option<u64>,
+    /// Only events of this iteration, of all its steps and phases.
+    #[arg(long, value_name = "N")]
+    pub iteration: Option<u64>,
     /// Only events of this actor.
     #[arg(long, value_name = "NAME")]
     pub actor: Option<String>,

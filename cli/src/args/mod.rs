@@ -24,7 +24,7 @@ use crate::demo::{Demo, DemoWorker};
 use crate::output::When;
 pub use conversion::{Export, Import, Record};
 pub use examples::command;
-pub use going_back::{Checkpoint, GoingBack, How, Paths, Recover, Restore, Rollback, Undo};
+pub use going_back::{Branch, Checkpoint, GoingBack, How, Paths, Recover, Restore, Rollback, Undo};
 pub use log::{Filter, Log};
 pub use replay::{Replay, Speed};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
@@ -139,6 +139,8 @@ pub enum Command {
     Checkpoint(Checkpoint),
     /// Mark a checkpoint at a point.
     Mark(Mark),
+    /// Open a new lineage at a point, and leave the task on its active one.
+    Branch(Branch),
     /// Go back to a point: open a new lineage there, and make it the active one. With --files,
     /// restore only the files of a folder. Without an address, pick a checkpoint.
     Restore(Restore),

@@ -172,6 +172,13 @@ impl Backend for Local<'_> {
         Ok(service::restore(&self.0.view(), &to, description)?)
     }
 
+    fn branch(&self, point: &PointForm, description: Option<&str>) -> Result<LineageForm> {
+        let mut at = self.found(point)?;
+        at.checkpoint = point.checkpoint;
+        recovery::recover(self.0, &self.0.task(&at.task)?, None)?;
+        Ok(service::branch(&self.0.view(), &at, description)?)
+    }
+
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
         Ok(RestoredForm::of(&self.0.undo(&task.id).run()?)?)
     }

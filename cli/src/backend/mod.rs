@@ -142,6 +142,9 @@ pub trait Backend {
     /// Goes back to a point, without a folder.
     fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm>;
 
+    /// Opens a lineage at a point, and leaves the active one as it is.
+    fn branch(&self, point: &PointForm, description: Option<&str>) -> Result<LineageForm>;
+
     /// Undoes the last restore of a task, if it restored no folder.
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm>;
 

@@ -206,6 +206,7 @@ impl Backend for Remote {
             to: Some(range.end),
             limit: Some(count.min(EVENTS)),
             lineage: Some(point.lineage.0),
+            ..EventQuery::default()
         };
         let mut events = self.client.all_events(&point.task, query);
         while let Some(event) = self.runtime.block_on(events.next()) {
@@ -299,16 +300,16 @@ impl Backend for Remote {
     }
 
     fn restore(&self, point: &PointForm, description: Option<&str>) -> Result<RestoredForm> {
-        // The restore records the checkpoint that the address named.
-        let to = match point.checkpoint {
-            Some(checkpoint) => format!("@{checkpoint}"),
-            None => point.address.clone(),
-        };
+        let to = named(point);
         let restore = match description {
             Some(description) => Restore::to(to).description(description),
             None => Restore::to(to),
         };
         self.wait(self.client.restore(restore))
+    }
+
+    fn branch(&self, point: &PointForm, description: Option<&str>) -> Result<LineageForm> {
+        self.wait(self.client.branch(&named(point), description))
     }
 
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
@@ -460,6 +461,14 @@ impl Backend for Remote {
         let set = |edit: EditArtifacts, (name, value): (String, Json)| edit.set(name, value);
         let edit = artifacts.into_iter().fold(EditArtifacts::new(), set);
         self.wait(self.client.edit_artifacts(&task.id, edit))
+    }
+}
+
+/// Returns the address of a point by its checkpoint, if it was found by one: a fork records it.
+fn named(point: &PointForm) -> String {
+    match point.checkpoint {
+        Some(checkpoint) => format!("@{checkpoint}"),
+        None => point.address.clone(),
     }
 }
 

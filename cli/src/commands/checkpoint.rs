@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use milepost_api::CheckpointForm;
+use serde::Serialize;
 
 use super::{checkpoints, restore, rollback};
 use crate::args;
 use crate::backend::{Backend, CheckpointsAsked};
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Look, Out, printable};
+use crate::output::{Look, Out, printable, words};
 use crate::picker::{self, End};
 
 pub fn run(source: &dyn Backend, args: &args::Checkpoint, out: &mut Out) -> Result<()> {
@@ -73,29 +74,60 @@ fn list(source: &dyn Backend, task: Option<String>, out: &mut Out) -> Result<()>
     if all.is_empty() {
         return none(out);
     }
-    if out.json {
-        return Ok(out.json(&all)?);
-    }
-    for (task, rows) in by_task(&all) {
-        let user = source.task(task)?.user;
+    let mut groups = Vec::new();
+    for (task, checkpoints) in by_task(&all) {
+        // Encoded, as in an address: an id with a `%` would be decoded.
+        let user = source.task(&words::encode(task))?.user;
+        let step = |checkpoint| picker::step(source, checkpoint, picker::NEAR);
+        let items = checkpoints.into_iter().map(|checkpoint| (checkpoint, step(checkpoint)));
+        let items: Vec<_> = items.collect();
+        if out.json {
+            groups.push(Group::of(task, user, items));
+            continue;
+        }
         let title = format!("{} (user {})", printable(task), printable(&user));
         out.line(out.look(Look::Bold, &title))?;
-        out.table(&checkpoints::TITLES, &rows)?;
+        checkpoints::table(&items, out)?;
     }
-    Ok(())
+    match out.json {
+        true => Ok(out.json(&groups)?),
+        false => Ok(()),
+    }
 }
 
-/// Returns the rows of each task. The task with the newest checkpoint comes first.
-fn by_task(all: &[CheckpointForm]) -> Vec<(&str, Vec<Vec<String>>)> {
+/// The checkpoints of a task, as JSON.
+#[derive(Serialize)]
+struct Group<'a> {
+    task: &'a str,
+    user: String,
+    checkpoints: Vec<Item<'a>>,
+}
+
+/// A checkpoint, and the number and the name of its step.
+#[derive(Serialize)]
+struct Item<'a> {
+    step: Option<String>,
+    checkpoint: &'a CheckpointForm,
+}
+
+impl<'a> Group<'a> {
+    fn of(task: &'a str, user: String, items: Vec<(&'a CheckpointForm, Option<String>)>) -> Self {
+        let item = |(checkpoint, step)| Item { step, checkpoint };
+        Self { task, user, checkpoints: items.into_iter().map(item).collect() }
+    }
+}
+
+/// Returns the checkpoints of each task. The task with the newest checkpoint comes first.
+fn by_task(all: &[CheckpointForm]) -> Vec<(&str, Vec<&CheckpointForm>)> {
     let mut places = HashMap::new();
-    let mut tasks: Vec<(&str, Vec<Vec<String>>)> = Vec::new();
+    let mut tasks: Vec<(&str, Vec<&CheckpointForm>)> = Vec::new();
     for checkpoint in all {
         let place = *places.entry(checkpoint.task.as_str()).or_insert(tasks.len());
         if place == tasks.len() {
             tasks.push((&checkpoint.task, Vec::new()));
         }
         if let Some((_, rows)) = tasks.get_mut(place) {
-            rows.push(checkpoints::row(checkpoint));
+            rows.push(checkpoint);
         }
     }
     tasks

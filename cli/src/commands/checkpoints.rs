@@ -1,5 +1,7 @@
 //! `checkpoints`: list of checkpoints, newest first.
 
+use std::io;
+
 use milepost::events::MarkStatus;
 use milepost_api::{CheckpointForm, Listed};
 use serde_json::Value;
@@ -11,9 +13,22 @@ use crate::output::{Out, excerpt, hint, printable, time_short, words};
 
 /// Size of a page if no limit is given.
 const PAGE: usize = 1000;
-/// Columns of the list.
-pub const TITLES: [&str; 7] =
-    ["CHECKPOINT", "POINT", "CAUSE", "STATUS", "TIME", "LABEL", "METADATA"];
+/// Columns of the list. The iteration, the phase and the step are printed if one is known.
+const TITLES: [&str; 10] = [
+    "CHECKPOINT",
+    "POINT",
+    "CAUSE",
+    "STATUS",
+    "TIME",
+    "ITERATION",
+    "PHASE",
+    "STEP",
+    "LABEL",
+    "METADATA",
+];
+const ITERATION: usize = 5;
+const PHASE: usize = 6;
+const STEP: usize = 7;
 /// Digits of an id in the list. Addresses take 8 or more.
 const DIGITS: usize = 12;
 
@@ -36,8 +51,7 @@ pub fn run(source: &dyn Backend, args: &args::Checkpoints, out: &mut Out) -> Res
     } else if all.is_empty() {
         out.line("no checkpoints")?;
     } else {
-        let rows: Vec<Vec<String>> = all.iter().map(row).collect();
-        out.table(&TITLES, &rows)?;
+        table(&all.iter().map(|one| (one, None)).collect::<Vec<_>>(), out)?;
     }
     if let Some(cursor) = cursor {
         hint(&format!("there is more: --cursor {cursor}"));
@@ -68,16 +82,42 @@ fn condition(text: &str) -> Result<(String, Value)> {
     Ok((key.to_owned(), value))
 }
 
+/// Prints checkpoints as a table, with their steps.
+pub fn table(all: &[(&CheckpointForm, Option<String>)], out: &mut Out) -> io::Result<()> {
+    let has_iteration = all.iter().any(|(one, _)| one.iteration.is_some());
+    let has_phase = all.iter().any(|(one, _)| one.phase.is_some());
+    let has_step = all.iter().any(|(_, step)| step.is_some());
+    let is_shown = |column: usize| match column {
+        ITERATION => has_iteration,
+        PHASE => has_phase,
+        STEP => has_step,
+        _ => true,
+    };
+    let titles: Vec<&str> = shown(TITLES, is_shown);
+    let cells = |(one, step): &(&CheckpointForm, Option<String>)| row(one, step.as_deref());
+    let rows: Vec<Vec<String>> = all.iter().map(|one| shown(cells(one), is_shown)).collect();
+    out.table(&titles, &rows)
+}
+
+/// Returns the cells of the columns that are shown.
+fn shown<T>(cells: [T; TITLES.len()], is_shown: impl Fn(usize) -> bool) -> Vec<T> {
+    let cells = cells.into_iter().enumerate();
+    cells.filter(|(column, _)| is_shown(*column)).map(|(_, cell)| cell).collect()
+}
+
 /// Formats a checkpoint by the columns of the list.
-pub fn row(checkpoint: &CheckpointForm) -> Vec<String> {
+fn row(checkpoint: &CheckpointForm, step: Option<&str>) -> [String; TITLES.len()] {
     let id: String = checkpoint.id.to_string().chars().take(DIGITS).collect();
-    vec![
+    [
         format!("@{id}"),
         printable(&words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0))
             .into_owned(),
         checkpoint.cause.name().to_owned(),
         words::status(checkpoint.status).to_owned(),
         time_short(checkpoint.time_us.0),
+        checkpoint.iteration.map_or_else(|| "-".to_owned(), |iteration| iteration.to_string()),
+        excerpt(checkpoint.phase.as_deref().unwrap_or("-"), 20),
+        excerpt(step.unwrap_or("-"), 40),
         excerpt(checkpoint.label.as_deref().unwrap_or("-"), 40),
         excerpt(checkpoint.metadata.as_ref().map_or("", |json| json.text()), 60),
     ]

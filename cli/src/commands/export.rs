@@ -1,4 +1,5 @@
-//! `export`: writes one task or all tasks as a file of JSON Lines for `import`.
+//! `export`: writes one task or all tasks as a file of JSON Lines for `import`, or their
+//! checkpoints as a folder of files.
 
 use std::io;
 use std::path::Path;
@@ -7,6 +8,7 @@ use milepost::Engine;
 use milepost_formats::export_file::{self, Counts, ExportOptions, Sink};
 use serde_json::json;
 
+use super::checkpoint_export;
 use super::conversion::Bars;
 use crate::args::Export;
 use crate::atomic_file::WholeFile;
@@ -26,6 +28,9 @@ pub fn run(engine: &Engine, task: Option<String>, args: &Export, out: &mut Out) 
         Some(task) => vec![task],
         None => engine.transfer().export(false)?.tasks()?,
     };
+    if let Some(folder) = args.folder()? {
+        return checkpoint_export::run(engine, &tasks, folder, args, out);
+    }
     let options = ExportOptions { files: args.files, redact: args.redact };
     let job = Job { engine, tasks: &tasks, options };
     export_file::check(engine, &tasks, options)?;

@@ -4,10 +4,12 @@ mod allocator;
 mod anchor;
 mod bisect;
 mod blame;
+mod branch;
 mod capture;
 mod captured_files;
 mod cat;
 mod checkpoint;
+mod checkpoint_export;
 mod checkpoints;
 mod cleanup;
 mod compact;
@@ -126,7 +128,7 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
 fn on_store(store: &StoreArgs, engine: &Engine, command: Command, out: &mut Out) -> Result<()> {
     match command {
         Command::Export(args) => {
-            let task = args.task.as_deref().map(|task| hints::task_id(engine, task)).transpose()?;
+            let task = args.task()?.map(|task| hints::task_id(engine, task)).transpose()?;
             export::run(engine, task, &args, out)
         }
         Command::Bisect(args) => bisect::run(store, engine, &args, out),
@@ -151,6 +153,7 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         Command::Checkpoint(args) => checkpoint::run(source, &args, out),
         Command::Checkpoints(args) => checkpoints::run(source, &args, out),
         Command::Mark(args) => mark::run(source, &args, out),
+        Command::Branch(args) => branch::run(source, &args, out),
         Command::Restore(args) => restore::run(source, &args, out),
         Command::Undo(args) => undo::run(source, &args, out),
         Command::Diff(args) => diff::run(source, &args, out),

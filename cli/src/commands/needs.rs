@@ -60,6 +60,7 @@ impl Needs {
             Command::Cleanup(args) => Self { only_reads: args.dry_run, ..NONE },
             Command::Compact(_) => Self { store: true, attached: true, ..NONE },
             Command::Pin(_) | Command::Unpin(_) | Command::Delete(_) | Command::Erase(_) => NONE,
+            Command::Branch(_) => NONE,
             // These open a store themselves, or none.
             Command::Demo(_) | Command::DemoWorker(_) | Command::Record(_) => NONE,
             Command::Import(_) | Command::Run(_) | Command::Serve(_) | Command::Token(_) => NONE,

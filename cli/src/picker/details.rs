@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use milepost::Body;
+use milepost::events::{StepFailed, StepFinished};
 use milepost_api::{CheckpointForm, PointForm};
 
 use super::filter;
@@ -12,8 +13,10 @@ use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{printable, words};
 
-/// Number of events before a checkpoint that are searched for its step: first, then in addition.
-const EVENTS: [u64; 2] = [64, 1024];
+/// Numbers of events before a checkpoint that are searched for its step: the first, and if it is
+/// not among them the second. A list of all checkpoints only searches the near ones.
+const EVENTS: &[u64] = &[64, 1024];
+pub const NEAR: &[u64] = &[64];
 
 /// Details of a task.
 #[derive(Debug, Default)]
@@ -67,49 +70,60 @@ pub fn details(source: &dyn Backend, list: &List, checkpoint: &CheckpointForm) -
         None => Some(0),
     };
     Details {
-        step: step(source, checkpoint),
+        step: step(source, checkpoint, EVENTS),
         // A mark at an older point has no events since its parent.
         events: before.and_then(|before| at.checked_sub(before)),
     }
 }
 
-/// Returns the step that the checkpoint names, or the last step that an event before it names.
-fn step(source: &dyn Backend, checkpoint: &CheckpointForm) -> Option<String> {
-    if let Some(step) = filter::step(checkpoint) {
-        return Some(step.to_string());
-    }
+/// Returns the number and the name of a checkpoint's step: the one that its metadata names,
+/// otherwise the last one that an event before it names. Events are searched for the name, up to
+/// the given numbers of them.
+pub fn step(source: &dyn Backend, checkpoint: &CheckpointForm, counts: &[u64]) -> Option<String> {
+    let number = filter::step(checkpoint);
     let (point, mut end) = (point(checkpoint), checkpoint.at.0);
-    for count in EVENTS {
-        let begin = checkpoint.at.0.saturating_sub(count);
-        if let Some(step) = last_step(source, &point, begin..end).ok()? {
-            return Some(step);
+    for count in counts {
+        let begin = checkpoint.at.0.saturating_sub(*count);
+        match last_step(source, &point, begin..end, number) {
+            Ok(None) => end = begin,
+            Ok(Some(step)) => return Some(step),
+            Err(_) => break,
         }
-        end = begin;
     }
-    None
+    number.map(|number| number.to_string())
 }
 
-fn last_step(source: &dyn Backend, point: &PointForm, range: Range<u64>) -> Result<Option<String>> {
-    let mut last = None;
+/// Returns the last step that an event of a range names; with a number, the last beginning of that
+/// step.
+fn last_step(
+    source: &dyn Backend,
+    point: &PointForm,
+    range: Range<u64>,
+    number: Option<u64>,
+) -> Result<Option<String>> {
+    let mut last: Option<(Option<u64>, String)> = None;
     source.events(point, range, &mut |event| {
-        if let Some(step) = event.body.as_ref().and_then(step_of) {
-            last = Some(step);
-        }
+        let named = match &event.body {
+            Some(Body::StepStarted(step)) if number.is_none_or(|number| number == step.step) => {
+                let name = step.name.as_ref().map_or_else(String::new, |name| format!(": {name}"));
+                Some((Some(step.step), format!("{}{name}", step.step)))
+            }
+            // With a number, only the beginning of the step counts: its end has no name.
+            _ if number.is_some() => None,
+            Some(
+                Body::StepFinished(StepFinished { step, .. })
+                | Body::StepFailed(StepFailed { step, .. }),
+            ) => {
+                let is_begun = last.as_ref().is_some_and(|(known, _)| *known == Some(*step));
+                (!is_begun).then(|| (Some(*step), step.to_string()))
+            }
+            Some(Body::PhaseChanged(phase)) => {
+                Some((None, format!("{} {}", phase.iteration, phase.phase)))
+            }
+            _ => None,
+        };
+        last = named.or_else(|| last.take());
         Ok(())
     })?;
-    Ok(last)
-}
-
-fn step_of(body: &Body) -> Option<String> {
-    let text = match body {
-        Body::StepStarted(step) => match &step.name {
-            Some(name) => format!("{}: {name}", step.step),
-            None => step.step.to_string(),
-        },
-        Body::StepFinished(step) => step.step.to_string(),
-        Body::StepFailed(step) => step.step.to_string(),
-        Body::PhaseChanged(phase) => format!("{} {}", phase.iteration, phase.phase),
-        _ => return None,
-    };
-    Some(printable(&text).into_owned())
+    Ok(last.map(|(_, text)| printable(&text).into_owned()))
 }

@@ -82,6 +82,9 @@ fn split_right(area: Rect, width: u16) -> (Rect, Rect) {
     (Rect { width, ..area }, right)
 }
 
+/// Width of the column of the step.
+pub const STEP: u16 = 10;
+
 /// Widths of the columns of a checkpoint's row. A column without room has width 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns {
@@ -95,7 +98,7 @@ pub struct Columns {
 impl Columns {
     /// Returns the columns of a row of a width, without the two columns of its marks.
     pub fn of(width: u16) -> Self {
-        let mut columns = Self { name: 0, step: 10, time: 14, cause: 14, events: 7 };
+        let mut columns = Self { name: 0, step: STEP, time: 14, cause: 14, events: 7 };
         while columns.name_in(width) < 13 && columns.drop_one() {}
         columns.name = columns.name_in(width);
         columns

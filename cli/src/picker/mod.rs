@@ -39,6 +39,7 @@ use std::io::{self, IsTerminal};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::Out;
+pub use details::{NEAR, step};
 use list::List;
 pub use model::End;
 use model::Model;

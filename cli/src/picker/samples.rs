@@ -27,6 +27,8 @@ pub fn checkpoint(task: &str, at: u64) -> CheckpointForm {
         time_us: Big(time_us),
         metadata: Json::new(format!("{{\"step\":{at}}}")).ok(),
         aliases: Vec::new(),
+        iteration: None,
+        phase: None,
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
 use milepost::{Engine, Options};
+use serde_json::Value;
 
 use crate::common::Place;
 use crate::terminal::{DOWN, ENTER, ESC, Ended, Terminal};
@@ -59,7 +60,7 @@ fn a_store_without_checkpoints_says_so_on_a_terminal_and_on_a_pipe() {
 }
 
 #[test]
-fn a_pipe_gets_the_list_by_task_and_json_that_of_checkpoints() {
+fn a_pipe_gets_the_list_by_task_and_so_does_who_asks_for_json() {
     let place = place();
     let list = place.say("checkpoint").ok();
     let begins: Vec<&str> = list.lines().map(|line| line.split(' ').next().unwrap()).collect();
@@ -70,11 +71,17 @@ fn a_pipe_gets_the_list_by_task_and_json_that_of_checkpoints() {
     assert_eq!(place.say("restore").ok(), list);
     let of_task = place.say("rewind essay").ok();
     assert!(list.ends_with(&of_task) && of_task.starts_with("essay (user ana)\n"));
-    assert_eq!(place.json("checkpoint"), place.json("checkpoints"));
-    assert_eq!(place.json("checkpoint essay"), place.json("checkpoints essay"));
+    let of = |group: &Value| -> Vec<Value> {
+        let items = group["checkpoints"].as_array().unwrap();
+        items.iter().map(|item| item["checkpoint"].clone()).collect()
+    };
+    let groups = place.json("checkpoint");
+    assert_eq!(Value::Array(of(&groups[0])), place.json("checkpoints tuning"));
+    assert_eq!(Value::Array(of(&groups[1])), place.json("checkpoints essay"));
+    assert_eq!(place.json("checkpoint essay")[0], groups[1]);
     // On a terminal too: whoever asks for JSON reads no screen.
     let ended = Terminal::of(&place, "checkpoint essay --json", WIDE).ended();
-    assert!(ended.text.starts_with("[{\"id\":"), "{ended:?}");
+    assert!(ended.text.starts_with("[{\"task\":"), "{ended:?}");
     assert_eq!(lineages(&place, "tuning"), 1);
 }
 

@@ -73,17 +73,17 @@ fn thousands_of_checkpoints_open_at_once_and_are_all_found() {
     place.write("run.jsonl", steps(5000));
     place.say("record --task long --user ana run.jsonl").ok();
     let mut terminal = open(&place, "checkpoint", USUAL);
-    let screen = terminal.wait_for("4998 ");
+    let screen = terminal.wait_for("4998: try");
     // The rest is read when somebody comes near to it.
     assert!(screen.contains("200+ checkpoints"), "{screen}");
     terminal.press(PAGE_DOWN);
     terminal.press(PAGE_DOWN);
-    terminal.wait_for("4984 ");
+    terminal.wait_for("4984: try");
     terminal.press(END);
     let screen = terminal.wait_for("5,000 checkpoints");
     assert!(!screen.contains('+'), "{screen}");
     terminal.wait("the first step", |screen| {
-        screen.lines().any(|line| line.starts_with("> @") && line.contains("  1  "))
+        screen.lines().any(|line| line.starts_with("> @") && line.contains("  1: try  "))
     });
     terminal.press("step 4321");
     terminal.wait_for("1 of 5,000");

@@ -123,7 +123,13 @@ pub async fn append() {
 pub async fn events() {
     let served = Served::with_essay().await;
     let client = served.client();
-    let query = EventQuery { from: Some(1), to: Some(4), limit: Some(2), lineage: Some(0) };
+    let query = EventQuery {
+        from: Some(1),
+        to: Some(4),
+        limit: Some(2),
+        lineage: Some(0),
+        ..EventQuery::default()
+    };
     let page = client.events("essay", query).await.unwrap();
     let kinds: Vec<&str> = page.items.iter().map(|event| &*event.kind).collect();
     assert_eq!(kinds, ["message", "step_finished"]);
@@ -401,6 +407,14 @@ pub async fn blame() {
     assert!(!all.changes.is_empty());
     let error = client.blame("essay", "messages", false).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+pub async fn branch() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let opened = client.branch("essay@one", Some("shorter")).await.unwrap();
+    assert_eq!((opened.id.0, opened.head, opened.active), (1, Big(5), false));
+    assert_eq!(client.task("essay").await.unwrap().active.0, 0);
 }
 
 pub async fn erase() {

@@ -44,6 +44,7 @@ const CALLS: &[(&str, Call)] = &[
     ("pin", || Box::pin(calls::pin())),
     ("unpin", || Box::pin(calls::unpin())),
     ("blame", || Box::pin(calls::blame())),
+    ("branch", || Box::pin(calls::branch())),
     ("erase", || Box::pin(calls::erase())),
     ("all_checkpoints", || Box::pin(calls::all_checkpoints())),
     ("stats", || Box::pin(calls::stats())),

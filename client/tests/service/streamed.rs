@@ -1,6 +1,6 @@
 //! What comes piece by piece: all events, and files.
 
-use milepost::events::Message;
+use milepost::events::{Message, PhaseChanged};
 use milepost_client::api::Big;
 use milepost_client::codec::TreePath;
 use milepost_client::{ErrorKind, EventQuery};
@@ -43,6 +43,35 @@ async fn all_events_are_those_of_one_lineage_whatever_the_pages() {
     let error = none.next().await.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(none.next().await.is_none());
+}
+
+#[tokio::test]
+async fn seed_001_all_events_of_an_iteration_and_of_kinds_come_over_empty_pages() {
+    let served = Served::with_essay().await;
+    let task = served.engine.task("essay").unwrap();
+    for iteration in 0..3 {
+        task.append(PhaseChanged { previous: None, phase: "draft".into(), iteration }).unwrap();
+        for number in 0..9 {
+            task.append(Message::text("user", &number.to_string())).unwrap();
+        }
+    }
+    let client = served.client();
+    let count = async |query: EventQuery| {
+        let mut events = client.all_events("essay", query);
+        let mut count = 0;
+        while let Some(event) = events.next().await {
+            event.unwrap();
+            count += 1;
+        }
+        count
+    };
+    let second = EventQuery { iteration: Some(1), limit: Some(3), ..EventQuery::default() };
+    assert_eq!(count(second.clone()).await, 10);
+    let kinds = vec!["phase_changed".to_owned(), "step_finished".to_owned()];
+    assert_eq!(count(EventQuery { kinds: kinds.clone(), ..second }).await, 1);
+    assert_eq!(count(EventQuery { kinds, ..EventQuery::default() }).await, 4);
+    let page = EventQuery { iteration: Some(9), ..EventQuery::default() };
+    assert!(client.events("essay", page).await.unwrap().items.is_empty());
 }
 
 #[tokio::test]

@@ -177,7 +177,7 @@ fn plain(json: &Json) -> Result<Json, String> {
 }
 
 /// Checks an id. Ids of tasks and of checkpoints have the same limits.
-fn check_id(name: &str, id: &str) -> Result<(), String> {
+pub fn check_id(name: &str, id: &str) -> Result<(), String> {
     if id.is_empty() || id.len() > ID_MAX {
         let len = id.len();
         return Err(format!("`{name}` has 1 to {ID_MAX} bytes, not {len}"));

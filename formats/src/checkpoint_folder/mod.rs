@@ -3,6 +3,7 @@
 //! ```text
 //! find          the checkpoint files of a folder
 //! write         plans written to the store
+//! export        checkpoints of the store as files
 //! plan          the checkpoints of each task, in order
 //! file          one checkpoint file: reading and checks
 //! target_state  the state in a file, and the events that lead to it
@@ -21,6 +22,7 @@
 //! everything else        Application `checkpoint_file`
 //! ```
 
+mod export;
 mod file;
 mod find;
 mod plan;
@@ -33,7 +35,9 @@ use milepost::{Engine, Offset};
 
 use crate::error::Error;
 use crate::progress::{Note, Progress, Unit, Work};
-pub use find::files;
+pub use export::{ExportedFiles, FileSink, export};
+pub(crate) use find::has_files;
+pub use find::{files, is_checkpoint};
 use plan::TaskPlan;
 
 /// The largest event of an import, in bytes: a file's largest field, and the patch around it.

@@ -1,11 +1,12 @@
 //! The checkpoints of each task, in order.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::Files;
 use super::file::{self, SavedCheckpoint};
+use super::find::project_of;
 
 /// A checkpoint to import. The file is read again when it is written: all files together may be
 /// larger than memory.
@@ -48,25 +49,55 @@ impl PlannedFile {
 
 /// Returns the plans of the files, the earliest execution first. Skips each file that cannot be
 /// imported.
+///
+/// Executions of several projects may have the same id. The first project has the task of that
+/// name, by the order of the files; in the others the task is `PROJECT-EXECUTION`.
 pub fn plans(paths: &[PathBuf], files: &mut Files<'_>) -> Vec<TaskPlan> {
-    let mut tasks: BTreeMap<String, Vec<PlannedFile>> = BTreeMap::new();
+    let mut executions: BTreeMap<(PathBuf, String), Vec<PlannedFile>> = BTreeMap::new();
     for path in paths {
         match file::read(path) {
             Ok(saved) => {
-                let entries = tasks.entry(saved.execution.clone()).or_default();
+                let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+                let entries = executions.entry((folder, saved.execution.clone())).or_default();
                 entries.push(PlannedFile::of(path, &saved));
             }
             Err(reason) => files.skip(path, &reason),
         }
         files.done();
     }
-    let mut plans: Vec<TaskPlan> = tasks
-        .into_iter()
-        .map(|(task, entries)| TaskPlan { task, entries: ordered(entries, files) })
-        .collect();
+    let (mut plans, mut taken) = (Vec::new(), HashSet::new());
+    for ((_, execution), entries) in executions {
+        match task_name(&execution, &entries, &taken) {
+            Ok(task) => {
+                taken.insert(task.clone());
+                plans.push(TaskPlan { task, entries: ordered(entries, files) });
+            }
+            Err(reason) => entries.iter().for_each(|entry| files.skip(&entry.path, &reason)),
+        }
+    }
     let began = |plan: &TaskPlan| plan.entries.iter().map(|entry| entry.time_us).min();
     plans.sort_by_key(began);
     plans
+}
+
+/// Returns the task of an execution of one project, or the reason why none has a free name.
+fn task_name(
+    execution: &str,
+    entries: &[PlannedFile],
+    taken: &HashSet<String>,
+) -> Result<String, String> {
+    if !taken.contains(execution) {
+        return Ok(execution.to_owned());
+    }
+    let project = entries.first().and_then(|entry| project_of(&entry.path));
+    let name = project.map(|project| format!("{project}-{execution}"));
+    name.filter(|name| !taken.contains(name) && file::check_id("execution_id", name).is_ok())
+        .ok_or_else(|| {
+            format!(
+                "the execution `{execution}` is in another project, too, and the name of this one \
+                 is taken or invalid for a task: import it into another store"
+            )
+        })
 }
 
 /// Returns the entries by step, time and id. Names are no order: step 10 sorts before step 9.

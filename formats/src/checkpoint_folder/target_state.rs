@@ -9,7 +9,7 @@ use milepost::events::{ArtifactsEdited, ContextChanged, PatchForm, VariablesPatc
 use milepost::{Body, Error, Json, Result, RunState};
 
 /// The artifact of a file's `state`. If the state is `null`, there is no artifact.
-const STATE: &str = "state";
+pub const STATE: &str = "state";
 /// Maximum nesting of a document; a patch adds two levels.
 const DEPTH_MAX: u32 = 98;
 

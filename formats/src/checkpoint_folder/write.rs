@@ -24,11 +24,11 @@ const ACTOR: &str = "import";
 /// Prefix of the keys of imported checkpoints.
 const KEY: &str = "import:";
 /// Name of the application event with the fields that fit no other event.
-const EXTRA_EVENT: &str = "checkpoint_file";
+pub const EXTRA_EVENT: &str = "checkpoint_file";
 /// Reason to skip a file that changed after its checkpoint was imported.
 const CHANGED: &str = "it was changed since it was imported: what is in stays as it was";
 /// Number of checkpoints per query.
-const PAGE: usize = 1000;
+pub const PAGE: usize = 1000;
 
 /// Writes the checkpoints that are not in the store yet. Skips each file that cannot be imported.
 /// Returns `None` if the task is not from an import.

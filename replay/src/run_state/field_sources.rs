@@ -1,6 +1,8 @@
 //! Kinds of events that change each field of the state.
 
-use milepost_codec::{Error, Result};
+use std::collections::BTreeMap;
+
+use milepost_codec::{Body, Error, Json, Result};
 
 use super::apply::RunReducer;
 use super::json::FIELDS;
@@ -57,6 +59,33 @@ impl RunReducer {
                 )));
             }
         })
+    }
+
+    /// Returns the iteration that an event sets; `None` if it stays as it was. The fold sets
+    /// `iteration` of the state to the same number.
+    ///
+    /// An event belongs to the iteration of the state right after it: `phase_changed` and
+    /// `step_started` with an `iteration` are the first events of theirs, and every other event
+    /// belongs to that of the event before it. A run begins in iteration 0, or in that of its
+    /// initial state.
+    ///
+    /// ```
+    /// # use milepost_codec::Body;
+    /// # use milepost_replay::RunReducer;
+    /// let body = Body::from_json(r#"{"kind":"phase_changed","phase":"draft","iteration":4}"#)?;
+    /// assert_eq!(RunReducer::iteration_set_by(&body), Some(4));
+    /// # Ok::<(), milepost_codec::Error>(())
+    /// ```
+    pub fn iteration_set_by(body: &Body) -> Option<u64> {
+        match body {
+            Body::StepStarted(started) => started.iteration,
+            Body::PhaseChanged(changed) => Some(changed.iteration),
+            Body::LineageOpened(opened) if opened.parent.is_none() => {
+                let initial: BTreeMap<String, Json> = opened.initial.as_ref()?.to().ok()?;
+                initial.get("iteration")?.to().ok()
+            }
+            _ => None,
+        }
     }
 }
 

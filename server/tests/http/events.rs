@@ -1,8 +1,8 @@
 //! `/v1`: ranges of events.
 use axum::http::StatusCode;
 use http_body_util::BodyExt as _;
-use milepost::Append;
-use milepost::events::Message;
+use milepost::events::{Message, PhaseChanged, StepStarted};
+use milepost::{Append, Body};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -181,4 +181,109 @@ async fn a_form_that_there_is_not_is_refused() {
         assert_eq!(came.header("content-type"), "application/json", "{kind}");
         assert_eq!(came.header("vary"), "accept, accept-encoding");
     }
+}
+
+fn phase(iteration: u64) -> Body {
+    let phase = "draft".to_owned();
+    PhaseChanged { previous: None, phase, iteration }.into()
+}
+
+/// All events of a range with a filter, page by page.
+async fn paged(served: &Served, query: &str) -> (Vec<u64>, usize) {
+    let (mut all, mut pages, mut from) = (Vec::new(), 0, "0".to_owned());
+    loop {
+        let path = format!("/v1/tasks/t/events?{query}&from={from}");
+        let (items, next, _) = page(&served.get(&path).await);
+        all.extend(items);
+        pages += 1;
+        match next.as_str() {
+            Some(next) => from = next.to_owned(),
+            None => return (all, pages),
+        }
+    }
+}
+
+#[tokio::test]
+async fn seed_001_the_events_of_an_iteration_are_those_whose_state_is_of_it_whatever_the_pages() {
+    let served = Served::new();
+    let task = served.task("t", "ana", 0);
+    let step = |step, iteration| Body::from(StepStarted { step, name: None, iteration });
+    for iteration in [1, 2, 1] {
+        task.append(phase(iteration)).unwrap();
+        task.append(Message::text("user", "first")).unwrap();
+        task.append(step(1, Some(iteration + 2))).unwrap();
+        task.append(step(2, None)).unwrap();
+        task.append(Message::text("user", "second")).unwrap();
+    }
+    // An iteration that is erased is not one of the state either.
+    let point = served.engine.point("t@9").unwrap();
+    served.engine.retention().erase(&point, None).unwrap();
+    let state = |next: u64| served.engine.run_state(&task.point(next).unwrap()).unwrap();
+    let head = task.head().unwrap().next;
+    for iteration in 0..6 {
+        let of_it: Vec<u64> = (0..head).filter(|at| state(at + 1).iteration == iteration).collect();
+        for limit in [1, 2, 3, 100] {
+            let query = format!("iteration={iteration}&limit={limit}");
+            assert_eq!(paged(&served, &query).await.0, of_it, "{query}");
+        }
+        for from in 0..=head {
+            let rest: Vec<u64> = of_it.iter().copied().filter(|at| *at >= from).collect();
+            let path = format!("/v1/tasks/t/events?iteration={iteration}&from={from}");
+            assert_eq!(offsets(&lines(&accept(&served, &path, LINES).await)), rest, "{path}");
+            let some = accept(&served, &format!("{path}&limit=2"), LINES).await;
+            assert_eq!(offsets(&lines(&some)), rest[..rest.len().min(2)], "{path}");
+        }
+    }
+    let (messages, _) = paged(&served, "iteration=1&kind=message").await;
+    assert_eq!(messages, [2, 12]);
+    let (both, _) = paged(&served, "kind=phase_changed,step_started&limit=1").await;
+    assert_eq!(both, [1, 3, 4, 6, 8, 9, 11, 13, 14]);
+}
+
+#[tokio::test]
+async fn a_page_ends_after_many_events_that_do_not_fit_and_the_next_one_continues() {
+    let served = Served::new();
+    let task = served.task("t", "ana", 0);
+    let many = (0..9_999).map(|_| Message::text("user", "x"));
+    task.append(Append::batch(many)).unwrap();
+    task.append(Append::batch([phase(7), phase(8)])).unwrap();
+    let path = "/v1/tasks/t/events?kind=phase_changed";
+    let first = page(&served.get(path).await);
+    assert_eq!(first, (Vec::new(), json!("10000"), json!("10002")));
+    let second = page(&served.get(&format!("{path}&from=10000&limit=1")).await);
+    assert_eq!(second, (vec![10_000], json!("10001"), json!("10002")));
+    assert_eq!(paged(&served, "kind=phase_changed").await, (vec![10_000, 10_001], 2));
+    assert_eq!(paged(&served, "iteration=8").await, (vec![10_001], 2));
+    let all = accept(&served, path, LINES).await;
+    assert_eq!(offsets(&lines(&all)), [10_000, 10_001]);
+}
+
+#[tokio::test]
+async fn a_filter_that_cannot_be_met_is_refused_and_has_a_tag_of_its_own() {
+    let served = Served::new();
+    talk(&served, 3, 1);
+    for (query, kind, status) in [
+        ("kind=mesage", "application/json", 400),
+        ("kind=", "application/json", 400),
+        ("kind=message,", LINES, 400),
+        ("kind=unknown", LINES, 400),
+        ("kind=message&kind=message", "application/json", 400),
+        ("iteration=-1", "application/json", 400),
+        ("iteration=x", LINES, 400),
+        ("iteration=1", "text/event-stream", 400),
+        ("kind=message", "text/event-stream", 400),
+    ] {
+        let came = accept(&served, &format!("/v1/tasks/t/events?{query}"), kind).await;
+        assert_eq!(problem(&came).0, status, "{query} {kind}");
+    }
+    let wrong = served.get("/v1/tasks/t/events?kind=mesage").await;
+    assert!(problem(&wrong).0 == 400 && wrong.json()["detail"].to_string().contains("mesage"));
+    let mut tags = Vec::new();
+    for query in ["", "?kind=message", "?iteration=0", "?iteration=0&kind=message"] {
+        let came = served.get(&format!("/v1/tasks/t/events{query}")).await;
+        tags.push(came.header("etag").to_owned());
+    }
+    tags.sort();
+    tags.dedup();
+    assert_eq!(tags.len(), 4, "{tags:?}");
 }

@@ -76,6 +76,7 @@ const ROWS: &[Row] = &[
     get("/v1/points/TASK@first/diff/TASK@1", OWN),
     get_as("/v1/points/TASK/diff/TASK@1", "application/json-patch+json"),
     get("/v1/points/TASK/blame?pointer=/step", OWN),
+    row("POST", "/v1/points/TASK@1/branch", "", [201, 404, 201]),
     row("POST", "/v1/points/TASK@1/erase", "", OWN),
     get("/v1/points/TASK/files", OWN),
     get("/v1/points/TASK/files/draft.md", OWN),

@@ -372,3 +372,40 @@ async fn states_that_are_larger_than_all_may_hold_are_not_compared() {
     assert_eq!(blame.status, 413, "{blame:?}");
     assert_eq!(asked("/v1/points/large@3/state").await.status, 200);
 }
+
+#[tokio::test]
+async fn seed_001_a_branch_opens_a_lineage_and_the_task_stays_on_its_own() {
+    let served = Served::new();
+    let task = served.task("t", "ana", 2);
+    let before = task.head().unwrap().next;
+    let asked = json!({"description": "another try"});
+    let came = served.post("/v1/points/t@1/branch", &asked.to_string()).await;
+    assert_eq!(came.status, StatusCode::CREATED, "{came:?}");
+    let opened = came.json();
+    assert_eq!((&opened["id"], &opened["type"]), (&json!(1), &json!("branch")));
+    assert_eq!((&opened["active"], &opened["head"]), (&json!(false), &json!("2")));
+    assert_eq!(
+        (&opened["description"], &opened["parent"]["offset"]),
+        (&json!("another try"), &json!("1"))
+    );
+    let info = served.get("/v1/tasks/t").await.json();
+    assert_eq!((&info["active"], &info["lineages"]), (&json!(0), &json!(2)));
+    assert_eq!(info["head"], json!(before.to_string()));
+    let listed = served.get("/v1/tasks/t/lineages").await.json();
+    assert_eq!(listed["items"][1], opened);
+    let body = json!({"kind": "message", "body": {"role": "user", "content": "here"}});
+    let appended = served.post("/v1/tasks/t/events?lineage=1", &body.to_string()).await;
+    assert_eq!(appended.status, StatusCode::CREATED, "{appended:?}");
+    assert_eq!(task.head().unwrap().next, before);
+    let long = json!({"description": "x".repeat(1025)}).to_string();
+    for (path, body, status) in [
+        ("/v1/points/t@99/branch", "", 400),
+        ("/v1/points/none@1/branch", "", 404),
+        ("/v1/points/t@1/branch", r#"{"descriptions": "x"}"#, 400),
+        ("/v1/points/t@1/branch", &*long, 400),
+    ] {
+        let came = served.post(path, body).await;
+        assert_eq!(problem(&came).0, status, "{path} {body}");
+    }
+    assert_eq!(served.get("/v1/tasks/t").await.json()["lineages"], json!(2));
+}

@@ -1,33 +1,57 @@
 //! Filter of the printed events.
 
 use milepost::Body;
-use milepost_api::EventForm;
+use milepost::state::{MessageRange, RunReducer};
+use milepost_api::{EventForm, PointForm};
+use serde_json::Value;
 
 use crate::args;
+use crate::backend::Backend;
+use crate::error::Result;
 
-/// A filter, with its position in the steps.
+/// A filter, with its position in the steps and iterations.
 pub struct Filter<'a> {
     asked: &'a args::Filter,
     grep: Option<String>,
     /// `true` inside the requested step, if the events come oldest first.
     in_step: bool,
+    /// The iteration of the last event, if the events come oldest first.
+    iteration: u64,
 }
 
 impl<'a> Filter<'a> {
     pub fn new(asked: &'a args::Filter) -> Self {
-        Self { asked, grep: asked.grep.as_ref().map(|text| text.to_lowercase()), in_step: false }
+        let grep = asked.grep.as_ref().map(|text| text.to_lowercase());
+        Self { asked, grep, in_step: false, iteration: 0 }
     }
 
-    /// Returns `true` if this event is printed. To filter by step, call it for all events, oldest
-    /// first.
+    /// Returns `true` if the filter needs all events, oldest first.
+    pub fn is_ordered(asked: &args::Filter) -> bool {
+        asked.step.is_some() || asked.iteration.is_some()
+    }
+
+    /// Sets the iteration before the first event: the one of the state there.
+    pub fn begin(&mut self, source: &dyn Backend, at: &PointForm) -> Result<()> {
+        if self.asked.iteration.is_some() && at.offset.0 > 0 {
+            let state = source.state(at, MessageRange::None)?;
+            self.iteration = state.get("iteration").and_then(Value::as_u64).unwrap_or(0);
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if this event is printed. To filter by step or iteration, call it for all
+    /// events, oldest first.
     pub fn takes(&mut self, event: &EventForm) -> bool {
         let is_of_step = self.is_of_step(event);
+        let sets = event.body.as_ref().and_then(RunReducer::iteration_set_by);
+        self.iteration = sets.unwrap_or(self.iteration);
         let asked = self.asked;
         let is_one_of =
             |kinds: &[String]| kinds.is_empty() || kinds.iter().any(|k| *k == event.kind);
         let (from, to) = (asked.since.unwrap_or(0), asked.until.unwrap_or(u64::MAX));
         let by = |actor: &String| event.actor.as_ref() == Some(actor);
         is_of_step
+            && self.asked.iteration.is_none_or(|asked| asked == self.iteration)
             && is_one_of(&asked.kind)
             && asked.actor.as_ref().is_none_or(by)
             && (from..=to).contains(&event.time_us.0)

@@ -1,6 +1,6 @@
 //! Events as they come, after the existing ones.
 
-use milepost_api::MovedForm;
+use milepost_api::{MovedForm, PointForm};
 use serde_json::json;
 
 use super::{Entry, Filter, Log};
@@ -24,11 +24,16 @@ pub fn run(log: &Log<'_>, entry: &Entry<'_>, out: &mut Out) -> Result<()> {
     log.last(&mut |event| entry.print(&event, out), false)?;
     out.flush()?;
     let mut filter = Filter::new(log.filter);
+    filter.begin(log.source, point)?;
     log.source.follow(&point.task, point.offset.0, &mut |followed| {
         match followed {
             Followed::Event(event) if filter.takes(&event) => entry.print(&event, out)?,
             Followed::Event(_) => {}
-            Followed::LineageChanged(moved) => print_moved(&moved, out)?,
+            Followed::LineageChanged(moved) => {
+                let there = PointForm { lineage: moved.to, ..point.clone() };
+                filter.begin(log.source, &super::at(&there, moved.at.0))?;
+                print_moved(&moved, out)?;
+            }
         }
         // A reader may be waiting for it.
         Ok(out.flush()?)

@@ -18,10 +18,10 @@ use crate::error::{Failure, Result, USAGE};
 use crate::output::{Look, Out, words};
 
 pub fn run(source: &dyn Backend, point: &PointForm, args: &args::Log, out: &mut Out) -> Result<()> {
-    if args.filter.step.is_some() {
-        return Err(Failure::new("--step is for one lineage, not for --graph")
+    if Filter::is_ordered(&args.filter) {
+        return Err(Failure::new("--step and --iteration are for one lineage, not for --graph")
             .code_of(USAGE)
-            .hint("`milepost log TASK --step N`"));
+            .hint("`milepost log TASK --step N`, `milepost log TASK --iteration N`"));
     }
     let lineages = source.lineages(&point.task)?;
     let ends: Vec<PointForm> = lineages.iter().map(|one| end(point, one)).collect();

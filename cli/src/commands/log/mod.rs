@@ -16,12 +16,12 @@ mod walk;
 
 use std::collections::VecDeque;
 
-use milepost_api::PointForm;
+use milepost_api::{Big, PointForm};
 
 use crate::args;
 use crate::backend::{Backend, Each};
 use crate::error::{Failure, Result};
-use crate::output::Out;
+use crate::output::{Out, words};
 pub use entry::Entry;
 use filter::Filter;
 use walk::Walk;
@@ -50,12 +50,12 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
         return follow::run(&log, &entry, out);
     }
     let each: Each<'_> = &mut |event| entry.print(&event, out);
-    match (args.reverse, args.last, args.filter.step) {
+    match (args.reverse, args.last, Filter::is_ordered(&args.filter)) {
         (true, None, _) => log.oldest_first(each),
         (true, Some(_), _) => log.last(each, false),
-        // The step of an event is only known oldest first.
-        (false, _, Some(_)) => log.last(each, true),
-        (false, _, None) => log.newest_first(each),
+        // The step and the iteration of an event are only known oldest first.
+        (false, _, true) => log.last(each, true),
+        (false, _, false) => log.newest_first(each),
     }
 }
 
@@ -88,6 +88,7 @@ impl Log<'_> {
 
     fn oldest_first(&self, each: Each<'_>) -> Result<()> {
         let mut filter = Filter::new(self.filter);
+        filter.begin(self.source, &at(self.point, self.begin))?;
         let range = self.begin..self.point.offset.0;
         self.source.events(self.point, range, &mut |event| match filter.takes(&event) {
             true => each(event),
@@ -95,11 +96,11 @@ impl Log<'_> {
         })
     }
 
-    /// Passes on the last events that the filter takes. The step of an event is only known from the
-    /// beginning on.
+    /// Passes on the last events that the filter takes. The step and the iteration of an event are
+    /// only known from the beginning on.
     fn last(&self, each: Each<'_>, newest_first: bool) -> Result<()> {
         let mut kept = VecDeque::new();
-        if self.filter.step.is_none() {
+        if !Filter::is_ordered(self.filter) {
             self.newest_first(&mut |event| {
                 kept.push_front(event);
                 Ok(())
@@ -123,4 +124,10 @@ impl Log<'_> {
             false => kept.into_iter().try_for_each(each),
         }
     }
+}
+
+/// Returns another point of a point's lineage.
+fn at(point: &PointForm, offset: u64) -> PointForm {
+    let address = words::address(&point.task, point.lineage, offset);
+    PointForm { address, offset: Big(offset), checkpoint: None, ..point.clone() }
 }

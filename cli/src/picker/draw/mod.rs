@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
 use super::details::{Line, Tone};
-use super::layout::{Columns, Layout, fitting, wrapped};
+use super::layout::{Columns, Layout, STEP, fitting, wrapped};
 use super::model::{Mode, Model};
 use super::preview::{ago, facts, short};
 use super::rows::Row;
@@ -224,7 +224,13 @@ impl Drawing<'_> {
             let stays = Line::new(Tone::Dim, "Enter on it changes nothing.");
             return self.lines(buffer, left, [&Line::new(Tone::Title, "(current)"), &stays]);
         };
-        let (facts, empty) = (facts(checkpoint), Line::new(Tone::Plain, ""));
+        let (mut facts, empty) = (facts(checkpoint), Line::new(Tone::Plain, ""));
+        let details = self.model.details.get(&checkpoint.id);
+        // A step that its column cuts is shown in full here.
+        let step = details.and_then(|details| details.step.as_ref());
+        if let Some(step) = step.filter(|step| step.width() > usize::from(STEP)) {
+            facts.push(Line::new(Tone::Plain, format!("step      {}", excerpt(step, TEXT))));
+        }
         let Some(preview) = self.model.previews.get(&checkpoint.id) else {
             self.lines(buffer, left, &facts);
             return self.lines(buffer, right, [&Line::new(Tone::Dim, "…")]);

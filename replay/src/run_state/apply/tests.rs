@@ -270,3 +270,35 @@ fn a_damaged_state_is_an_error_and_no_panic() {
         }
     }
 }
+
+#[test]
+fn the_iteration_that_an_event_sets_is_the_one_of_the_state_after_it() {
+    let opened = |initial: Value| {
+        json!({"kind": "lineage_opened", "lineage_type": "root",
+            "initial": initial})
+    };
+    for first in [
+        json!({"iteration": 7}),
+        json!({"iteration": "seven"}),
+        json!({"iteration": null}),
+        json!({"iteration": 7.5}),
+        json!({"iteration": -1, "phase": 3}),
+        json!([{"iteration": 7}]),
+        json!({}),
+        serde_json::from_str(r#"{"variables": {"score": 1e400}, "iteration": 7}"#)
+            .unwrap_or_default(),
+    ] {
+        let mut lines = vec![opened(first)];
+        lines.push(json!({"kind": "step_started", "step": 1}));
+        lines.push(json!({"kind": "step_started", "step": 2, "iteration": 9}));
+        lines.push(json!({"kind": "step_finished", "step": 2}));
+        lines.push(json!({"kind": "phase_changed", "phase": "draft", "iteration": 4}));
+        lines.push(json!({"kind": "application", "name": "x", "data": {"iteration": 5}}));
+        let mut iteration = 0;
+        for to in 1..=lines.len() {
+            let body = Body::from_json(&lines[to - 1].to_string()).unwrap();
+            iteration = RunReducer::iteration_set_by(&body).unwrap_or(iteration);
+            assert_eq!(iteration, after(&lines[..to]).iteration, "{:?}", lines[to - 1]);
+        }
+    }
+}

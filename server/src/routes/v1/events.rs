@@ -9,6 +9,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::event_filter::EventFilter;
 use super::limit;
 use super::stream::{Begin, stream};
 use crate::app::App;
@@ -21,6 +22,7 @@ use crate::extract::{PathName, Query};
 use crate::forms::{Big, EventForm, RangeForm};
 use crate::negotiate::{EVENT_STREAM, JSON, JSON_LINES, choose};
 use crate::request_scope::RequestId;
+use crate::states;
 use crate::stream_body::{self, BUFFER, Source};
 use crate::view::View;
 
@@ -46,6 +48,10 @@ struct RangeQuery {
     /// The lineage. Default: the active one.
     #[param(value_type = Option<u64>, maximum = 4_294_967_295_u64)]
     lineage: Option<u32>,
+    /// Only events of these kinds, separated by commas: `message,step_finished`. Default: all.
+    kind: Option<String>,
+    /// Only events of this iteration: the one of the state right after an event. Default: all.
+    iteration: Option<Big>,
     /// For streams: `false` ends the stream at the head.
     follow: Option<bool>,
 }
@@ -53,8 +59,10 @@ struct RangeQuery {
 impl RangeQuery {
     /// Checks that the parameters fit the form: a stream follows the task and takes no range.
     fn check(&self, form: &'static str) -> Result<(), ApiError> {
+        let filters = self.kind.is_some() || self.iteration.is_some();
+        let ranges = self.to.is_some() || self.limit.is_some() || self.lineage.is_some();
         let wrong = match form {
-            EVENT_STREAM if self.to.is_some() || self.limit.is_some() || self.lineage.is_some() => {
+            EVENT_STREAM if ranges || filters => {
                 "a stream takes `from` and `follow`: it follows the task from there on"
             }
             EVENT_STREAM => return Ok(()),
@@ -63,9 +71,14 @@ impl RangeQuery {
         };
         Err(ApiError::Invalid(wrong.into()))
     }
+
+    fn filter(&self) -> Result<EventFilter, ApiError> {
+        EventFilter::new(self.kind.as_deref(), self.iteration.map(|Big(iteration)| iteration))
+    }
 }
 
-/// Returns events of a lineage, including those before its fork.
+/// Returns events of a lineage, including those before its fork. With `kind` or `iteration` a page
+/// may have few events, or none, and still a `next`.
 #[utoipa::path(
     get,
     path = "/v1/tasks/{task}/events",
@@ -128,11 +141,19 @@ async fn page(
     query: RangeQuery,
 ) -> Result<Response, ApiError> {
     let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
+    let filter = query.filter()?;
     let found = app.view(&caller, move |view| {
         let range = Range::of(view, &task, &query)?;
-        Tagged::unless(&known, range.tag.clone().and("json"), || Ok(Page::of(range, limit)))
+        Tagged::unless(&known, range.tag.clone().and("json"), || Ok(range))
     });
-    stream_body::tagged(app, &caller, id, JSON, found.await?).await
+    let page = match found.await? {
+        Tagged::Same(tag) => Tagged::Same(tag),
+        Tagged::New(tag, range) => {
+            let filter = begun(app, &caller, filter, &range).await?;
+            Tagged::New(tag, Page::of(range, limit, filter))
+        }
+    };
+    stream_body::tagged(app, &caller, id, JSON, page).await
 }
 
 async fn lines(
@@ -144,16 +165,38 @@ async fn lines(
     query: RangeQuery,
 ) -> Result<Response, ApiError> {
     let most = match query.limit {
-        Some(_) => Some(limit(query.limit, LIMIT, LIMIT_MAX)? as u64),
-        None => None,
+        Some(_) => limit(query.limit, LIMIT, LIMIT_MAX)? as u64,
+        None => u64::MAX,
     };
+    let filter = query.filter()?;
     let found = app.view(&caller, move |view| {
-        let Range { lineage, from, to, tag, .. } = Range::of(view, &task, &query)?;
-        let to = most.map_or(to, |most| to.min(from.saturating_add(most)));
-        let lines = Lines { lineage, next: from, to, before: from };
-        Tagged::unless(&known, tag.and("ndjson"), || Ok(lines))
+        let range = Range::of(view, &task, &query)?;
+        Tagged::unless(&known, range.tag.clone().and("ndjson"), || Ok(range))
     });
-    stream_body::tagged(app, &caller, id, JSON_LINES, found.await?).await
+    let lines = match found.await? {
+        Tagged::Same(tag) => Tagged::Same(tag),
+        Tagged::New(tag, range) => {
+            let filter = begun(app, &caller, filter, &range).await?;
+            let now = Place { next: range.from, left: most, filter };
+            let before = now.clone();
+            Tagged::New(tag, Lines { lineage: range.lineage, to: range.to, now, before })
+        }
+    };
+    stream_body::tagged(app, &caller, id, JSON_LINES, lines).await
+}
+
+/// Returns a filter at the beginning of a range. The iteration there is that of the state.
+async fn begun(
+    app: &App,
+    caller: &Caller,
+    mut filter: EventFilter,
+    range: &Range,
+) -> Result<EventFilter, ApiError> {
+    if filter.needs_iteration() && range.from > 0 {
+        let point = range.lineage.point(range.from)?;
+        filter.begin(states::at(app, caller, point).await?.iteration);
+    }
+    Ok(filter)
 }
 
 /// A checked range of events.
@@ -189,18 +232,23 @@ impl Range {
         // Fails if the range begins at an unreadable offset.
         lineage.read(from..from)?;
         let head = info.head;
-        Ok(Self {
-            lineage,
-            from,
-            to: to.unwrap_or(head.next).min(head.next),
-            head: head.next,
-            tag: Tag::new(head.hash).and(from).erased(erased),
-        })
+        let tag = Tag::new(head.hash).and(from).erased(erased);
+        let filter = query.filter()?;
+        let tag = match filter.takes_all() {
+            true => tag,
+            false => tag.and(filter.tag()),
+        };
+        let to = to.unwrap_or(head.next).min(head.next);
+        Ok(Self { lineage, from, to, head: head.next, tag })
     }
 }
 
 /// The approximate maximum size of a page in bytes; a single event may be longer.
 const PAGE_MAX: usize = 4 << 20;
+
+/// The maximum number of events that a page reads, and that are read at a time.
+const READ_MAX: usize = 10_000;
+const PIECE: usize = 1_000;
 
 /// A [`RangeForm`] that is written while its events are read.
 struct Page {
@@ -212,37 +260,53 @@ struct Page {
 }
 
 /// The progress of a page.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Written {
     next: u64,
+    /// The numbers of events that were read, and that passed the filter.
+    read: usize,
     events: usize,
     bytes: usize,
+    begun: bool,
     ended: bool,
+    filter: EventFilter,
 }
 
 impl Page {
-    fn of(range: Range, limit: usize) -> Self {
-        let now = Written { next: range.from, events: 0, bytes: 0, ended: false };
-        Self { range, limit, now, before: now }
+    fn of(range: Range, limit: usize, filter: EventFilter) -> Self {
+        let now = Written {
+            next: range.from,
+            read: 0,
+            events: 0,
+            bytes: 0,
+            begun: false,
+            ended: false,
+            filter,
+        };
+        Self { range, limit, before: now.clone(), now }
     }
 
-    /// Writes one more event; returns false if the page is full.
+    /// Reads one more event, and writes it if it passes the filter; returns false if the page is
+    /// full.
     fn take(&mut self, event: Event, buffer: &mut Vec<u8>) -> Result<bool, ApiError> {
         let (now, from) = (&mut self.now, buffer.len());
-        if now.events == self.limit {
+        if now.events == self.limit || now.read == READ_MAX {
             return Ok(false);
         }
         let next = event.offset.saturating_add(1);
-        if now.events > 0 {
-            buffer.push(b',');
+        if now.filter.takes(&event) {
+            if now.events > 0 {
+                buffer.push(b',');
+            }
+            item(event, buffer)?;
+            let bytes = now.bytes.saturating_add(buffer.len() - from);
+            if now.events > 0 && bytes > PAGE_MAX {
+                buffer.truncate(from);
+                return Ok(false);
+            }
+            (now.events, now.bytes) = (now.events + 1, bytes);
         }
-        item(event, buffer)?;
-        let bytes = now.bytes.saturating_add(buffer.len() - from);
-        if now.events > 0 && bytes > PAGE_MAX {
-            buffer.truncate(from);
-            return Ok(false);
-        }
-        (now.next, now.events, now.bytes) = (next, now.events + 1, bytes);
+        (now.next, now.read) = (next, now.read + 1);
         Ok(true)
     }
 
@@ -260,19 +324,21 @@ impl Page {
 
 impl Source for Page {
     fn again(&mut self) -> bool {
-        self.now = self.before;
+        self.now = self.before.clone();
         true
     }
 
     fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
-        self.before = self.now;
+        self.before = self.now.clone();
         if self.now.ended {
             return Ok(None);
         }
         let mut buffer = Vec::new();
-        if self.now.events == 0 {
+        if !self.now.begun {
+            self.now.begun = true;
             buffer.extend_from_slice(b"{\"items\":[");
         }
+        let end = self.now.read.saturating_add(PIECE);
         for event in self.range.lineage.read(self.now.next..self.range.to)? {
             let event = event?;
             let at = event.offset;
@@ -280,7 +346,7 @@ impl Source for Page {
                 self.end(Some(at), &mut buffer)?;
                 return Ok(Some(buffer));
             }
-            if buffer.len() >= BUFFER {
+            if buffer.len() >= BUFFER || self.now.read == end {
                 return Ok(Some(buffer));
             }
         }
@@ -293,33 +359,47 @@ impl Source for Page {
 /// deleted in between are not sent.
 struct Lines {
     lineage: Lineage,
-    next: u64,
     to: u64,
-    /// The start of the last buffer.
-    before: u64,
+    /// The current position, and the start of the last buffer.
+    now: Place,
+    before: Place,
+}
+
+/// A position in JSON lines.
+#[derive(Debug, Clone)]
+struct Place {
+    next: u64,
+    /// The largest number of further lines.
+    left: u64,
+    filter: EventFilter,
 }
 
 impl Source for Lines {
     fn again(&mut self) -> bool {
-        self.next = self.before;
+        self.now = self.before.clone();
         true
     }
 
     fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
         let mut buffer = Vec::new();
-        self.before = self.next;
-        if self.next >= self.to {
+        self.before = self.now.clone();
+        let now = &mut self.now;
+        if now.next >= self.to || now.left == 0 {
             return Ok(None);
         }
-        for event in self.lineage.read(self.next..self.to)? {
+        let end = now.next.saturating_add(PIECE as u64);
+        for event in self.lineage.read(now.next..self.to)? {
             let event = event?;
-            self.next = event.offset.saturating_add(1);
-            line(event, &mut buffer)?;
-            if buffer.len() >= BUFFER {
+            now.next = event.offset.saturating_add(1);
+            if now.filter.takes(&event) {
+                line(event, &mut buffer)?;
+                now.left -= 1;
+            }
+            if buffer.len() >= BUFFER || now.left == 0 || now.next >= end {
                 return Ok(Some(buffer));
             }
         }
-        match self.next >= self.to {
+        match now.next >= self.to {
             true => Ok(Some(buffer)),
             // The answer must not look complete if it is too short.
             false => Err(ApiError::Bug),

@@ -4,11 +4,13 @@
 //! tasks.rs         tasks and lineages
 //! start.rs         start and deletion of tasks
 //! events.rs        events of a lineage
+//! event_filter.rs  filter of events by kind and iteration
 //! stream.rs        events as they are committed
 //! append.rs        appends
 //! points.rs        points and their events
 //! states.rs        states and their differences
 //! blame.rs         the event that set a part of a state
+//! branch.rs        a new lineage at a point
 //! erase.rs         erasure of an event's body
 //! files.rs         captured files
 //! checkpoints.rs   checkpoints
@@ -22,9 +24,11 @@
 
 mod append;
 mod blame;
+mod branch;
 mod checkpoints;
 mod control;
 mod erase;
+mod event_filter;
 mod events;
 mod files;
 mod maintenance;
@@ -85,6 +89,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(points::routes())
         .merge(states::routes())
         .merge(blame::routes())
+        .merge(branch::routes())
         .merge(erase::routes())
         .merge(pins::routes())
         .merge(files::routes())
