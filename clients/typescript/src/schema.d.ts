@@ -13,7 +13,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Keeps the newest checkpoints of each thread, and removes the others. */
+        /**
+         * Keeps the newest checkpoints of each thread, and removes the others. Threads without checkpoints
+         *     are not counted.
+         */
         post: operations["direct_cleanup"];
         delete?: never;
         options?: never;
@@ -238,6 +241,23 @@ export interface paths {
         get: operations["blame"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/points/{address}/branch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Opens a new lineage at a point. The active lineage stays the same. */
+        post: operations["branch"];
         delete?: never;
         options?: never;
         head?: never;
@@ -526,7 +546,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns events of a lineage, including those before its fork. */
+        /**
+         * Returns events of a lineage, including those before its fork. With `kind` or `iteration` a page
+         *     may have few events, or none, and still a `next`.
+         */
         get: operations["events"];
         put?: never;
         /** Appends one or more events in one commit. They are durable when this answers. */
@@ -679,6 +702,11 @@ export interface components {
             /** @description The value at the point; absent if there is none. */
             value?: unknown;
         };
+        /** @description A lineage to open at a point. */
+        BranchAsked: {
+            /** @description The purpose of the new lineage, at most 1,024 bytes. */
+            description?: string | null;
+        };
         /** @description Captured folders that a cleanup removes. */
         CapturesForm: {
             /** @description The approximate size of the chunks, in bytes. */
@@ -718,6 +746,7 @@ export interface components {
             hash: string;
             /** @description 64 hexadecimal digits. */
             id: string;
+            iteration?: null | components["schemas"]["Big"];
             /** @description The label. */
             label?: string | null;
             /**
@@ -731,6 +760,8 @@ export interface components {
             metadata?: Record<string, unknown> | null;
             /** @description The previous checkpoint. */
             parent?: string | null;
+            /** @description The phase that the metadata names as `phase`; `null` if it names none. */
+            phase?: string | null;
             /** @description The status of the run up to that point. */
             status: string;
             /** @description The task of the checkpoint. */
@@ -816,6 +847,11 @@ export interface components {
                 details: {
                     [key: string]: components["schemas"]["DirectCleanedThread"];
                 };
+                /**
+                 * Format: int64
+                 * @description The number of removed events, for a request with `trim`.
+                 */
+                events_deleted?: number | null;
                 keep_count: number;
                 operation_type: string;
                 target: string;
@@ -853,6 +889,11 @@ export interface components {
             details: {
                 [key: string]: components["schemas"]["DirectCleanedThread"];
             };
+            /**
+             * Format: int64
+             * @description The number of removed events, for a request with `trim`.
+             */
+            events_deleted?: number | null;
             keep_count: number;
             operation_type: string;
             target: string;
@@ -876,6 +917,8 @@ export interface components {
         DirectCleanup: {
             keep_count?: number | null;
             thread_id?: string | null;
+            /** @description Also removes the events that no checkpoint needs. Default: false. */
+            trim?: boolean;
             user_id?: string | null;
         };
         /** @description The envelope of an error; `data` has the cause. */
@@ -1068,6 +1111,7 @@ export interface components {
                 hash: string;
                 /** @description 64 hexadecimal digits. */
                 id: string;
+                iteration?: null | components["schemas"]["Big"];
                 /** @description The label. */
                 label?: string | null;
                 /**
@@ -1081,6 +1125,8 @@ export interface components {
                 metadata?: Record<string, unknown> | null;
                 /** @description The previous checkpoint. */
                 parent?: string | null;
+                /** @description The phase that the metadata names as `phase`; `null` if it names none. */
+                phase?: string | null;
                 /** @description The status of the run up to that point. */
                 status: string;
                 /** @description The task of the checkpoint. */
@@ -2774,6 +2820,109 @@ export interface operations {
                 };
             };
             /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    branch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An address, as one segment: `essay%2F3@12` */
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": null | components["schemas"]["BranchAsked"];
+            };
+        };
+        responses: {
+            /** @description The new lineage */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LineageForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What is before the point is damaged */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or a restore of the task has not ended */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4581,6 +4730,10 @@ export interface operations {
                 limit?: number;
                 /** @description The lineage. Default: the active one. */
                 lineage?: number;
+                /** @description Only events of these kinds, separated by commas: `message,step_finished`. Default: all. */
+                kind?: string;
+                /** @description Only events of this iteration: the one of the state right after an event. Default: all. */
+                iteration?: components["schemas"]["Big"];
                 /** @description For streams: `false` ends the stream at the head. */
                 follow?: boolean;
             };

@@ -1,6 +1,6 @@
 //! Audit log: each operation with its task, user, and phase and run control before and after. It
-//! goes to `tracing` under the target `milepost::audit`, at level info, and failures at level error.
-//! Nothing is looked up without a subscriber. Payloads are never included.
+//! goes to `tracing` under the target `milepost::audit`, at level info, and failures at level
+//! error. Nothing is looked up without a subscriber. Payloads are never included.
 
 use milepost_codec::{CheckpointId, Error, LineageId, MarkCause, RunControl, TaskNo};
 use tracing::Level;
