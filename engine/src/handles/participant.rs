@@ -1,6 +1,6 @@
 //! Participants in a checkpoint or a restore: the workspace, or an embedder's own resources.
 
-use milepost_codec::{Body, Hash, RestorePart, Result, Scope};
+use milepost_codec::{Body, Error, Hash, RestorePart, Result, Scope};
 
 use crate::handles::engine::Engine;
 use crate::handles::task::Task;
@@ -33,9 +33,10 @@ pub trait Participant: Send + Sync {
     fn prepare(&self, going: &PrepareContext<'_>) -> Result<RestorePart>;
 
     /// Releases the resources held since [`Participant::capture`] and [`Participant::prepare`] if a
-    /// restore ends before it begins, because of this participant or another one.
-    fn release(&self, engine: &Engine, task: &Task) {
-        let _ = (engine, task);
+    /// restore ends before it begins, because of this participant or another one. `error` is the
+    /// reason.
+    fn release(&self, engine: &Engine, task: &Task, error: &Error) {
+        let _ = (engine, task, error);
     }
 
     /// Applies the plan. Returns events for the restored lineage that describe the present.

@@ -1,7 +1,7 @@
 //! Restore, branch and undo. No event is overwritten, so each can be undone.
 
 use milepost_codec::{
-    Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, LineageId,
+    Activated, ActivationCause, Body, Control, Epoch, Error, ErrorKind, Hash, Head, LineageId,
     LineageOpened, LineageType, LogId, Offset, Origin, Parent, RestoreEnded, Restored, Result,
     Scope, TEXT_MAX, TaskNo, check_size,
 };
@@ -104,35 +104,64 @@ impl Engine {
         Ok(Lineage::made(self, (point.no, &entry), lineage, None))
     }
 
-    /// Undoes a restore if `viewer` owns the task, checked under the structure lock. The
-    /// participants that joined the task take part.
+    /// Undoes a restore if `viewer` owns the task. The participants that joined the task take part.
     pub(super) fn undo_joined(&self, task: &str, viewer: Viewer<'_>) -> Result<Task> {
         let inner = &self.inner;
+        let hooks = &inner.options.hooks;
+        self.check_writable()?;
+        loop {
+            let no = inner.catalog.find_for(task, viewer)?;
+            if let Some(task) = self.undone_already(no)? {
+                return Ok(task);
+            }
+            inner.catalog.goes_on(no)?;
+            let (epoch, active) = inner.catalog.active(no)?;
+            let opened = inner.catalog.lineage(no, active.lineage)?;
+            if active.back.is_some() && opened.lineage_type == LineageType::Rollback {
+                let joined = self.joined(no);
+                if !joined.is_empty() {
+                    return self.undo_with((no, task), viewer, &joined);
+                }
+                return Err(Error::new(
+                    ErrorKind::Unavailable,
+                    format!(
+                        "the last restore of task `{task}` brought files back too: undo it with \
+                         its workspace (`Restore::with`), or restore the state only"
+                    ),
+                ));
+            }
+            let target = self.undo_point(task, viewer)?;
+            hooks.ask("a restore", |hook| hook.before_restore(&target))?;
+            // After another restore the hooks are asked about the new target.
+            if let Some(task) = self.undo_state((no, task), viewer, epoch)? {
+                hooks.tell("a restore", |hook| hook.after_restore(&task));
+                return Ok(task);
+            }
+        }
+    }
+
+    /// Undoes a restore without participants, unless the task has left the epoch. The owner is
+    /// checked under the structure lock.
+    fn undo_state(
+        &self,
+        (no, task): (TaskNo, &str),
+        viewer: Viewer<'_>,
+        epoch: Epoch,
+    ) -> Result<Option<Task>> {
+        let inner = &self.inner;
         let structure = inner.structure()?;
-        let no = inner.catalog.find_for(task, viewer)?;
-        if let Some(key) = conditions::key()?
-            && let Some(lineage) = inner.catalog.undone_under(no, &key)?
-        {
-            return self.on_lineage(no, lineage);
+        if inner.catalog.find_for(task, viewer)? != no {
+            return Ok(None);
+        }
+        if let Some(task) = self.undone_already(no)? {
+            return Ok(Some(task));
         }
         inner.catalog.goes_on(no)?;
-        let (epoch, active) = inner.catalog.active(no)?;
-        let back = active.back.ok_or_else(|| nothing_to_undo(task))?;
-        let opened = inner.catalog.lineage(no, active.lineage)?;
-        if opened.lineage_type == LineageType::Rollback {
-            drop(structure);
-            let joined = self.joined(no);
-            if !joined.is_empty() {
-                return self.undo_with((no, task), viewer, &joined);
-            }
-            return Err(Error::new(
-                ErrorKind::Unavailable,
-                format!(
-                    "the last restore of task `{task}` brought files back too: undo it with its \
-                     workspace (`Restore::with`), or restore the state only"
-                ),
-            ));
+        let (now, active) = inner.catalog.active(no)?;
+        if now != epoch {
+            return Ok(None);
         }
+        let back = active.back.ok_or_else(|| nothing_to_undo(task))?;
         let before = inner.catalog.activation(no, back)?;
         inner.catalog.lineage(no, before.lineage)?;
         let entry = inner.catalog.task(no)?;
@@ -146,7 +175,16 @@ impl Engine {
         let task = Task::made(self, (no, &entry), before.lineage, epoch + 1);
         drop(structure);
         self.tell_gone("undone", &task, active.lineage);
-        Ok(task)
+        Ok(Some(task))
+    }
+
+    /// Returns the task on the lineage that an earlier undo with the current key activated.
+    fn undone_already(&self, no: TaskNo) -> Result<Option<Task>> {
+        let Some(key) = conditions::key()? else {
+            return Ok(None);
+        };
+        let lineage = self.inner.catalog.undone_under(no, &key)?;
+        lineage.map(|lineage| self.on_lineage(no, lineage)).transpose()
     }
 
     /// Returns the head of the lineage that was active before the last restore of a task.

@@ -85,8 +85,8 @@ impl Engine {
         self.inner.catalog.goes_on(task.no())?;
         let entry = self.inner.catalog.task(task.no())?;
         let under_way = self.inner.controls.begin_restore(task.no());
-        let pending = self.prepare(&task, target, with).inspect_err(|_| {
-            with.iter().for_each(|participant| participant.release(self, &task));
+        let pending = self.prepare(&task, target, with).inspect_err(|error| {
+            with.iter().for_each(|participant| participant.release(self, &task, error));
         })?;
         let committed = self.commit_restore(&task, target, &pending, with);
         let (lineage, epoch) = match committed {

@@ -230,7 +230,8 @@ async fn what_goes_wrong_is_said_as_the_seeds_say_it() {
 async fn a_checkpoint_has_the_fields_of_the_seed_as_they_were_at_its_point() {
     let served = Served::new();
     let task = served.task("essay", "ana", 0);
-    task.checkpoint(Mark::new().time_us(1_768_732_200_123_456)).unwrap();
+    let by_a_policy = Mark::new().cause(milepost::events::MarkCause::Step);
+    task.checkpoint(by_a_policy.time_us(1_768_732_200_123_456)).unwrap();
     let prompt = "ü".repeat(250);
     task.append(PromptChanged { prompt }).unwrap();
     task.append(PhaseChanged {
@@ -257,7 +258,7 @@ async fn a_checkpoint_has_the_fields_of_the_seed_as_they_were_at_its_point() {
         "hasUserGuidance": true,
         "branchId": "0",
         "parentId": first.to_string(),
-        "lineageType": "root",
+        "lineageType": "manual",
         "branchDescription": null,
         "checksum": marked.id.to_string(),
         "integrityOk": true,
@@ -273,6 +274,7 @@ async fn a_checkpoint_has_the_fields_of_the_seed_as_they_were_at_its_point() {
     let came = served.get("/api/v1/tasks/essay/checkpoints").await;
     let earlier = &came.json()["data"]["checkpoints"][1];
     assert_eq!(earlier["id"], first.to_string());
+    assert_eq!(earlier["lineageType"], "automatic");
     assert_eq!((&earlier["state"], &earlier["promptPreview"]), (&json!(""), &json!("")));
     assert_eq!((&earlier["parentId"], &earlier["hasArtifacts"]), (&Value::Null, &json!(false)));
     let back = served

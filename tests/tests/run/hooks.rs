@@ -93,3 +93,25 @@ fn a_hook_that_panics_stops_nothing_and_those_behind_it_are_told() {
     assert_eq!(good.told().len(), 4);
     assert_eq!(bad.told().len(), 4);
 }
+
+#[test]
+fn an_undo_asks_and_tells_the_hooks_of_restores() {
+    let scribe = Scribe::new("", "");
+    let engine = Engine::in_memory(Options::default().hook(scribe.clone())).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    task.append(milepost::events::Message::text("user", "hello")).unwrap();
+    engine.restore(&task.point(1).unwrap()).run().unwrap();
+    let before = scribe.told().len();
+    engine.undo("t").run().unwrap();
+    let told = scribe.told();
+    assert_eq!(told[before..], ["before going to t/0@2", "after going to lineage 0"]);
+
+    let scribe = Scribe::new("t/0@2", "");
+    let engine = Engine::in_memory(Options::default().hook(scribe)).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    task.append(milepost::events::Message::text("user", "hello")).unwrap();
+    engine.restore(&task.point(1).unwrap()).run().unwrap();
+    let refused = engine.undo("t").run().unwrap_err();
+    assert!(refused.to_string().contains("not now"), "{refused}");
+    assert_eq!(engine.task("t").unwrap().lineage().id().0, 1, "nothing is undone");
+}

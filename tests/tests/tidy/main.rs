@@ -23,7 +23,7 @@ const CRATES: [(&str, usize); 11] = [
     ("replay", 5_100),
     ("store", 13_500),
     ("engine", 17_300),
-    ("runtime", 4_200),
+    ("runtime", 4_250),
     ("workspace", 16_500),
     ("api", 2_500),
     ("formats", 8_000),

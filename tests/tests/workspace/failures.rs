@@ -255,6 +255,10 @@ fn a_plan_touches_nothing_and_says_all() {
         // A second try has the same conflicts: the present does not count as recorded.
         let error = go_back(&scene, "first").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+        // 004: the reason is there until the next operation succeeds.
+        let status = scene.workspace.status();
+        assert_eq!(status.state, milepost::hooks::WorkspaceState::Error);
+        assert_eq!(status.error, Some(error.to_string()));
         assert_eq!(content(&scene.folder()), before);
     }
     let choices = none().theirs(at("changed")).keep_mine(at("gone"));

@@ -201,21 +201,23 @@ fn hooks_are_told_what_a_workspace_does_and_captures_are_counted() {
     back(&to).unwrap();
     assert_eq!(of(&states()), [(Idle, Restoring), (Restoring, Idle)]);
 
-    // What stands in the way is no failure of the workspace.
+    // 004: a refused restore ends in an error, which has the reason.
     scene.write("a", "mine");
     let other = scene.engine.task("t").unwrap();
     other.append(Message::text("user", "on it goes")).unwrap();
     std::fs::remove_file(scene.path("b")).unwrap();
     std::fs::create_dir(scene.path("b")).unwrap();
     scene.write("b/c", "mine");
-    assert!(back(&to).is_err());
-    assert_eq!(of(&states()), [(Idle, Restoring), (Restoring, Idle)]);
+    let refused = back(&to).unwrap_err();
+    let changes = states();
+    assert_eq!(of(&changes), [(Idle, Restoring), (Restoring, Error)]);
+    assert_eq!(changes[1].2.error, Some(refused.to_string()));
 
     // One that fails is told with its reason.
     std::fs::rename(scene.folder(), scene.dir.path().join("elsewhere")).unwrap();
     let failed = scene.workspace.capture(&scene.engine, &other, None);
     let changes = states();
-    assert_eq!(of(&changes), [(Idle, Creating), (Creating, Error)]);
+    assert_eq!(of(&changes), [(Error, Creating), (Creating, Error)]);
     assert_eq!(changes[1].2.error, Some(failed.unwrap_err().to_string()));
 
     let metrics = scene.engine.store().metrics();

@@ -346,8 +346,8 @@ impl Participant for WorkspaceParticipant {
         Ok(part)
     }
 
-    fn release(&self, engine: &Engine, task: &Task) {
-        self.end(engine, task.id(), None);
+    fn release(&self, engine: &Engine, task: &Task, error: &Error) {
+        self.end(engine, task.id(), Some(error));
     }
 
     fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {

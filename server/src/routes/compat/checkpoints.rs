@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use axum::Json;
 use axum::extract::State;
-use milepost::events::LineageType;
+use milepost::events::{LineageType, MarkCause};
 use milepost::query::{CheckpointQuery, LineageInfo};
 use milepost::{Checkpoint, CheckpointId, ErrorKind, Lineage, LineageId, Result, RunState};
 use serde::{Deserialize, Serialize};
@@ -76,8 +76,7 @@ pub(crate) struct CheckpointForm {
     branch_id: String,
     #[schema(value_type = Option<String>)]
     parent_id: Option<CheckpointId>,
-    #[schema(value_type = String)]
-    lineage_type: LineageType,
+    lineage_type: &'static str,
     branch_description: Option<String>,
     #[schema(value_type = String)]
     checksum: CheckpointId,
@@ -243,12 +242,24 @@ impl<'a> Forms<'a> {
             has_user_guidance: !state.guidance.is_empty(),
             branch_id: checkpoint.lineage.to_string(),
             parent_id: checkpoint.parent,
-            lineage_type: lineage.lineage_type,
+            lineage_type: lineage_type(lineage.lineage_type, checkpoint.cause),
             branch_description: lineage.description,
             checksum: checkpoint.id,
             integrity_ok: whole,
             created_at: utc_millis(checkpoint.time_us),
         })
+    }
+}
+
+/// Returns the type that the existing API gives a checkpoint: of its lineage if a restore, rollback
+/// or branch opened that, otherwise by its own cause.
+fn lineage_type(lineage: LineageType, cause: MarkCause) -> &'static str {
+    match (lineage, cause) {
+        (LineageType::Restore, _) => "restore",
+        (LineageType::Rollback, _) => "rollback",
+        (LineageType::Branch, _) => "branch",
+        (LineageType::Manual, _) | (_, MarkCause::Manual) => "manual",
+        (LineageType::Root | LineageType::Automatic, _) => "automatic",
     }
 }
 
