@@ -50,22 +50,18 @@ impl<'a> Snapshotter<'a> {
             }
         }
         loop {
-            let job = match self.missing.front() {
-                // Due snapshots come first, and a stop does not wait for missing ones.
-                Some(log) => match jobs.try_recv() {
-                    Ok(job) => job,
-                    Err(error) if error.is_disconnected() => return,
-                    Err(_) => {
-                        if !self.make_missing(*log).unwrap_or(false) {
-                            self.missing.pop_front();
-                        }
-                        continue;
-                    }
-                },
-                None => match jobs.recv() {
-                    Ok(job) => job,
-                    Err(_) => return,
-                },
+            let waiting = jobs.len();
+            // Due snapshots come first, and a stop does not wait for missing ones.
+            if let Some(log) = self.missing.front()
+                && waiting == 0
+            {
+                if !self.make_missing(*log).unwrap_or(false) {
+                    self.missing.pop_front();
+                }
+                continue;
+            }
+            let Ok(job) = jobs.recv() else {
+                return;
             };
             match job {
                 BackgroundJob::Stop => return,
