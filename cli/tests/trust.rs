@@ -129,7 +129,7 @@ fn hooks_of_the_user_run_wherever_a_store_is_written_to() {
     let mut restored = got("restore run@here");
     restored.sort();
     assert_eq!(restored, ["after_restore", "before_restore", "event"]);
-    assert_eq!(got("undo run"), [""; 0]);
+    assert_eq!(got("undo run"), ["before_restore", "after_restore"]);
     assert_eq!(
         got("mark run/1 there"),
         ["before_checkpoint", "after_checkpoint"],

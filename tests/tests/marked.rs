@@ -243,3 +243,17 @@ fn a_checkpoint_is_by_whom_for_what_and_when_its_events_are() {
         assert_eq!(found, (Some(expected.0), Some(expected.1), expected.2));
     }
 }
+
+#[test]
+fn a_removed_mark_that_was_made_under_a_key_is_no_fault() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let keyed = milepost::calls::Conditions::new().key("once");
+    keyed.during(|| task.checkpoint(Mark::new())).unwrap();
+    task.checkpoint(Mark::new()).unwrap();
+    let policy = milepost::retention::Policy::new().keep(1).marks_only(true);
+    engine.retention().retain(&policy).unwrap();
+    assert_eq!(task.checkpoints().unwrap(), 1);
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+}

@@ -14,6 +14,7 @@ use milepost_store::sync::channel::Receiver;
 
 use crate::commit::committer::{BackgroundJob, SnapshotDue};
 use crate::history::catalog::Catalog;
+use crate::history::events::Ancestry;
 use crate::history::state::DynReducer;
 
 /// Number of queued jobs above which the thread no longer waits for the applier.
@@ -29,6 +30,9 @@ pub(crate) struct Snapshotter<'a> {
     meters: &'a Meters,
     /// Lineages that may lack snapshots.
     missing: VecDeque<LogId>,
+    /// The last missing snapshot that was made. The next one of its lineage is at a later offset,
+    /// or there is none: offsets are estimates, so that the same place could be found again.
+    tried: Option<(LogId, Offset)>,
 }
 
 impl<'a> Snapshotter<'a> {
@@ -37,7 +41,7 @@ impl<'a> Snapshotter<'a> {
         reducers: &'a [Arc<dyn DynReducer>],
         meters: &'a Meters,
     ) -> Self {
-        Self { catalog, reducers, meters, missing: VecDeque::new() }
+        Self { catalog, reducers, meters, missing: VecDeque::new(), tried: None }
     }
 
     /// Runs until the channel ends or has the job to stop.
@@ -55,7 +59,8 @@ impl<'a> Snapshotter<'a> {
             if let Some(log) = self.missing.front()
                 && waiting == 0
             {
-                if !self.make_missing(*log).unwrap_or(false) {
+                let log = *log;
+                if !self.make_missing(log).unwrap_or(false) {
                     self.missing.pop_front();
                 }
                 continue;
@@ -108,10 +113,15 @@ impl<'a> Snapshotter<'a> {
     }
 
     /// Makes the first snapshot that a lineage lacks. Returns `true` if it may lack more.
-    fn make_missing(&self, log: LogId) -> Result<bool> {
+    fn make_missing(&mut self, log: LogId) -> Result<bool> {
         let Some((at, bytes)) = self.first_missing(log)? else {
             return Ok(false);
         };
+        if self.tried.is_some_and(|(tried, before)| tried == log && at <= before) {
+            self.tried = None;
+            return Ok(false);
+        }
+        self.tried = Some((log, at));
         Ok(self.make(SnapshotDue { log, at, bytes }))
     }
 
@@ -127,21 +137,26 @@ impl<'a> Snapshotter<'a> {
         let end = keys::after_prefix(&prefix);
         let notes = catalog.log().scan(&prefix, &end, false, usize::MAX)?;
         let erased = catalog.erased_count(log.task);
+        let notes = notes.iter().map(|(_, note)| SnapshotNote::decode(note));
+        let mut notes = notes.collect::<Result<Vec<_>>>()?;
+        notes.retain(|note| note.erased == erased);
+        notes.sort_by_key(|note| note.log_bytes);
+        let begin = Ancestry::of(catalog, log.task, lineage)?.begin().max(head.start);
         let mut last = 0;
-        for (_, note) in notes {
-            let note = SnapshotNote::decode(&note)?;
-            if note.erased != erased {
-                continue;
-            }
-            let due = last + catalog.snapshot_distance(log);
-            if note.log_bytes > due {
+        // Trimmed events have no state, and the beginning of a log needs no snapshot.
+        while offset_at(&head, last + catalog.snapshot_distance(log)).is_some_and(|at| at <= begin)
+        {
+            last += catalog.snapshot_distance(log);
+        }
+        for note in notes {
+            if note.log_bytes > last + catalog.snapshot_distance(log) {
                 break;
             }
             catalog.snapshot_made(log, note.size);
-            last = note.log_bytes;
+            last = last.max(note.log_bytes);
         }
         let due = last + catalog.snapshot_distance(log);
-        Ok(offset_at(&head, due).map(|at| (at, due)))
+        Ok(offset_at(&head, due).filter(|at| *at > begin).map(|at| (at, due)))
     }
 }
 
@@ -152,8 +167,7 @@ fn offset_at(head: &LogHead, bytes: u64) -> Option<Offset> {
     }
     let events = head.head.next.saturating_sub(head.start);
     let before = u128::from(events) * u128::from(bytes) / u128::from(head.bytes);
-    let at = head.start + u64::try_from(before).ok()?;
-    (at > head.start).then_some(at)
+    Some(head.start + u64::try_from(before).ok()?)
 }
 
 #[cfg(test)]
@@ -169,7 +183,7 @@ mod tests {
         assert_eq!(offset_at(&head, 500), Some(60));
         assert_eq!(offset_at(&head, 999), Some(109));
         assert_eq!(offset_at(&head, 1000), None);
-        assert_eq!(offset_at(&head, 1), None, "no event is before it");
+        assert_eq!(offset_at(&head, 1), Some(10), "no event is before it");
         assert_eq!(offset_at(&head, u64::MAX), None);
     }
 }

@@ -56,9 +56,20 @@ impl HeldAppend {
         }
     }
 
-    /// Appends with the checkpoint, and returns it.
-    pub(crate) fn append_marked(&self, task: &Task, mark: &Mark) -> Result<milepost::Checkpoint> {
-        task.append_marked(self.append.clone(), mark.clone())
+    /// Appends with the checkpoint, and returns it, or the reason why only the events are
+    /// committed: a capture that fails is no failure of the store.
+    pub(crate) fn append_marked(
+        &self,
+        task: &Task,
+        mark: &Mark,
+    ) -> Result<Result<milepost::Checkpoint>> {
+        match task.append_marked(self.append.clone(), mark.clone()) {
+            Err(error) if is_of_the_store(&error) => match self.append(task) {
+                Ok(_) => Ok(Err(error)),
+                Err(_) => Err(error),
+            },
+            saved => saved.map(Ok),
+        }
     }
 
     /// Commits a held append. If its checkpoint is refused, such as by a hook, the events are
@@ -71,11 +82,13 @@ impl HeldAppend {
         let Err(error) = task.append(self.append.clone().mark(mark.clone())) else {
             return Ok(());
         };
-        if is_of_the_store(&error) || error.kind() == ErrorKind::Conflict {
+        if error.kind() == ErrorKind::Conflict {
             return Err(error);
         }
+        // A capture that fails is no failure of the store: then the events alone are committed.
+        self.append(&task)?;
         task.save_failed(&error, None);
-        self.append(&task).map(|_| ())
+        Ok(())
     }
 }
 

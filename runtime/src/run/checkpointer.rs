@@ -54,6 +54,8 @@ pub struct Checkpointer {
     policy: Arc<dyn CheckpointPolicy>,
     autosave_after: Option<Duration>,
     tasks: Mutex<HashMap<String, Arc<Mutex<Watched>>>>,
+    /// Held during [`Checkpointer::autosave`].
+    autosaves: Mutex<()>,
 }
 
 /// Counts of a task since its last checkpoint.
@@ -79,6 +81,7 @@ impl Default for Checkpointer {
             policy: Arc::new(EverySteps(1)),
             autosave_after: Some(Duration::from_secs(5 * 60)),
             tasks: Mutex::default(),
+            autosaves: Mutex::default(),
         }
     }
 }
@@ -86,7 +89,9 @@ impl Default for Checkpointer {
 impl Watched {
     /// Reads the last checkpoint of the task, and forgets counts of another lineage.
     fn look(&mut self, task: &Task) -> Result<()> {
-        if self.epoch != Some(task.epoch()) {
+        // A task of the same name that is newer begins anew.
+        let is_older = self.due.saved_to() > task.head()?.next;
+        if self.epoch != Some(task.epoch()) || is_older {
             *self = Self {
                 epoch: Some(task.epoch()),
                 due: DueCheckpoint::of(task)?,
@@ -141,8 +146,12 @@ impl Checkpointer {
     pub fn append(&self, task: &Task, append: Append, reported: Reported) -> Result<Appended> {
         let watched = self.watched(task);
         let Some((occasion, about)) = occasion(&append) else {
-            watched.lock().due.report(reported);
-            return task.append(append);
+            let report = |appended: &Appended| {
+                if !appended.repeated {
+                    watched.lock().due.report(reported);
+                }
+            };
+            return task.append(append).inspect(report);
         };
         if is_repeated(task, &append)? {
             return task.append(append);
@@ -151,12 +160,13 @@ impl Checkpointer {
         let context = {
             let mut watched = watched.lock();
             watched.look(task)?;
-            watched.due.report(reported);
-            watched.due.context(task, occasion, ended)
+            watched.due.context(task, occasion, ended).with(reported)
         };
         let count = |appended: &Appended| {
             if !appended.repeated {
-                watched.lock().due.steps += ended;
+                let mut watched = watched.lock();
+                watched.due.steps += ended;
+                watched.due.report(reported);
             }
         };
         if !self.policy.marks(&context) {
@@ -168,7 +178,7 @@ impl Checkpointer {
             if append.expected().is_none() {
                 before_tool(task, mark)?;
             }
-            return task.append(append);
+            return task.append(append).inspect(count);
         }
         let error = match task.append(append.clone().mark(mark)) {
             Err(error) => error,
@@ -193,6 +203,10 @@ impl Checkpointer {
     /// reported to the hooks.
     pub fn autosave(&self, engine: &Engine) -> usize {
         let Some(after) = self.autosave_after else {
+            return 0;
+        };
+        // Another thread saves them now.
+        let Some(_only) = self.autosaves.try_lock() else {
             return 0;
         };
         let ids: Vec<String> = self.tasks.lock().keys().cloned().collect();

@@ -5,6 +5,7 @@ use milepost::{Append, Checkpoint, Error, ErrorKind, Json, Mark, Offset, Result,
 use serde_json::{Value, json};
 
 use super::checkpointer::Reported;
+use super::held::Saved;
 use super::options::FailedSave;
 use super::policy::{Trigger, TriggerContext};
 use super::tools::ToolEffects;
@@ -147,14 +148,20 @@ impl Run {
         }
         let mark = mark(&context, about)?;
         match shared.write_marked(shared.in_context(append.clone()), mark) {
-            Ok(Some(checkpoint)) => {
+            Ok(Saved::Marked(checkpoint)) => {
                 shared.saved(&checkpoint);
                 Ok(Some(checkpoint))
             }
-            Ok(None) => {
+            Ok(Saved::Unmarked(error)) => {
+                count();
+                shared.not_saved(error).map(|()| None)
+            }
+            Ok(Saved::Held) => {
                 shared.held();
                 Ok(None)
             }
+            // Whether it was appended is not known.
+            Err(error) if shared.continues_without(&error) => Err(error),
             // The event is recorded even without the checkpoint, if possible.
             Err(error) if shared.continues_after(&error) => {
                 self.append(append)?;
@@ -198,12 +205,8 @@ impl Shared {
             Err(error) if !self.continues_without(&error) => return Err(error),
             _ => {}
         }
-        let context = gathered.context(&task, occasion, steps);
-        Ok(TriggerContext {
-            files: context.files.saturating_add(touches.files),
-            destructive: context.destructive || touches.destructive,
-            ..context
-        })
+        let expected = Reported { effects: touches, asked: false };
+        Ok(gathered.context(&task, occasion, steps).with(expected))
     }
 
     /// Asks the policy before a tool call and marks a checkpoint if it wants one.
@@ -230,7 +233,7 @@ impl Shared {
     }
 
     /// Handles a checkpoint that could not be saved.
-    fn not_saved(&self, error: Error) -> Result<()> {
+    pub(super) fn not_saved(&self, error: Error) -> Result<()> {
         if !self.continues_after(&error) {
             return Err(error);
         }

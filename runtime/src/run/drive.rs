@@ -189,7 +189,7 @@ impl Run {
     /// stopped before it could end.
     fn was_interrupted(&self, is_done: bool) -> bool {
         let task = self.task();
-        let is_superseded = task.renewed().is_ok_and(|now| now.epoch() != task.epoch());
+        let is_superseded = self.shared.renewed().is_ok_and(|now| now.epoch() != task.epoch());
         is_superseded
             || task.is_restoring()
             || is_done && task.control().is_ok_and(|control| control != RunControl::Running)

@@ -2,9 +2,9 @@
 
 use milepost::events::GuidanceGiven;
 use milepost::state::Guidance;
-use milepost::{Append, Result, Task};
+use milepost::{Append, Detail, Result, Task};
 
-use super::Run;
+use super::{Run, Shared};
 use crate::failover::Accepted;
 
 /// The prefix of the idempotency key of a step's end. The key has the number of instructions that
@@ -28,9 +28,13 @@ struct Read {
 impl GuidanceCursor {
     /// Reads the number that ended steps of the lineage have read. The key of the end of a step
     /// records it; after a restore it is that of the restored point.
-    fn load(task: &Task, given: u64) -> Result<Read> {
+    fn load(shared: &Shared, task: &Task, given: u64) -> Result<Read> {
+        let is_used = |key: &str| -> Result<bool> {
+            let is_held = shared.held_under(key).is_some();
+            Ok(is_held || task.lineage().appended_under(key)?.is_some())
+        };
         let mut settled = given;
-        while settled > 0 && task.lineage().appended_under(&key(settled))?.is_none() {
+        while settled > 0 && !is_used(&key(settled))? {
             settled -= 1;
         }
         Ok(Read { returned: settled, settled })
@@ -61,11 +65,15 @@ impl Run {
     /// As [`milepost::Task::append`].
     pub fn guide(&self, text: impl Into<String>) -> Result<Accepted> {
         let guidance = Append::from(GuidanceGiven::text(text));
-        if self.shared.failing().is_some() {
-            return self.append(guidance);
+        if self.shared.options.failover.is_some() {
+            match self.append(guidance.clone()) {
+                // A restore has activated another lineage.
+                Err(error) if matches!(error.detail(), Some(Detail::Active { .. })) => {}
+                accepted => return accepted,
+            }
         }
         let guidance = self.shared.in_context(guidance);
-        self.task().renewed()?.append(guidance).map(Accepted::Appended)
+        self.shared.renewed()?.append(guidance).map(Accepted::Appended)
     }
 
     /// Returns the guidance that no step has read yet, oldest first. It counts as read when the
@@ -96,7 +104,7 @@ impl Run {
         let mut cursor = self.shared.guidance.lock();
         let mut read = match cursor.read {
             Some(read) => read,
-            None => GuidanceCursor::load(&task, given.len())?,
+            None => GuidanceCursor::load(&self.shared, &task, given.len())?,
         };
         let chunks = task.chunks();
         let new = given.iter_from(read.returned, chunks.as_ref()).collect::<Result<Vec<_>>>()?;

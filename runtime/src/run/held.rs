@@ -23,6 +23,15 @@ pub(super) struct Position {
     is_reported: bool,
 }
 
+/// Result of an append with a checkpoint.
+pub(super) enum Saved {
+    Marked(Checkpoint),
+    /// The events are durable without the checkpoint, for this reason.
+    Unmarked(Error),
+    /// Both are held in memory.
+    Held,
+}
+
 impl Position {
     pub(super) fn at(&mut self, next_step: u64) {
         self.step = Some(next_step);
@@ -55,6 +64,15 @@ impl Shared {
             is_degraded || engine.holds(self.task.lock().id())
         };
         self.failover().filter(is_failing)
+    }
+
+    /// Returns a handle on the active lineage, of the engine that is open now.
+    pub(super) fn renewed(&self) -> Result<Task> {
+        let task = self.task();
+        match self.failover() {
+            Some(failover) => failover.engine()?.task(task.id()),
+            None => task.renewed(),
+        }
     }
 
     /// Returns `true` if the run continues without the answer of its store.
@@ -93,18 +111,19 @@ impl Shared {
         })
     }
 
-    /// Appends with a checkpoint. Returns `None` if both are held.
-    pub(super) fn write_marked(&self, append: Append, mark: Mark) -> Result<Option<Checkpoint>> {
+    /// Appends with a checkpoint.
+    pub(super) fn write_marked(&self, append: Append, mark: Mark) -> Result<Saved> {
         let Some(failover) = self.failover() else {
-            return self.task().append_marked(append, mark).map(Some);
+            return self.task().append_marked(append, mark).map(Saved::Marked);
         };
         let held = HeldAppend::by(&self.task(), append, Some(mark.clone()));
         match failover.write_or_hold(held, |held, task| held.append_marked(task, &mark))? {
-            Written::Durable(checkpoint) => {
+            Written::Durable(Ok(checkpoint)) => {
                 self.position.lock().is_reported = false;
-                Ok(Some(checkpoint))
+                Ok(Saved::Marked(checkpoint))
             }
-            Written::Held(_) => Ok(None),
+            Written::Durable(Err(error)) => Ok(Saved::Unmarked(error)),
+            Written::Held(_) => Ok(Saved::Held),
         }
     }
 
@@ -164,7 +183,7 @@ impl Shared {
         }
         failover.wait_healthy(Duration::MAX);
         let task = self.task();
-        let now = failover.engine()?.task(task.id())?;
+        let now = self.renewed()?;
         if now.epoch() == task.epoch() {
             return Ok(None);
         }

@@ -192,7 +192,7 @@ impl Run {
 
     fn change(&self, to: RunControl, reason: Option<&str>) -> Result<()> {
         // On the active lineage, even if the run has not yet noticed a restore.
-        let now = self.task().renewed()?;
+        let now = self.shared.renewed()?;
         now.change_control_in(&self.shared.options.context, to, reason).map(|_| ())
     }
 
@@ -217,7 +217,7 @@ impl Run {
                     });
                 }
                 Err(error) if matches!(error.detail(), Some(Detail::Active { .. })) => {
-                    let now = task.renewed()?;
+                    let now = self.shared.renewed()?;
                     let lineage = now.lineage().id();
                     self.shared.adopt(now)?;
                     return Ok(SafePoint::Elsewhere(lineage));

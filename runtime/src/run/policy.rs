@@ -1,5 +1,7 @@
 //! Policies of automatic checkpoints.
 
+use super::checkpointer::Reported;
+
 /// The event that a policy decides on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -30,6 +32,18 @@ pub struct TriggerContext {
     pub asked: bool,
     /// The time since the last checkpoint, in microseconds; `None` if there is none.
     pub since_us: Option<u64>,
+}
+
+impl TriggerContext {
+    /// Adds facts about the work.
+    pub(super) fn with(self, reported: Reported) -> Self {
+        Self {
+            files: self.files.saturating_add(reported.effects.files),
+            destructive: self.destructive || reported.effects.destructive,
+            asked: self.asked || reported.asked,
+            ..self
+        }
+    }
 }
 
 /// A policy of automatic checkpoints. Any closure from a [`TriggerContext`] to `bool` is one.

@@ -9,6 +9,7 @@ use milepost::events::{
 use milepost::{Append, Body, Checkpoint, Error, Json, Mark, Result};
 
 use super::Run;
+use super::held::Saved;
 
 /// The artifact that holds the state of a step, as `milepost import` names it too.
 const STATE: &str = "state";
@@ -72,12 +73,18 @@ impl Run {
         }
         let append = self.shared.in_context(Append::batch(bodies(step)?));
         let saved = self.shared.write_marked(append, mark)?;
-        match &saved {
-            Some(checkpoint) => self.shared.saved(checkpoint),
-            None => self.shared.held(),
-        }
         self.shared.position.lock().at(index.saturating_add(1));
-        Ok(saved)
+        match saved {
+            Saved::Marked(checkpoint) => {
+                self.shared.saved(&checkpoint);
+                Ok(Some(checkpoint))
+            }
+            Saved::Unmarked(error) => self.shared.not_saved(error).map(|()| None),
+            Saved::Held => {
+                self.shared.held();
+                Ok(None)
+            }
+        }
     }
 }
 

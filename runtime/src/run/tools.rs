@@ -96,7 +96,7 @@ impl Run {
         let append = self.shared.in_context(Append::from(call));
         if self.shared.failing().is_none() {
             match self.task().append_after_capture(append.clone()) {
-                Err(error) if self.shared.continues_without(&error) => {}
+                Err(error) if self.shared.continues_without(&error) => self.shared.report(&error),
                 recorded => return recorded.map(|_| ()),
             }
         }

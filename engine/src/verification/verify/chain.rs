@@ -200,6 +200,10 @@ impl Range<'_> {
             ranged.captures.append(&mut captures.into_inner());
             ranged.faults.append(&mut faults);
             for (offset, entries) in marks {
+                // The idempotency key of a mark outlives it.
+                let is_key = |(key, _): &IndexPut| key.first() == Some(&(KeyKind::Key as u8));
+                let (keys, entries): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_key);
+                puts.extend(keys);
                 if self.is_listed(&entries)? {
                     ranged.listed.push(offset);
                     puts.extend(entries);
