@@ -76,7 +76,7 @@ pub fn export(
 }
 
 /// Returns the checkpoints in the history of a task's active lineage, oldest first, and the number
-/// of the others.
+/// of checkpoints on other lineages.
 fn history(engine: &Engine, task: &Task) -> Result<(Vec<Checkpoint>, u64)> {
     let lineages = task.lineages()?;
     let mut ends: HashMap<LineageId, u64> = HashMap::new();

@@ -6,7 +6,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost::calls::Context;
 use milepost::events::MarkCause;
 use milepost::ids::Epoch;
 use milepost::{Append, Appended, Body, Engine, Error, ErrorKind, Mark, Result, Task};
@@ -225,8 +224,7 @@ impl Checkpointer {
                 return Ok((due.is_settled(&task)?, false));
             }
             drop(watched);
-            let mark = Mark::new().cause(MarkCause::Idle).or_context(&Context::default());
-            match task.checkpoint(mark) {
+            match task.checkpoint(Mark::new().cause(MarkCause::Idle)) {
                 Ok(_) => Ok((true, true)),
                 Err(error) => {
                     task.save_failed(&error, None);

@@ -152,8 +152,7 @@ impl Shared {
         self.failing().and(self.position.lock().phase.clone())
     }
 
-    /// Reads with the handle on the task. On a failover engine whose store is not open, waits until
-    /// it is.
+    /// Reads with the handle on the task. On a failover engine, waits until the store is open.
     pub(super) fn read_again<T>(&self, read: impl Fn(&Task) -> Result<T>) -> Result<T> {
         loop {
             let opened = self.failover().map(FailoverEngine::generation);
