@@ -26,6 +26,7 @@ mod config;
 mod demo;
 mod error;
 mod output;
+mod outside;
 mod picker;
 mod secrets;
 mod store_locator;

@@ -11,13 +11,15 @@ use milepost::hooks::{Alert, AlertKind};
 use milepost::store::Progress;
 use milepost::{Detail, Engine, ErrorKind, Hook, Options, StoreKey};
 use milepost_runtime::hooks::{CommandHooks, StoreTrust};
+use milepost_server::ServerOptions;
 
 use crate::backend::Remote;
 use crate::error::{Failure, Result};
 use crate::output::{bar, note};
+use crate::outside;
 
 /// Name of the store's folder.
-const FOLDER: &str = ".milepost";
+pub const FOLDER: &str = ".milepost";
 
 /// Socket in the store, at which the program that has it open answers.
 const SOCKET: &str = "server/socket";
@@ -137,7 +139,7 @@ impl StoreArgs {
             Some(dir) => dir,
             None => nearest()?.ok_or_else(|| {
                 Failure::new(format!("no store: no `{FOLDER}` folder here or above"))
-                    .hint("`milepost record FILE` makes one here, `--store DIR` names another one")
+                    .hint("`milepost init` makes one here, `--store DIR` names another one")
             })?,
         };
         if !dir.exists() {
@@ -159,6 +161,12 @@ impl StoreArgs {
         let dir = self.there_or_here()?;
         let options = with_hooks(&dir, self.options(options.create(true))?)?;
         self.made_at(&dir, options)
+    }
+
+    /// Creates a store in a folder.
+    pub fn create_at(&self, dir: &Path, options: Options) -> Result<Engine> {
+        self.check_owner(dir)?;
+        self.made_at(dir, self.options(options.create(true))?)
     }
 
     fn made_at(&self, dir: &Path, options: Options) -> Result<Engine> {
@@ -376,18 +384,23 @@ pub fn made_at(dir: &Path, options: Options) -> Result<Engine> {
     Ok(engine)
 }
 
-fn here() -> Result<PathBuf> {
+/// Returns the current folder.
+pub fn here() -> Result<PathBuf> {
     std::env::current_dir()
         .map_err(|error| Failure::new(format!("the current folder cannot be read: {error}")))
 }
 
-/// Finds the nearest store from the current folder upwards. A link is refused: only the command
-/// line may name one.
+/// Finds the nearest store from the current folder upwards: in a folder, or outside for it. A link
+/// is refused: only the command line may name one.
 fn nearest() -> Result<Option<PathBuf>> {
     let here = here()?;
-    for dir in here.ancestors().map(|dir| dir.join(FOLDER)) {
+    for project in here.ancestors() {
+        let dir = project.join(FOLDER);
         let Ok(about) = std::fs::symlink_metadata(&dir) else {
-            continue;
+            match outside::store_of(project).filter(|store| store.is_dir()) {
+                Some(store) => return Ok(Some(store)),
+                None => continue,
+            }
         };
         if about.is_symlink() && dir.is_dir() {
             let shown = dir.display();
@@ -407,7 +420,8 @@ fn nearest() -> Result<Option<PathBuf>> {
 /// during a long one. Returns `None` if the socket cannot be made, as in a read-only folder: other
 /// commands wait then.
 pub fn attach(engine: &Engine) -> Option<milepost_server::Attached> {
-    milepost_server::attach(engine).ok()
+    let options = ServerOptions::default().backups(milepost_formats::backup);
+    milepost_server::attach_with(engine, options).ok()
 }
 
 /// Returns the time in microseconds since the Unix epoch.

@@ -282,7 +282,7 @@ fn a_number_that_has_no_value_is_printed_word_for_word() {
 #[test]
 fn usage_errors_have_a_code_of_their_own() {
     let place = Place::new();
-    for line in ["frobnicate", "log", "--color sometimes tasks", "record", "mark x"] {
+    for line in ["frobnicate", "log", "--color sometimes tasks", "record", "mark"] {
         let ran = place.say(line);
         assert_eq!(ran.code, 2, "{line}: {ran:?}");
     }

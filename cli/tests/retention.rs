@@ -30,6 +30,45 @@ fn a_cleanup_keeps_the_newest_and_the_rest_goes() {
 }
 
 #[test]
+fn seed_003_a_backup_before_a_cleanup_holds_what_goes_and_comes_back_as_a_copy() {
+    let place = Place::recorded();
+    let log = |task: &str| {
+        // The ids of checkpoints are those of the copy.
+        let same = |mut event: Value| {
+            event["body"].as_object_mut().unwrap().remove("parent");
+            event["body"].take()
+        };
+        place.lines(&format!("log {task}")).into_iter().map(same).collect::<Vec<_>>()
+    };
+    let (events, checkpoints) = (log("run"), place.ids("checkpoints run").len());
+    let done = place.json("cleanup --task run --keep 1 --yes --backup");
+    let file = place.store().join(done["backup"].as_str().unwrap());
+    assert_eq!(file.parent().unwrap(), place.store().join("backups"));
+    assert!(log("run").len() < events.len());
+    let import = ["import", file.to_str().unwrap(), "--as", "before"];
+    place.run(import).ok();
+    assert_eq!(log("before")[1..], events[1..], "the task that opens has another name");
+    assert_eq!(place.ids("checkpoints before").len(), checkpoints);
+    // A compaction names it, and leaves it there.
+    place.say("compact --yes").ok();
+    assert!(file.is_file());
+    assert_eq!(place.json("verify --states")["ok"], true);
+    // Nothing goes any more: no backup.
+    let done = place.json("cleanup --task run --keep 1 --yes --backup");
+    assert!(done.get("backup").is_none(), "{done}");
+}
+
+#[test]
+fn a_cleanup_whose_backup_fails_removes_nothing() {
+    let place = Place::recorded();
+    std::fs::write(place.store().join("backups"), "a file").unwrap();
+    let before = place.ids("checkpoints");
+    let failed = place.say("cleanup --keep 1 --yes --backup");
+    assert!(failed.code == 1 && failed.err.contains("backups"), "{failed:?}");
+    assert_eq!(place.ids("checkpoints"), before);
+}
+
+#[test]
 fn programs_get_every_task_and_people_those_of_which_something_goes() {
     let place = Place::recorded();
     let out = place.say("cleanup --keep 3 --marks-only --dry-run").ok();

@@ -320,6 +320,29 @@ fn a_cleanup_by_the_service_is_in_the_log_of_the_store() {
 }
 
 #[test]
+fn seed_003_a_cleanup_by_the_service_makes_a_backup_where_it_is_asked_for() {
+    let place = Place::recorded();
+    let service = Service::start(&place, &["--log", "none"]);
+    let ask = |path: &str, body: &str| {
+        let (status, body) = service.ask("POST", path, None, body);
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str::<Value>(&body).unwrap()
+    };
+    let direct = "/api/v0/checkpoint/direct/cleanup";
+    let body = r#"{"keep_count": 2, "thread_id": "airline-0", "backup": true}"#;
+    let cleaned = ask(direct, body)["data"].take();
+    assert!(place.store().join(cleaned["backup"].as_str().unwrap()).is_file(), "{cleaned}");
+    assert!(ask(direct, r#"{"keep_count": 2}"#)["data"].get("backup").is_none());
+    let retained = ask("/v1/retention", r#"{"keep_count": 1, "backup": true}"#);
+    let file = place.store().join(retained["backup"].as_str().unwrap());
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text.contains("airline-0") && text.contains("\"run\""));
+    // The command has a socket for itself, too.
+    let done = place.run(["cleanup", "--keep", "0", "--yes", "--backup", "--json"]).ok();
+    assert!(done.contains("\"backup\":\"backups/"), "{done}");
+}
+
+#[test]
 fn seed_001_ac4_a_client_that_only_posts_gets_a_checkpoint_a_step_and_one_when_it_is_idle() {
     let place = Place::recorded();
     let config = place.write("serve.toml", "[checkpoints]\nautosave_after = \"50ms\"\n");

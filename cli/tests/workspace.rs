@@ -141,14 +141,13 @@ fn what_is_no_workspace_is_refused_and_home_unless_one_insists() {
     let in_store = place.say("capture .milepost --task essay");
     in_store.failed(1, "inside the store");
     place.say("capture work --task essay --label 12").failed(1, "");
-    assert_eq!(place.say("capture work").code, 2);
     assert_eq!(place.say("capture work --task essay --max-file many").code, 2);
 }
 
 #[test]
 fn a_task_that_is_not_there_and_one_without_a_capture_say_what_to_do() {
     let place = place();
-    let missing = place.say("capture work --task nobody");
+    let missing = place.say("files nobody");
     missing.failed(1, "nobody");
     assert!(missing.err.contains("milepost tasks"), "{missing:?}");
     for command in

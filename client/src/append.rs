@@ -29,7 +29,17 @@ pub struct Append {
     bodies: Vec<Body>,
     mark: Option<Mark>,
     lineage: Option<u32>,
+    work: Work,
     conditions: Conditions,
+}
+
+/// Facts about the work, for the service's policy of checkpoints.
+#[derive(Debug, Clone, Default)]
+struct Work {
+    touched: Option<u64>,
+    destructive: Option<bool>,
+    asked: Option<bool>,
+    policy: Option<String>,
 }
 
 conditions!(Append);
@@ -52,6 +62,36 @@ impl Append {
     #[must_use]
     pub fn lineage(mut self, lineage: u32) -> Self {
         self.lineage = Some(lineage);
+        self
+    }
+
+    /// Reports the number of files that the work touched, or is about to touch, to the service's
+    /// policy of checkpoints.
+    #[must_use]
+    pub fn touched(mut self, files: u64) -> Self {
+        self.work.touched = Some(files);
+        self
+    }
+
+    /// Reports to the service's policy of checkpoints that the work destroys something.
+    #[must_use]
+    pub fn destructive(mut self) -> Self {
+        self.work.destructive = Some(true);
+        self
+    }
+
+    /// Reports to the service's policy of checkpoints that the user asks for one.
+    #[must_use]
+    pub fn asked(mut self) -> Self {
+        self.work.asked = Some(true);
+        self
+    }
+
+    /// Sets the policy of checkpoints for this append: `steps`, `steps:N`, `phases`, `risk` or
+    /// `never`. Default: that of the service.
+    #[must_use]
+    pub fn policy(mut self, name: impl Into<String>) -> Self {
+        self.work.policy = Some(name.into());
         self
     }
 
@@ -123,6 +163,9 @@ impl Client {
         let append = append.into();
         let request = self.request(reqwest::Method::POST, ["v1", "tasks", task, "events"])?;
         let request = request.query("lineage", append.lineage);
+        let Work { touched, destructive, asked, policy } = &append.work;
+        let request = request.query("touched", *touched).query("destructive", *destructive);
+        let request = request.query("asked", *asked).query("policy", policy.as_deref());
         let request = append.in_body(append.conditions.on(request)?)?;
         request.read().await
     }

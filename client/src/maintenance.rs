@@ -65,6 +65,14 @@ impl Retention {
         self
     }
 
+    /// Exports the tasks that change to the store's `backups/` first. If that fails, nothing is
+    /// removed. [`RetentionForm::backup`] names the file.
+    #[must_use]
+    pub fn backup(mut self) -> Self {
+        self.0.backup = true;
+        self
+    }
+
     /// Also removes lineages that no kept checkpoint and no undo needs. They are kept by default.
     #[must_use]
     pub fn drop_lineages(mut self) -> Self {

@@ -8,6 +8,7 @@
 //! | runs of other programs | [`record::record`] | [`record::RecordReport`] |
 //! | checkpoint files | [`checkpoint_folder::import`] | [`checkpoint_folder::FolderReport`] |
 //! | export file: write | [`export_file::export`] | [`export_file::Exported`] |
+//! | export file: backup | [`backup()`] | the path of the file |
 //! | export file: read | [`export_file::ExportImport::run`] | [`export_file::ImportedExport`] |
 //!
 //! A [`Progress`] receives the work that is done, notes, and acknowledgements of durable events. An
@@ -22,6 +23,7 @@
 //! checkpoint_folder/ imports folders of JSON checkpoint files
 //! export_file/       writes and imports the export file of Milepost, and redacts secrets
 //! json_object        JSON objects with their fields in order, and values as compact text
+//! backup             exports before a cleanup
 //! bounded_lines      lines of bounded length
 //! progress           progress, notes and acknowledgements
 //! error              errors and their remedies
@@ -56,6 +58,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod backup;
 mod bounded_lines;
 pub mod checkpoint_folder;
 mod error;
@@ -66,6 +69,7 @@ mod json_object;
 mod progress;
 pub mod record;
 
+pub use backup::backup;
 pub use error::{Error, ErrorKind, Remedy, Result};
 pub use format::Format;
 pub use progress::{Durable, Note, Progress, Unit, Work};

@@ -52,6 +52,10 @@ pub(crate) async fn append(
     size: usize,
     read: impl FnOnce() -> Result<Append, ApiError> + Send + 'static,
 ) -> Result<Appended, ApiError> {
+    if target.reported.policy.is_some() && target.checkpoints(app).is_none() {
+        let text = "no policy marks checkpoints here: leave `policy` out, and mark them";
+        return Err(ApiError::Invalid(text.to_owned()));
+    }
     let waiting = app.clone();
     if size > SMALL {
         let token = context.caller.of_token().to_owned();

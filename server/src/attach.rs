@@ -60,10 +60,10 @@ pub struct Attached {
 /// `InvalidInput`: a store in memory has no folder. `AddrInUse`: this process is already attached
 /// to it. Errors of the file system and of starting a thread.
 pub fn attach(engine: &Engine) -> Result<Attached> {
-    attach_with(engine, ServerOptions::default().drain(DRAIN))
+    attach_with(engine, ServerOptions::default())
 }
 
-/// Like [`attach`], with other options.
+/// Like [`attach`], with other options. Open requests are waited for as briefly as in [`attach`].
 ///
 /// # Errors
 ///
@@ -71,6 +71,7 @@ pub fn attach(engine: &Engine) -> Result<Attached> {
 pub fn attach_with(engine: &Engine, options: ServerOptions) -> Result<Attached> {
     // Tokens do not apply here: the kernel reports the peer's user, and only the owner and root are
     // accepted.
+    let options = options.drain(DRAIN);
     attached(Server::new(engine, Tokens::none(), options).map_err(Error::other)?)
 }
 

@@ -26,7 +26,7 @@
 //! budget             bytes that requests may hold (buffer)
 //! permit             limits expensive work and the requests of a token
 //! listener           TCP, TLS and Unix sockets (tls, host_limits)
-//! options            options of the service
+//! options            options of the service (backups)
 //! cors               pages of other origins
 //! negotiate          the media type of an answer (etag)
 //! error              errors as each family of routes shows them
@@ -36,6 +36,7 @@ mod app;
 mod append_task;
 mod attach;
 mod auth;
+mod backups;
 mod body_guard;
 mod budget;
 mod buffer;

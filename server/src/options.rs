@@ -1,10 +1,15 @@
 //! Options of the service.
 
+use std::fmt::Display;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use milepost::Engine;
+use milepost::retention::RetentionPlan;
 use milepost_runtime::run::Checkpointer;
 
+use crate::backups::Backups;
 use crate::cors::Origin;
 
 /// Options of a served store. Limits are in bytes unless stated otherwise.
@@ -19,6 +24,7 @@ use crate::cors::Origin;
 pub struct ServerOptions {
     pub(crate) keep_count: usize,
     pub(crate) checkpoints: Option<Arc<Checkpointer>>,
+    pub(crate) backups: Backups,
     pub(crate) body: usize,
     pub(crate) per_token: usize,
     pub(crate) streams: usize,
@@ -38,6 +44,7 @@ impl Default for ServerOptions {
         Self {
             keep_count: 10,
             checkpoints: None,
+            backups: Backups::default(),
             body: 16 << 20,
             per_token: 64,
             streams: 2048,
@@ -76,6 +83,18 @@ impl ServerOptions {
     #[must_use]
     pub fn checkpoints(mut self, checkpoints: impl Into<Arc<Checkpointer>>) -> Self {
         self.checkpoints = Some(checkpoints.into());
+        self
+    }
+
+    /// Sets the function that exports the tasks of a cleanup before it, for requests with `backup`.
+    /// It returns the path of the file in the store's folder, or `None` if the plan removes
+    /// nothing; `milepost_formats::backup` is one. Default: none, and requests for a backup are refused.
+    #[must_use]
+    pub fn backups<E: Display, F>(mut self, make: F) -> Self
+    where
+        F: Fn(&Engine, &RetentionPlan) -> Result<Option<PathBuf>, E> + Send + Sync + 'static,
+    {
+        self.backups = Backups::by(make);
         self
     }
 

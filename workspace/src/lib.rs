@@ -75,6 +75,7 @@ pub use milepost::hooks::WorkspaceState;
 pub use options::WorkspaceOptions;
 pub use plan::{Choices, ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath};
 pub use rollback::{Recovery, RestoreReport};
+pub use scan::DEFAULT_IGNORES;
 pub use snapshot::{CaptureInfo, Content, Entries, Skips, Snapshot, SnapshotEntry};
 pub use status::{StatusFeed, WorkspaceStatus};
 pub use workspace::Workspace;

@@ -17,6 +17,7 @@ pub struct WorkspaceOptions {
     pub(crate) workers: usize,
     pub(crate) anyway: bool,
     pub(crate) forget_ignored: bool,
+    pub(crate) default_ignores: bool,
     pub(crate) wait: Duration,
     pub(crate) watch: bool,
 }
@@ -29,6 +30,7 @@ impl Default for WorkspaceOptions {
             workers: 2,
             anyway: false,
             forget_ignored: false,
+            default_ignores: true,
             wait: Duration::from_secs(10),
             watch: false,
         }
@@ -72,6 +74,14 @@ impl WorkspaceOptions {
     #[must_use]
     pub fn forget_ignored(mut self, forget: bool) -> Self {
         self.forget_ignored = forget;
+        self
+    }
+
+    /// Leaves out the paths of [`DEFAULT_IGNORES`](crate::DEFAULT_IGNORES), unless a rule of the
+    /// folder includes them or they were captured before. Default: yes.
+    #[must_use]
+    pub fn default_ignores(mut self, leave_out: bool) -> Self {
+        self.default_ignores = leave_out;
         self
     }
 

@@ -18,15 +18,16 @@ impl RetentionForm {
                 chunks: Big(captures.chunks),
                 bytes: Big(captures.bytes),
             }),
+            backup: None,
         }
     }
 
     /// Converts a report: what a cleanup removed.
-    pub fn done(plan: RetentionPlan, report: RetentionReport) -> Self {
+    pub fn done(plan: RetentionPlan, report: RetentionReport, backup: Option<String>) -> Self {
         let tasks = plan.tasks.into_iter().zip(report.tasks);
         let tasks = tasks.map(|(plan, done)| RetainedForm::done(plan, done));
         let tasks: Vec<_> = tasks.collect();
-        Self { total: RetainedTotal::of(&tasks), dry_run: false, tasks, captures: None }
+        Self { total: RetainedTotal::of(&tasks), dry_run: false, tasks, captures: None, backup }
     }
 }
 

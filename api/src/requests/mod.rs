@@ -256,6 +256,10 @@ pub struct RetentionAsked {
     /// Also remove lineages that no kept checkpoint and no undo needs. Default: keep them.
     #[serde(default)]
     pub drop_lineages: bool,
+    /// First export the tasks that change to the store's `backups/`; if that fails, nothing is
+    /// removed. Default: no backup.
+    #[serde(default)]
+    pub backup: bool,
     /// Only tasks of this user.
     #[serde(
         default,

@@ -41,6 +41,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "init",
+        &[
+            ("init", "a store in this folder, as `.milepost`"),
+            ("init --outside", "a store in your data folder, which stays without this one"),
+        ],
+    ),
+    (
         "import",
         &[
             ("import run.jsonl", "what `milepost export` made"),
@@ -135,6 +142,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "mark",
         &[
+            ("mark good", "the head of the task of this folder"),
             ("mark run good", "the head of a task, as `run@good` from now on"),
             ("mark run@17 before-it-broke --status failure", "an earlier point"),
         ],
@@ -184,13 +192,19 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("diff run@good run --json", "a JSON patch (RFC 6902)"),
         ],
     ),
-    ("capture", &[("capture --task run .", "this folder, as part of the task")]),
+    (
+        "capture",
+        &[
+            ("capture", "this folder, for the task of its name"),
+            ("capture --task run work", "a folder, as part of a task"),
+        ],
+    ),
     (
         "run",
-        &[(
-            "run --task run -- make test",
-            "what it printed, how it ended, what it did to this folder",
-        )],
+        &[
+            ("run -- make test", "what it printed, how it ended, what it did to this folder"),
+            ("run --when risk -- make clean", "checkpoints only where files may be lost"),
+        ],
     ),
     ("files", &[("files run@good", "what was captured last before there")]),
     ("cat", &[("cat run@good src/main.rs", "what was in the file then")]),

@@ -28,7 +28,7 @@ pub use going_back::{Branch, Checkpoint, GoingBack, How, Paths, Recover, Restore
 pub use log::{Filter, Log};
 pub use replay::{Replay, Speed};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
-pub use run::Run;
+pub use run::{Run, RunWhen};
 pub use serve::{
     ConfigCheck, ConfigCommand, LogFormat, Serve, ServeFlags, Token, TokenCommand, TokenCreate,
 };
@@ -111,6 +111,8 @@ pub enum Command {
     /// Record runs of other programs: JSON Lines, Claude Code, OpenAI's messages, LangGraph,
     /// SWE-agent, tau-bench.
     Record(Record),
+    /// Create a store for a project. `capture`, `run`, `mark`, `record` and `import` do it, too.
+    Init(Init),
     /// Import a file of `export`, a folder of JSON checkpoint files, or a file that `record` reads.
     /// The kind of input is detected.
     Import(Import),
@@ -213,6 +215,17 @@ pub enum Command {
     Man(Man),
     /// Print the OpenAPI 3.1 description of /v1 of `serve`, to generate clients from.
     Openapi,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Init {
+    /// The project.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub folder: PathBuf,
+    /// Create the store in your data folder, not in the project: it stays when the project is
+    /// removed. Commands in the project find it by the path of the project.
+    #[arg(long)]
+    pub outside: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -328,9 +341,11 @@ pub enum Status {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(allow_missing_positional = true)]
 pub struct Mark {
-    /// The address of the point; see `milepost --help`.
-    pub address: String,
+    /// The address of the point; see `milepost --help`. Default: the head of the task named after
+    /// this folder or the nearest one above; if there is none, a task for this folder is started.
+    pub address: Option<String>,
     /// The label. It must not be all digits.
     pub label: String,
     /// An id that another system uses for the checkpoint: `@ALIAS` is its address. May be given

@@ -32,6 +32,9 @@ pub struct Cleanup {
     /// Also drop lineages that no kept checkpoint and no undo needs.
     #[arg(long, conflicts_with = "marks_only")]
     pub drop_lineages: bool,
+    /// First export the tasks that change to `backups/` in the store, as a file for `import`.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub backup: bool,
     /// Change nothing: print the plan.
     #[arg(long)]
     pub dry_run: bool,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
 
 use super::{Look, duration};
 
@@ -16,15 +16,28 @@ Exit codes: that of the command; 128 and its number where a signal ended it; 124
 125 it ran, and something of it is not recorded; 126 it could not be started; 127 it was not found.
 Where it was not run they are those of `milepost capture`.";
 
+/// When `run` marks checkpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RunWhen {
+    Always,
+    Risk,
+}
+
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = MORE)]
 pub struct Run {
-    /// The task to record into.
+    /// The task to record into. Default: the task named after the working directory, started if
+    /// there is none.
     #[arg(long, value_name = "ID")]
-    pub task: String,
+    pub task: Option<String>,
     /// The working directory of the command, captured before and after.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
+    /// When to mark a checkpoint before and after, with the files: `always`, or at `risk`, which is
+    /// a command that may remove or overwrite files, a --label, or no checkpoint in the last five
+    /// minutes.
+    #[arg(long, value_name = "WHEN", default_value = "always")]
+    pub when: RunWhen,
     /// Label the checkpoints `before-TEXT` and `after-TEXT`.
     #[arg(long, value_name = "TEXT")]
     pub label: Option<String>,
@@ -32,7 +45,8 @@ pub struct Run {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub timeout: Option<Duration>,
     /// Capture no files: record only the command, its output and its exit status.
-    #[arg(long, conflicts_with_all = ["max_file", "max_total", "anyway", "forget_ignored"])]
+    #[arg(long, conflicts_with_all = ["max_file", "max_total", "anyway", "forget_ignored",
+                                      "no_default_ignores"])]
     pub no_files: bool,
     /// The most output to record, in bytes: its first half and its last half.
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20,

@@ -12,9 +12,10 @@ pub struct Capture {
     /// The folder.
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
-    /// The task that the files belong to.
+    /// The task that the files belong to. Default: the task named after the folder, started if
+    /// there is none.
     #[arg(long, value_name = "ID")]
-    pub task: String,
+    pub task: Option<String>,
     /// Also mark a checkpoint with this label. It must not be all digits.
     #[arg(long)]
     pub label: Option<String>,
@@ -39,13 +40,19 @@ pub struct Look {
     /// folder.
     #[arg(long)]
     pub forget_ignored: bool,
+    /// Also capture what tools make again: `node_modules`, `target`, `__pycache__`, `*.log` and the
+    /// others of the default list in docs/WORKSPACE.md.
+    #[arg(long)]
+    pub no_default_ignores: bool,
 }
 
 impl Look {
     /// Returns the options for the workspace crate.
     pub fn options(&self) -> WorkspaceOptions {
-        let mut options =
-            WorkspaceOptions::default().anyway(self.anyway).forget_ignored(self.forget_ignored);
+        let mut options = WorkspaceOptions::default()
+            .anyway(self.anyway)
+            .forget_ignored(self.forget_ignored)
+            .default_ignores(!self.no_default_ignores);
         if let Some(bytes) = self.max_file {
             options = options.max_file(bytes);
         }

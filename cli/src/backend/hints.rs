@@ -1,9 +1,11 @@
 //! Tasks and points of an opened store by what the user wrote. Failures have hints.
 
+use std::path::Path;
+
 use milepost::{Address, Engine, ErrorKind, Point, Task};
 
 use crate::error::{Failure, Result};
-use crate::output::words;
+use crate::output::{note, printable, words};
 
 /// Resolves an address. A failure has a hint.
 pub fn point(engine: &Engine, address: &str) -> Result<Point> {
@@ -63,4 +65,41 @@ pub fn task(engine: &Engine, id: &str) -> Result<Task> {
 /// Returns the task's id as the store has it.
 pub fn task_id(engine: &Engine, id: &str) -> Result<String> {
     task(engine, id).map(|task| task.id().to_owned())
+}
+
+/// Returns the task with this id, or the one named after a folder. Starts it if there is none.
+pub fn task_or_start(engine: &Engine, id: Option<&str>, folder: &Path) -> Result<Task> {
+    let id = match id {
+        Some(id) => id.to_owned(),
+        None => name_of(folder)?,
+    };
+    match task(engine, &id) {
+        Err(failure) if failure.kind() == Some(ErrorKind::NotFound) => {
+            let task = engine.start_task(&id, &current_user())?;
+            note(&started(&id));
+            Ok(task)
+        }
+        task => task,
+    }
+}
+
+/// Returns the name of a folder, as the id of its task.
+pub fn name_of(folder: &Path) -> Result<String> {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    name.map(str::to_owned).ok_or_else(|| {
+        let shown = folder.display();
+        Failure::new(format!("{shown} has no name that a task can have"))
+            .hint("name the task: `--task ID`, or `milepost mark TASK LABEL`")
+    })
+}
+
+/// Returns the note about a task that was started.
+pub fn started(id: &str) -> String {
+    format!("started the task `{}`", printable(id))
+}
+
+/// Returns the name of the user of new tasks: USER, USERNAME or `local`.
+pub fn current_user() -> String {
+    let named = ["USER", "USERNAME"].iter().filter_map(|name| std::env::var(name).ok());
+    named.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "local".into())
 }

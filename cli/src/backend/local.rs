@@ -12,6 +12,7 @@ use milepost_api::{
     LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm,
     StoreForm, TaskForm, UserForm, VerifyForm, service,
 };
+use milepost_formats::backup;
 use milepost_workspace::TreePath;
 use serde_json::Value;
 
@@ -69,6 +70,10 @@ impl Backend for Local<'_> {
 
     fn task(&self, id: &str) -> Result<TaskForm> {
         Ok(hints::task(self.0, id)?.info()?.into())
+    }
+
+    fn start(&self, id: &str) -> Result<TaskForm> {
+        Ok(self.0.start_task(id, &hints::current_user())?.info()?.into())
     }
 
     fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
@@ -139,6 +144,7 @@ impl Backend for Local<'_> {
             status: asked.status,
             limit: Some(asked.limit),
             cursor: asked.cursor.clone(),
+            ..CheckpointQuery::default()
         })?;
         Ok(Listed::of(page, CheckpointForm::from))
     }
@@ -230,8 +236,10 @@ impl Backend for Local<'_> {
     ) -> Result<RetentionForm> {
         let plan = self.0.retention().plan(&asked.clone().policy()?)?;
         if !dry_run {
+            let backup = asked.backup.then(|| backup(self.0, &plan)).transpose()?.flatten();
+            let backup = backup.map(|file| file.display().to_string());
             let report = self.0.retention().apply(&plan, told)?;
-            return Ok(RetentionForm::done(plan, report));
+            return Ok(RetentionForm::done(plan, report, backup));
         }
         // A failed plan of captures does not fail the rest.
         let captures = self.0.retention().plan_captures(&plan).inspect_err(|error| {

@@ -100,6 +100,9 @@ pub trait Backend {
     /// Returns the task with this id, which may be percent-encoded as in an address.
     fn task(&self, id: &str) -> Result<TaskForm>;
 
+    /// Starts a task with this exact id.
+    fn start(&self, id: &str) -> Result<TaskForm>;
+
     /// Returns the lineages of the task with this exact id, oldest first.
     fn lineages(&self, task: &str) -> Result<Vec<LineageForm>>;
 

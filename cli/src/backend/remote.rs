@@ -181,6 +181,10 @@ impl Backend for Remote {
         })
     }
 
+    fn start(&self, id: &str) -> Result<TaskForm> {
+        self.wait(self.client.start_task(id))
+    }
+
     fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
         Ok(self.wait(self.client.lineages(task))?.items)
     }

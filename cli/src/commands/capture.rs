@@ -7,10 +7,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use milepost::{Detail, Engine, Error, ErrorKind, Mark};
-use milepost_workspace::{CaptureReport, Choices, PathBytes, Workspace, WorkspaceOptions};
+use milepost::{Detail, Engine, Error, ErrorKind, Mark, Task};
+use milepost_workspace::{
+    CaptureReport, Choices, PathBytes, Snapshot, Workspace, WorkspaceOptions,
+};
 use serde_json::json;
 
+use super::first_capture;
 use crate::args;
 use crate::backend::{hints, recovery};
 use crate::error::{Failure, Result};
@@ -23,11 +26,11 @@ const SOON: Duration = Duration::from_millis(500);
 const STEP: Duration = Duration::from_millis(100);
 
 pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
-    let task = hints::task(engine, &args.task)?;
     let workspace = open(&args.folder, args.look.options())?;
+    let task = hints::task_or_start(engine, args.task.as_deref(), workspace.folder())?;
     recovery::recover(engine, &task, Some((&workspace, &Choices::default())))?;
     let mark = args.label.as_deref().map(|label| Mark::new().label(label));
-    let captured = with_bar(&workspace, !out.json, || workspace.capture(engine, &task, mark));
+    let captured = captured(engine, &task, &workspace, mark, out);
     let report = captured.map_err(|error| failed(error, args.label.is_some()))?;
     if out.json {
         let folder = PathBytes::from(workspace.folder().as_os_str().as_bytes());
@@ -53,6 +56,24 @@ pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
         out.line(format!("checkpoint @{id}"))?;
     }
     Ok(())
+}
+
+/// Captures the folder. Shows a bar if it takes a while, and prints what the first capture of a
+/// task left out by default.
+pub fn captured(
+    engine: &Engine,
+    task: &Task,
+    workspace: &Workspace,
+    mark: Option<Mark>,
+    out: &Out,
+) -> milepost::Result<CaptureReport> {
+    let head = task.point(task.head()?.next)?;
+    let is_first = engine.workspace_at(&head)?.is_none();
+    let report = with_bar(workspace, !out.json, || workspace.capture(engine, task, mark))?;
+    if is_first {
+        first_capture::tell(&Snapshot::of(engine, report.root)?, workspace.folder())?;
+    }
+    Ok(report)
 }
 
 /// Opens the folder. A failure has a hint.
@@ -105,7 +126,7 @@ fn line(report: &CaptureReport, task: &str) -> String {
 }
 
 /// Does the work, and shows a bar if it takes a while.
-pub fn with_bar<T>(workspace: &Workspace, wanted: bool, work: impl FnOnce() -> T) -> T {
+fn with_bar<T>(workspace: &Workspace, wanted: bool, work: impl FnOnce() -> T) -> T {
     if !wanted || !io::stderr().is_terminal() {
         return work();
     }

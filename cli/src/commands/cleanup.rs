@@ -56,6 +56,7 @@ fn policy(args: &Cleanup, task: Option<String>) -> RetentionAsked {
         undo: args.undo,
         marks_only: args.marks_only,
         drop_lineages: args.drop_lineages,
+        backup: args.backup,
         user: args.user.clone(),
         task,
     }
@@ -189,6 +190,9 @@ fn print(done: &RetentionForm, out: &mut Out) -> Result<()> {
         count(total.events.0, "event"),
         size(total.bytes.0)
     ))?;
+    if let Some(file) = &done.backup {
+        out.line(format!("backup: {file} in the store; `milepost import` reads it"))?;
+    }
     if let Some(freed) = done.captures.as_ref().filter(|freed| freed.captures.0 > 0) {
         out.line(format!(
             "with them {} of a folder, and {} that nothing else needs, about {}",

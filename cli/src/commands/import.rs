@@ -12,8 +12,9 @@ use milepost_formats::input::{self, Input};
 use serde_json::{Value, json};
 
 use super::conversion::Bars;
-use super::record::{self, current_user};
+use super::record;
 use crate::args::{Import, Record};
+use crate::backend::hints::current_user;
 use crate::error::{Failure, Result};
 use crate::output::{Out, big, count, printable};
 use crate::store_locator::{StoreArgs, attach};

@@ -1,14 +1,21 @@
 //! `mark`: a checkpoint at a point.
 
-use milepost::Json;
+use milepost::{ErrorKind, Json};
 
 use crate::args;
-use crate::backend::{Backend, MarkAsked};
-use crate::error::Result;
-use crate::output::{Out, printable, words};
+use crate::backend::{Backend, MarkAsked, hints};
+use crate::error::{Failure, Result};
+use crate::output::{Out, note, printable, words};
+use crate::store_locator;
 
 pub fn run(source: &dyn Backend, args: &args::Mark, out: &mut Out) -> Result<()> {
-    let point = source.point(&args.address)?;
+    let point = match &args.address {
+        Some(address) => source.point(address)?,
+        None => {
+            check_is_no_task(source, &args.label)?;
+            source.point(&words::encode(&default_task(source)?))?
+        }
+    };
     let metadata = args.metadata.as_deref().map(Json::new).transpose()?;
     let asked = MarkAsked {
         label: args.label.clone(),
@@ -23,4 +30,35 @@ pub fn run(source: &dyn Backend, args: &args::Mark, out: &mut Out) -> Result<()>
     let place = words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0);
     out.line(printable(&format!("marked {place} as `{}`", args.label)))?;
     Ok(out.line(format!("checkpoint @{}", checkpoint.id))?)
+}
+
+/// Refuses a label that names a task: the label itself was left out.
+fn check_is_no_task(source: &dyn Backend, label: &str) -> Result<()> {
+    match source.task(label) {
+        Ok(_) => {
+            let shown = printable(label);
+            Err(Failure::new(format!("`{shown}` is a task, and the label is missing"))
+                .hint(format!("`milepost mark {} LABEL`", words::encode(label))))
+        }
+        Err(failure) if failure.kind() == Some(ErrorKind::NotFound) => Ok(()),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Returns the task named after the current folder, or after the nearest one above that has a task.
+/// If there is none, starts one for the current folder.
+fn default_task(source: &dyn Backend) -> Result<String> {
+    let here = store_locator::here()?;
+    let above = here.ancestors().filter_map(|folder| hints::name_of(folder).ok());
+    for name in above {
+        match source.task(&name) {
+            Ok(task) => return Ok(task.id),
+            Err(failure) if failure.kind() == Some(ErrorKind::NotFound) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    let name = hints::name_of(&here)?;
+    source.start(&name)?;
+    note(&hints::started(&name));
+    Ok(name)
 }

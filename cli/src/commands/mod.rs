@@ -23,7 +23,9 @@ mod erase;
 mod export;
 mod file_diff;
 mod files;
+mod first_capture;
 mod import;
+mod init;
 mod key;
 mod lineages;
 mod log;
@@ -51,8 +53,8 @@ mod undo;
 mod verify;
 mod workspace_args;
 
-use milepost::Engine;
 use milepost::events::{MarkStatus, RunControl};
+use milepost::{Engine, Options};
 
 use self::needs::Needs;
 use crate::args::{self, Args, Command, ConfigCommand, Status};
@@ -80,6 +82,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::DemoWorker(args) => demo::worker(&store, &args),
         Command::Record(args) => record::run(&store, &args, out),
         Command::Import(args) => import::run(&store, &args, out),
+        Command::Init(args) => init::run(&store, &args, out),
         Command::Key(args) => key::run(&args.file, out),
         Command::Run(args) => run::run(&store, &args, out),
         Command::Repair(args) => repair::run(&store, &args, out),
@@ -105,7 +108,11 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
 /// Runs a command on an existing store, opened by this process or by another one.
 fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
     let needs = Needs::of(&command, picker::is_possible(out));
-    let engine = match store.find(needs.hooks, needs.only_reads)? {
+    let found = match needs.creates && store.is_nowhere() {
+        true => Opened::Local(store.open_or_create_with_hooks(Options::default())?),
+        false => store.find(needs.hooks, needs.only_reads)?,
+    };
+    let engine = match found {
         Opened::Local(engine) => engine,
         Opened::Remote(there) if needs.store => {
             let failure = Failure::new("this needs the store itself, and another program has it");
@@ -182,6 +189,7 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         | Command::DemoWorker(_)
         | Command::Record(_)
         | Command::Import(_)
+        | Command::Init(_)
         | Command::Key(_)
         | Command::Run(_)
         | Command::Repair(_)

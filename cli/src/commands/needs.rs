@@ -13,13 +13,21 @@ pub(super) struct Needs {
     pub(super) only_reads: bool,
     /// The command may call hooks.
     pub(super) hooks: bool,
+    /// The command creates the store if there is none.
+    pub(super) creates: bool,
     /// The command may run long, or waits for the user: other commands use its store through a
     /// socket.
     pub(super) attached: bool,
 }
 
-const NONE: Needs =
-    Needs { pager: false, store: false, only_reads: false, hooks: false, attached: false };
+const NONE: Needs = Needs {
+    pager: false,
+    store: false,
+    only_reads: false,
+    hooks: false,
+    creates: false,
+    attached: false,
+};
 const READS: Needs = Needs { only_reads: true, ..NONE };
 const READS_LONG: Needs = Needs { pager: true, ..READS };
 const WRITES: Needs = Needs { hooks: true, ..NONE };
@@ -54,8 +62,10 @@ impl Needs {
             },
             Command::Undo(args) => restores(args.how.dry_run),
             Command::Rollback(args) => Self { store: true, ..restores(args.back.how.dry_run) },
-            Command::Recover(_) | Command::Capture(_) => Self { store: true, ..WRITES },
-            Command::Mark(_) | Command::Guide(_) | Command::Edit(_) => WRITES,
+            Command::Recover(_) => Self { store: true, ..WRITES },
+            Command::Capture(_) => Self { store: true, creates: true, ..WRITES },
+            Command::Mark(args) => Self { creates: args.address.is_none(), ..WRITES },
+            Command::Guide(_) | Command::Edit(_) => WRITES,
             Command::Pause(_) | Command::Resume(_) | Command::Stop(_) => WRITES,
             Command::Cleanup(args) => Self { only_reads: args.dry_run, ..NONE },
             Command::Compact(_) => Self { store: true, attached: true, ..NONE },
@@ -63,6 +73,7 @@ impl Needs {
             Command::Branch(_) => NONE,
             // These open a store themselves, or none.
             Command::Demo(_) | Command::DemoWorker(_) | Command::Record(_) => NONE,
+            Command::Init(_) => NONE,
             Command::Import(_) | Command::Run(_) | Command::Serve(_) | Command::Token(_) => NONE,
             Command::Repair(_) | Command::Doctor | Command::Key(_) | Command::Trust(_) => NONE,
             Command::Config(_) | Command::Openapi => NONE,

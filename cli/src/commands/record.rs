@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::conversion::Bars;
 use crate::args::Record;
+use crate::backend::hints::current_user;
 use crate::error::{Failure, Result, UNMET};
 use crate::output::{Out, big, count, printable};
 use crate::store_locator::{StoreArgs, attach};
@@ -154,12 +155,6 @@ fn end(all: Outcome, args: &Record) -> Result<()> {
         None if !all.is_complete() => Err(left_out(&all, args)),
         None => Ok(()),
     }
-}
-
-/// Returns the current user by the environment, or `local`.
-pub fn current_user() -> String {
-    let named = ["USER", "USERNAME"].iter().filter_map(|name| std::env::var(name).ok());
-    named.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "local".into())
 }
 
 fn left_out(outcome: &Outcome, args: &Record) -> Failure {

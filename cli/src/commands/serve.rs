@@ -76,6 +76,7 @@ fn server(engine: &Engine, config: &Config) -> Result<(Server, Vec<String>)> {
     let options = ServerOptions::default()
         .keep_count(config.number("keep_count")?)
         .checkpoints(config.checkpoints()?)
+        .backups(milepost_formats::backup)
         .body(config.number("limits.body")?)
         .per_token(config.number("limits.per_token")?)
         .streams(config.number("limits.streams")?)

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use milepost_runtime::run::{Checkpointer, EveryPhase, EverySteps, Never, Risk};
+use milepost_runtime::run::{Checkpointer, NamedPolicy};
 use milepost_server::Origin;
 
 use super::sources::Text;
@@ -182,18 +182,8 @@ pub(super) fn span_or_never(text: &Text) -> Result<Option<Duration>, &'static st
 
 /// Parses a policy of checkpoints. Returns the checkpointer with it.
 pub(super) fn policy(text: &Text) -> Result<Checkpointer, &'static str> {
-    let wrong = "`steps`, `steps:N`, `phases`, `risk` or `never`";
-    let checkpoints = Checkpointer::default();
-    Ok(match text.text().ok_or(wrong)? {
-        "steps" => checkpoints,
-        "phases" => checkpoints.policy(EveryPhase),
-        "risk" => checkpoints.policy(Risk::default()),
-        "never" => checkpoints.policy(Never),
-        other => {
-            let steps = other.strip_prefix("steps:").and_then(|steps| steps.parse().ok());
-            checkpoints.policy(EverySteps(steps.filter(|steps| *steps > 0).ok_or(wrong)?))
-        }
-    })
+    let policy: NamedPolicy = text.text().ok_or(NamedPolicy::NAMES)?.parse()?;
+    Ok(Checkpointer::default().policy(policy))
 }
 
 pub(super) fn log_format(text: &Text) -> Result<LogFormat, &'static str> {

@@ -82,7 +82,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the checkpoints of a task, newest first. */
+        /** Lists the checkpoints of a task by creation time, newest first. */
         get: operations["seed_checkpoints"];
         put?: never;
         post?: never;
@@ -844,6 +844,8 @@ export interface components {
             /** Format: int32 */
             code: number;
             data: {
+                /** @description The file of the backup in the store's folder, for a request with `backup`. */
+                backup?: string | null;
                 details: {
                     [key: string]: components["schemas"]["DirectCleanedThread"];
                 };
@@ -886,6 +888,8 @@ export interface components {
             success: boolean;
         };
         DirectCleaned: {
+            /** @description The file of the backup in the store's folder, for a request with `backup`. */
+            backup?: string | null;
             details: {
                 [key: string]: components["schemas"]["DirectCleanedThread"];
             };
@@ -915,6 +919,8 @@ export interface components {
         };
         /** @description The scope of a cleanup, and the number of checkpoints to keep. */
         DirectCleanup: {
+            /** @description First exports the threads that change to the store's `backups/`. Default: false. */
+            backup?: boolean;
             keep_count?: number | null;
             thread_id?: string | null;
             /** @description Also removes the events that no checkpoint needs. Default: false. */
@@ -1453,6 +1459,11 @@ export interface components {
         };
         /** @description A retention policy, and its scope. */
         RetentionAsked: {
+            /**
+             * @description First export the tasks that change to the store's `backups/`; if that fails, nothing is
+             *     removed. Default: no backup.
+             */
+            backup?: boolean;
             /** @description Also remove lineages that no kept checkpoint and no undo needs. Default: keep them. */
             drop_lineages?: boolean;
             /**
@@ -1476,6 +1487,11 @@ export interface components {
         };
         /** @description The plan or the result of a cleanup. `milepost cleanup --json` prints the same. */
         RetentionForm: {
+            /**
+             * @description The file of the backup, as a path in the store's folder, if the request asked for one and
+             *     something was removed.
+             */
+            backup?: string | null;
             captures?: null | components["schemas"]["CapturesForm"];
             /** @description True if nothing was changed. */
             dry_run: boolean;
@@ -4846,6 +4862,11 @@ export interface operations {
                 destructive?: boolean;
                 /** @description `true` if the user asks for a checkpoint, for a policy of checkpoints. */
                 asked?: boolean;
+                /**
+                 * @description The policy of checkpoints for this request, if another one than the service's: `steps`,
+                 *     `steps:N`, `phases`, `risk` or `never`.
+                 */
+                policy?: string;
             };
             header?: {
                 /** @description The expected head, as in "12" */

@@ -37,10 +37,12 @@ pub enum SkipReason {
     Wide,
     /// The staging of a restore.
     Staging,
+    /// Ignored by the default list, which holds unless a rule of the folder decides.
+    Default,
 }
 
 impl SkipReason {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Git,
         Self::Store,
         Self::Ignored,
@@ -54,6 +56,7 @@ impl SkipReason {
         Self::Deep,
         Self::Wide,
         Self::Staging,
+        Self::Default,
     ];
 
     /// Returns the name in the JSON form.
@@ -72,6 +75,7 @@ impl SkipReason {
             Self::Deep => "deep",
             Self::Wide => "wide",
             Self::Staging => "staging",
+            Self::Default => "default",
         }
     }
 }

@@ -35,6 +35,17 @@ pub struct TaskQuery {
     pub cursor: Option<String>,
 }
 
+/// Order of a list of checkpoints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CheckpointOrder {
+    /// The newest commit first.
+    #[default]
+    Committed,
+    /// The newest creation time first, then the newest commit. An import has its original times, so
+    /// this order may be another one. A page reads the index entries of all checkpoints.
+    Created,
+}
+
 /// Filter and page of a list of checkpoints.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CheckpointQuery {
@@ -46,6 +57,8 @@ pub struct CheckpointQuery {
     pub filter: Vec<(String, serde_json::Value)>,
     /// Only checkpoints of this status.
     pub status: Option<MarkStatus>,
+    /// The order of the list. A cursor belongs to the order of its list.
+    pub order: CheckpointOrder,
     /// Maximum number of items; 20 if `None`.
     pub limit: Option<usize>,
     /// Start of the page: `next` of the previous page.
@@ -160,8 +173,79 @@ impl Catalog {
             let checkpoint = catalog.checkpoint(owner, &name, lineage, offset, &entry)?;
             Ok(Some(checkpoint).filter(|checkpoint| fits(query, checkpoint)))
         };
-        page(catalog, &prefix, query.limit, query.cursor.as_deref(), wanted)
+        let (limit, cursor) = (query.limit, query.cursor.as_deref());
+        match query.order {
+            CheckpointOrder::Committed => page(catalog, &prefix, limit, cursor, wanted),
+            CheckpointOrder::Created => {
+                let keys = catalog.marks_by_time(&prefix, task)?;
+                page_of(keys, limit, cursor, |key| wanted(key, &[]))
+            }
+        }
     }
+
+    /// Returns the keys of marks in the order of a list by creation time, each behind its time.
+    fn marks_by_time(&self, prefix: &[u8], task: Option<TaskNo>) -> Result<Vec<TimedKey>> {
+        let mut timed = Vec::new();
+        let mut end = keys::after_prefix(prefix);
+        loop {
+            let entries = self.log().scan(prefix, &end, true, STRIDE)?;
+            let Some((first, _)) = entries.last() else {
+                break;
+            };
+            end.clone_from(first);
+            for (key, _) in entries {
+                let (lineage, offset) = keys::mark_place(&key);
+                let owner = task.unwrap_or_else(|| TaskNo(keys::second_u64(&key)));
+                if let Some(entry) = self.log().get(&keys::mark(owner, lineage, offset))? {
+                    timed.push((MarkEntry::decode(&entry)?.time_us, key));
+                }
+            }
+        }
+        timed.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(timed)
+    }
+}
+
+/// A key of the index, and the time of its entry in microseconds since the Unix epoch.
+type TimedKey = (u64, Vec<u8>);
+
+/// Returns a page of a list by time, newest first. A cursor is the time and key of the last item.
+fn page_of<T>(
+    keys: Vec<TimedKey>,
+    limit: Option<usize>,
+    cursor: Option<&str>,
+    wanted: impl Fn(&[u8]) -> Result<Option<T>>,
+) -> Result<Page<T>> {
+    let limit = limit.unwrap_or(LIMIT_DEFAULT).max(1);
+    let begin = match cursor {
+        None => 0,
+        Some(cursor) => {
+            let bytes = data_encoding::HEXLOWER.decode(cursor.as_bytes()).ok();
+            let place = bytes.as_deref().and_then(|bytes| bytes.split_first_chunk::<8>());
+            let (time, key) = place.ok_or_else(|| not_of_this_list(cursor))?;
+            let last = (u64::from_be_bytes(*time), key.to_vec());
+            keys.partition_point(|place| *place >= last)
+        }
+    };
+    let mut items = Vec::new();
+    let mut last = None;
+    for place in keys.into_iter().skip(begin) {
+        if let Some(item) = wanted(&place.1)? {
+            if items.len() == limit {
+                let next =
+                    last.map(|(time, key): TimedKey| [&time.to_be_bytes()[..], &key].concat());
+                let next = next.map(|place| data_encoding::HEXLOWER.encode(&place));
+                return Ok(Page { items, next });
+            }
+            items.push(item);
+            last = Some(place);
+        }
+    }
+    Ok(Page { items, next: None })
+}
+
+fn not_of_this_list(cursor: &str) -> Error {
+    Error::invalid(format!("`{cursor}` is no cursor of this list"))
 }
 
 fn fits(query: &CheckpointQuery, checkpoint: &Checkpoint) -> bool {
@@ -190,7 +274,7 @@ fn page<T>(
         Some(cursor) => {
             let key = data_encoding::HEXLOWER.decode(cursor.as_bytes()).ok();
             let key = key.filter(|key| key.starts_with(prefix));
-            key.ok_or_else(|| Error::invalid(format!("`{cursor}` is no cursor of this list")))?
+            key.ok_or_else(|| not_of_this_list(cursor))?
         }
     };
     let mut items = Vec::new();

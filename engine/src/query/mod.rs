@@ -7,7 +7,7 @@ pub use self::bisect::{Bisect, Verdict};
 pub use self::blame::{Blame, Blamed};
 pub use crate::handles::lineage::LineageInfo;
 pub use crate::history::address::AddressTarget;
-pub use crate::history::lists::{CheckpointQuery, Page, TaskInfo, TaskQuery};
+pub use crate::history::lists::{CheckpointOrder, CheckpointQuery, Page, TaskInfo, TaskQuery};
 pub use crate::history::stats::TaskStats;
 
 use milepost_codec::Result;

@@ -58,6 +58,11 @@ pub struct TaskPlan {
 }
 
 impl TaskPlan {
+    /// Returns `true` if the cleanup removes a checkpoint, events or a lineage of the task.
+    pub fn removes(&self) -> bool {
+        !self.removed.is_empty() || !self.trimmed.is_empty() || !self.dropped.is_empty()
+    }
+
     fn of(no: TaskNo, entry: &TaskEntry) -> Self {
         Self {
             task: entry.name.clone(),

@@ -124,6 +124,12 @@ pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<Vec<CommandHook>> {
     Ok(form.hooks)
 }
 
+/// Returns the folder of data that Milepost records for the user: `milepost` in XDG_DATA_HOME, or
+/// in `.local/share` of HOME. Returns `None` if neither is an absolute path.
+pub fn user_data_folder() -> Option<PathBuf> {
+    Places::from_environment().data
+}
+
 /// Folders of the user's files; `None` if the environment does not define them.
 #[derive(Debug, Clone)]
 pub(super) struct Places {

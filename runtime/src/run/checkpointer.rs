@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::autosave::{Idle, is_due};
 use super::checkpointing::{DueCheckpoint, mark};
-use super::policy::{CheckpointPolicy, EverySteps, Trigger};
+use super::policy::{CheckpointPolicy, EverySteps, NamedPolicy, Trigger};
 use super::tools::ToolEffects;
 
 /// The maximum number of watched tasks. Beyond it policies count from each append on, and idle
@@ -28,6 +28,8 @@ pub struct Reported {
     pub effects: ToolEffects,
     /// Set if the user asked for a checkpoint.
     pub asked: bool,
+    /// The policy for this append, if another one than that of the [`Checkpointer`].
+    pub policy: Option<NamedPolicy>,
 }
 
 /// Marks the checkpoints of tasks to which other programs append.
@@ -168,7 +170,11 @@ impl Checkpointer {
                 watched.due.report(reported);
             }
         };
-        if !self.policy.marks(&context) {
+        let marks = match &reported.policy {
+            Some(policy) => policy.marks(&context),
+            None => self.policy.marks(&context),
+        };
+        if !marks {
             return task.append(append).inspect(count);
         }
         let mark = mark(&context, about)?;

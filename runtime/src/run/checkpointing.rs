@@ -107,7 +107,7 @@ impl Run {
     /// destructive. Policies such as [`Risk`](crate::run::Risk) count them.
     pub fn touched(&self, files: u64, destructive: bool) {
         let effects = ToolEffects { files, destructive };
-        self.shared.gathered.lock().report(Reported { effects, asked: false });
+        self.shared.gathered.lock().report(Reported { effects, ..Reported::default() });
     }
 
     /// Reports that the user wants a checkpoint, for policies such as [`Risk`](crate::run::Risk).
@@ -205,7 +205,7 @@ impl Shared {
             Err(error) if !self.continues_without(&error) => return Err(error),
             _ => {}
         }
-        let expected = Reported { effects: touches, asked: false };
+        let expected = Reported { effects: touches, ..Reported::default() };
         Ok(gathered.context(&task, occasion, steps).with(expected))
     }
 

@@ -17,6 +17,7 @@
 mod autosave;
 mod checkpointer;
 mod checkpointing;
+mod destructive;
 mod drive;
 mod guidance;
 mod held;
@@ -39,13 +40,14 @@ use self::autosave::{Idle, Watcher};
 pub use self::checkpointer::{Checkpointer, Reported};
 use self::checkpointing::DueCheckpoint;
 pub use self::checkpointing::RunStats;
+pub use self::destructive::is_destructive;
 pub use self::drive::CurrentStep;
 use self::guidance::GuidanceCursor;
 use self::held::Position;
 use self::once::Keys;
 pub use self::options::{FailedSave, RunOptions};
 pub use self::policy::{
-    CheckpointPolicy, EveryPhase, EverySteps, Never, Risk, Trigger, TriggerContext,
+    CheckpointPolicy, EveryPhase, EverySteps, NamedPolicy, Never, Risk, Trigger, TriggerContext,
 };
 pub use self::step_save::StepSave;
 pub use self::tools::{Access, ToolEffects};

@@ -1,5 +1,7 @@
 //! Policies of automatic checkpoints.
 
+use std::str::FromStr;
+
 use super::checkpointer::Reported;
 
 /// The event that a policy decides on.
@@ -130,6 +132,61 @@ impl CheckpointPolicy for Risk {
         ];
         let score: u32 = factors.into_iter().map(u32::from).sum();
         score >= self.score
+    }
+}
+
+/// A policy by its name, for configurations and requests.
+///
+/// ```
+/// use milepost_runtime::run::NamedPolicy;
+///
+/// assert_eq!("steps:5".parse(), Ok(NamedPolicy::Steps(5)));
+/// assert!("sometimes".parse::<NamedPolicy>().is_err());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NamedPolicy {
+    /// `steps` or `steps:N`: [`EverySteps`].
+    Steps(u64),
+    /// `phases`: [`EveryPhase`].
+    Phases,
+    /// `risk`: [`Risk`] with its defaults.
+    Risk,
+    /// `never`: [`Never`].
+    Never,
+}
+
+impl NamedPolicy {
+    /// The names, for messages.
+    pub const NAMES: &str = "`steps`, `steps:N`, `phases`, `risk` or `never`";
+}
+
+impl CheckpointPolicy for NamedPolicy {
+    fn marks(&self, context: &TriggerContext) -> bool {
+        match self {
+            Self::Steps(steps) => EverySteps(*steps).marks(context),
+            Self::Phases => EveryPhase.marks(context),
+            Self::Risk => Risk::default().marks(context),
+            Self::Never => Never.marks(context),
+        }
+    }
+}
+
+impl FromStr for NamedPolicy {
+    /// The names that are expected: [`NamedPolicy::NAMES`].
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "steps" => Self::Steps(1),
+            "phases" => Self::Phases,
+            "risk" => Self::Risk,
+            "never" => Self::Never,
+            other => {
+                let steps = other.strip_prefix("steps:").and_then(|steps| steps.parse().ok());
+                Self::Steps(steps.filter(|steps| *steps > 0).ok_or(Self::NAMES)?)
+            }
+        })
     }
 }
 

@@ -96,6 +96,31 @@ async fn seed_001_the_risk_rule_reaches_clients_of_the_service() {
 }
 
 #[tokio::test]
+async fn seed_001_ac1_a_client_chooses_the_policy_of_its_task() {
+    let (served, task) = with(Checkpointer::default());
+    for n in 1..=6 {
+        append(&served, "?policy=steps:3", &step("step_finished", n)).await;
+    }
+    assert_eq!(task.checkpoints().unwrap(), 2);
+    append(&served, "?policy=never", &step("step_finished", 7)).await;
+    assert_eq!(task.checkpoints().unwrap(), 2);
+    append(&served, "?policy=risk&touched=6&destructive=true", &step("step_failed", 8)).await;
+    assert_eq!(task.checkpoints().unwrap(), 3);
+    let phase = json!({"kind": "phase_changed", "body": {"phase": "score", "iteration": 1}});
+    append(&served, "?policy=phases", &phase.to_string()).await;
+    assert_eq!(task.checkpoints().unwrap(), 4);
+    for wrong in ["sometimes", "steps:0", "steps:x"] {
+        let came = served.post(&format!("{EVENTS}?policy={wrong}"), &phase.to_string()).await;
+        assert_eq!(came.status, 400, "{wrong}");
+    }
+    // Without a policy of the service, none could be followed.
+    let plain = Served::new();
+    plain.engine.start_task("exec-001", "ana").unwrap();
+    let came = plain.post(&format!("{EVENTS}?policy=steps"), &phase.to_string()).await;
+    assert_eq!(came.status, 400);
+}
+
+#[tokio::test]
 async fn seed_001_ac4_a_paused_task_is_saved_after_five_idle_minutes() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(ManualClock::at(NOW_US));

@@ -1,6 +1,7 @@
 //! The routes of the seeds, response for response.
 use crate::served::{Came, Served};
 use milepost::events::{ArtifactsEdited, GuidanceGiven, PhaseChanged, PromptChanged, RunControl};
+use milepost::query::{CheckpointOrder, CheckpointQuery};
 use milepost::{Append, Json, Mark};
 use milepost_server::ServerOptions;
 use serde_json::{Value, json};
@@ -288,6 +289,47 @@ async fn a_checkpoint_has_the_fields_of_the_seed_as_they_were_at_its_point() {
     let newest = &came.json()["data"]["checkpoints"][0];
     assert_eq!((&newest["branchId"], &newest["lineageType"]), (&json!("1"), &json!("restore")));
     assert_eq!(newest["branchDescription"], "again");
+}
+
+#[tokio::test]
+async fn seed_d8_the_list_is_in_the_order_of_creation_also_with_imported_times() {
+    let served = Served::new();
+    let task = served.task("essay", "ana", 0);
+    // By commit; two have the same time.
+    for (time, label) in [(5, "e"), (9, "i"), (1, "a"), (5, "f"), (7, "g")] {
+        task.checkpoint(Mark::new().label(label).time_us(time * 1_000_000)).unwrap();
+    }
+    let all = served.engine.query().checkpoints(&CheckpointQuery::default()).unwrap().items;
+    let id = |label: &str| {
+        let of = all.iter().find(|checkpoint| checkpoint.label.as_deref() == Some(label));
+        of.unwrap().id.to_string()
+    };
+    let listed = async |query: &str| {
+        let came = served.get(&format!("/api/v1/tasks/essay/checkpoints{query}")).await.json();
+        let list = came["data"]["checkpoints"].as_array().unwrap().clone();
+        list.iter().map(|it| it["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let expected = ["i", "g", "f", "e", "a"].map(id);
+    assert_eq!(listed("").await, expected);
+    assert_eq!(listed("?limit=2").await, expected[..2]);
+    // Page by page, with a filter.
+    let mut query = CheckpointQuery {
+        order: CheckpointOrder::Created,
+        limit: Some(2),
+        ..CheckpointQuery::default()
+    };
+    let mut paged = Vec::new();
+    loop {
+        let page = served.engine.query().checkpoints(&query).unwrap();
+        paged.extend(page.items.iter().map(|checkpoint| checkpoint.id.to_string()));
+        let Some(next) = page.next else { break };
+        query.cursor = Some(next);
+    }
+    assert_eq!(paged, expected);
+    for cursor in ["00", "no hex"] {
+        query.cursor = Some(cursor.to_owned());
+        assert!(served.engine.query().checkpoints(&query).is_err(), "{cursor}");
+    }
 }
 
 #[tokio::test]

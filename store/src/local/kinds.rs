@@ -28,7 +28,7 @@ enum Holds {
 
 /// The files of a store, by their paths in its folder: `*` matches a part of one name, `**`
 /// everything in a folder.
-const KINDS: [(&str, Holds); 24] = [
+const KINDS: [(&str, Holds); 25] = [
     (".gitignore", Holds::Nothing),
     ("store", Holds::Nothing),
     ("store.copy", Holds::Nothing),
@@ -59,6 +59,8 @@ const KINDS: [(&str, Holds); 24] = [
     (".milepost-*.part", Holds::Copy),
     // Results of tools that could not be appended.
     ("unrecorded/*.jsonl", Holds::Unlogged),
+    // Exports before cleanups.
+    ("backups/*.jsonl", Holds::Unlogged),
 ];
 
 /// Files that a compaction does not rewrite.

@@ -94,7 +94,7 @@ fn prepare(dir: &Path) -> (Content, Content) {
     std::fs::remove_file(work.join("link")).unwrap();
     symlink("run.sh", work.join("link")).unwrap();
     write("new/deep/c", "two");
-    write("untracked.log", "captured too");
+    write("untracked.out", "captured too");
     let second = capture("second");
     engine.close().unwrap();
     (first, second)

@@ -192,7 +192,7 @@ impl<'a> Walk<'a, '_, '_> {
         let is_foreign = |since: &Since| since.is_foreign(below, itself.identity());
         let foreign = at.foreign || self.input.since.is_some_and(is_foreign);
         // Recorded entries in it were captured although a rule ignores the folder.
-        let ignored = at.ignored || self.rules.ignores(&self.path, true);
+        let ignored = at.ignored.or_else(|| self.rules.ignored(&self.path, true));
         Ok(EntryOutcome::Folder(Inside {
             dir: SharedDir::new(dir),
             number,

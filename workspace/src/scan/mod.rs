@@ -43,6 +43,7 @@ use crate::tree::Counts;
 
 use incremental::Folders;
 pub(crate) use incremental::{LastScan, ScanRequest, ScanState, Since, Watching};
+pub use rules::DEFAULT_IGNORES;
 pub(crate) use rules::TreeRules;
 pub(crate) use upload::Storing;
 

@@ -6,12 +6,12 @@ use std::ffi::OsStr;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use milepost_codec::{ChunkId, Entry, TreePath};
+use milepost_codec::{ChunkId, Entry, SkipReason, TreePath};
 
 use crate::chunks::Contents;
 use crate::fs::{Dir, Kind, at_root, look_at};
@@ -19,6 +19,40 @@ use crate::tree::{entries, parts, tree_of};
 
 /// Names of rule files. The later of two rules in a folder wins, so the second file has priority.
 const FILES: [&[u8]; 2] = [b".gitignore", b".milepostignore"];
+
+/// Patterns that captures leave out unless a rule of the folder decides: what tools make again from
+/// other files. The syntax is that of `.gitignore`; a line `!dist/` in the folder's
+/// `.milepostignore` includes one.
+pub const DEFAULT_IGNORES: [&str; 24] = [
+    "node_modules/",
+    "bower_components/",
+    "target/",
+    "dist/",
+    "__pycache__/",
+    "*.pyc",
+    ".venv/",
+    "venv/",
+    "*.egg-info/",
+    ".tox/",
+    ".nox/",
+    ".eggs/",
+    ".mypy_cache/",
+    ".pytest_cache/",
+    ".ruff_cache/",
+    ".ipynb_checkpoints/",
+    ".gradle/",
+    ".next/",
+    ".nuxt/",
+    ".turbo/",
+    ".parcel-cache/",
+    ".cache/",
+    "*.log",
+    ".DS_Store",
+];
+
+/// Compiled form of [`DEFAULT_IGNORES`].
+static DEFAULTS: LazyLock<Gitignore> =
+    LazyLock::new(|| built(&[Some(DEFAULT_IGNORES.join("\n"))]).unwrap_or_else(Gitignore::empty));
 
 /// Maximum number of bytes read of a rule file.
 const LEN_MAX: u64 = 1 << 20;
@@ -35,12 +69,14 @@ pub(crate) struct Rules {
     levels: Vec<Level>,
     /// Path from the topmost folder with rules to the workspace, with a trailing `/`; may be empty.
     base: Vec<u8>,
+    /// `true` if the default list decides what no rule does.
+    defaults: bool,
 }
 
 impl Rules {
     /// Reads the rules above a workspace.
-    pub(crate) fn above(folder: &Path) -> Self {
-        let mut rules = Self { levels: Vec::new(), base: Vec::new() };
+    pub(crate) fn above(folder: &Path, defaults: bool) -> Self {
+        let mut rules = Self { levels: Vec::new(), base: Vec::new(), defaults };
         let (Some(top), above) = above(folder) else {
             return rules;
         };
@@ -99,17 +135,20 @@ impl Rules {
         self.levels.pop();
     }
 
-    /// Returns `true` if a path is ignored. The nearest folder decides.
-    pub(crate) fn ignores(&self, path: &[u8], is_directory: bool) -> bool {
+    /// Returns the reason if a path is ignored. The nearest folder decides, and the default list
+    /// if no rule does.
+    pub(crate) fn ignored(&self, path: &[u8], is_directory: bool) -> Option<SkipReason> {
         for level in self.levels.iter().rev() {
             let below = path.get(level.at..).unwrap_or_default();
             match level.rules.matched(OsStr::from_bytes(below), is_directory) {
                 Match::None => {}
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
+                Match::Ignore(_) => return Some(SkipReason::Ignored),
+                Match::Whitelist(_) => return None,
             }
         }
-        false
+        let by_default =
+            self.defaults && DEFAULTS.matched(OsStr::from_bytes(path), is_directory).is_ignore();
+        by_default.then_some(SkipReason::Default)
     }
 }
 
@@ -126,7 +165,8 @@ fn built(texts: &[Option<String>]) -> Option<Gitignore> {
     builder.build().ok().filter(|rules| !rules.is_empty())
 }
 
-/// Rules in a stored tree. Unreadable ones ignore nothing, as in a scan.
+/// Rules in a stored tree. Unreadable ones ignore nothing, as in a scan. The default list does not
+/// count: it only leaves paths out, and a restore removes only what was captured.
 pub(crate) struct TreeRules<'a> {
     contents: &'a dyn Contents,
     tree: ChunkId,
@@ -148,7 +188,7 @@ impl<'a> TreeRules<'a> {
 
     /// Returns `true` if the rules ignore a path, or a folder above it.
     pub(crate) fn ignore(&mut self, path: &TreePath, is_directory: bool) -> bool {
-        let mut rules = Rules { levels: Vec::new(), base: Vec::new() };
+        let mut rules = Rules { levels: Vec::new(), base: Vec::new(), defaults: false };
         let (full, mut folder, mut at) = (path.as_bytes(), Some(self.tree), 0);
         for name in path.names() {
             let known = folder.map(|id| self.known(id));
@@ -158,7 +198,8 @@ impl<'a> TreeRules<'a> {
             }
             let end = at + name.len();
             let is_last = end == full.len();
-            if rules.ignores(full.get(..end).unwrap_or_default(), !is_last || is_directory) {
+            let part = full.get(..end).unwrap_or_default();
+            if rules.ignored(part, !is_last || is_directory).is_some() {
                 return true;
             }
             folder = known.and_then(|known| known.folders.get(name)).copied();
@@ -231,7 +272,7 @@ mod tests {
         let root = top.join(workspace);
         let mut ignored = Vec::new();
         for path in paths {
-            let mut rules = Rules::above(&root);
+            let mut rules = Rules::above(&root, false);
             let mut full = rules.base().to_vec();
             rules.enter(&at_root(&root).unwrap(), full.len());
             let is_directory = path.ends_with('/');
@@ -241,7 +282,7 @@ mod tests {
             for (n, name) in names.iter().enumerate() {
                 full.extend_from_slice(name.as_bytes());
                 let last = n + 1 == names.len();
-                found |= rules.ignores(&full, !last || is_directory);
+                found |= rules.ignored(&full, !last || is_directory).is_some();
                 full.push(b'/');
                 if let (false, Ok(dir)) = (last, at_root(&root.join(names[..=n].join("/")))) {
                     rules.enter(&dir, full.len());
@@ -307,10 +348,32 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("rules"), "*\n").unwrap();
         symlink("rules", dir.path().join(".gitignore")).unwrap();
-        let mut rules = Rules::above(dir.path());
+        let mut rules = Rules::above(dir.path(), false);
         assert!(!rules.enter(&at_root(dir.path()).unwrap(), 0));
         fs::write(dir.path().join(".milepostignore"), "*.o\n").unwrap();
         assert!(rules.enter(&at_root(dir.path()).unwrap(), 0));
-        assert!(rules.ignores(b"\xff.o", false) && !rules.ignores(b"\xff.c", false));
+        assert_eq!(rules.ignored(b"\xff.o", false), Some(SkipReason::Ignored));
+        assert_eq!(rules.ignored(b"\xff.c", false), None);
+    }
+
+    #[test]
+    fn the_default_list_decides_what_no_rule_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path();
+        fs::write(top.join(".gitignore"), "*.o\n!keep.log\n").unwrap();
+        fs::write(top.join(".milepostignore"), "!dist/\n").unwrap();
+        let mut rules = Rules::above(top, true);
+        rules.enter(&at_root(top).unwrap(), 0);
+        let folder = |path: &str| rules.ignored(path.as_bytes(), true);
+        let file = |path: &str| rules.ignored(path.as_bytes(), false);
+        for name in ["node_modules", "a/node_modules", "target", "x/__pycache__", ".venv"] {
+            assert_eq!(folder(name), Some(SkipReason::Default), "{name}");
+            assert_eq!(file(name), None, "{name}");
+        }
+        assert_eq!((folder("dist"), file("keep.log")), (None, None));
+        assert_eq!(file("a/b.log"), Some(SkipReason::Default));
+        assert_eq!(file("a/b.o"), Some(SkipReason::Ignored));
+        assert_eq!(Rules::above(top, false).ignored(b"target", true), None);
+        assert_eq!(DEFAULTS.num_ignores(), DEFAULT_IGNORES.len() as u64);
     }
 }

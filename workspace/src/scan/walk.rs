@@ -34,8 +34,8 @@ pub(super) struct At<'a> {
     /// Length of the path with its trailing `/`.
     pub(super) len: usize,
     has_rules: bool,
-    /// `true` if a rule ignores the folder, so that only recorded entries are captured.
-    pub(super) ignored: bool,
+    /// The reason if the folder is ignored, so that only recorded entries are captured.
+    pub(super) ignored: Option<SkipReason>,
     /// `true` if the last scan saw another folder, or none, here or above: its results below are
     /// not reused.
     pub(super) foreign: bool,
@@ -46,7 +46,7 @@ pub(super) struct Inside {
     pub(super) dir: SharedDir,
     pub(super) number: u32,
     pub(super) names: Vec<Box<[u8]>>,
-    pub(super) ignored: bool,
+    pub(super) ignored: Option<SkipReason>,
     pub(super) foreign: bool,
 }
 
@@ -96,7 +96,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         now: Moment,
         root: Listed,
     ) -> Self {
-        let rules = Rules::above(input.folder);
+        let rules = Rules::above(input.folder, input.options.default_ignores);
         let path = rules.base().to_vec();
         Self {
             input,
@@ -130,7 +130,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
             number: self.assembly.begin(None, b"", &self.root),
             dir: SharedDir::new(root),
             names,
-            ignored: false,
+            ignored: None,
             foreign: false,
         };
         self.enter(inside);
@@ -195,7 +195,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         if !self.stack.is_empty() {
             self.path.push(b'/');
         }
-        let has_rules = !ignored && self.rules.enter(&dir, self.path.len());
+        let has_rules = ignored.is_none() && self.rules.enter(&dir, self.path.len());
         self.stack.push(At {
             dir,
             number,
@@ -294,11 +294,13 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         } else if is_directory && found.device != self.root.device {
             // Only for folders: on overlay file systems, files can have other devices.
             Some(SkipReason::Mount)
-        } else if at.ignored || self.rules.ignores(&self.path, is_directory) {
+        } else if let Some(reason) =
+            at.ignored.or_else(|| self.rules.ignored(&self.path, is_directory))
+        {
             let forget = self.input.options.forget_ignored;
             let recorded = !forget && self.last.has(name, self.input.chunks)?;
             self.assembly.mark(at.number, |marks| marks.ignored |= recorded);
-            (!recorded).then_some(SkipReason::Ignored)
+            (!recorded).then_some(reason)
         } else {
             None
         };

@@ -137,28 +137,28 @@ fn what_rules_ignore_is_listed_where_the_rule_ends() {
 #[test]
 fn what_is_recorded_stays_recorded_though_a_rule_ignores_it_now() {
     let mut scene = Scene::new();
-    for name in ["out/old", "out/sub/old", "a.log", "src/a.log"] {
+    for name in ["out/old", "out/sub/old", "a.out", "src/a.out"] {
         scene.write(name, "x");
     }
     let before = scene.paths();
-    scene.write(".gitignore", "out/\n*.log\n");
-    for name in ["out/new", "out/sub/new", "out/more/x", "b.log"] {
+    scene.write(".gitignore", "out/\n*.out\n");
+    for name in ["out/new", "out/sub/new", "out/more/x", "b.out"] {
         scene.write(name, "x");
     }
     scene.write("out/old", "another");
-    std::fs::remove_file(scene.path("src/a.log")).unwrap();
+    std::fs::remove_file(scene.path("src/a.out")).unwrap();
     let out = reasons(&scene, SkipReason::Ignored);
-    assert_eq!(out, ["b.log", "out/more", "out/new", "out/sub/new"]);
+    assert_eq!(out, ["b.out", "out/more", "out/new", "out/sub/new"]);
     let mut expected = vec![".gitignore".to_owned()];
-    expected.extend(before.into_iter().filter(|path| path != "src/a.log"));
+    expected.extend(before.into_iter().filter(|path| path != "src/a.out"));
     assert_eq!(scene.paths(), expected);
     let back = scene.put_back();
     assert!(matches!(&back[&b"out/old"[..]], Thing::File(content, _) if content == b"another"));
     // With `forget_ignored`, it is left out of this and later captures, and stays in the folder.
     scene.looked_at(WorkspaceOptions::default().forget_ignored(true));
-    assert_eq!(reasons(&scene, SkipReason::Ignored), ["a.log", "b.log", "out"]);
+    assert_eq!(reasons(&scene, SkipReason::Ignored), ["a.out", "b.out", "out"]);
     scene.looked_at(WorkspaceOptions::default());
-    assert_eq!(reasons(&scene, SkipReason::Ignored), ["a.log", "b.log", "out"]);
+    assert_eq!(reasons(&scene, SkipReason::Ignored), ["a.out", "b.out", "out"]);
     assert!(scene.path("out/sub/old").exists());
 }
 

@@ -157,8 +157,8 @@ fn a_second_name_in_a_folder_that_is_new_or_moved_is_met() {
 #[test]
 fn a_folder_under_another_one_with_other_rules_is_looked_at() {
     let scene = Scene::with(watched());
-    scene.write("p/.gitignore", "*.log\n");
-    scene.write("p/x/y/f.log", "ignored");
+    scene.write("p/.gitignore", "*.out\n");
+    scene.write("p/x/y/f.out", "ignored");
     scene.write("p/x/y/g", "taken");
     scene.write("q/h", "x");
     scene.is_whole(true);
@@ -167,7 +167,7 @@ fn a_folder_under_another_one_with_other_rules_is_looked_at() {
         fs::rename(at(from), at(to)).unwrap();
     }
     scene.captures_as_a_whole_look();
-    assert!(scene.paths().contains(&"p/x/y/f.log".to_owned()));
+    assert!(scene.paths().contains(&"p/x/y/f.out".to_owned()));
 }
 
 #[test]
@@ -198,15 +198,15 @@ fn what_a_repair_let_go_of_is_stored_again() {
 #[test]
 fn rules_that_change_make_a_whole_look() {
     let scene = Scene::with(watched());
-    scene.write("a/f.log", "x");
-    scene.write("a/b/g.log", "x");
+    scene.write("a/f.out", "x");
+    scene.write("a/b/g.out", "x");
     scene.is_whole(true);
-    scene.write(".gitignore", "*.log\n");
-    scene.write("a/h.log", "ignored");
+    scene.write(".gitignore", "*.out\n");
+    scene.write("a/h.out", "ignored");
     scene.is_whole(true);
     scene.is_whole(false);
-    scene.write("a/b/.milepostignore", "!*.log\n");
-    scene.write("a/b/i.log", "x");
+    scene.write("a/b/.milepostignore", "!*.out\n");
+    scene.write("a/b/i.out", "x");
     scene.is_whole(true);
     // A change above the folder counts too.
     fs::create_dir(scene.dir.path().join(".git")).unwrap();
@@ -251,14 +251,14 @@ fn behind_the_limit_nothing_is_taken_over() {
 #[test]
 fn rules_with_a_second_name_make_whole_looks() {
     let scene = Scene::with(watched());
-    scene.write("p/.gitignore", "*.log\n");
-    scene.write("p/x/f.log", "x");
+    scene.write("p/.gitignore", "*.out\n");
+    scene.write("p/x/f.out", "x");
     let outside = scene.dir.path().join("outside");
     fs::hard_link(scene.path("p/.gitignore"), &outside).unwrap();
     scene.is_whole(true);
     fs::write(&outside, "*.tmp\n").unwrap();
     scene.is_whole(true);
-    assert!(scene.paths().contains(&"p/x/f.log".to_owned()));
+    assert!(scene.paths().contains(&"p/x/f.out".to_owned()));
 }
 
 #[test]
@@ -292,24 +292,24 @@ fn a_lineage_that_names_another_capture_makes_a_whole_look_as_a_restore_does() {
 #[test]
 fn what_was_left_out_and_is_in_the_way_of_a_restore_is_saved_first() {
     let scene = Scene::with(watched());
-    scene.write("d/f.log", "recorded");
+    scene.write("d/f.out", "recorded");
     let first =
         scene.workspace.capture(&scene.engine, &scene.task, Some(Mark::new().label("first")));
     assert!(first.unwrap().whole);
-    fs::remove_file(scene.path("d/f.log")).unwrap();
+    fs::remove_file(scene.path("d/f.out")).unwrap();
     scene.is_whole(false);
     scene.write("d/g", "x");
-    scene.write(".gitignore", "*.log\n");
-    scene.write("d/f.log", "mine");
+    scene.write(".gitignore", "*.out\n");
+    scene.write("d/f.out", "mine");
     scene.is_whole(true);
     scene.is_whole(false);
-    assert_eq!(scene.skips(), [("d/f.log".to_owned(), SkipReason::Ignored)]);
+    assert_eq!(scene.skips(), [("d/f.out".to_owned(), SkipReason::Ignored)]);
     let to = scene.engine.point("t@first").unwrap();
-    let choices = Choices::default().theirs(crate::TreePath::new(b"d/f.log").unwrap());
+    let choices = Choices::default().theirs(crate::TreePath::new(b"d/f.out").unwrap());
     scene.workspace.restore(&scene.engine, &to, Scope::All, None, &choices).unwrap();
-    assert_eq!(fs::read(scene.path("d/f.log")).unwrap(), b"recorded");
+    assert_eq!(fs::read(scene.path("d/f.out")).unwrap(), b"recorded");
     scene.workspace.undo(&scene.engine, "t", &Choices::default()).unwrap();
-    assert_eq!(fs::read(scene.path("d/f.log")).unwrap(), b"mine");
+    assert_eq!(fs::read(scene.path("d/f.out")).unwrap(), b"mine");
 }
 
 #[derive(Debug, Clone)]

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use milepost::events::{MarkCause, ToolReturned};
 use milepost::{Checkpoint, Engine, Hash, Json, LineageId, Mark, Options, Task};
+use milepost_runtime::run::{Risk, is_destructive};
 use milepost_workspace::{Choices, Workspace};
 use serde_json::{Value, json};
 
@@ -30,12 +31,12 @@ use self::recorder::Recorder;
 use self::report::Changes;
 use self::signals::Taken;
 use super::capture;
-use crate::args;
+use crate::args::{self, RunWhen};
 use crate::backend::{hints, recovery};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note, words};
 use crate::secrets::Secrets;
-use crate::store_locator::{StoreArgs, WAIT, open_at, patiently};
+use crate::store_locator::{StoreArgs, WAIT, now_us, open_at, patiently};
 
 /// Exit code if a command ran and a part of it is not recorded.
 const NOT_RECORDED: u8 = 125;
@@ -55,7 +56,9 @@ struct Begun {
     task: String,
     lineage: LineageId,
     call: String,
-    before: Checkpoint,
+    /// The checkpoint before the command, and the offset of the call.
+    before: Option<Checkpoint>,
+    at: u64,
     /// Root of the capture before the command.
     root: Option<Hash>,
 }
@@ -81,6 +84,9 @@ struct Store {
 
 pub fn run(store: &StoreArgs, args: &args::Run, out: &mut Out) -> Result<()> {
     let wait = store.wait;
+    if store.is_nowhere() {
+        store.open_or_create(Options::default())?.close()?;
+    }
     let (dir, options) = store.there_with_hooks()?;
     let store = Store { dir, options, wait };
     let (begun, folder) = begin(&store, args, out)?;
@@ -126,19 +132,35 @@ fn begin(store: &Store, args: &args::Run, out: &Out) -> Result<(Begun, Folder)> 
 }
 
 fn call(engine: &Engine, args: &args::Run, out: &Out) -> Result<(Begun, Folder)> {
-    let task = hints::task(engine, &args.task)?;
     let folder = Folder::of(args)?;
+    let task = hints::task_or_start(engine, args.task.as_deref(), folder.path())?;
     let choices = Choices::default();
     recovery::recover(engine, &task, folder.captured().zip(Some(&choices)))?;
-    let mark = mark(args, "before", json!({"tool": TOOL}))?.cause(MarkCause::BeforeTool);
-    let marked = folder.mark(engine, &task, mark, out);
-    let (before, root) = marked.map_err(|e| capture::failed(e, args.label.is_some()))?;
+    let (before, root) = match marks(&task, args)? {
+        true => {
+            let mark = mark(args, "before", json!({"tool": TOOL}))?.cause(MarkCause::BeforeTool);
+            let marked = folder.mark(engine, &task, mark, out);
+            let (before, root) = marked.map_err(|e| capture::failed(e, args.label.is_some()))?;
+            (Some(before), root)
+        }
+        false => (None, None),
+    };
     // The offset makes the name unique in the lineage and its ancestors.
-    let call = format!("{TOOL}-{}", task.head()?.next);
+    let at = task.head()?.next;
+    let call = format!("{TOOL}-{at}");
     task.append(outcome::called(&call, &args.command, folder.path(), &Secrets::of_environment())?)?;
     let begun =
-        Begun { task: task.id().to_owned(), lineage: task.lineage().id(), call, before, root };
+        Begun { task: task.id().to_owned(), lineage: task.lineage().id(), call, before, at, root };
     Ok((begun, folder))
+}
+
+/// Decides whether checkpoints are marked before and after the command.
+fn marks(task: &Task, args: &args::Run) -> Result<bool> {
+    if args.when == RunWhen::Always || args.label.is_some() || is_destructive(&args.command) {
+        return Ok(true);
+    }
+    let last = task.lineage().newest_mark()?;
+    Ok(last.is_none_or(|(_, time_us)| now_us().saturating_sub(time_us) > Risk::default().since_us))
 }
 
 /// Returns the mark for one of the two checkpoints.
@@ -177,7 +199,7 @@ fn end(
         }
     };
     let failure = failure.at(not_recorded(outcome));
-    match outcome::save(&store.dir, begun.before.id, returned) {
+    match outcome::save(&store.dir, begun, returned) {
         Ok(file) => {
             let (store, shown) = (store.dir.display(), file.display());
             let task = words::encode(&begun.task);
@@ -224,6 +246,9 @@ fn after(
         );
         let hint = format!("`milepost lineages {}` shows both", words::encode(&begun.task));
         return Done::failed(Failure::conflict(message).hint(hint));
+    }
+    if begun.before.is_none() {
+        return Done::default();
     }
     let metadata = json!({
         "tool": TOOL,
@@ -321,9 +346,7 @@ impl Folder {
         let Self::Captured(workspace) = self else {
             return Ok((task.checkpoint(mark)?, None));
         };
-        let report = capture::with_bar(workspace, !out.json, || {
-            workspace.capture(engine, task, Some(mark))
-        })?;
+        let report = capture::captured(engine, task, workspace, Some(mark), out)?;
         let id = report.checkpoint.map(|id| id.to_string());
         let checkpoint = engine.query().checkpoint(&id.unwrap_or_default())?;
         Ok((checkpoint, Some(report.root)))

@@ -8,11 +8,12 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use milepost::events::{MarkStatus, ToolCalled, ToolReturned};
-use milepost::{Body, CheckpointId, Json};
+use milepost::{Body, Json};
 use milepost_workspace::PathBytes;
 use serde::Serialize;
 use serde_json::json;
 
+use super::Begun;
 use super::process::{Ended, How};
 use super::recorder::Output;
 use crate::error::{Failure, Result};
@@ -126,9 +127,10 @@ impl Outcome {
 }
 
 /// Writes a return that could not be recorded to a file that `milepost record` reads.
-pub fn save(store: &Path, before: CheckpointId, returned: ToolReturned) -> Result<PathBuf> {
+pub fn save(store: &Path, begun: &Begun, returned: ToolReturned) -> Result<PathBuf> {
     let folder = store.join(UNRECORDED);
-    let file = folder.join(format!("{before}.jsonl"));
+    let name = blake3::hash(format!("{} {} {}", begun.lineage, begun.call, begun.task).as_bytes());
+    let file = folder.join(format!("{}.jsonl", name.to_hex()));
     let failed = |error: std::io::Error| {
         let file = file.display();
         Failure::new(format!("cannot write {file}: {error}"))

@@ -94,7 +94,8 @@ pub fn tell(begun: &Begun, outcome: &Outcome, done: &Done, out: &mut Out) -> Res
         said.push_str(&format!("; {}", changes.describe()));
     }
     note(&said);
-    let before = place(&begun.before);
+    let call = || words::address(&begun.task, begun.lineage, begun.at);
+    let before = begun.before.as_ref().map_or_else(call, place);
     let back = match begun.root {
         Some(_) => "rollback",
         None => "restore",
@@ -118,7 +119,7 @@ fn form(begun: &Begun, outcome: &Outcome, done: &Done) -> Value {
         "error": outcome.error,
         "bytes": big(outcome.output.bytes),
         "left_out": big(outcome.output.left_out),
-        "before": side(&begun.before, begun.root),
+        "before": begun.before.as_ref().map(|before| side(before, begun.root)),
         "after": done.after.as_ref().map(|after| side(after, done.root)),
         "changes": done.changes.as_ref().map(Changes::form),
         "recorded": done.failure.is_none(),

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use axum::Json;
 use axum::extract::State;
 use milepost::events::{LineageType, MarkCause};
-use milepost::query::{CheckpointQuery, LineageInfo};
+use milepost::query::{CheckpointOrder, CheckpointQuery, LineageInfo};
 use milepost::{Checkpoint, CheckpointId, ErrorKind, Lineage, LineageId, Result, RunState};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -96,7 +96,7 @@ pub(crate) struct CacheForm {
     saved: u64,
 }
 
-/// Lists the checkpoints of a task, newest first.
+/// Lists the checkpoints of a task by creation time, newest first.
 #[utoipa::path(
     get,
     path = "/api/v1/tasks/{task}/checkpoints",
@@ -122,6 +122,7 @@ async fn list(
         let page = view.checkpoints(&CheckpointQuery {
             task: Some(task),
             limit: Some(limit),
+            order: CheckpointOrder::Created,
             ..CheckpointQuery::default()
         })?;
         let mut forms = Forms::new(view);

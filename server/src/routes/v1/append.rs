@@ -5,7 +5,7 @@ use axum::extract::{FromRequest, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use milepost::{Append, LineageId};
-use milepost_runtime::run::{Reported, ToolEffects};
+use milepost_runtime::run::{NamedPolicy, Reported, ToolEffects};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -41,16 +41,21 @@ struct Where {
     destructive: Option<bool>,
     /// `true` if the user asks for a checkpoint, for a policy of checkpoints.
     asked: Option<bool>,
+    /// The policy of checkpoints for this request, if another one than the service's: `steps`,
+    /// `steps:N`, `phases`, `risk` or `never`.
+    policy: Option<String>,
 }
 
 impl Where {
-    fn target(&self, task: String) -> Target {
+    fn target(&self, task: String) -> Result<Target, ApiError> {
         let effects = ToolEffects {
             files: self.touched.unwrap_or(0),
             destructive: self.destructive.unwrap_or(false),
         };
-        let reported = Reported { effects, asked: self.asked.unwrap_or(false) };
-        Target { task, lineage: self.lineage.map(LineageId), reported }
+        let policy = self.policy.as_deref().map(str::parse::<NamedPolicy>).transpose();
+        let policy = policy.map_err(|names| ApiError::Invalid(format!("policy is {names}")))?;
+        let reported = Reported { effects, asked: self.asked.unwrap_or(false), policy };
+        Ok(Target { task, lineage: self.lineage.map(LineageId), reported })
     }
 }
 
@@ -150,7 +155,7 @@ async fn append(
     Query(at): Query<Where>,
     events: Events,
 ) -> Result<Response, ApiError> {
-    let (target, size) = (at.target(task), events.bytes.len());
+    let (target, size) = (at.target(task)?, events.bytes.len());
     let appended =
         append_task::append(&app, context, target, size, move || events.append()).await?;
     let form = AppendedForm::from(&appended);

@@ -67,6 +67,7 @@ async fn list(
         status: query.status,
         limit: Some(limit(query.limit, LIMIT, LIMIT_MAX)?),
         cursor: query.cursor,
+        ..CheckpointQuery::default()
     };
     answer(&app, caller, query).await
 }

@@ -136,11 +136,13 @@ async fn retain(
 ) -> Result<Json<RetentionForm>, ApiError> {
     let caller = context.unconditional()?.caller;
     caller.is_admin(RETENTION)?;
-    let policy = asked.policy()?;
+    let (backup, policy) = (asked.backup, asked.policy()?);
+    let backups = app.options.backups.clone();
     app.work(move |engine| {
         let plan = engine.retention().plan(&policy)?;
+        let backup = backup.then(|| backups.make(engine, &plan)).transpose()?.flatten();
         let report = engine.retention().apply(&plan, &mut |_, _| {})?;
-        Ok(Json(RetentionForm::done(plan, report)))
+        Ok(Json(RetentionForm::done(plan, report, backup)))
     })
     .await
 }

@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 use super::{Answer, WrongForm, check_thread, check_user, has_thread, no_thread};
 use crate::app::App;
 use crate::auth::Caller;
+use crate::backups::Backups;
 use crate::error::ApiError;
 use crate::extract::{Nothing, OptionalJson, Query};
 use crate::forms::utc_seconds;
@@ -32,6 +33,9 @@ pub(crate) struct Asked {
     /// Also removes the events that no checkpoint needs. Default: false.
     #[serde(default)]
     trim: bool,
+    /// First exports the threads that change to the store's `backups/`. Default: false.
+    #[serde(default)]
+    backup: bool,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,6 +49,9 @@ pub(crate) struct Cleaned {
     /// The number of removed events, for a request with `trim`.
     #[serde(skip_serializing_if = "Option::is_none")]
     events_deleted: Option<u64>,
+    /// The file of the backup in the store's folder, for a request with `backup`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backup: Option<String>,
     details: BTreeMap<String, Detail>,
     timestamp: String,
 }
@@ -103,8 +110,10 @@ pub(super) async fn cleanup(
         (None, Some(user)) => Target::User(user),
         (None, None) => Target::All,
     };
+    let backups = asked.backup.then(|| app.options.backups.clone());
     let (now, trim) = (app.now_us(), asked.trim);
-    let cleaned = app.work(move |engine| clean(engine, &caller, target, (keep, trim), now));
+    let cleaned =
+        app.work(move |engine| clean(engine, &caller, target, (keep, trim, backups.as_ref()), now));
     Ok(Json(Answer::well("Checkpoint清理完成", cleaned.await?)))
 }
 
@@ -112,7 +121,7 @@ fn clean(
     engine: &Engine,
     caller: &Caller,
     target: Target,
-    (keep, trim): (usize, bool),
+    (keep, trim, backups): (usize, bool, Option<&Backups>),
     now_us: u64,
 ) -> Result<Cleaned, ApiError> {
     let policy = Policy::new().keep(keep).marks_only(!trim).keep_lineages(true);
@@ -142,6 +151,7 @@ fn clean(
     if plan.tasks.iter().any(others) {
         return Err(no_thread(milepost::Error::not_found(format!("there is no task `{target}`"))));
     }
+    let backup = backups.map(|backups| backups.make(engine, &plan)).transpose()?.flatten();
     let RetentionReport { tasks, .. } = engine.retention().apply(&plan, &mut |_, _| {})?;
     let first = tasks.first().and_then(|task| task.error.as_ref());
     if let Some(first) = first
@@ -159,6 +169,7 @@ fn clean(
         total_processed: tasks.len() as u64,
         total_deleted: tasks.iter().map(|task| task.removed).sum(),
         events_deleted: trim.then_some(events),
+        backup,
         details: tasks.into_iter().map(detail).collect(),
         timestamp: utc_seconds(now_us),
     })
