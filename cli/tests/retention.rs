@@ -47,10 +47,11 @@ fn seed_003_a_backup_before_a_cleanup_holds_what_goes_and_comes_back_as_a_copy()
     assert!(log("run").len() < events.len());
     let import = ["import", file.to_str().unwrap(), "--as", "before"];
     place.run(import).ok();
-    assert_eq!(log("before")[1..], events[1..], "the task that opens has another name");
+    assert_eq!(log("before")[1..], events[1..], "the copy's first event names its origin");
     assert_eq!(place.ids("checkpoints before").len(), checkpoints);
     // A compaction names it, and leaves it there.
-    place.say("compact --yes").ok();
+    let compacted = place.json("compact");
+    assert_eq!(compacted["untouched"], json!([file.display().to_string()]));
     assert!(file.is_file());
     assert_eq!(place.json("verify --states")["ok"], true);
     // Nothing goes any more: no backup.

@@ -19,8 +19,8 @@ const FOLDER: &str = "backups";
 const BUFFER: usize = 1 << 20;
 
 /// Exports the tasks that a cleanup changes, with their captured files, to a new file of the
-/// store's folder: `backups/TIME.jsonl`, which `milepost import` reads. Returns the path within the store's
-/// folder, or `None` if nothing would be removed.
+/// store's folder: `backups/TIME.jsonl`, which `milepost import` reads. Returns the path within the
+/// store's folder, or `None` if nothing would be removed.
 ///
 /// The file is complete and durable when this returns. A failure leaves no file. Compactions report
 /// backups, and do not remove them.
