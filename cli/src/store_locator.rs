@@ -120,6 +120,20 @@ impl StoreArgs {
         url.filter(|url| !url.is_empty())
     }
 
+    /// Returns `true` if commands are hooks of the store: they read it through its socket.
+    pub fn has_hooks(&self) -> bool {
+        let hooks = self.folder().map(CommandHooks::for_store);
+        hooks.is_ok_and(|hooks| hooks.is_ok_and(|hooks| hooks.iter().next().is_some()))
+    }
+
+    /// Returns `true` if this process is a hook that the store's program started.
+    pub fn is_in_its_hook(&self) -> bool {
+        let store = std::env::var_os("MILEPOST_STORE").filter(|_| is_hook());
+        let real = |dir: PathBuf| std::fs::canonicalize(dir).ok();
+        let store = store.and_then(|dir| real(dir.into()));
+        store.is_some() && store == self.folder().ok().and_then(real)
+    }
+
     /// Returns the folder of an existing store, and options with hooks.
     pub fn there_with_hooks(&self) -> Result<(PathBuf, Options)> {
         let (dir, options) = self.there()?;
@@ -237,6 +251,11 @@ impl StoreArgs {
         Err(Failure::new(format!("the store {dir} belongs to user {uid}, not to you ({me})"))
             .hint("if you trust its origin, pass --trust"))
     }
+}
+
+/// Returns `true` if a hook started this process.
+fn is_hook() -> bool {
+    std::env::var_os("MILEPOST_HOOK").is_some()
 }
 
 /// Adds external commands as hooks to the options.
@@ -419,9 +438,22 @@ fn nearest() -> Result<Option<PathBuf>> {
 /// Answers at the socket in the store while the returned value lives, so that other commands run
 /// during a long one. Returns `None` if the socket cannot be made, as in a read-only folder: other
 /// commands wait then.
-pub fn attach(engine: &Engine) -> Option<milepost_server::Attached> {
+pub fn attach(engine: &Engine) -> Option<Attachment> {
     let options = ServerOptions::default().backups(milepost_formats::backup);
-    milepost_server::attach_with(engine, options).ok()
+    let socket = milepost_server::attach_with(engine, options).ok()?;
+    Some(Attachment { engine: engine.clone(), _socket: socket })
+}
+
+/// A socket that answers. Dropped, it waits for the hooks, which may ask it.
+pub struct Attachment {
+    engine: Engine,
+    _socket: milepost_server::Attached,
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        self.engine.end_hooks();
+    }
 }
 
 /// Returns the time in microseconds since the Unix epoch.

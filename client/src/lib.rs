@@ -69,6 +69,7 @@
 //! restores.rs  maintenance.rs                        one family of routes each
 //! follow.rs    events as they are committed          sse.rs
 //! unfold.rs    streams made of steps
+//! webhook.rs   documents of hooks, posted to another service
 //! ```
 
 mod append;
@@ -92,6 +93,7 @@ mod tasks;
 mod tls;
 mod unfold;
 mod unix_socket;
+mod webhook;
 
 /// The type of file content.
 pub use bytes::Bytes;
@@ -111,3 +113,4 @@ pub use follow::{Followed, Following, Place, Start};
 pub use maintenance::{Retention, StatsQuery, Verify};
 pub use restores::Restore;
 pub use tasks::{NewTask, TaskQuery};
+pub use webhook::Webhook;

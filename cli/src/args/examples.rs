@@ -265,6 +265,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     ("config", &[("config check", "what `serve` would do, and where each setting is from")]),
     (
+        "webhook",
+        &[(
+            "webhook https://example.com/hook --secret-file secret",
+            "a document from standard input, as hooks.json calls it",
+        )],
+    ),
+    (
         "token",
         &[
             ("token create --user ana", "printed once"),
@@ -283,7 +290,7 @@ mod tests {
 
     /// Splits an example into words as a shell does, without its pipe and redirection.
     fn words(line: &str) -> Vec<String> {
-        let line = line.split_once("milepost ").map_or(line, |(_, own)| own);
+        let line = line.split_once("| milepost ").map_or(line, |(_, own)| own);
         let line = line.split(" > ").next().unwrap();
         let (mut words, mut quoted) = (vec!["milepost".to_owned(), String::new()], false);
         for c in line.chars() {

@@ -208,6 +208,8 @@ pub enum Command {
     Config(ConfigCommand),
     /// Create, list and revoke the tokens that `serve` accepts.
     Token(Token),
+    /// Post the document of a hook, from standard input, to another service; see docs/HOOKS.md.
+    Webhook(Webhook),
     /// Print a script with which a shell completes commands, tasks and checkpoints:
     /// `source <(milepost completions bash)`.
     Completions(Completions),
@@ -226,6 +228,18 @@ pub struct Init {
     /// removed. Commands in the project find it by the path of the project.
     #[arg(long)]
     pub outside: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Webhook {
+    /// The address: `https://..` or `http://..`.
+    pub url: String,
+    /// The file with the secret that signs the document.
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: PathBuf,
+    /// The longest wait for the answer: `500ms`, `10s`, `1m`.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "8s")]
+    pub timeout: Duration,
 }
 
 #[derive(Debug, ClapArgs)]

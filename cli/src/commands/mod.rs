@@ -51,6 +51,7 @@ mod token;
 mod trust;
 mod undo;
 mod verify;
+mod webhook;
 mod workspace_args;
 
 use milepost::events::{MarkStatus, RunControl};
@@ -92,6 +93,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Token(args) => token::run(&store, &args, out),
         Command::Completions(args) => shell::completions(&args, out),
         Command::Man(args) => shell::man(&args, out),
+        Command::Webhook(args) => webhook::run(&args),
         Command::Doctor => doctor::run(&store, out),
         Command::Openapi => Ok(out.line(milepost_server::openapi()?)?),
         // In a fresh folder there is nothing to pick from.
@@ -114,6 +116,10 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
     };
     let engine = match found {
         Opened::Local(engine) => engine,
+        Opened::Remote(_) if !needs.only_reads && store.is_in_its_hook() => {
+            let text = "a hook cannot change the store that it is called for";
+            return Err(Failure::new(text).hint("a hook may read it, and change other stores"));
+        }
         Opened::Remote(there) if needs.store => {
             let failure = Failure::new("this needs the store itself, and another program has it");
             match needs.only_reads.then(|| store.read_only(&there)).flatten() {
@@ -123,7 +129,8 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
         }
         Opened::Remote(there) => return on_source(&there, command, out),
     };
-    let attached = needs.attached.then(|| attach(&engine)).flatten();
+    let attached = needs.attached || needs.hooks && store.has_hooks();
+    let attached = attached.then(|| attach(&engine)).flatten();
     let done = on_store(store, &engine, command, out);
     drop(attached);
     // The command is done or failed by now. A failed close only slows the next open.
@@ -197,6 +204,7 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         | Command::Serve(_)
         | Command::Config(_)
         | Command::Token(_)
+        | Command::Webhook(_)
         | Command::Completions(_)
         | Command::Man(_)
         | Command::Doctor

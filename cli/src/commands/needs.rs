@@ -76,7 +76,7 @@ impl Needs {
             Command::Init(_) => NONE,
             Command::Import(_) | Command::Run(_) | Command::Serve(_) | Command::Token(_) => NONE,
             Command::Repair(_) | Command::Doctor | Command::Key(_) | Command::Trust(_) => NONE,
-            Command::Config(_) | Command::Openapi => NONE,
+            Command::Config(_) | Command::Openapi | Command::Webhook(_) => NONE,
             Command::Completions(_) | Command::Man(_) => NONE,
         }
     }

@@ -146,6 +146,8 @@ fn serve(
         let answered = server.serve(listening, stop).await;
         answered.map_err(|e| cannot("answer", &e))
     });
+    // Hooks may ask the socket.
+    server.engine().end_hooks();
     // Closing the engine waits for work that still uses it. The second signal ends that, too.
     runtime.shutdown_background();
     served

@@ -405,6 +405,13 @@ impl Engine {
         self.inner.catalog.log().check_writable()
     }
 
+    /// Delivers the queued events to the hooks, and waits for the calls that they have queued, as
+    /// [`Engine::close`] does first. The store stays open, so that hooks which ask it are answered.
+    /// Later events are not reported.
+    pub fn end_hooks(&self) {
+        self.inner.end_hooks();
+    }
+
     /// Closes the store: commits queued appends, delivers pending notifications to hooks, applies
     /// and syncs everything, and records the close in the journal. Other clones get `Unavailable`
     /// from then on.

@@ -91,13 +91,18 @@ impl Inner {
         self.committer.commit(request.into())
     }
 
-    pub(super) fn close(&self) -> Result<()> {
-        self.catalog.log().owner().check()?;
-        self.committer.close();
+    pub(super) fn end_hooks(&self) {
+        // The lock is released before hooks run: one may close the store.
         let hooks = self.hooks.lock().take();
         if let Some(hooks) = hooks {
             hooks.stop();
         }
+    }
+
+    pub(super) fn close(&self) -> Result<()> {
+        self.catalog.log().owner().check()?;
+        self.committer.close();
+        self.end_hooks();
         let _ = self.jobs.send(BackgroundJob::Stop);
         let mut threads = self.threads.lock();
         for thread in threads.drain(..) {

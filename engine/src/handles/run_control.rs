@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use milepost_codec::{ControlChanged, Error, LineageId, PhaseChanged, Result, RunControl, TaskNo};
@@ -36,6 +37,8 @@ pub(crate) struct RunControls {
 pub(crate) struct TaskControl {
     known: Mutex<RunStatuses>,
     changed: Condvar,
+    /// Futures that wait for a change. Entries are added under the lock of `known`.
+    wakers: Mutex<Vec<Waker>>,
     /// The number of restores with participants under way.
     restores: AtomicUsize,
 }
@@ -97,10 +100,31 @@ impl TaskControl {
         self.known.lock()
     }
 
+    /// Returns `true` if another control has to be waited for.
+    fn is_awaited(&self, seen: &Result<RunControl>, unwanted: RunControl) -> bool {
+        let is_restoring = self.restores.load(Ordering::SeqCst) > 0;
+        matches!(seen, Ok(now) if *now == unwanted || is_restoring)
+    }
+
     /// Takes the lock, so that no thread is between its check and its wait.
     fn wake(&self) {
-        let _known = self.known.lock();
+        self.wake_behind(self.known.lock());
+    }
+
+    /// Wakes threads and futures. The lock is released first: a waker may poll at once.
+    fn wake_behind(&self, known: MutexGuard<'_, RunStatuses>) {
         self.changed.notify_all();
+        let wakers = std::mem::take(&mut *self.wakers.lock());
+        drop(known);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Wakes the future at the next change. The caller holds the lock.
+    fn wake_later(&self, _known: &MutexGuard<'_, RunStatuses>, waker: &Waker) {
+        let mut wakers = self.wakers.lock();
+        if !wakers.iter().any(|known| known.will_wake(waker)) {
+            wakers.push(waker.clone());
+        }
     }
 }
 
@@ -182,8 +206,7 @@ fn commit(
     let done = lineage.commit_append(append)?;
     let status = RunStatus { control: to, ..status };
     known.insert(lineage.id(), status);
-    control.changed.notify_all();
-    drop(known);
+    control.wake_behind(known);
     lineage.appended(append, &done.appended);
     let told = audit::AuditEvent {
         before: Some(from),
@@ -256,11 +279,31 @@ impl Task {
         let mut seen = Ok(unwanted);
         let waits = |known: &mut RunStatuses| {
             seen = self.current_control(known);
-            let is_restoring = control.restores.load(Ordering::SeqCst) > 0;
-            matches!(seen, Ok(now) if now == unwanted || is_restoring)
+            control.is_awaited(&seen, unwanted)
         };
         control.changed.wait_while_for(&mut known, waits, at_most);
         seen
+    }
+
+    /// Waits as [`Task::wait_control`] does, without a limit, as a future for any runtime.
+    ///
+    /// A poll may read events, which blocks as an append does. The future does not hold the
+    /// thread while it waits.
+    pub fn wait_control_async(
+        &self,
+        unwanted: RunControl,
+    ) -> impl Future<Output = Result<RunControl>> + Send + use<> {
+        let task = self.clone();
+        std::future::poll_fn(move |context| {
+            let control = task.lineage().inner().controls.of(task.no());
+            let mut known = control.lock();
+            let seen = task.current_control(&mut known);
+            if control.is_awaited(&seen, unwanted) {
+                control.wake_later(&known, context.waker());
+                return Poll::Pending;
+            }
+            Poll::Ready(seen)
+        })
     }
 
     /// Returns the control of the run if the lineage of this handle is the active one.

@@ -258,7 +258,7 @@ impl Task {
         let hooks = &self.engine.inner.options.hooks;
         if committed.marked.is_some() && !hooks.is_empty() {
             let checkpoint = self.lineage.checkpoint_behind(committed.clone())?;
-            hooks.tell("a checkpoint", |hook| hook.after_checkpoint(&checkpoint));
+            hooks.tell("a checkpoint", |hook| hook.after_checkpoint(self, &checkpoint));
         }
         Ok(committed)
     }
@@ -348,7 +348,7 @@ impl Task {
         self.ask_hooks(Some(&mark))?;
         let checkpoint = self.lineage.checkpoint(mark)?;
         let hooks = &self.engine.inner.options.hooks;
-        hooks.tell("a checkpoint", |hook| hook.after_checkpoint(&checkpoint));
+        hooks.tell("a checkpoint", |hook| hook.after_checkpoint(self, &checkpoint));
         Ok(checkpoint)
     }
 

@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::io::{self, PipeReader, Read, Write};
+use std::path::Path;
 use std::process::{ChildStderr, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
@@ -68,7 +69,7 @@ struct Started {
 /// Runs a program to its end. After `limit` its process group is killed.
 pub(super) fn run(
     argv: &[String],
-    hook: &str,
+    (hook, store): (&str, Option<&Path>),
     document: &[u8],
     limit: Duration,
 ) -> Result<(), Failed> {
@@ -79,7 +80,7 @@ pub(super) fn run(
     let (start, started) = bounded(1);
     let (end, ended) = bounded(1);
     let (release, released) = bounded(0);
-    let command = command(argv, hook);
+    let command = command(argv, hook, store);
     threads::start("hook-wait", move || wait(command, &start, &end, &released))
         .map_err(|e| Failed { how: e.to_string(), output: String::new() })?;
     let started = match started.recv() {
@@ -127,13 +128,16 @@ pub(super) fn run(
     }
 }
 
-fn command(argv: &[String], hook: &str) -> Command {
+fn command(argv: &[String], hook: &str, store: Option<&Path>) -> Command {
     use std::os::unix::process::CommandExt;
     let (program, args) = argv.split_first().map_or(("", &[] as &[String]), |(p, a)| (p, a));
     let mut command = Command::new(program);
     command
         .args(args)
         .env(VARIABLE, hook)
+        // `milepost` within it reads the store that it is told of.
+        .env_remove("MILEPOST_SERVER")
+        .envs(store.map(|store| ("MILEPOST_STORE", store)))
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -263,7 +267,7 @@ mod tests {
 
     fn sh(script: &str, document: &[u8], limit: Duration) -> Result<(), Failed> {
         let argv = ["sh", "-c", script].map(str::to_owned);
-        run(&argv, "event", document, limit)
+        run(&argv, ("event", None), document, limit)
     }
 
     #[test]
@@ -280,7 +284,7 @@ mod tests {
         let failed = sh("kill -9 $$", b"", LONG).unwrap_err();
         assert_eq!(failed.reason(), "was ended by signal 9");
         let argv = ["/nowhere/at/all".to_owned()];
-        let failed = run(&argv, "event", b"", LONG).unwrap_err();
+        let failed = run(&argv, ("event", None), b"", LONG).unwrap_err();
         assert!(failed.reason().starts_with("cannot be started: "), "{failed}");
     }
 

@@ -91,8 +91,10 @@ impl CommandRunner {
 
 impl Call {
     fn run(&self) -> Result<(), Failed> {
-        let hook = &self.runner.shared.hook;
-        process::run(hook.argv(), self.point.name(), &self.document, hook.time_limit())
+        let Shared { hook, store, .. } = &*self.runner.shared;
+        let store = store.store().and_then(|store| std::path::absolute(store).ok());
+        let about = (self.point.name(), store.as_deref());
+        process::run(hook.argv(), about, &self.document, hook.time_limit())
     }
 
     /// Returns the message of a failure, after it is logged.
@@ -140,7 +142,7 @@ impl Hook for CommandRunner {
         self.before(self.call(point, place, About::Checkpoint(mark.into())))
     }
 
-    fn after_checkpoint(&self, checkpoint: &Checkpoint) {
+    fn after_checkpoint(&self, _: &Task, checkpoint: &Checkpoint) {
         let point = HookPoint::AfterCheckpoint;
         if !self.is_on(point) {
             return;

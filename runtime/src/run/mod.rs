@@ -32,7 +32,7 @@ use std::time::Duration;
 
 use milepost::events::{PhaseChanged, RunControl, StepFailed, StepFinished, StepStarted};
 use milepost::internals::Owner;
-use milepost::{Append, Checkpoint, Detail, LineageId, Result, RunState, Task};
+use milepost::{Append, Checkpoint, Detail, Error, LineageId, Result, RunState, Task, Ticket};
 use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 
@@ -209,28 +209,77 @@ impl Run {
     /// - `NotFound`: the task was deleted.
     pub fn safe_point(&self) -> Result<SafePoint> {
         loop {
-            let task = self.task();
-            match task.wait_control(RunControl::Paused, Duration::MAX) {
-                Ok(control) => {
-                    self.shared.position.lock().is(control);
-                    return Ok(match control {
-                        RunControl::Running => SafePoint::Go,
-                        control => SafePoint::Stop(control),
-                    });
-                }
-                Err(error) if matches!(error.detail(), Some(Detail::Active { .. })) => {
-                    let now = self.shared.renewed()?;
-                    let lineage = now.lineage().id();
-                    self.shared.adopt(now)?;
-                    return Ok(SafePoint::Elsewhere(lineage));
-                }
-                Err(error) => {
-                    if let Some(point) = self.shared.safe_point_without(error)? {
-                        return Ok(point);
-                    }
-                }
+            let seen = self.task().wait_control(RunControl::Paused, Duration::MAX);
+            if let Some(point) = self.safe_point_at(seen)? {
+                return Ok(point);
             }
         }
+    }
+
+    /// Checks the run control as [`Run::safe_point`] does, as a future for any runtime: while the
+    /// run is paused, it waits without a thread. With [`RunOptions::failover`] it blocks while the
+    /// store fails and the run was not running.
+    ///
+    /// ```
+    /// use milepost_runtime::run::{Run, RunOptions, SafePoint};
+    /// use milepost::{Engine, Options};
+    ///
+    /// # async fn example() -> milepost::Result<()> {
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let run = Run::of(engine.start_task("tuning", "ana")?, RunOptions::default())?;
+    /// run.begin()?;
+    /// while run.safe_point_async().await? == SafePoint::Go {
+    ///     run.submit(milepost::events::Message::text("assistant", "a thought"))?.await?;
+    /// # run.stop("an example")?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Run::safe_point`].
+    pub async fn safe_point_async(&self) -> Result<SafePoint> {
+        loop {
+            let seen = self.task().wait_control_async(RunControl::Paused).await;
+            if let Some(point) = self.safe_point_at(seen)? {
+                return Ok(point);
+            }
+        }
+    }
+
+    /// Returns the safe point of a control, or `None` to check it again.
+    fn safe_point_at(&self, seen: Result<RunControl>) -> Result<Option<SafePoint>> {
+        match seen {
+            Ok(control) => {
+                self.shared.position.lock().is(control);
+                Ok(Some(match control {
+                    RunControl::Running => SafePoint::Go,
+                    control => SafePoint::Stop(control),
+                }))
+            }
+            Err(error) if matches!(error.detail(), Some(Detail::Active { .. })) => {
+                let now = self.shared.renewed()?;
+                let lineage = now.lineage().id();
+                self.shared.adopt(now)?;
+                Ok(Some(SafePoint::Elsewhere(lineage)))
+            }
+            Err(error) => self.shared.safe_point_without(error),
+        }
+    }
+
+    /// Queues events, with the run's actor and correlation id where they have none. A thread can
+    /// wait for the ticket, and a task of any runtime can await it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Task::submit`]. `Invalid`: the run has a failover engine, whose held appends have no
+    /// ticket.
+    pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
+        if self.shared.options.failover.is_some() {
+            return Err(Error::invalid("a run on a failover engine appends, and has no tickets"));
+        }
+        self.task().submit(self.shared.in_context(append.into()))
     }
 
     /// Appends events, with the run's actor and correlation id where they have none. The append is

@@ -40,7 +40,7 @@ impl Hook for Scribe {
         self.tell(format!("before {label} of {}", task.id()))
     }
 
-    fn after_checkpoint(&self, checkpoint: &Checkpoint) {
+    fn after_checkpoint(&self, _: &Task, checkpoint: &Checkpoint) {
         let label = checkpoint.label.as_deref().unwrap_or_default();
         self.tell(format!("after {label}")).unwrap();
     }

@@ -5,6 +5,7 @@
 
 mod audit;
 mod autosave;
+mod awaited;
 mod control;
 mod drive;
 mod hooks;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use milepost::hooks::Alert;
-use milepost::{Append, Body, Checkpoint, Engine, Error, Hook, Options};
+use milepost::{Append, Body, Checkpoint, Engine, Error, Hook, Options, Task};
 use milepost_runtime::failover::{FailoverEngine, FailoverOptions, Health};
 use milepost_runtime::run::{Run, RunOptions};
 use milepost_tests::mount::Mounted;
@@ -27,7 +27,7 @@ impl Hook for Told {
         "told"
     }
 
-    fn after_checkpoint(&self, _: &Checkpoint) {
+    fn after_checkpoint(&self, _: &Task, _: &Checkpoint) {
         self.checkpoints.fetch_add(1, Ordering::Relaxed);
     }
 

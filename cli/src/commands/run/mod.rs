@@ -36,7 +36,7 @@ use crate::backend::{hints, recovery};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note, words};
 use crate::secrets::Secrets;
-use crate::store_locator::{StoreArgs, WAIT, now_us, open_at, patiently};
+use crate::store_locator::{StoreArgs, WAIT, attach, now_us, open_at, patiently};
 
 /// Exit code if a command ran and a part of it is not recorded.
 const NOT_RECORDED: u8 = 125;
@@ -80,15 +80,17 @@ struct Store {
     dir: PathBuf,
     options: Options,
     wait: Option<Duration>,
+    /// Commands are hooks of it: they read it through its socket.
+    has_hooks: bool,
 }
 
 pub fn run(store: &StoreArgs, args: &args::Run, out: &mut Out) -> Result<()> {
-    let wait = store.wait;
     if store.is_nowhere() {
         store.open_or_create(Options::default())?.close()?;
     }
     let (dir, options) = store.there_with_hooks()?;
-    let store = Store { dir, options, wait };
+    let (wait, has_hooks) = (store.wait, store.has_hooks());
+    let store = Store { dir, options, wait, has_hooks };
     let (begun, folder) = begin(&store, args, out)?;
     // No early return from here on: the outcome is recorded or reported.
     let signals = Taken::new();
@@ -125,7 +127,9 @@ pub fn run(store: &StoreArgs, args: &args::Run, out: &mut Out) -> Result<()> {
 /// Records the call, with a checkpoint before it, and closes the store.
 fn begin(store: &Store, args: &args::Run, out: &Out) -> Result<(Begun, Folder)> {
     let engine = store.open()?;
+    let attached = store.has_hooks.then(|| attach(&engine)).flatten();
     let begun = call(&engine, args, out);
+    drop(attached);
     // The record is durable. A failed close only slows the next open.
     let _ = engine.close();
     begun
@@ -188,9 +192,11 @@ fn end(
     let failure = match store.reopen(given_up) {
         Err(failure) => failure,
         Ok(engine) => {
+            let attached = store.has_hooks.then(|| attach(&engine)).flatten();
             let appended = append(&engine, begun, &returned);
             let done =
                 appended.map(|task| after(&engine, &task, args, folder, begun, outcome, out));
+            drop(attached);
             let _ = engine.close();
             match done {
                 Ok(done) => return done,

@@ -147,9 +147,9 @@ pub trait Hook: Send + Sync {
         Ok(())
     }
 
-    /// Receives a checkpoint after it was marked.
-    fn after_checkpoint(&self, checkpoint: &Checkpoint) {
-        let _ = checkpoint;
+    /// Receives a checkpoint after it was marked, and the task, for reads.
+    fn after_checkpoint(&self, task: &Task, checkpoint: &Checkpoint) {
+        let _ = (task, checkpoint);
     }
 
     /// Decides if a task may be restored to this point.

@@ -1,0 +1,40 @@
+//! `webhook`: posts the document of a hook to another service.
+// tidy: one command
+
+use std::io::{self, Read as _};
+
+use milepost_client::Webhook;
+
+use crate::args;
+use crate::error::{Failure, Result};
+
+/// Largest document, in bytes: an event of the largest size, as base64.
+const DOCUMENT_MAX: u64 = 512 << 20;
+
+/// Smallest secret, in bytes.
+const SECRET_MIN: usize = 16;
+
+pub fn run(args: &args::Webhook) -> Result<()> {
+    let secret = secret(args)?;
+    let webhook = Webhook::new(&args.url, &secret)?;
+    let mut document = Vec::new();
+    io::stdin().lock().take(DOCUMENT_MAX).read_to_end(&mut document)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(webhook.post(document, args.timeout))?)
+}
+
+/// Reads the secret, without the line break at its end.
+fn secret(args: &args::Webhook) -> Result<Vec<u8>> {
+    let shown = args.secret_file.display();
+    let read = std::fs::read(&args.secret_file);
+    let secret =
+        read.map_err(|e| Failure::new(format!("cannot read the secret in {shown}: {e}")))?;
+    let secret = secret.trim_ascii_end();
+    if secret.len() < SECRET_MIN {
+        return Err(Failure::new(format!(
+            "the secret in {shown} is shorter than {SECRET_MIN} bytes"
+        ))
+        .hint(format!("`openssl rand -hex 32 > {shown}` makes one")));
+    }
+    Ok(secret.to_vec())
+}
