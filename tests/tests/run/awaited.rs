@@ -86,7 +86,7 @@ fn a_submitted_event_has_the_runs_context_and_is_durable_when_its_ticket_resolve
     let ticket = run.submit(StepStarted { step: 1, ..StepStarted::default() }).unwrap();
     let at = ticket.wait().unwrap().first;
     let (event, _) = engine.event(&run.task().point(at).unwrap()).unwrap();
-    assert_eq!(event.actor.as_deref(), Some("worker-7"));
+    assert_eq!(event.header.actor.as_deref(), Some("worker-7"));
 }
 
 #[test]
