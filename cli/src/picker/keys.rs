@@ -19,6 +19,7 @@ fn key_of(key: KeyEvent) -> Option<Key> {
             KeyCode::Char('c') => Some(Key::Leave),
             KeyCode::Char('n') => Some(Key::Down),
             KeyCode::Char('p') => Some(Key::Up),
+            KeyCode::Char('o') => Some(Key::LastSuccess),
             KeyCode::Char('u') => Some(Key::Clear),
             KeyCode::Char('h') => Some(Key::Erase),
             KeyCode::Char('m' | 'j') => Some(Key::Enter),
@@ -56,6 +57,7 @@ mod tests {
         assert_eq!(control('c'), Some(Key::Leave));
         assert_eq!(control('n'), Some(Key::Down));
         assert_eq!(control('p'), Some(Key::Up));
+        assert_eq!(control('o'), Some(Key::LastSuccess));
         assert_eq!(control('u'), Some(Key::Clear));
         assert_eq!(control('x'), None);
         assert_eq!(pressed(KeyCode::Char('x'), KeyModifiers::ALT), None);

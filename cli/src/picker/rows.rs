@@ -1,5 +1,7 @@
 //! The rows of the list: the chosen one and the visible ones.
 
+use milepost::events::MarkStatus;
+
 use super::filter::Filter;
 use super::list::List;
 
@@ -149,6 +151,25 @@ impl Rows {
         self.show_chosen();
     }
 
+    /// Chooses the newest shown checkpoint of the chosen task whose work was a success; from the
+    /// current state that of the first task.
+    pub fn choose_success(&mut self, list: &List) {
+        self.at_end = false;
+        let group = match self.chosen() {
+            Row::Item(group, _) => Some(group),
+            _ => None,
+        };
+        let is_success = |row: &Row| match row {
+            Row::Item(of, item) if group.is_none_or(|group| group == *of) => {
+                let item = list.item(*of, *item);
+                item.is_some_and(|item| item.checkpoint.status == MarkStatus::Success)
+            }
+            _ => false,
+        };
+        self.chosen = self.rows.iter().position(is_success).unwrap_or(self.chosen);
+        self.show_chosen();
+    }
+
     fn show_chosen(&mut self) {
         let above = self.chosen.saturating_sub(1);
         let heading = matches!(self.rows.get(above), Some(Row::Heading(_)));
@@ -252,6 +273,28 @@ mod tests {
         rows.go_task(false);
         rows.go_task(false);
         assert_eq!(rows.chosen(), Row::Current);
+    }
+
+    #[test]
+    fn seed_000_the_last_success_of_a_task_is_one_key_away() {
+        let mut list = List::of_store();
+        for task in ["a", "b"] {
+            let mut items = [9, 8, 7].map(|at| checkpoint(task, at));
+            items[0].status = MarkStatus::Failure;
+            list.add_store_page(page(items, None));
+        }
+        let mut rows = Rows::new();
+        rows.set_height(4);
+        rows.renew(&list, &Filter::default());
+        rows.choose_success(&list);
+        assert_eq!(rows.chosen(), Row::Item(0, 1));
+        rows.go_last();
+        rows.choose_success(&list);
+        assert_eq!(rows.chosen(), Row::Item(1, 1));
+        // A task without one keeps the choice.
+        rows.renew(&list, &Filter::new("b-9"));
+        rows.choose_success(&list);
+        assert_eq!(rows.chosen(), Row::Item(1, 0));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use milepost_runtime::failover::{FailoverEngine, FailoverOptions, Health};
 use milepost_runtime::run::{Run, RunOptions};
 use milepost_tests::mount::Mounted;
 use milepost_tests::{bodies, faults};
+use milepost_workspace::{Workspace, WorkspaceOptions};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -135,6 +136,36 @@ fn seed_001_ac6_on_a_full_disk_a_run_makes_all_its_steps() {
     let seen = health.lock().unwrap().clone();
     assert!(matches!(seen.as_slice(), [Health::Degraded { .. }, Health::Healthy]), "{seen:?}");
     check(&path, STEPS);
+}
+
+#[test]
+fn a_folder_that_cannot_be_captured_is_no_failed_disk() {
+    let dir = faults::temp_dir();
+    let [path, folder, away] = ["store", "work", "away"].map(|name| dir.path().join(name));
+    std::fs::create_dir(&folder).unwrap();
+    let Opened { store, told, health } = open(&path);
+    let task = store.engine().unwrap().start_task("exec-001", "ana").unwrap();
+    let workspace = Workspace::open(&folder, WorkspaceOptions::default()).unwrap();
+    let engine = store.engine().unwrap();
+    let joined = engine.restores().join(&task, workspace.participant()).unwrap();
+    drop(engine);
+    let run = drive(&store, 6, 100, |step| match step {
+        2 => std::fs::rename(&folder, &away).unwrap(),
+        5 => std::fs::rename(&away, &folder).unwrap(),
+        _ => {}
+    });
+    // The checkpoints of steps 2 to 4 fail, are told, and stop nothing; the disk is healthy.
+    let (counts, stats) = (run.stats(), store.stats());
+    assert_eq!((counts.saved, counts.held_saves, counts.failed_saves), (3, 0, 3), "{stats:?}");
+    assert_eq!((stats.buffered, stats.reopened, store.health()), (0, 0, Health::Healthy));
+    assert!(health.lock().unwrap().is_empty());
+    assert_eq!(told.alerts.load(Ordering::Relaxed), 3);
+    assert_eq!(task.checkpoints().unwrap(), 3);
+    let finished = |event: &Body| matches!(event, Body::StepFinished(_));
+    let events = task.read(0..).unwrap().map(|event| event.unwrap().body.unwrap());
+    assert_eq!(events.filter(finished).count(), 6);
+    drop((run, joined, task));
+    Arc::into_inner(store).unwrap().close().unwrap();
 }
 
 const STORE: &str = "MILEPOST_TEST_RUN_STORE";

@@ -15,9 +15,10 @@ use crate::output::{count, excerpt, grouped, printable, words};
 
 const KEYS: &str = "Enter restore   Esc leave   Tab next task   type to filter   ? keys";
 const HELP: &str = "Up, Down, Ctrl-P, Ctrl-N: a row. PgUp, PgDn: a page. Home, End: the first, the \
-    last. Tab, Shift-Tab: the next task, the one before. Letters: only what has all these words. \
-    Backspace, Ctrl-U: without them. Enter: restore. Esc, Ctrl-C, q: leave, and nothing is \
-    changed. Any key: back to the list.";
+    last. Tab, Shift-Tab: the next task, the one before. Ctrl-O: the last success of the task. \
+    Letters: only what has all these words. Backspace, Ctrl-U: without them. Enter: restore. \
+    Esc, Ctrl-C, q: leave, and nothing is changed. Any key: back to the list.";
+
 /// Maximum number of characters of a name or an address, before the screen's width cuts it.
 const TEXT: usize = 200;
 

@@ -25,6 +25,7 @@ pub enum Key {
     Last,
     NextTask,
     TaskBefore,
+    LastSuccess,
     Enter,
     /// Esc.
     Back,
@@ -200,6 +201,7 @@ impl Model {
             Key::Last => self.rows.go_last(),
             Key::NextTask => self.rows.go_task(true),
             Key::TaskBefore => self.rows.go_task(false),
+            Key::LastSuccess => self.rows.choose_success(&self.list),
             Key::Enter | Key::Back | Key::Leave => return,
         }
         self.follows = false;
