@@ -151,6 +151,12 @@ impl From<&milepost::Error> for Failure {
         if let Some(Detail::Foreign { .. }) = error.detail() {
             hint = Some("docs/TRUST.md says what is safe to do with a store from elsewhere");
         }
+        if let Some(Detail::WrongKey { has_key }) = error.detail() {
+            hint = Some(match has_key {
+                true => "`--key-file FILE` names the file with the key of the store",
+                false => "leave out --key-file, MILEPOST_KEY_FILE and MILEPOST_KEY",
+            });
+        }
         let is_in_use = matches!(error.detail(), Some(Detail::InUse { .. }));
         if is_in_use {
             hint = Some("one process at a time opens a store: `--wait 1m` waits longer for it");

@@ -370,10 +370,13 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
     }
     opened.map_err(|error| {
         let kind = error.kind();
-        let foreign = matches!(error.detail(), Some(Detail::Foreign { .. }));
+        let has_own_hint = matches!(
+            error.detail(),
+            Some(Detail::Foreign { .. } | Detail::WrongKey { .. })
+        );
         let failure = Failure::from(error);
         match kind {
-            _ if foreign => failure,
+            _ if has_own_hint => failure,
             ErrorKind::NotFound | ErrorKind::Invalid => failure
                 .hint("give the folder of a store (usually `.milepost`) with --store, or none"),
             // The program that has it open may answer there.

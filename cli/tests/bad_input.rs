@@ -302,3 +302,22 @@ fn origin(place: &Place, task: &str) -> Origin {
     }
     panic!("{task} is not in the journal");
 }
+
+#[test]
+fn a_wrong_key_is_told_with_the_option_that_names_another() {
+    let place = Place::new();
+    place.write("run.jsonl", "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"go\"}\n");
+    for key in ["key", "other"] {
+        place.say(&format!("key {key}")).ok();
+    }
+    place.say("--key-file key record run.jsonl").ok();
+    for line in ["tasks", "--key-file other tasks"] {
+        let ran = place.say(line);
+        ran.failed(1, "key");
+        assert!(ran.err.contains("hint: `--key-file FILE` names"), "{ran:?}");
+    }
+    place.say("--store plain record run.jsonl").ok();
+    let ran = place.say("--store plain --key-file key tasks");
+    ran.failed(1, "without a key");
+    assert!(ran.err.contains("hint: leave out --key-file"), "{ran:?}");
+}

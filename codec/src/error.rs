@@ -47,6 +47,11 @@ pub enum Detail {
         /// The path.
         path: String,
     },
+    /// The store has another key than the one given to open it, or one of the two has none.
+    WrongKey {
+        /// Set if the store has a key.
+        has_key: bool,
+    },
     /// Another process has the store open.
     InUse {
         /// The store's folder.

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use milepost_codec::{Error, ErrorKind, Result, StoreId};
+use milepost_codec::{Detail, Error, ErrorKind, Result, StoreId};
 use serde::{Deserialize, Serialize};
 
 use crate::files;
@@ -91,18 +91,18 @@ impl StoreConfig {
 
     pub(crate) fn check_key(&self, layout: &Layout, supplied: Option<&str>) -> Result<()> {
         let root = layout.root.display();
-        match (self.key.as_deref(), supplied) {
-            (Some(_), None) => Err(Error::invalid(format!(
-                "the store {root} has a key: it opens with that key only"
-            ))),
-            (None, Some(_)) => Err(Error::invalid(format!(
+        let message = match (self.key.as_deref(), supplied) {
+            (Some(_), None) => format!("the store {root} has a key: it opens with that key only"),
+            (None, Some(_)) => format!(
                 "the store {root} was made without a key, and a key cannot be given to it now"
-            ))),
-            (Some(stored), Some(supplied)) if stored != supplied => Err(Error::invalid(format!(
-                "the store {root} has another key: {stored}, not {supplied}"
-            ))),
-            _ => Ok(()),
-        }
+            ),
+            (Some(stored), Some(supplied)) if stored != supplied => {
+                format!("the store {root} has another key: {stored}, not {supplied}")
+            }
+            _ => return Ok(()),
+        };
+        let detail = Detail::WrongKey { has_key: self.key.is_some() };
+        Err(Error::invalid(message).with_detail(detail))
     }
 
     /// Describes a value that no version of this layout writes. The check does not prove that
