@@ -30,14 +30,14 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// The envelope of a successful answer.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = SeedAnswer)]
+#[schema(as = CompatAnswer)]
 pub(crate) struct Answer<T> {
     data: T,
 }
 
 /// The envelope of an error.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = SeedError)]
+#[schema(as = CompatError)]
 struct WrongForm {
     #[schema(value_type = Object)]
     error: (),
@@ -53,7 +53,7 @@ pub(crate) struct ListQuery {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = SeedCheckpoints)]
+#[schema(as = CompatCheckpoints)]
 pub(crate) struct CheckpointList {
     checkpoints: Vec<CheckpointForm>,
     total: u64,
@@ -62,7 +62,7 @@ pub(crate) struct CheckpointList {
 /// A checkpoint in the form of the existing API.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[schema(as = SeedCheckpoint)]
+#[schema(as = CompatCheckpoint)]
 pub(crate) struct CheckpointForm {
     #[schema(value_type = String)]
     id: CheckpointId,
@@ -86,7 +86,7 @@ pub(crate) struct CheckpointForm {
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[schema(as = SeedCache)]
+#[schema(as = CompatCache)]
 pub(crate) struct CacheForm {
     cached: u64,
     cache_bytes: u64,
@@ -100,8 +100,8 @@ pub(crate) struct CacheForm {
 #[utoipa::path(
     get,
     path = "/api/v1/tasks/{task}/checkpoints",
-    operation_id = "seed_checkpoints",
-    tag = "seeds",
+    operation_id = "compat_checkpoints",
+    tag = "compat",
     params(("task" = String, Path, description = "The task's id"), ListQuery),
     responses(
         (status = 200, body = Answer<CheckpointList>),
@@ -146,8 +146,8 @@ async fn list(
 #[utoipa::path(
     get,
     path = "/api/v1/checkpoints/{id}",
-    operation_id = "seed_checkpoint",
-    tag = "seeds",
+    operation_id = "compat_checkpoint",
+    tag = "compat",
     params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or \
         more digits")),
     responses(
@@ -174,8 +174,8 @@ async fn one(
 #[utoipa::path(
     get,
     path = "/api/v1/meta/checkpoint-metrics",
-    operation_id = "seed_metrics",
-    tag = "seeds",
+    operation_id = "compat_metrics",
+    tag = "compat",
     responses(
         (status = 200, body = Answer<CacheForm>),
         (status = 401, description = "No token, or one that is not known", body = WrongForm),

@@ -80,7 +80,7 @@ enum Target {
     post,
     path = "/api/v0/checkpoint/direct/cleanup",
     operation_id = "direct_cleanup",
-    tag = "seeds",
+    tag = "compat",
     request_body = Option<Asked>,
     responses(
         (status = 200, body = Answer<Cleaned>),

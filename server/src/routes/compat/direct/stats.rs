@@ -65,7 +65,7 @@ struct Thread {
     get,
     path = "/api/v0/checkpoint/direct/stats",
     operation_id = "direct_stats",
-    tag = "seeds",
+    tag = "compat",
     params(StatsQuery),
     responses(
         (status = 200, body = Answer<Stats>),
