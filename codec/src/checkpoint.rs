@@ -53,6 +53,16 @@ pub enum MarkStatus {
     Failure,
 }
 
+impl MarkStatus {
+    /// Returns the name in the JSON form.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+        }
+    }
+}
+
 /// A checkpoint: a mark on an offset, itself an event. It holds no state.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct CheckpointMarked {

@@ -31,6 +31,20 @@ pub enum LineageType {
     Branch,
 }
 
+impl LineageType {
+    /// Returns the name in the JSON form.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::Automatic => "automatic",
+            Self::Manual => "manual",
+            Self::Restore => "restore",
+            Self::Rollback => "rollback",
+            Self::Branch => "branch",
+        }
+    }
+}
+
 /// The fork point of a lineage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Parent {
