@@ -267,12 +267,15 @@ fn next_step(remedy: Remedy) -> Cow<'static, str> {
         Remedy::GiveSession => "give a session file, as in ~/.claude/projects/",
         Remedy::GiveSessionFolder => "give a folder of *.jsonl files, as in ~/.claude/projects/",
         Remedy::GiveUsedDatabase => "give the database of a graph that ran",
-        Remedy::GiveDatabase => "give a database that LangGraph's SqliteSaver made",
+        Remedy::GiveDatabase => {
+            "give a database that LangGraph's SqliteSaver made, or one with a checkpoint table"
+        }
         Remedy::GiveOrdinaryDatabase => {
-            "give a database that LangGraph's SqliteSaver made: it has none"
+            "give a database as LangGraph's SqliteSaver or an iteration engine makes it: it has none"
         }
         Remedy::CheckDatabase => {
-            "see that it is a whole database of LangGraph's SqliteSaver; nothing of it was changed"
+            "see that it is a whole database of LangGraph's SqliteSaver, or with a checkpoint \
+             table; nothing of it was changed"
         }
         Remedy::GiveCheckpointFolder => {
             "give a project's folder, one with several projects, or the one with the ckpt-*.json \

@@ -44,9 +44,9 @@ pub enum Remedy {
     GiveSessionFolder,
     /// The database has no checkpoint.
     GiveUsedDatabase,
-    /// The file is not a database of LangGraph.
+    /// The file is not a database with checkpoints.
     GiveDatabase,
-    /// The tables of the database are not those that LangGraph makes.
+    /// The tables of the database are not those that its program makes.
     GiveOrdinaryDatabase,
     /// The database cannot be read to its end.
     CheckDatabase,

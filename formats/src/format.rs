@@ -18,6 +18,10 @@ pub enum Format {
     OpenAi,
     /// A checkpoint database of LangGraph's SqliteSaver.
     LangGraph,
+    /// A database with a table of an iteration engine's checkpoints.
+    CheckpointTable,
+    /// The context of a paused run, as one JSON object.
+    PauseState,
 }
 
 impl Format {
@@ -30,6 +34,8 @@ impl Format {
             Self::ClaudeCode => "claude-code",
             Self::OpenAi => "openai",
             Self::LangGraph => "langgraph",
+            Self::CheckpointTable => "checkpoint-table",
+            Self::PauseState => "pause-state",
         }
     }
 }
@@ -43,7 +49,8 @@ pub fn detect(start: &[u8], extension: Option<&str>) -> Format {
     })
 }
 
-/// Returns the format of an input that begins with `start`, if its content tells.
+/// Returns the format of an input that begins with `start`, if its content tells. Of a database,
+/// only the tables tell whether it is one of LangGraph.
 pub fn from_content(start: &[u8]) -> Option<Format> {
     if start.starts_with(SQLITE) {
         return Some(Format::LangGraph);
@@ -59,7 +66,7 @@ pub fn from_content(start: &[u8]) -> Option<Format> {
     }
     let keys = top_keys(start);
     let is_event = keys.iter().any(|key| key == b"kind");
-    keys.iter().find_map(|key| match key.as_slice() {
+    let format = keys.iter().find_map(|key| match key.as_slice() {
         b"kind" => Some(Format::Jsonl),
         b"trajectory" | b"history" | b"replay_config" => Some(Format::SweAgent),
         b"parentUuid" | b"leafUuid" | b"sessionId" | b"isSidechain" | b"isSnapshotUpdate" => {
@@ -68,7 +75,26 @@ pub fn from_content(start: &[u8]) -> Option<Format> {
         b"messages" => Some(Format::OpenAi),
         b"role" if !is_event => Some(Format::OpenAi),
         _ => None,
-    })
+    });
+    format.or_else(|| is_pause_state(&keys).then_some(Format::PauseState))
+}
+
+/// Returns `true` if the keys are those of a task that is, or was, paused.
+fn is_pause_state(keys: &[Vec<u8>]) -> bool {
+    let of_task = |key: &Vec<u8>| matches!(key.as_slice(), b"task_id" | b"taskId");
+    let of_pause = |key: &Vec<u8>| {
+        matches!(
+            key.as_slice(),
+            b"run_control_state"
+                | b"runControlState"
+                | b"paused_at"
+                | b"pausedAt"
+                | b"paused"
+                | b"is_paused"
+                | b"isPaused"
+        )
+    };
+    keys.iter().any(of_task) && keys.iter().any(of_pause)
 }
 
 /// Returns the keys of the object that the input begins with, as far as `start` reaches.
@@ -131,6 +157,24 @@ mod tests {
         assert_eq!(detected("SQLite format 3\0rest"), Format::LangGraph);
         assert_eq!(detected("{\"a\":{\"trajectory\":[]},\"kind\":\"x\"}"), Format::Jsonl);
         assert_eq!(detected("{\"a\":\"\\\"trajectory\\\":\",\"kind\":\"x\"}"), Format::Jsonl);
+    }
+
+    #[test]
+    fn a_pause_state_is_a_task_with_a_pause_and_nothing_else() {
+        let told = |start: &str| from_content(start.as_bytes());
+        let pause = Some(Format::PauseState);
+        assert_eq!(told(r#"{"task_id":"t","run_control_state":"paused"}"#), pause);
+        assert_eq!(told(r#"{"pausedAt":1,"contextSnapshot":{"role":1},"taskId":"#), pause);
+        assert_eq!(told(r#"{"task_id":"t","status":"paused","prompt":"p"}"#), None);
+        assert_eq!(told(r#"{"paused_at":1,"execution_id":"t"}"#), None);
+        for (other, format) in [
+            (r#"{"task_id":"t","paused":true,"messages":[]}"#, Format::OpenAi),
+            (r#"{"task_id":"t","paused":true,"kind":"x"}"#, Format::Jsonl),
+            (r#"[{"task_id":0,"paused":true}]"#, Format::TauBench),
+            (r#"{"task_id":"t","paused":true,"sessionId":"x"}"#, Format::ClaudeCode),
+        ] {
+            assert_eq!(told(other), Some(format), "{other}");
+        }
     }
 
     #[test]

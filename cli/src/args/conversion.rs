@@ -140,6 +140,10 @@ pub enum RunFormat {
     /// A checkpoint database of LangGraph's SqliteSaver.
     #[value(name = "langgraph")]
     LangGraph,
+    /// A database with a table of an iteration engine's checkpoints.
+    CheckpointTable,
+    /// The context of a paused run, as one JSON object.
+    PauseState,
 }
 
 impl RunFormat {
@@ -153,6 +157,8 @@ impl RunFormat {
             Self::ClaudeCode => Some(Format::ClaudeCode),
             Self::OpenAi => Some(Format::OpenAi),
             Self::LangGraph => Some(Format::LangGraph),
+            Self::CheckpointTable => Some(Format::CheckpointTable),
+            Self::PauseState => Some(Format::PauseState),
         }
     }
 }

@@ -59,6 +59,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "import checkpoints.sqlite",
                 "what LangGraph's SqliteSaver keeps, a task for each thread",
             ),
+            ("import pause_state.json", "the context of a paused run"),
         ],
     ),
     (

@@ -5,6 +5,10 @@
 //! live          JSON Lines: read and written as they arrive
 //! claude_code   sessions of Claude Code, line by line
 //! langgraph     checkpoint databases of LangGraph
+//! pause_state   the context of a paused run
+//! checkpoint_table  tables of an iteration engine's checkpoints
+//! iteration     the state of an iteration engine, and the events that lead to it
+//! database      databases of checkpoints: opened, ordered and placed
 //! branches      the lineages of a history
 //! swe_agent     a trajectory of SWE-agent -> a plan
 //! tau_bench     results of tau-bench -> a plan for each task
@@ -18,14 +22,18 @@
 //! ```
 
 mod branches;
+mod checkpoint_table;
 pub(crate) mod claude_code;
 mod conversation;
+mod database;
 pub(crate) mod document;
+mod iteration;
 pub(crate) mod jsonl;
 pub(crate) mod langgraph;
 pub(crate) mod list_patch;
 mod live;
 mod openai;
+mod pause_state;
 pub(crate) mod plan;
 mod swe_agent;
 mod tau_bench;
@@ -158,12 +166,18 @@ pub fn record(
         return Err(empty(job.name));
     }
     let extension = path.and_then(Path::extension);
-    let format = options.format.unwrap_or_else(|| detect(start, text(extension).as_deref()));
+    let format = options.format.unwrap_or_else(|| {
+        let format = detect(start, text(extension).as_deref());
+        let is_table = format == Format::LangGraph && path.is_some_and(checkpoint_table::is_table);
+        if is_table { Format::CheckpointTable } else { format }
+    });
     let reader = input.reader;
     match format {
         Format::Jsonl => live::record(&job, reader, progress),
         Format::ClaudeCode => claude_code::record(&job, reader, progress),
         Format::LangGraph => langgraph::record(&job, path, progress),
+        Format::CheckpointTable => checkpoint_table::record(&job, path, progress),
+        Format::PauseState => pause_state::record(&job, reader, progress),
         Format::SweAgent | Format::TauBench | Format::OpenAi => {
             document::record(&job, format, reader, progress)
         }

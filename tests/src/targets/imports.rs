@@ -26,7 +26,8 @@ pub fn imports(bytes: &[u8]) {
         2 => Format::TauBench,
         _ => detect(rest, Some("traj").filter(|_| selector & 4 != 0)),
     };
-    if matches!(format, Format::ClaudeCode | Format::LangGraph) {
+    use Format::{CheckpointTable, ClaudeCode, LangGraph, PauseState};
+    if matches!(format, ClaudeCode | LangGraph | CheckpointTable | PauseState) {
         return;
     }
     if format == Format::Jsonl {

@@ -64,7 +64,8 @@ fn task_id(job: &Job<'_>, format: Format, plan: &Plan) -> String {
     }
 }
 
-fn read(job: &Job<'_>, reader: Reader) -> Result<String> {
+/// Reads a whole document.
+pub(super) fn read(job: &Job<'_>, reader: Reader) -> Result<String> {
     let too_large = || {
         let max = DOCUMENT_MAX >> 20;
         Error::invalid(format!("{}: over {max} MiB, too large for one document", job.name))
@@ -122,7 +123,9 @@ pub fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
         | Format::Jsonl
         | Format::ClaudeCode
         | Format::OpenAi
-        | Format::LangGraph => {
+        | Format::LangGraph
+        | Format::CheckpointTable
+        | Format::PauseState => {
             let file: Object = serde_json::from_str(&text)
                 .map_err(|error| form(&format!("not a trajectory: {error}")))?;
             swe_agent::plan(file).map(|plan| vec![plan]).map_err(|why| form(&why))

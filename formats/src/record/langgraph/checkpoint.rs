@@ -6,11 +6,10 @@ use serde_json::Value;
 
 use super::msgpack;
 use crate::json_object::{Object, compact};
+use crate::record::database::METADATA_MAX;
 
 /// Maximum size of a checkpoint, write or metadata, in bytes.
 pub const STORED_MAX: usize = 64 << 20;
-/// Maximum size of a mark's metadata, in bytes.
-const METADATA_MAX: usize = 64 << 10;
 /// Type of a Python object in JSON, which consists of its class and arguments.
 const CONSTRUCTOR: &str = "constructor";
 

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use super::checkpoint::{self, Content};
 use super::database::{CheckpointRow, Write};
 use crate::json_object::Object;
+use crate::record::database::Converted;
 use crate::record::list_patch::patch;
 
 /// Prefix of the keys of checkpoints and writes.
@@ -22,11 +23,6 @@ pub const KEY: &str = "langgraph:";
 /// Names of the application events for other fields and for writes.
 const EXTRA_EVENT: &str = "langgraph";
 const WRITE: &str = "langgraph_write";
-/// Maximum size of an id that is part of a key or an alias, in bytes.
-const ID_MAX: usize = 200;
-
-/// A value, or the reason why a checkpoint or a write is not written.
-pub type Converted<T> = std::result::Result<T, String>;
 
 /// Returns the key of a checkpoint.
 pub fn checkpoint_key(id: &str) -> String {
@@ -38,16 +34,6 @@ pub fn write_key(entry: &CheckpointRow, write: &Write) -> String {
     let part = |id: &str| id.replace('%', "%25").replace(':', "%3A");
     let (id, task) = (part(&entry.id), part(&write.task));
     format!("{KEY}write:{id}:{task}:{}", write.index)
-}
-
-/// Returns `true` if an id is valid as part of a key and as an alias.
-pub fn is_name(id: &str) -> bool {
-    (1..=ID_MAX).contains(&id.len()) && !id.chars().any(char::is_control)
-}
-
-/// Returns the reason why an id is invalid as part of a key.
-pub fn not_a_name() -> String {
-    format!("an id has 1 to {ID_MAX} bytes, and no control character")
 }
 
 /// The step in the metadata.

@@ -8,18 +8,12 @@ use milepost::{Append, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
 
 use super::checkpoint::{self, Content, content};
 use super::database::{CheckpointRow, Database, ThreadId, Write};
-use super::events::{Converted, bodies, checkpoint_key, is_name, not_a_name, write_key, written};
+use super::events::{bodies, checkpoint_key, write_key, written};
 use crate::error::{Error, Remedy, Result};
 use crate::json_object::fields_of;
-use crate::record::branches::{ACTOR, Branches, START};
-
-/// The position of a checkpoint.
-#[derive(Debug, Clone, Copy)]
-struct Placed {
-    branch: usize,
-    /// Offset after its events. For a checkpoint that could not be read, that of its parent.
-    offset: Offset,
-}
+use crate::record::branches::{ACTOR, Branches};
+use crate::record::database::tree::{CheckpointTree, Placed};
+use crate::record::database::{Converted, Skip, is_name, not_a_name};
 
 /// The values at the end of a branch.
 struct BranchEnd {
@@ -34,20 +28,12 @@ pub struct Thread<'a> {
     database: &'a Database,
     id: &'a ThreadId,
     entries: &'a [CheckpointRow],
-    branches: Branches<'a>,
-    placed: Vec<Option<Placed>>,
-    /// True for the newest checkpoint and its ancestors. The task continues after the newest.
-    leads: Vec<bool>,
-    /// Offset after the last checkpoint of each branch.
-    tips: Vec<Offset>,
+    tree: CheckpointTree<'a>,
     /// The values written last, from which the next checkpoint usually continues.
     branch_end: Option<BranchEnd>,
     pub events: u64,
     pub checkpoints: u64,
 }
-
-/// Callback with the id of a checkpoint that is not written, and the reason.
-pub type Skip<'a> = &'a mut dyn FnMut(&str, &str);
 
 impl<'a> Thread<'a> {
     pub fn new(
@@ -57,30 +43,21 @@ impl<'a> Thread<'a> {
         entries: &'a [CheckpointRow],
         branches: Branches<'a>,
     ) -> Self {
-        Self {
-            engine,
-            database,
-            id,
-            entries,
-            branches,
-            placed: vec![None; entries.len()],
-            leads: leads(entries),
-            tips: vec![START],
-            branch_end: None,
-            events: 0,
-            checkpoints: 0,
-        }
+        let parents: Vec<_> = entries.iter().map(|entry| entry.parent).collect();
+        let tree = CheckpointTree::new(branches, &parents, newest(entries));
+        let (events, checkpoints) = (0, 0);
+        Self { engine, database, id, entries, tree, branch_end: None, events, checkpoints }
     }
 
     pub fn lineages(&self) -> u64 {
-        self.branches.count()
+        self.tree.branches.count()
     }
 
     /// Writes the missing checkpoints. Calls `skip` for each that cannot be written.
     pub fn write(&mut self, skip: Skip<'_>) -> Result<()> {
         self.find()?;
         for (at, entry) in self.entries.iter().enumerate() {
-            let placed = match self.placed.get(at).copied().flatten() {
+            let placed = match self.tree.placed(at) {
                 Some(placed) => placed,
                 None => self.add(at, entry, skip)?,
             };
@@ -97,49 +74,26 @@ impl<'a> Thread<'a> {
 
     /// Continues the task at the newest checkpoint, and returns the task's head.
     pub fn finish(&self) -> Result<Offset> {
-        let newest = newest(self.entries).and_then(|at| self.placed.get(at).copied().flatten());
-        let branch = newest.map_or(0, |placed| placed.branch);
-        self.branches.go_on_with(branch, self.events > 0)
+        self.tree.finish(self.events > 0)
     }
 
     /// Finds the checkpoints that are already recorded.
     fn find(&mut self) -> Result<()> {
-        if self.branches.is_new() {
+        if self.tree.branches.is_new() {
             return Ok(());
         }
         let mut any = false;
         for (at, entry) in self.entries.iter().enumerate() {
-            let found = self.found(&checkpoint_key(&entry.id))?;
-            if let (Some(found), Some(place)) = (found, self.placed.get_mut(at)) {
-                *place = Some(found);
-                any = true;
-            }
+            any |= self.tree.find(at, &checkpoint_key(&entry.id))?;
             if let Some(missing_parent) = &entry.missing_parent {
-                any |= self.found(&checkpoint_key(missing_parent))?.is_some();
+                any |= self.tree.written_under(&checkpoint_key(missing_parent))?.is_some();
             }
         }
-        let root = self.branches.on(0)?.lineage();
-        let empty = self.branches.count() == 1 && root.head()?.next <= START;
-        if any || empty || self.has_a_write()? {
+        if any || self.tree.is_empty()? || self.has_a_write()? {
             return Ok(());
         }
         Err(Error::conflict("the task exists already, and has the checkpoints of another thread")
             .remedied_by(Remedy::ImportUnderOtherName))
-    }
-
-    /// Returns the position of a checkpoint that an earlier run wrote.
-    fn found(&mut self, key: &str) -> Result<Option<Placed>> {
-        let Some((branch, events)) = self.branches.appended_under(key)? else {
-            return Ok(None);
-        };
-        let offset = events.end;
-        if branch >= self.tips.len() {
-            self.tips.resize(branch + 1, START);
-        }
-        if let Some(tip) = self.tips.get_mut(branch) {
-            *tip = offset.max(*tip);
-        }
-        Ok(Some(Placed { branch, offset }))
     }
 
     /// Returns `true` if the task has a write of one of the checkpoints, which may be unreadable.
@@ -147,7 +101,7 @@ impl<'a> Thread<'a> {
         for entry in self.entries {
             for write in self.database.writes(self.id, &entry.id).unwrap_or_default() {
                 let key = write_key(entry, &write);
-                if self.branches.appended_under(&key)?.is_some() {
+                if self.tree.branches.appended_under(&key)?.is_some() {
                     return Ok(true);
                 }
             }
@@ -166,37 +120,25 @@ impl<'a> Thread<'a> {
             }
         };
         let placed = Placed { offset, ..from };
-        if let Some(tip) = self.tips.get_mut(from.branch) {
-            *tip = offset;
-        }
-        if let Some(place) = self.placed.get_mut(at) {
-            *place = Some(placed);
-        }
+        self.tree.place(at, placed);
         Ok(placed)
     }
 
     /// Returns the position a checkpoint continues from. If another one continued there before,
     /// opens a branch.
     fn from(&mut self, at: usize, entry: &CheckpointRow) -> Result<Placed> {
-        let beginning = Placed { branch: 0, offset: START };
         let parent = match (entry.parent, &entry.missing_parent) {
-            (Some(parent), _) => self.placed.get(parent).copied().flatten(),
-            (None, Some(missing_parent)) => self.found(&checkpoint_key(missing_parent))?,
+            (Some(parent), _) => self.tree.placed(parent),
+            (None, Some(missing_parent)) => {
+                self.tree.written_under(&checkpoint_key(missing_parent))?
+            }
             (None, None) => None,
         };
-        let from = parent.unwrap_or(beginning);
-        if self.tips.get(from.branch) == Some(&from.offset) {
-            return Ok(from);
-        }
         let called = match is_name(&entry.id) {
             true => entry.id.clone(),
             false => format!("checkpoint {at}"),
         };
-        let leads = self.leads.get(at).copied().unwrap_or_default();
-        let branch = self.branches.fork(from.branch, from.offset, &called, leads)?;
-        self.tips.resize(branch, START);
-        self.tips.push(from.offset);
-        Ok(Placed { branch, ..from })
+        self.tree.begin(at, parent.unwrap_or(Placed::BEGINNING), &called, false)
     }
 
     /// Writes a checkpoint and returns the offset after its events.
@@ -225,7 +167,7 @@ impl<'a> Thread<'a> {
             mark = mark.time_us(time_us);
             append = append.time_us(time_us);
         }
-        match self.branches.on(branch)?.append(append.mark(mark)) {
+        match self.tree.branches.on(branch)?.append(append.mark(mark)) {
             Ok(appended) => {
                 self.events += u64::from(appended.count);
                 self.checkpoints += 1;
@@ -249,7 +191,7 @@ impl<'a> Thread<'a> {
 
     /// Returns the values at the end of a branch: the cached ones, or those of its state.
     fn at_the_end(&mut self, branch: usize) -> Result<BranchEnd> {
-        let lineage = self.branches.on(branch)?.lineage();
+        let lineage = self.tree.branches.on(branch)?.lineage();
         let end = lineage.head()?.next;
         let last = self.branch_end.take();
         if let Some(branch_end) =
@@ -277,12 +219,12 @@ impl<'a> Thread<'a> {
         let mut time_us = None;
         for write in writes {
             let key = write_key(entry, &write);
-            if !self.branches.is_new() && self.branches.appended_under(&key)?.is_some() {
+            if !self.tree.branches.is_new() && self.tree.branches.appended_under(&key)?.is_some() {
                 continue;
             }
             // A write has no time of its own; it gets that of its checkpoint.
             let time_us = *time_us.get_or_insert_with(|| self.read(entry).ok()?.0.time_us);
-            let task = self.branches.on(branch)?;
+            let task = self.tree.branches.on(branch)?;
             match submit(task, entry, &write, key, time_us)? {
                 Ok(ticket) => tickets.push(ticket),
                 Err(why) => skip(&entry.id, &format!("a write to `{}`: {why}", write.channel)),
@@ -306,19 +248,6 @@ fn newest(entries: &[CheckpointRow]) -> Option<usize> {
     let entries = entries.iter().enumerate();
     let newest = entries.max_by_key(|(_, entry)| &entry.id);
     newest.map(|(at, _)| at)
-}
-
-fn leads(entries: &[CheckpointRow]) -> Vec<bool> {
-    let mut leads = vec![false; entries.len()];
-    let mut next = newest(entries);
-    // A parent precedes its children, so the loop ends.
-    while let Some(at) = next {
-        if let Some(lead) = leads.get_mut(at) {
-            *lead = true;
-        }
-        next = entries.get(at).and_then(|entry| entry.parent);
-    }
-    leads
 }
 
 fn submit(
