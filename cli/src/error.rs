@@ -271,7 +271,7 @@ fn next_step(remedy: Remedy) -> Cow<'static, str> {
             "give a database that LangGraph's SqliteSaver made, or one with a checkpoint table"
         }
         Remedy::GiveOrdinaryDatabase => {
-            "give a database as LangGraph's SqliteSaver or an iteration engine makes it: it has none"
+            "give a database that LangGraph's SqliteSaver or an iteration engine made: it has none"
         }
         Remedy::CheckDatabase => {
             "see that it is a whole database of LangGraph's SqliteSaver, or with a checkpoint \

@@ -95,10 +95,14 @@ fn seed_001_what_is_no_such_table_is_refused_and_leaves_no_task() {
     let place = Place::new();
     let path = place.path("checkpoints.sqlite");
     let refused = |what: &str| {
-        let ran = place.say("import checkpoints.sqlite --format checkpoint-table");
-        assert!(matches!(ran.code, 1 | 3), "{what}: {ran:?}");
-        assert!(ran.err.contains("error: ") && ran.err.contains("hint: "), "{what}: {ran:?}");
-        assert!(!ran.err.contains("panicked"), "{what}: {ran:?}");
+        for line in
+            ["import checkpoints.sqlite --format checkpoint-table", "import checkpoints.sqlite"]
+        {
+            let ran = place.say(line);
+            assert!(matches!(ran.code, 1 | 3), "{what}: {ran:?}");
+            assert!(ran.err.contains("error: ") && ran.err.contains("hint: "), "{what}: {ran:?}");
+            assert!(!ran.err.contains("panicked"), "{what}: {ran:?}");
+        }
     };
     fs::write(&path, "not a database at all").unwrap();
     refused("text");

@@ -105,3 +105,34 @@ fn seed_001_a_circle_of_parents_ends() {
     place.say("import checkpoints.sqlite").ok();
     assert_eq!(place.json("checkpoints task-1").as_array().unwrap().len(), 3);
 }
+
+#[test]
+fn seed_001_a_table_imported_while_it_grows_is_the_same_as_at_once() {
+    let rows = [
+        row("a", "main", None, 0),
+        row("b", "main", None, 1),
+        Row { description: Some("try it"), ..row("x", "tried", Some("a"), 2) },
+        row("c", "main", Some("b"), 3),
+        row("x2", "tried", None, 4),
+        row("y", "fresh", None, 5),
+        row("d", "main", Some("b"), 6),
+        row("c2", "main", Some("c"), 7),
+    ];
+    let whole = Place::new();
+    let connection = database(&whole);
+    rows.iter().for_each(|row| put(&connection, row));
+    whole.say("import checkpoints.sqlite").ok();
+    let grown = Place::new();
+    let connection = database(&grown);
+    for row in &rows {
+        put(&connection, row);
+        let said = grown.json("import checkpoints.sqlite");
+        assert_eq!(said["tasks"][0]["checkpoints"], "1", "{}", row.id);
+        assert_eq!(grown.json("state task-1")["prompt"], row.id, "the newest row is active");
+    }
+    for row in &rows {
+        assert_eq!(history_of(&grown, row.id), history_of(&whole, row.id), "{}", row.id);
+    }
+    assert_eq!(grown.json("state task-1"), whole.json("state task-1"));
+    assert_eq!(grown.json("verify")["faults"], json!([]));
+}

@@ -1,4 +1,4 @@
-//! The state of an iteration engine in another program's checkpoint, and the events that lead to it.
+//! The state of an iteration engine in a checkpoint, and the events that lead to it.
 //!
 //! ```text
 //! phase, iteration            PhaseChanged
