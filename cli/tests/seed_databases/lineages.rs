@@ -1,5 +1,6 @@
 //! Branches of a table become lineages.
 
+use milepost::{Engine, Options};
 use serde_json::{Value, json};
 
 use crate::common::{Place, text};
@@ -135,4 +136,24 @@ fn seed_001_a_table_imported_while_it_grows_is_the_same_as_at_once() {
     }
     assert_eq!(grown.json("state task-1"), whole.json("state task-1"));
     assert_eq!(grown.json("verify")["faults"], json!([]));
+}
+
+#[test]
+fn seed_001_a_lineage_opened_before_a_crash_is_used_afterwards() {
+    let place = Place::new();
+    let connection = database(&place);
+    put(&connection, &row("a", "main", None, 0));
+    put(&connection, &row("b", "main", None, 1));
+    place.say("import checkpoints.sqlite").ok();
+    let engine = Engine::open(place.store(), Options::default()).unwrap();
+    let lineage = engine.task("task-1").unwrap().lineage().clone();
+    let end = lineage.appended_under("checkpoints:a").unwrap().unwrap().end;
+    engine.branch(&lineage.point(end).unwrap(), Some("try it x")).unwrap();
+    engine.close().unwrap();
+    put(&connection, &Row { description: Some("try it"), ..row("x", "tried", Some("a"), 2) });
+    place.say("import checkpoints.sqlite").ok();
+    let found = lineages(&place);
+    let opened = found.iter().filter(|one| one["description"] == "try it x");
+    assert_eq!(opened.count(), 1, "{found:?}");
+    assert_eq!(history(&place, "task-1"), ["a", "x"]);
 }
