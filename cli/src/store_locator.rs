@@ -370,10 +370,8 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
     }
     opened.map_err(|error| {
         let kind = error.kind();
-        let has_own_hint = matches!(
-            error.detail(),
-            Some(Detail::Foreign { .. } | Detail::WrongKey { .. })
-        );
+        let has_own_hint =
+            matches!(error.detail(), Some(Detail::Foreign { .. } | Detail::WrongKey { .. }));
         let failure = Failure::from(error);
         match kind {
             _ if has_own_hint => failure,

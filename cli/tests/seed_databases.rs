@@ -59,7 +59,7 @@ fn seed_001_a_row_of_the_checkpoints_table_is_a_checkpoint_with_its_whole_state(
         assert_eq!(state["prompt"], if at < 2 { "first" } else { "second" });
         assert_eq!(state["control"], if layer == "layer_3" { "paused" } else { "running" });
         assert_eq!(state["artifacts"], json!({"patterns": [at], "candidate_prompts": ["p"]}));
-        assert_eq!(state["variables"]["rule_system"], json!({"rules": [{"id": "r1"}]}));
+        assert_eq!(state["rules"], json!({"rules": [{"id": "r1"}]}));
         assert_eq!(state["variables"].get("user_guidance").is_some(), at > 1, "{layer}");
     }
     let mark = &place.json("checkpoints task-1")[0];

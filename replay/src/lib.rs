@@ -12,6 +12,7 @@
 //! pointer    JSON pointers
 //! verify     the chain over a range
 //! diff/      the changes between two states
+//! reading/   rows, turns, usage and outcomes: a run as a person reads it
 //! ```
 //!
 //! # Example
@@ -39,6 +40,7 @@ mod diff;
 mod document;
 mod event;
 mod pointer;
+pub mod reading;
 mod reducer;
 mod run_state;
 mod sequence;

@@ -3,7 +3,8 @@
 //! ```text
 //! phase, iteration            PhaseChanged
 //! prompt                      PromptChanged
-//! rule_system, user_guidance  VariablesPatched: a variable each
+//! rule_system                 RulesChanged
+//! user_guidance               VariablesPatched: a variable
 //! user_guidance               GuidanceGiven, if it is new
 //! artifacts                   ArtifactsEdited
 //! control                     ControlChanged, by way of `running` if there is no transition
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 
 use milepost::events::{
     ArtifactsEdited, ControlChanged, GuidanceGiven, PatchForm, PhaseChanged, PromptChanged,
-    RunControl, VariablesPatched,
+    RulesChanged, RunControl, VariablesPatched,
 };
 use milepost::state::{Document, transition};
 use milepost::{Body, Json, RunState};
@@ -22,8 +23,6 @@ use super::database::Converted;
 use super::list_patch::patch;
 use crate::json_object::{Object, as_text, check_depth, compact, fields_of};
 
-/// The variable of the rule system.
-pub const RULE_SYSTEM: &str = "rule_system";
 /// The variable of the user's guidance.
 pub const USER_GUIDANCE: &str = "user_guidance";
 /// The artifact of artifacts that are not an object.
@@ -38,6 +37,7 @@ pub struct IterationTarget {
     /// The iteration of the phase.
     pub iteration: Option<u64>,
     pub prompt: Option<String>,
+    pub rules: Option<Json>,
     /// Variables by name. `None` removes a variable.
     pub variables: Vec<(&'static str, Option<Json>)>,
     /// All artifacts.
@@ -61,6 +61,12 @@ impl IterationTarget {
         {
             now.prompt = Some(prompt.clone());
             bodies.push(PromptChanged { prompt }.into());
+        }
+        if let Some(rules) = &self.rules
+            && !is_same(now.rules.as_ref(), Some(rules))?
+        {
+            now.rules = Some(rules.clone());
+            bodies.push(RulesChanged { rules: rules.clone() }.into());
         }
         let guidance = self.patch_variables(now, &mut bodies)?;
         if let Some(artifacts) = &self.artifacts {
@@ -190,10 +196,8 @@ mod tests {
             phase: Some("layer_1".into()),
             iteration: Some(3),
             prompt: Some("p".into()),
-            variables: vec![
-                (RULE_SYSTEM, value(r#"{"rules": [1.50]}"#)),
-                (USER_GUIDANCE, value(r#"{"id": 1, "content": "shorter"}"#)),
-            ],
+            rules: value(r#"{"rules": [1.50]}"#),
+            variables: vec![(USER_GUIDANCE, value(r#"{"id": 1, "content": "shorter"}"#))],
             artifacts: Some(artifacts(&json(r#"{"patterns": [1], "none": null}"#).unwrap())),
             control: Some(RunControl::Paused),
         };
@@ -202,6 +206,7 @@ mod tests {
         let expected = [
             "phase_changed",
             "prompt_changed",
+            "rules_changed",
             "variables_patched",
             "artifacts_edited",
             "guidance_given",
@@ -217,7 +222,8 @@ mod tests {
             ..IterationTarget::default()
         };
         assert_eq!(kinds(&bare, &mut now), ["variables_patched", "artifacts_edited"]);
-        assert_eq!(now.variables.text(), r#"{"rule_system":{"rules":[1.50]}}"#);
+        assert_eq!(now.rules, value(r#"{"rules": [1.50]}"#));
+        assert_eq!(now.variables.text(), "{}");
         assert!(now.artifacts.is_empty());
     }
 

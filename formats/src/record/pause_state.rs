@@ -16,9 +16,7 @@ use milepost::{Append, Engine, ErrorKind, Json, Mark, Options};
 use super::branches::{ACTOR, Branches};
 use super::checkpoint_table::OWN_KEYS;
 use super::database::Converted;
-use super::iteration::{
-    IterationTarget, RULE_SYSTEM, USER_GUIDANCE, artifacts, control, json, phase,
-};
+use super::iteration::{IterationTarget, USER_GUIDANCE, artifacts, control, json, phase};
 use super::{Job, RecordReport, RecordedTask, document};
 use crate::error::{Error, Remedy, Result};
 use crate::format::Format;
@@ -118,14 +116,14 @@ pub fn parse(text: &str) -> Converted<PauseState> {
     let iteration = phase.is_some().then(|| fields.take(&["iteration"], number)).flatten();
     let guidance = fields.take(&["user_guidance", "guidance"], some);
     let rules = fields.take(&["rule_system"], some);
-    let given = [(RULE_SYSTEM, rules), (USER_GUIDANCE, guidance)];
-    let mut variables: Vec<(&'static str, Option<Json>)> =
-        given.into_iter().filter(|(_, value)| value.is_some()).collect();
+    let guidance = guidance.map(|guidance| (USER_GUIDANCE, Some(guidance)));
+    let mut variables: Vec<(&'static str, Option<Json>)> = guidance.into_iter().collect();
     let named = |json: &Json| as_text(json).as_deref().and_then(control);
     let target = IterationTarget {
         phase,
         iteration,
         prompt: fields.take(&["prompt", "current_prompt"], as_text),
+        rules,
         artifacts: fields.take(&["artifacts"], some).as_ref().map(artifacts),
         control: fields.take(&["run_control_state"], named).or(Some(RunControl::Paused)),
         variables: Vec::new(),

@@ -34,35 +34,6 @@ pub fn row(event: &Event) -> String {
         Body::StepFailed(step) => {
             line.add(&format!("step {}: ", step.step)).add(&step.error);
         }
-        Body::PhaseChanged(phase) => {
-            line.add(&phase.phase).add(&format!(" (iteration {})", phase.iteration));
-        }
-        Body::ControlChanged(change) => {
-            line.add(change.from.name()).add(" -> ").add(change.to.name());
-            if let Some(reason) = &change.reason {
-                line.add(": ").add(reason);
-            }
-        }
-        Body::GuidanceGiven(guidance) => {
-            line.add(&guidance.text);
-        }
-        Body::PromptChanged(prompt) => {
-            line.add(&prompt.prompt);
-        }
-        Body::RulesChanged(rules) => {
-            line.add(rules.rules.text());
-        }
-        Body::ArtifactsEdited(edited) => {
-            for name in edited.artifacts.keys() {
-                line.add(name).add(" ");
-            }
-        }
-        Body::VariablesPatched(patched) => {
-            line.add(patched.patch.text());
-        }
-        Body::ContextChanged(changed) => {
-            line.add(changed.patch.text());
-        }
         Body::Message(message) => {
             line.add(&message.role).add(": ");
             if let Some(content) = &message.content {
@@ -97,12 +68,48 @@ pub fn row(event: &Event) -> String {
                 line.add(" ").add_json(json);
             }
         }
+        other => state_change(&mut line, other),
+    }
+    line.end()
+}
+
+/// Adds an event that changes the state.
+fn state_change(line: &mut Line, body: &Body) {
+    match body {
+        Body::PhaseChanged(phase) => {
+            line.add(&phase.phase).add(&format!(" (iteration {})", phase.iteration));
+        }
+        Body::ControlChanged(change) => {
+            line.add(change.from.name()).add(" -> ").add(change.to.name());
+            if let Some(reason) = &change.reason {
+                line.add(": ").add(reason);
+            }
+        }
+        Body::GuidanceGiven(guidance) => {
+            line.add(&guidance.text);
+        }
+        Body::PromptChanged(prompt) => {
+            line.add(&prompt.prompt);
+        }
+        Body::RulesChanged(rules) => {
+            line.add(rules.rules.text());
+        }
+        Body::ArtifactsEdited(edited) => {
+            for name in edited.artifacts.keys() {
+                line.add(name).add(" ");
+            }
+        }
+        Body::VariablesPatched(patched) => {
+            line.add(patched.patch.text());
+        }
+        Body::ContextChanged(changed) => {
+            line.add(changed.patch.text());
+        }
         other => {
             // A kind that this version does not know has its JSON form.
             line.add(&other.to_json().unwrap_or_else(|_| other.kind_name().to_owned()));
         }
     }
-    line.end()
 }
 
 fn opening(line: &mut Line, opened: &LineageOpened) {

@@ -7,9 +7,7 @@ use rusqlite::types::{Value, ValueRef};
 
 use crate::json_object::Object;
 use crate::record::database::{Converted, METADATA_MAX};
-use crate::record::iteration::{
-    IterationTarget, RULE_SYSTEM, USER_GUIDANCE, artifacts, control, json, phase,
-};
+use crate::record::iteration::{IterationTarget, USER_GUIDANCE, artifacts, control, json, phase};
 
 /// The columns that become metadata.
 const METADATA: [&str; 6] = [
@@ -102,10 +100,8 @@ impl RawRow {
             phase: Some(phase(&state)),
             iteration: Some(self.number("iteration")?),
             prompt: Some(self.required("prompt")?.to_owned()),
-            variables: vec![
-                (RULE_SYSTEM, self.json("rule_system")?),
-                (USER_GUIDANCE, self.json("user_guidance")?),
-            ],
+            rules: self.json("rule_system")?,
+            variables: vec![(USER_GUIDANCE, self.json("user_guidance")?)],
             artifacts: Some(held.as_ref().map(artifacts).unwrap_or_default()),
             control: control(self.required("run_control_state")?),
         })

@@ -1,0 +1,23 @@
+//! A run in the units that a person reads: rows, turns, usage, outcomes, alignments. See
+//! `docs/READING.md`.
+//!
+//! ```text
+//! align    two lists of turns, matched by content
+//! turns    events -> turns
+//! usage    tokens, cost and model that were recorded
+//! outcome  success or failure of a lineage
+//! row      an event on one line
+//! text     one line of bounded length
+//! ```
+
+mod outcome;
+mod row;
+mod text;
+mod turns;
+mod usage;
+
+pub use outcome::{OUTCOME_POINTERS, Outcome};
+pub use row::row;
+pub use text::TEXT_MAX;
+pub use turns::{Turn, TurnCall, TurnMark, Turns};
+pub use usage::{Usage, UsageSum};

@@ -1,0 +1,309 @@
+//! Turns: what was said or called, and what came back.
+
+use milepost_codec::{
+    Body, CheckpointMarked, MarkStatus, Message, Offset, ToolCalled, ToolReturned,
+};
+use serde::Serialize;
+
+use crate::event::Event;
+
+use crate::reading::text::{Line, arguments, first_line};
+use crate::reading::usage::{Usage, UsageSum};
+
+/// The role of the messages that begin turns.
+const ASSISTANT: &str = "assistant";
+
+/// A call of a tool in a turn.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct TurnCall {
+    /// The id of the call.
+    pub call: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments in brief.
+    pub arguments: String,
+    /// Set if the call returned well; `None` if its result is missing.
+    pub ok: Option<bool>,
+    /// The output on one line.
+    pub result: Option<String>,
+    /// The time from the call to its return, in microseconds.
+    pub took_us: Option<u64>,
+    /// Where the call and its return are.
+    pub at: Offset,
+    #[serde(skip)]
+    time_us: u64,
+}
+
+/// A mark in a turn or directly behind it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct TurnMark {
+    /// The label.
+    pub label: Option<String>,
+    /// The status.
+    pub status: MarkStatus,
+    /// The offset that it marks.
+    pub at: Offset,
+}
+
+/// One line of a run. All texts are on one line of at most [`TEXT_MAX`](crate::reading::TEXT_MAX)
+/// characters; the events have the whole.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Turn {
+    /// The step that the turn is in.
+    pub step: Option<u64>,
+    /// The name of the step.
+    pub name: Option<String>,
+    /// The number of the turn in its step, from 0.
+    pub turn: u64,
+    /// The offset of its first event.
+    pub first: Offset,
+    /// The offset after its last event.
+    pub next: Offset,
+    /// The time of the first event, in microseconds since the Unix epoch.
+    pub time_us: u64,
+    /// The time from the first event to the last, in microseconds.
+    pub took_us: u64,
+    /// What the assistant said.
+    pub said: Option<String>,
+    /// The calls.
+    pub calls: Vec<TurnCall>,
+    /// The last message of another role.
+    pub heard: Option<String>,
+    /// Why the turn failed: the step's error, or the output of a call that failed.
+    pub failed: Option<String>,
+    /// What its answers used.
+    pub usage: Option<Usage>,
+    /// Metrics of the step that ended with the turn.
+    pub metrics: Vec<(String, f64)>,
+    /// A mark within it or directly behind it.
+    pub mark: Option<TurnMark>,
+}
+
+/// Divides events into turns. See `docs/READING.md`.
+///
+/// ```
+/// use milepost_codec::{Body, Header, LineageId, Message, ToolCalled, ToolReturned, Json};
+/// use milepost_replay::Event;
+/// use milepost_replay::reading::Turns;
+///
+/// let arguments = Json::new(r#"{"command": "make test"}"#)?;
+/// let call = || "c1".to_owned();
+/// let bodies: [Body; 3] = [
+///     Message::text("assistant", "I run the tests.").into(),
+///     ToolCalled { call: call(), tool: "bash".into(), arguments }.into(),
+///     ToolReturned { call: call(), tool: None, ok: false, output: Some(Json::string("2 fail")) }.into(),
+/// ];
+/// let mut turns = Turns::default();
+/// for (offset, body) in (0..).zip(bodies) {
+///     let (lineage, header) = (LineageId(0), Header::default());
+///     assert!(turns.add(&Event { lineage, offset, header, body: Some(body) }).is_none());
+/// }
+/// let turn = turns.end().expect("a turn");
+/// assert_eq!(turn.said.as_deref(), Some("I run the tests."));
+/// assert_eq!(turn.calls[0].arguments, "make test");
+/// assert_eq!(turn.failed.as_deref(), Some("2 fail"));
+/// # Ok::<(), milepost_replay::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Turns {
+    open: Option<Open>,
+    /// The step that has begun and not ended.
+    step: Option<CurrentStep>,
+}
+
+/// A turn whose end is not known.
+#[derive(Debug, Default)]
+struct Open {
+    turn: Turn,
+    usage: UsageSum,
+    /// Set if its step has ended: only a mark may follow.
+    is_over: bool,
+}
+
+#[derive(Debug)]
+struct CurrentStep {
+    number: u64,
+    name: Option<String>,
+    turns: u64,
+}
+
+impl Turns {
+    /// Adds the next event. Returns the turn that ended before it, if one did.
+    pub fn add(&mut self, event: &Event) -> Option<Turn> {
+        let Some(body) = &event.body else {
+            return self.inside(event, |_| {});
+        };
+        match body {
+            Body::StepStarted(step) => {
+                let ended = self.end();
+                let (number, name) = (step.step, step.name.clone());
+                self.step = Some(CurrentStep { number, name, turns: 0 });
+                self.begin(event);
+                ended
+            }
+            Body::Message(message) if message.role == ASSISTANT => self.said(event, message),
+            Body::Message(message) => {
+                let heard = content(message);
+                self.inside(event, |open| open.turn.heard = Some(heard))
+            }
+            Body::ToolCalled(called) => {
+                let ended = match self.is_open() {
+                    true => None,
+                    false => self.begin_behind(event),
+                };
+                let call = call_of(called, event);
+                self.inside(event, |open| open.turn.calls.push(call));
+                ended
+            }
+            Body::ToolReturned(returned) => {
+                self.inside(event, |open| open.returned(returned, event.header.time_us))
+            }
+            Body::StepFinished(finished) => {
+                let metrics = finished.metrics.iter().map(|(name, value)| (name.clone(), value.0));
+                let metrics = metrics.collect();
+                self.step_over(event, |turn| turn.metrics = metrics)
+            }
+            Body::StepFailed(failed) => {
+                let error = Line::new().add(first_line(&failed.error)).end();
+                self.step_over(event, |turn| turn.failed = Some(error))
+            }
+            Body::CheckpointMarked(mark) => self.marked(event, mark),
+            _ => self.inside(event, |_| {}),
+        }
+    }
+
+    /// Returns the last turn. More events may follow, as of a run that continues.
+    pub fn end(&mut self) -> Option<Turn> {
+        let Open { mut turn, usage, .. } = self.open.take()?;
+        turn.usage = usage.total();
+        Some(turn)
+    }
+
+    /// Returns the last turn as it is now, without its end.
+    pub fn unfinished(&self) -> Option<Turn> {
+        let Open { turn, usage, .. } = self.open.as_ref()?;
+        Some(Turn { usage: usage.total(), ..turn.clone() })
+    }
+
+    fn is_open(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| !open.is_over)
+    }
+
+    fn begin(&mut self, event: &Event) {
+        let step = self.step.as_mut();
+        let turn = step.map_or_else(Turn::default, |step| {
+            step.turns += 1;
+            let name = step.name.clone();
+            Turn { step: Some(step.number), name, turn: step.turns - 1, ..Turn::default() }
+        });
+        let (first, time_us) = (event.offset, event.header.time_us);
+        let turn = Turn { first, next: first, time_us, ..turn };
+        let mut open = Open { turn, ..Open::default() };
+        open.reach(event);
+        self.open = Some(open);
+    }
+
+    fn begin_behind(&mut self, event: &Event) -> Option<Turn> {
+        let ended = self.end();
+        self.begin(event);
+        ended
+    }
+
+    /// Adds an event to the open turn. One behind the end of a step ends the turn.
+    fn inside(&mut self, event: &Event, change: impl FnOnce(&mut Open)) -> Option<Turn> {
+        let open = self.open.as_mut()?;
+        if open.is_over {
+            return self.end();
+        }
+        open.reach(event);
+        open.usage.add(event);
+        change(open);
+        None
+    }
+
+    fn said(&mut self, event: &Event, message: &Message) -> Option<Turn> {
+        let is_first = self.open.as_ref().is_some_and(|open| {
+            let turn = &open.turn;
+            let of_step = self.step.is_some() && turn.turn == 0;
+            of_step && !open.is_over && turn.said.is_none() && turn.calls.is_empty()
+        });
+        let ended = match is_first {
+            true => None,
+            false => self.begin_behind(event),
+        };
+        let said = content(message);
+        self.inside(event, |open| open.turn.said = Some(said));
+        ended
+    }
+
+    fn step_over(&mut self, event: &Event, change: impl FnOnce(&mut Turn)) -> Option<Turn> {
+        self.step = None;
+        self.inside(event, |open| {
+            change(&mut open.turn);
+            open.is_over = true;
+        })
+    }
+
+    fn marked(&mut self, event: &Event, marked: &CheckpointMarked) -> Option<Turn> {
+        let (label, status, at) = (marked.label.clone(), marked.status, event.offset);
+        let mark = TurnMark { label, status, at };
+        let open = self.open.as_mut()?;
+        open.reach(event);
+        open.turn.mark = Some(mark);
+        match open.is_over {
+            true => self.end(),
+            false => None,
+        }
+    }
+}
+
+impl Open {
+    /// Extends the turn to an event.
+    fn reach(&mut self, event: &Event) {
+        self.turn.next = event.offset + 1;
+        self.turn.took_us = event.header.time_us.saturating_sub(self.turn.time_us);
+    }
+
+    fn returned(&mut self, returned: &ToolReturned, time_us: u64) {
+        let output = returned.output.as_ref();
+        let result = output.map(|output| Line::new().add_json(output).end());
+        if !returned.ok {
+            let text = output.map(|output| Line::new().add_first_line(output).end());
+            self.turn.failed =
+                Some(text.filter(|text| !text.is_empty()).unwrap_or("failed".into()));
+        }
+        let calls = self.turn.calls.iter_mut().rev();
+        // A result whose call is in another turn belongs to that.
+        if let Some(call) = calls.into_iter().find(|call| call.call == returned.call) {
+            call.ok = Some(returned.ok);
+            call.result = result;
+            call.took_us = time_us.checked_sub(call.time_us);
+        }
+    }
+}
+
+fn call_of(called: &ToolCalled, event: &Event) -> TurnCall {
+    TurnCall {
+        call: called.call.clone(),
+        tool: called.tool.clone(),
+        arguments: arguments(&called.arguments),
+        ok: None,
+        result: None,
+        took_us: None,
+        at: event.offset,
+        time_us: event.header.time_us,
+    }
+}
+
+fn content(message: &Message) -> String {
+    match &message.content {
+        Some(content) => Line::new().add_json(content).end(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+use milepost_codec::{
+    Header, Json, LineageId, MarkCause, PromptChanged, StepFailed, StepFinished, StepStarted,
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn started(step: u64) -> Body {
+    StepStarted { step, name: Some(format!("s{step}")), ..StepStarted::default() }.into()
+}
+
+fn finished(step: u64) -> Body {
+    StepFinished { step, ..StepFinished::default() }.into()
+}
+
+fn says(role: &str, text: &str) -> Body {
+    Message::text(role, text).into()
+}
+
+fn calls(call: &str, command: &str) -> Body {
+    let arguments = Json::from_value(&json!({ "command": command })).unwrap();
+    ToolCalled { call: call.into(), tool: "bash".into(), arguments }.into()
+}
+
+fn returns(call: &str, ok: bool, output: &str) -> Body {
+    let output = Some(Json::string(output));
+    ToolReturned { call: call.into(), tool: None, ok, output }.into()
+}
+
+fn mark(label: &str) -> Body {
+    let label = Some(label.to_owned());
+    CheckpointMarked { label, cause: MarkCause::Step, ..CheckpointMarked::default() }.into()
+}
+
+/// Returns the turns of events that are one millisecond apart.
+fn turns(bodies: impl IntoIterator<Item = Body>) -> Vec<Turn> {
+    let mut turns = Turns::default();
+    let mut all = Vec::new();
+    for (offset, body) in (0..).zip(bodies) {
+        let header = Header { time_us: offset * 1000, ..Header::default() };
+        let event = Event { lineage: LineageId(0), offset, header, body: Some(body) };
+        all.extend(turns.add(&event));
+    }
+    all.extend(turns.end());
+    all
+}
+
+#[test]
+fn a_step_of_an_optimizer_is_one_turn_with_its_calls_and_its_mark() {
+    let all = turns([
+        says("system", "you are an agent"),
+        says("user", "fix it"),
+        started(1),
+        says("assistant", "I look"),
+        calls("a", "ls"),
+        returns("a", true, "x\ny"),
+        calls("b", "make"),
+        returns("b", false, "\n---\nE999 unexpected indent\nmore"),
+        finished(1),
+        mark("one"),
+        says("user", "between"),
+        started(2),
+    ]);
+    assert_eq!(all.len(), 2);
+    let one = &all[0];
+    assert_eq!((one.step, one.name.as_deref(), one.turn), (Some(1), Some("s1"), 0));
+    assert_eq!((one.first, one.next, one.time_us, one.took_us), (2, 10, 2000, 7000));
+    assert_eq!(one.said.as_deref(), Some("I look"));
+    let told: Vec<_> = one.calls.iter().map(|c| (&*c.arguments, c.ok, c.took_us)).collect();
+    assert_eq!(told, [("ls", Some(true), Some(1000)), ("make", Some(false), Some(1000))]);
+    assert_eq!(one.calls[0].result.as_deref(), Some("x y"));
+    assert_eq!(one.failed.as_deref(), Some("E999 unexpected indent"));
+    assert_eq!(one.mark.as_ref().unwrap().label.as_deref(), Some("one"));
+    assert_eq!((all[1].step, all[1].first, all[1].next), (Some(2), 11, 12));
+}
+
+#[test]
+fn a_step_of_a_coding_agent_has_a_turn_for_each_answer() {
+    let all = turns([
+        started(1),
+        says("user", "please"),
+        says("assistant", "first"),
+        calls("a", "ls"),
+        returns("a", true, "x"),
+        says("assistant", "second"),
+        says("user", "thanks"),
+        finished(1),
+    ]);
+    let told: Vec<_> = all.iter().map(|turn| (turn.turn, turn.said.as_deref().unwrap())).collect();
+    assert_eq!(told, [(0, "first"), (1, "second")]);
+    assert_eq!(
+        (all[0].heard.as_deref(), all[1].heard.as_deref()),
+        (Some("please"), Some("thanks"))
+    );
+    assert_eq!((all[0].next, all[1].first, all[1].next), (5, 5, 8));
+}
+
+#[test]
+fn without_steps_answers_and_calls_that_none_announced_are_turns() {
+    let all = turns([
+        says("user", "go"),
+        calls("a", "ls"),
+        calls("b", "pwd"),
+        returns("b", true, "/"),
+        says("assistant", "done"),
+        PromptChanged { prompt: "p".into() }.into(),
+    ]);
+    assert_eq!(all.len(), 2);
+    assert_eq!((all[0].step, all[0].calls.len(), all[0].calls[0].ok), (None, 2, None));
+    assert_eq!((all[1].said.as_deref(), all[1].next), (Some("done"), 6));
+}
+
+#[test]
+fn a_failed_step_says_why_and_a_run_that_continues_shows_its_last_turn() {
+    let error = "Traceback\n  at".to_owned();
+    let failed = StepFailed { step: 1, error };
+    let all = turns([started(1), failed.into(), says("user", "again")]);
+    assert_eq!(all[0].failed.as_deref(), Some("Traceback"));
+    assert_eq!(all[0].next, 2);
+    let mut turns = Turns::default();
+    let event = |offset, body| {
+        let header = Header::default();
+        Event { lineage: LineageId(0), offset, header, body: Some(body) }
+    };
+    assert!(turns.add(&event(0, says("assistant", "a"))).is_none());
+    assert_eq!(turns.unfinished().unwrap().said.as_deref(), Some("a"));
+    turns.add(&event(1, calls("c", "ls")));
+    assert_eq!(turns.unfinished().unwrap().calls.len(), 1);
+}
+
+fn body() -> impl Strategy<Value = Body> {
+    prop_oneof![
+        (1..4_u64).prop_map(started),
+        (1..4_u64).prop_map(finished),
+        Just(says("user", "u")),
+        Just(says("assistant", "a")),
+        (0..3_u8).prop_map(|n| calls(&n.to_string(), "x")),
+        (0..3_u8, any::<bool>()).prop_map(|(n, ok)| returns(&n.to_string(), ok, "y")),
+        Just(mark("m")),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn turns_are_in_order_and_have_each_answer_and_call_once(
+        bodies in proptest::collection::vec(body(), 0..60)
+    ) {
+        let all = turns(bodies.clone());
+        prop_assert!(all.iter().all(|turn| turn.first < turn.next));
+        prop_assert!(all.windows(2).all(|two| two[0].next <= two[1].first));
+        let count = |is: fn(&Body) -> bool| bodies.iter().filter(|body| is(body)).count();
+        let in_turns: usize = all.iter().map(|turn| turn.calls.len()).sum();
+        prop_assert_eq!(in_turns, count(|body| matches!(body, Body::ToolCalled(_))));
+        let said = all.iter().filter(|turn| turn.said.is_some()).count();
+        let answers = count(|body| matches!(body, Body::Message(m) if m.role == ASSISTANT));
+        prop_assert_eq!(said, answers);
+        for turn in &all {
+            prop_assert!(turn.calls.iter().all(|call| (turn.first..turn.next).contains(&call.at)));
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Tokens, cost and model of answers, as programs recorded them.
+
+use std::collections::VecDeque;
+
+use milepost_codec::{Body, Data, Json};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::event::Event;
+
+/// The last answers whose ids are known: parts of one answer are close to each other.
+const ANSWERS: usize = 64;
+
+/// Names of each number, by program. The parts of a path are separated by dots.
+const INPUT: [&str; 4] = ["input", "input_tokens", "prompt_tokens", "inputTokens"];
+const OUTPUT: [&str; 4] = ["output", "output_tokens", "completion_tokens", "outputTokens"];
+const CACHE_READ: [&str; 4] = [
+    "cache_read",
+    "cache_read_input_tokens",
+    "prompt_tokens_details.cached_tokens",
+    "input_token_details.cache_read",
+];
+const CACHE_WRITE: [&str; 3] =
+    ["cache_write", "cache_creation_input_tokens", "input_token_details.cache_creation"];
+const COST: [&str; 3] = ["cost", "cost_usd", "total_cost"];
+const MODEL: [&str; 2] = ["model", "model_name"];
+
+/// What answers used. A number that was not recorded is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Tokens of input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<u64>,
+    /// Tokens of output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+    /// Tokens of input that were read from a cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<u64>,
+    /// Tokens of input that were written to a cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<u64>,
+    /// The cost, in `currency`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// The currency of the cost, if it was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
+    /// The model; of several, the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl Usage {
+    /// Reads the usage of an event. The second value is the id of the answer.
+    fn of(event: &Event) -> Option<(Self, Option<String>)> {
+        let json = match event.body.as_ref()? {
+            Body::Message(message) => &message.extra.as_ref()?.0,
+            Body::Application(event) => match &event.data {
+                Data::Json(json) => json,
+                Data::Bytes(_) => return None,
+            },
+            _ => return None,
+        };
+        let fields = fields_if(json, |text| text.contains("usage") || text.contains("_tokens"))?;
+        found_in(&fields, 2)
+    }
+
+    fn read(own: &Map<String, Value>, around: &Map<String, Value>) -> Option<Self> {
+        let usage = Self {
+            input: number(own, &INPUT),
+            output: number(own, &OUTPUT),
+            cache_read: number(own, &CACHE_READ),
+            cache_write: number(own, &CACHE_WRITE),
+            cost: COST.iter().find_map(|name| own.get(*name)?.as_f64()),
+            currency: text(own, &["currency"])
+                .or_else(|| own.contains_key("cost_usd").then(|| "USD".to_owned())),
+            model: text(own, &MODEL).or_else(|| text(around, &MODEL)),
+        };
+        let is_empty = usage.tokens().is_none() && usage.cost.is_none();
+        (!is_empty).then_some(usage)
+    }
+
+    /// Returns the tokens of input and output; `None` if neither was recorded.
+    pub fn tokens(&self) -> Option<u64> {
+        let sum = |a: u64, b: Option<u64>| a.saturating_add(b.unwrap_or(0));
+        let is_known = self.input.is_some() || self.output.is_some();
+        is_known.then(|| sum(sum(0, self.input), self.output))
+    }
+
+    /// Adds another usage.
+    pub fn add(&mut self, other: &Self) {
+        let add = |a: &mut Option<u64>, b: Option<u64>| {
+            if let Some(b) = b {
+                *a = Some(a.unwrap_or(0).saturating_add(b));
+            }
+        };
+        add(&mut self.input, other.input);
+        add(&mut self.output, other.output);
+        add(&mut self.cache_read, other.cache_read);
+        add(&mut self.cache_write, other.cache_write);
+        if let Some(cost) = other.cost {
+            self.cost = Some(self.cost.unwrap_or(0.0) + cost);
+        }
+        for (own, other) in [(&mut self.currency, &other.currency), (&mut self.model, &other.model)]
+        {
+            if other.is_some() {
+                own.clone_from(other);
+            }
+        }
+    }
+}
+
+/// Adds the usages of events, in order.
+///
+/// ```
+/// use milepost_codec::{Application, Body, Header, LineageId};
+/// use milepost_replay::Event;
+/// use milepost_replay::reading::UsageSum;
+///
+/// let mut sum = UsageSum::default();
+/// for (offset, answer) in [(0, "a"), (1, "a"), (2, "b")] {
+///     let usage = serde_json::json!({"id": answer, "usage": {"input_tokens": 10, "output_tokens": 2}});
+///     let body = Body::Application(Application::new("answer", &usage)?);
+///     sum.add(&Event { lineage: LineageId(0), offset, header: Header::default(), body: Some(body) });
+/// }
+/// // The answer `a` is stored in two events.
+/// assert_eq!(sum.total().and_then(|usage| usage.tokens()), Some(24));
+/// # Ok::<(), milepost_replay::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct UsageSum {
+    /// Usages whose answers may have further parts, oldest first.
+    answers: VecDeque<(String, Usage)>,
+    settled: Option<Usage>,
+    /// The sum that a program recorded of its own.
+    recorded: Usage,
+}
+
+impl UsageSum {
+    /// Adds the usage of an event, if it has one.
+    pub fn add(&mut self, event: &Event) {
+        if let Some(sum) = recorded_sum(event) {
+            self.recorded = sum;
+        }
+        let Some((usage, answer)) = Usage::of(event) else {
+            return;
+        };
+        let Some(answer) = answer else {
+            return settle(&mut self.settled, &usage);
+        };
+        if let Some((_, known)) = self.answers.iter_mut().find(|(id, _)| *id == answer) {
+            *known = usage;
+            return;
+        }
+        if self.answers.len() == ANSWERS
+            && let Some((_, oldest)) = self.answers.pop_front()
+        {
+            settle(&mut self.settled, &oldest);
+        }
+        self.answers.push_back((answer, usage));
+    }
+
+    /// Returns the sum; `None` if nothing was recorded. Parts that no event has are those of the
+    /// program's own sum.
+    pub fn total(&self) -> Option<Usage> {
+        let mut total = self.settled.clone();
+        self.answers.iter().for_each(|(_, usage)| settle(&mut total, usage));
+        let recorded = &self.recorded;
+        if total.is_none() && *recorded == Usage::default() {
+            return None;
+        }
+        let mut total = total.unwrap_or_default();
+        total.input = total.input.or(recorded.input);
+        total.output = total.output.or(recorded.output);
+        if total.cost.is_none() {
+            total.cost = recorded.cost;
+            total.currency.clone_from(&recorded.currency);
+        }
+        Some(total)
+    }
+}
+
+fn settle(total: &mut Option<Usage>, usage: &Usage) {
+    match total {
+        Some(total) => total.add(usage),
+        None => *total = Some(usage.clone()),
+    }
+}
+
+/// Finds the usage in an object, or in the objects in it.
+fn found_in(fields: &Map<String, Value>, depth: usize) -> Option<(Usage, Option<String>)> {
+    let own = ["usage", "usage_metadata"].iter().find_map(|name| fields.get(*name)?.as_object());
+    let own = own.or_else(|| fields.get("response_metadata")?.get("token_usage")?.as_object());
+    if let Some(usage) = own.and_then(|own| Usage::read(own, fields)) {
+        return Some((usage, text(fields, &["id"])));
+    }
+    let below = depth.checked_sub(1)?;
+    fields.values().find_map(|value| found_in(value.as_object()?, below))
+}
+
+/// Returns the sum over a run that a program recorded itself.
+fn recorded_sum(event: &Event) -> Option<Usage> {
+    match event.body.as_ref()? {
+        Body::Application(event) => {
+            let Data::Json(json) = &event.data else {
+                return None;
+            };
+            let fields = fields_if(json, |text| text.contains("totalCostUSD"))?;
+            let cost = fields.get("totalCostUSD")?.as_f64()?;
+            Some(Usage { cost: Some(cost), currency: Some("USD".into()), ..Usage::default() })
+        }
+        Body::VariablesPatched(patched) => {
+            let has_stats = patched.patch.text().contains("model_stats");
+            let patch: Value =
+                serde_json::from_str(Some(patched.patch.text()).filter(|_| has_stats)?).ok()?;
+            let stats = stats_in(&patch, 4)?;
+            let usage = Usage {
+                input: number(stats, &["tokens_sent"]),
+                output: number(stats, &["tokens_received"]),
+                cost: stats.get("instance_cost").and_then(Value::as_f64),
+                ..Usage::default()
+            };
+            (usage != Usage::default()).then_some(usage)
+        }
+        _ => None,
+    }
+}
+
+/// Finds `model_stats` in a patch, in either of its forms.
+fn stats_in(value: &Value, depth: usize) -> Option<&Map<String, Value>> {
+    let below = depth.checked_sub(1)?;
+    match value {
+        Value::Object(fields) => {
+            let here = fields.get("model_stats").and_then(Value::as_object);
+            here.or_else(|| fields.values().find_map(|value| stats_in(value, below)))
+        }
+        Value::Array(values) => values.iter().find_map(|value| stats_in(value, below)),
+        _ => None,
+    }
+}
+
+/// Parses an object, if its text passes a check: most events have no usage.
+fn fields_if(json: &Json, may_have: impl Fn(&str) -> bool) -> Option<Map<String, Value>> {
+    if !may_have(json.text()) {
+        return None;
+    }
+    match serde_json::from_str(json.text()) {
+        Ok(Value::Object(fields)) => Some(fields),
+        _ => None,
+    }
+}
+
+fn number(fields: &Map<String, Value>, names: &[&str]) -> Option<u64> {
+    names.iter().find_map(|name| {
+        let mut names = name.split('.');
+        let first = fields.get(names.next()?)?;
+        names.try_fold(first, |value, name| value.get(name))?.as_u64()
+    })
+}
+
+fn text(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| fields.get(*name)?.as_str()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost_codec::{Application, Header, LineageId, VariablesPatched};
+    use serde_json::json;
+
+    use super::*;
+
+    fn event(body: impl Into<Body>) -> Event {
+        let body = Some(body.into());
+        Event { lineage: LineageId(0), offset: 0, header: Header::default(), body }
+    }
+
+    fn sum(all: &[Value]) -> Option<Usage> {
+        let mut sum = UsageSum::default();
+        for data in all {
+            sum.add(&event(Application::new("answer", data).unwrap()));
+        }
+        sum.total()
+    }
+
+    #[test]
+    fn the_names_of_each_program_are_read() {
+        let openai = json!({"model": "m", "usage": {"prompt_tokens": 5, "completion_tokens": 2,
+            "prompt_tokens_details": {"cached_tokens": 3}}});
+        let usage = sum(&[openai]).unwrap();
+        assert_eq!((usage.input, usage.output, usage.cache_read), (Some(5), Some(2), Some(3)));
+        assert_eq!(usage.model.as_deref(), Some("m"));
+        let anthropic = json!({"claude_code": {"message": {"id": "a", "model": "n", "usage":
+            {"input_tokens": 7, "output_tokens": 1, "cache_creation_input_tokens": 4}}}});
+        let usage = sum(&[anthropic]).unwrap();
+        assert_eq!((usage.input, usage.cache_write), (Some(7), Some(4)));
+        let langchain = json!({"usage_metadata": {"input_tokens": 1, "output_tokens": 2}});
+        assert_eq!(sum(&[langchain]).unwrap().tokens(), Some(3));
+        let older = json!({"response_metadata": {"token_usage": {"prompt_tokens": 9}}});
+        assert_eq!(sum(&[older]).unwrap().tokens(), Some(9));
+        let priced = json!({"usage": {"cost": 0.25, "currency": "EUR"}});
+        let usage = sum(&[priced]).unwrap();
+        assert_eq!((usage.cost, usage.currency.as_deref()), (Some(0.25), Some("EUR")));
+        for none in
+            [json!({"usage": 3}), json!({"usage": {"x": 1}}), json!([1]), json!({"a_tokens": 1})]
+        {
+            assert_eq!(sum(&[none]), None);
+        }
+    }
+
+    #[test]
+    fn an_answer_in_several_events_counts_once_with_its_last_usage() {
+        let part = |id: &str, output: u64| json!({"id": id, "usage": {"output_tokens": output}});
+        let all = [part("a", 1), part("b", 10), part("a", 3), json!({"usage": {"output": 100}})];
+        assert_eq!(sum(&all).unwrap().output, Some(113));
+        let many: Vec<_> = (0..500).map(|n| part(&n.to_string(), 1)).collect();
+        assert_eq!(sum(&many).unwrap().output, Some(500));
+    }
+
+    #[test]
+    fn a_programs_own_sum_stands_in_for_what_no_event_has() {
+        let patch = json!([{"op": "add", "path": "/info", "value":
+            {"model_stats": {"tokens_sent": 50, "tokens_received": 4, "instance_cost": 0.5}}}]);
+        let mut total = UsageSum::default();
+        let patch = Json::from_value(&patch).unwrap();
+        total.add(&event(VariablesPatched { form: Default::default(), patch }));
+        let usage = total.total().unwrap();
+        assert_eq!((usage.tokens(), usage.cost), (Some(54), Some(0.5)));
+        let cost = json!({"type": "cost-state", "totalCostUSD": 0.75});
+        let usage = sum(&[json!({"usage": {"input": 8}}), cost]).unwrap();
+        assert_eq!((usage.input, usage.cost), (Some(8), Some(0.75)));
+        assert_eq!(usage.currency.as_deref(), Some("USD"));
+    }
+}
