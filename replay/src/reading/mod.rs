@@ -10,12 +10,14 @@
 //! text     one line of bounded length
 //! ```
 
+mod align;
 mod outcome;
 mod row;
 mod text;
 mod turns;
 mod usage;
 
+pub use align::{AlignOptions, Aligned, AlignedOp, align};
 pub use outcome::{OUTCOME_POINTERS, Outcome};
 pub use row::row;
 pub use text::TEXT_MAX;

@@ -1,5 +1,7 @@
 //! Turns: what was said or called, and what came back.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use milepost_codec::{
     Body, CheckpointMarked, MarkStatus, Message, Offset, ToolCalled, ToolReturned,
 };
@@ -33,6 +35,16 @@ pub struct TurnCall {
     pub at: Offset,
     #[serde(skip)]
     time_us: u64,
+}
+
+#[cfg(test)]
+impl TurnCall {
+    /// Returns a call that returned well.
+    pub(crate) fn sample(tool: &str, arguments: &str) -> Self {
+        let (tool, arguments) = (tool.to_owned(), arguments.to_owned());
+        let (call, ok) = ("c".to_owned(), Some(true));
+        Self { call, tool, arguments, ok, result: None, took_us: None, at: 0, time_us: 0 }
+    }
 }
 
 /// A mark in a turn or directly behind it.
@@ -80,6 +92,11 @@ pub struct Turn {
     pub metrics: Vec<(String, f64)>,
     /// A mark within it or directly behind it.
     pub mark: Option<TurnMark>,
+    /// Digests of the calls and of the text, whole.
+    #[serde(skip)]
+    pub(crate) calls_digest: u64,
+    #[serde(skip)]
+    pub(crate) said_digest: u64,
 }
 
 /// Divides events into turns. See `docs/READING.md`.
@@ -155,7 +172,12 @@ impl Turns {
                     false => self.begin_behind(event),
                 };
                 let call = call_of(called, event);
-                self.inside(event, |open| open.turn.calls.push(call));
+                self.inside(event, |open| {
+                    let so_far = open.turn.calls_digest;
+                    let digest = digest(&(so_far, &called.tool, called.arguments.text()));
+                    open.turn.calls_digest = digest;
+                    open.turn.calls.push(call);
+                });
                 ended
             }
             Body::ToolReturned(returned) => {
@@ -235,7 +257,11 @@ impl Turns {
             false => self.begin_behind(event),
         };
         let said = content(message);
-        self.inside(event, |open| open.turn.said = Some(said));
+        let whole = message.content.as_ref().map(|content| digest(&content.text()));
+        self.inside(event, |open| {
+            open.turn.said = Some(said);
+            open.turn.said_digest = whole.unwrap_or(0);
+        });
         ended
     }
 
@@ -296,6 +322,13 @@ fn call_of(called: &ToolCalled, event: &Event) -> TurnCall {
         at: event.offset,
         time_us: event.header.time_us,
     }
+}
+
+/// Returns a digest to compare values within one process.
+fn digest(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn content(message: &Message) -> String {
