@@ -66,7 +66,7 @@ fn lineages_are_drawn_as_a_tree() {
 #[test]
 fn the_log_is_one_event_a_line_newest_first() {
     let place = Place::recorded();
-    let out = place.say("log run").ok();
+    let out = place.say("log run --events").ok();
     assert_eq!(out.lines().count(), 17);
     assert!(out.lines().last().unwrap().contains("@0"), "{out}");
     assert!(out.contains("user: hello"), "{out}");

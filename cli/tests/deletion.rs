@@ -70,7 +70,7 @@ fn an_erased_event_says_so_and_the_chain_verifies() {
     let after = place.json("show run@4");
     assert_eq!((&after["body"], &after["kind"]), (&Value::Null, &json!("message")));
     assert_eq!(after["hash"], before["hash"]);
-    let out = place.say("log run").ok();
+    let out = place.say("log run --events").ok();
     assert!(row(&out, " @4").ends_with(&["message", "(erased)"]), "{out}");
     assert!(!place.say("state run --messages all").ok().contains("hello"));
     assert_eq!(place.json("verify --states")["ok"], true);

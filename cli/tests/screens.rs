@@ -99,9 +99,10 @@ fn log() {
     screen(
         "log",
         &[
-            "log run",
-            "log run/0",
-            "log run -n 3 --reverse",
+            "log run --utc",
+            "log run/0 --utc",
+            "log run/0 --events",
+            "log run -n 3 --reverse --events",
             "log run --graph",
             "log airline-0 --graph -n 20",
             "log run --step 9 --full",

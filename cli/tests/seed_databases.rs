@@ -84,9 +84,10 @@ fn seed_001_only_what_changed_between_two_rows_is_an_event() {
         .split(|event| event["kind"] == "checkpoint_marked")
         .map(|events| events.iter().map(|event| text(event, "kind")).collect())
         .collect();
-    let first = ["phase_changed", "prompt_changed", "variables_patched", "artifacts_edited"];
+    let first = ["phase_changed", "prompt_changed", "rules_changed", "artifacts_edited"];
     assert_eq!(kinds[0], [first.as_slice(), &["control_changed"]].concat());
     assert_eq!(kinds[1], ["phase_changed", "artifacts_edited"]);
+    let first = ["phase_changed", "prompt_changed", "variables_patched", "artifacts_edited"];
     assert_eq!(kinds[2], [first.as_slice(), &["guidance_given", "control_changed"]].concat());
     assert_eq!(kinds[3], ["phase_changed", "artifacts_edited", "control_changed"]);
     let edited = place.lines("log task-1 --kind artifacts_edited");

@@ -124,6 +124,14 @@ pub mod state {
     };
 }
 
+/// A run as a person reads it: rows, turns, usage, outcomes and alignments. See `docs/READING.md`.
+pub mod reading {
+    pub use milepost_replay::reading::{
+        AlignOptions, Aligned, AlignedOp, OUTCOME_POINTERS, Outcome, TEXT_MAX, Turn, TurnCall,
+        TurnMark, Turns, Usage, UsageSum, align, row,
+    };
+}
+
 /// Subscriptions to a lineage, and followers of a task across restores.
 pub mod subscribe {
     pub use crate::commit::subscribe::SubscribeOptions;

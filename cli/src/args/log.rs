@@ -10,10 +10,16 @@ use super::moment::moment;
 pub struct Log {
     /// The address of the point; see `milepost --help`.
     pub address: String,
-    /// Print at most N events.
+    /// Print single events, not steps. Options that select events imply it.
+    #[arg(long)]
+    pub events: bool,
+    /// Print at most N steps, or events.
     #[arg(short = 'n', long = "last", value_name = "N")]
     pub last: Option<u64>,
-    /// Print the oldest event first.
+    /// Print times in UTC, not as ages.
+    #[arg(long)]
+    pub utc: bool,
+    /// Print the oldest one first.
     #[arg(long)]
     pub reverse: bool,
     /// Print each event in full, not as one line.
@@ -31,7 +37,7 @@ pub struct Log {
 }
 
 /// Filter of the printed events.
-#[derive(Debug, Default, ClapArgs)]
+#[derive(Debug, Default, PartialEq, Eq, ClapArgs)]
 pub struct Filter {
     /// Only events of this kind: `message`, `step_finished`. May be given more than once.
     #[arg(long, value_name = "KIND", value_parser = kinds(), hide_possible_values = true)]

@@ -29,10 +29,11 @@ use serde_json::Value;
 pub use bars::{bar, counter};
 use escaped::{Escaped, escaped};
 use pager::Pager;
-use text::{clean, padded, width};
-pub use text::{excerpt, printable, printable_lines};
+use text::{clean, padded};
+pub use text::{excerpt, fitted, printable, printable_lines, width};
 pub use units::{
-    big, count, duration, grouped, plural, show_local_times, size, span, time, time_short,
+    age, big, count, duration, grouped, grouped_short, plural, seconds, show_local_times, size,
+    span, time, time_short,
 };
 
 /// Notes and hints held back while the pager owns the screen.
@@ -93,6 +94,14 @@ impl Out {
     /// Returns `true` if standard output is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.terminal
+    }
+
+    /// Returns the columns of a line: those of the terminal, or of COLUMNS, or 100.
+    pub fn columns(&self) -> usize {
+        let named = || std::env::var("COLUMNS").ok()?.parse().ok();
+        let size = self.terminal.then(|| ratatui::crossterm::terminal::size().ok());
+        let columns = size.flatten().map(|(columns, _)| usize::from(columns));
+        columns.or_else(named).filter(|columns| *columns > 0).unwrap_or(100).max(20)
     }
 
     /// Returns `true` if standard output is coloured.

@@ -62,6 +62,26 @@ pub fn excerpt(text: &str, max: usize) -> String {
     printable(&line).into_owned()
 }
 
+/// Returns the text on one line of exactly some columns: cut with `…`, or padded.
+pub fn fitted(text: &str, columns: usize) -> String {
+    let text = printable(text);
+    if width(&text) <= columns {
+        return padded(&text, columns);
+    }
+    let (mut line, mut taken) = (String::new(), 1);
+    for c in text.chars() {
+        taken += c.width().unwrap_or(0);
+        if taken > columns {
+            break;
+        }
+        line.push(c);
+    }
+    if columns > 0 {
+        line.push('…');
+    }
+    padded(&line, columns)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -64,6 +64,36 @@ pub fn span(us: u64) -> String {
     }
 }
 
+/// Returns a time span in microseconds as a number and one letter, in at most 4 columns up to 27
+/// years.
+pub fn age(us: u64) -> String {
+    let seconds = us / 1_000_000;
+    let units = [(86_400, 'd'), (3600, 'h'), (60, 'm')];
+    match units.iter().find(|(unit, _)| seconds >= *unit) {
+        Some((unit, letter)) => format!("{}{letter}", seconds / unit),
+        None => format!("{seconds}s"),
+    }
+}
+
+/// Returns a duration in microseconds in seconds, minutes or hours, in at most 6 columns up to 9999
+/// hours.
+pub fn seconds(us: u64) -> String {
+    match us / 1_000_000 {
+        0..100 => format!("{:.1} s", us as f64 / 1e6),
+        seconds @ 100..6000 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3600),
+    }
+}
+
+/// Returns a number with at most 5 columns up to 999,999 million.
+pub fn grouped_short(number: u64) -> String {
+    match number {
+        0..10_000 => number.to_string(),
+        10_000..10_000_000 => format!("{}k", number / 1000),
+        _ => format!("{}M", number / 1_000_000),
+    }
+}
+
 /// Returns a size in bytes, for people.
 pub fn size(bytes: u64) -> String {
     let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];

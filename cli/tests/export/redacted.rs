@@ -88,7 +88,7 @@ fn nothing_of_a_secret_is_left_in_a_redacted_export() {
     assert_eq!(to.json("pins t").as_array().unwrap().len(), 1);
     let opened = &to.lines("log t/0")[0]["body"];
     assert_eq!(opened["copied_from"]["origin"], lines(&file)[1]["origin"]);
-    assert!(to.say("log t").ok().contains("[redacted:api-key]"));
+    assert!(to.say("log t --events").ok().contains("[redacted:api-key]"));
 }
 
 /// The bytes that base64 stands for.

@@ -7,7 +7,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::turns::Turn;
 
-/// How a line of an alignment compares two turns.
+/// The relation of two turns in a line of an alignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AlignedOp {
@@ -27,17 +27,17 @@ pub enum AlignedOp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Aligned {
-    /// How the turns compare.
+    /// The relation of the turns.
     pub op: AlignedOp,
     /// Index of the turn in the first history, if the line shows one.
     pub a: Option<usize>,
     /// Index of the turn in the second history, if the line shows one.
     pub b: Option<usize>,
-    /// Of a moved turn: its index in the other history.
+    /// Index of a moved turn in the other history.
     pub other: Option<usize>,
 }
 
-/// What makes two turns equal.
+/// Content by which two turns are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Content {
     Calls(u64),

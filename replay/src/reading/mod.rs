@@ -10,6 +10,7 @@
 //! text     one line of bounded length
 //! ```
 
+// tidy: names the parts
 mod align;
 mod outcome;
 mod row;

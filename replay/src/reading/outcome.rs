@@ -4,7 +4,7 @@ use milepost_codec::MarkStatus;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Where the value of an outcome is looked for in a state, in this order.
+/// Pointers to the value of an outcome in a state. The first one that is there counts.
 pub const OUTCOME_POINTERS: [&str; 3] =
     ["/variables/outcome", "/variables/reward", "/variables/info/exit_status"];
 

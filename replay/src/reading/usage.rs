@@ -25,7 +25,7 @@ const CACHE_WRITE: [&str; 3] =
 const COST: [&str; 3] = ["cost", "cost_usd", "total_cost"];
 const MODEL: [&str; 2] = ["model", "model_name"];
 
-/// What answers used. A number that was not recorded is absent.
+/// Tokens and cost of answers. A number that was not recorded is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Usage {
@@ -121,9 +121,10 @@ impl Usage {
 ///
 /// let mut sum = UsageSum::default();
 /// for (offset, answer) in [(0, "a"), (1, "a"), (2, "b")] {
-///     let usage = serde_json::json!({"id": answer, "usage": {"input_tokens": 10, "output_tokens": 2}});
-///     let body = Body::Application(Application::new("answer", &usage)?);
-///     sum.add(&Event { lineage: LineageId(0), offset, header: Header::default(), body: Some(body) });
+///     let usage = serde_json::json!({"input_tokens": 10, "output_tokens": 2});
+///     let usage = serde_json::json!({"id": answer, "usage": usage});
+///     let body = Some(Body::Application(Application::new("answer", &usage)?));
+///     sum.add(&Event { lineage: LineageId(0), offset, header: Header::default(), body });
 /// }
 /// // The answer `a` is stored in two events.
 /// assert_eq!(sum.total().and_then(|usage| usage.tokens()), Some(24));

@@ -1,6 +1,7 @@
 //! `log`: the events before a point, newest first.
 //!
 //! ```text
+//! steps    a line a turn: what was done, and what came back
 //! walk     a lineage read backwards, some events at a time
 //! filter   selection of events
 //! entry    output of one event
@@ -12,6 +13,7 @@ mod entry;
 mod filter;
 mod follow;
 mod graph;
+mod steps;
 mod walk;
 
 use std::collections::VecDeque;
@@ -35,6 +37,11 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
     let lineage = lineages.iter().find(|lineage| lineage.id == point.lineage);
     let lineage =
         lineage.ok_or_else(|| Failure::new("the lineage was dropped by another command"))?;
+    if is_read_by_step(args, out) {
+        let asked = (args.last, args.reverse);
+        let layout = steps::LineLayout::of(out, args.utc);
+        return steps::run(source, &point, lineage.begin.0, asked, &layout, out);
+    }
     let log = Log {
         source,
         begin: lineage.begin.0,
@@ -57,6 +64,12 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
         (false, _, true) => log.last(each, true),
         (false, _, false) => log.newest_first(each),
     }
+}
+
+/// Returns `true` if steps are printed, and not events.
+fn is_read_by_step(args: &args::Log, out: &Out) -> bool {
+    let of_events = args.events || args.full || args.follow || out.json;
+    !of_events && args.filter == args::Filter::default()
 }
 
 /// The requested events.

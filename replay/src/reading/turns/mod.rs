@@ -31,7 +31,7 @@ pub struct TurnCall {
     pub result: Option<String>,
     /// The time from the call to its return, in microseconds.
     pub took_us: Option<u64>,
-    /// Where the call and its return are.
+    /// The offset of the call.
     pub at: Offset,
     #[serde(skip)]
     time_us: u64,
@@ -78,15 +78,15 @@ pub struct Turn {
     pub time_us: u64,
     /// The time from the first event to the last, in microseconds.
     pub took_us: u64,
-    /// What the assistant said.
+    /// The assistant's message.
     pub said: Option<String>,
     /// The calls.
     pub calls: Vec<TurnCall>,
     /// The last message of another role.
     pub heard: Option<String>,
-    /// Why the turn failed: the step's error, or the output of a call that failed.
+    /// The reason of a failure: the step's error, or the output of a call that failed.
     pub failed: Option<String>,
-    /// What its answers used.
+    /// The usage of its answers.
     pub usage: Option<Usage>,
     /// Metrics of the step that ended with the turn.
     pub metrics: Vec<(String, f64)>,
@@ -107,11 +107,11 @@ pub struct Turn {
 /// use milepost_replay::reading::Turns;
 ///
 /// let arguments = Json::new(r#"{"command": "make test"}"#)?;
-/// let call = || "c1".to_owned();
+/// let (call, output) = (|| "c1".to_owned(), Some(Json::string("2 fail")));
 /// let bodies: [Body; 3] = [
 ///     Message::text("assistant", "I run the tests.").into(),
 ///     ToolCalled { call: call(), tool: "bash".into(), arguments }.into(),
-///     ToolReturned { call: call(), tool: None, ok: false, output: Some(Json::string("2 fail")) }.into(),
+///     ToolReturned { call: call(), tool: None, ok: false, output }.into(),
 /// ];
 /// let mut turns = Turns::default();
 /// for (offset, body) in (0..).zip(bodies) {
@@ -193,6 +193,11 @@ impl Turns {
                 self.step_over(event, |turn| turn.failed = Some(error))
             }
             Body::CheckpointMarked(mark) => self.marked(event, mark),
+            // A step does not continue behind a fork.
+            Body::LineageOpened(_) | Body::Restored(_) => {
+                self.step = None;
+                self.end()
+            }
             _ => self.inside(event, |_| {}),
         }
     }
@@ -208,6 +213,11 @@ impl Turns {
     pub fn unfinished(&self) -> Option<Turn> {
         let Open { turn, usage, .. } = self.open.as_ref()?;
         Some(Turn { usage: usage.total(), ..turn.clone() })
+    }
+
+    /// Returns `true` if the open turn has the event at an offset as its last.
+    pub fn reaches(&self, offset: Offset) -> bool {
+        self.open.as_ref().is_some_and(|open| open.turn.next == offset + 1)
     }
 
     fn is_open(&self) -> bool {

@@ -1,0 +1,341 @@
+//! A run as a person reads it: a line a turn, and a line for what was said between them.
+
+use milepost::reading::{Turn, TurnCall, Turns, row};
+use milepost::{Body, Event, Header};
+use milepost_api::{EventForm, PointForm};
+
+use super::walk::Walk;
+use crate::backend::Backend;
+use crate::error::Result;
+use crate::output::{Look, Out, age, fitted, grouped_short, seconds, time_short};
+use crate::store_locator::now_us;
+
+/// Number of events from which on a step is shown in parts, so that it need not fit into memory.
+const PART: usize = 50_000;
+
+/// Columns of the number of a step, at least.
+const NUMBER: usize = 3;
+
+/// Widths from which on the result, and the numbers, have columns.
+const WITH_RESULT: usize = 60;
+const WITH_NUMBERS: usize = 90;
+
+/// A line of the output.
+#[derive(Debug)]
+enum Entry {
+    Turn(Box<Turn>),
+    /// An event between turns: its time and row.
+    Between(u64, String),
+}
+
+/// Layout of the lines.
+pub struct LineLayout {
+    pub columns: usize,
+    pub now_us: u64,
+    /// Prints times in full, not as ages.
+    pub stamps: bool,
+}
+
+impl LineLayout {
+    pub fn of(out: &Out, stamps: bool) -> Self {
+        Self { columns: out.columns(), now_us: now_us(), stamps }
+    }
+}
+
+/// Prints the last turns before a point, newest first or oldest first.
+pub fn run(
+    source: &dyn Backend,
+    point: &PointForm,
+    begin: u64,
+    (last, oldest_first): (Option<u64>, bool),
+    layout: &LineLayout,
+    out: &mut Out,
+) -> Result<()> {
+    let mut left = last.unwrap_or(u64::MAX);
+    if oldest_first && last.is_none() {
+        return forwards(source, point, begin, layout, out);
+    }
+    let mut walk = Walk::new(source, point, begin..point.offset.0);
+    let mut kept = Vec::new();
+    while left > 0 {
+        let entries = segment(&mut walk, left)?;
+        if entries.is_empty() {
+            break;
+        }
+        for entry in entries.into_iter().rev().take(usize::try_from(left).unwrap_or(usize::MAX)) {
+            left -= 1;
+            match oldest_first {
+                true => kept.push(entry),
+                false => entry.print(layout, out)?,
+            }
+        }
+    }
+    kept.iter().rev().try_for_each(|entry| entry.print(layout, out))
+}
+
+fn forwards(
+    source: &dyn Backend,
+    point: &PointForm,
+    begin: u64,
+    layout: &LineLayout,
+    out: &mut Out,
+) -> Result<()> {
+    let mut entries = Entries::default();
+    source.events(point, begin..point.offset.0, &mut |event| {
+        entries.add(&event_of(event));
+        entries.ready.drain(..).try_for_each(|entry| entry.print(layout, out))
+    })?;
+    entries.end();
+    entries.ready.iter().try_for_each(|entry| entry.print(layout, out))
+}
+
+/// Reads events backwards to the beginning of a step, and returns their lines, oldest first.
+fn segment(walk: &mut Walk<'_>, wanted: u64) -> Result<Vec<Entry>> {
+    let mut events = Vec::new();
+    while let Some(event) = walk.next(wanted.saturating_mul(8))? {
+        let begins = match &event.body {
+            Some(Body::StepStarted(_)) => true,
+            Some(Body::Message(message)) => events.len() >= PART && message.role == "assistant",
+            _ => false,
+        };
+        events.push(event_of(event));
+        if begins {
+            break;
+        }
+    }
+    let mut entries = Entries::default();
+    events.iter().rev().for_each(|event| entries.add(event));
+    entries.end();
+    Ok(entries.ready)
+}
+
+fn event_of(event: EventForm) -> Event {
+    let header = Header { time_us: event.time_us.0, ..Header::default() };
+    Event { lineage: event.lineage, offset: event.offset.0, header, body: event.body }
+}
+
+/// Events, divided into lines.
+#[derive(Default)]
+struct Entries {
+    turns: Turns,
+    ready: Vec<Entry>,
+}
+
+impl Entries {
+    fn add(&mut self, event: &Event) {
+        let ended = self.turns.add(event);
+        let is_in = |turn: &Turn| turn.next == event.offset + 1;
+        let inside = ended.as_ref().is_some_and(is_in) || self.turns.reaches(event.offset);
+        self.ready.extend(ended.map(|turn| Entry::Turn(Box::new(turn))));
+        if !inside && is_told(event) {
+            let text = format!("{}{}", prefix(event), row(event));
+            self.ready.push(Entry::Between(event.header.time_us, text));
+        }
+    }
+
+    fn end(&mut self) {
+        self.ready.extend(self.turns.end().map(|turn| Entry::Turn(Box::new(turn))));
+    }
+}
+
+/// Returns the word before the row of an event whose row does not say its kind.
+fn prefix(event: &Event) -> &'static str {
+    match &event.body {
+        Some(Body::LineageOpened(_)) => "lineage: ",
+        Some(Body::GuidanceGiven(_)) => "guidance: ",
+        Some(Body::PromptChanged(_)) => "prompt: ",
+        Some(Body::ControlChanged(_)) => "run: ",
+        Some(Body::Restored(_)) => "restored ",
+        Some(Body::PhaseChanged(_)) => "phase: ",
+        Some(Body::CheckpointMarked(_)) => "checkpoint: ",
+        _ => "",
+    }
+}
+
+/// Returns `true` for an event between turns that a reader wants to see.
+fn is_told(event: &Event) -> bool {
+    match &event.body {
+        Some(Body::LineageOpened(opened)) => opened.parent.is_some(),
+        Some(Body::Message(_) | Body::GuidanceGiven(_) | Body::PromptChanged(_)) => true,
+        Some(Body::ControlChanged(_) | Body::Restored(_) | Body::PhaseChanged(_)) => true,
+        Some(Body::CheckpointMarked(mark)) => mark.label.is_some(),
+        // An erased event may have been any of these.
+        None => true,
+        _ => false,
+    }
+}
+
+impl Entry {
+    fn print(&self, layout: &LineLayout, out: &mut Out) -> Result<()> {
+        let line = match self {
+            Self::Turn(turn) => layout.turn(turn, out),
+            Self::Between(time_us, text) => layout.between(*time_us, text, out),
+        };
+        Ok(out.line(line.trim_end())?)
+    }
+}
+
+impl LineLayout {
+    fn when(&self, time_us: u64) -> String {
+        match self.stamps {
+            true => time_short(time_us),
+            false => age(self.now_us.saturating_sub(time_us)),
+        }
+    }
+
+    /// Returns the columns of the time.
+    fn when_columns(&self) -> usize {
+        if self.stamps { 20 } else { 4 }
+    }
+
+    fn between(&self, time_us: u64, text: &str, out: &Out) -> String {
+        let lead = 2 + NUMBER + 2;
+        let right = if self.columns >= WITH_NUMBERS { self.when_columns() + 2 } else { 0 };
+        let text = fitted(text, self.columns.saturating_sub(lead + right));
+        let when = if right > 0 { format!("  {}", self.when(time_us)) } else { String::new() };
+        out.look(Look::Dim, &format!("{:lead$}{text}{when}", ""))
+    }
+
+    fn turn(&self, turn: &Turn, out: &Out) -> String {
+        let number = match (turn.step, turn.turn) {
+            (Some(step), 0) => step.to_string(),
+            _ => String::new(),
+        };
+        let number = format!("{number:>NUMBER$}");
+        let glyph = match (&turn.failed, &turn.mark) {
+            (Some(_), _) => out.look(Look::Bad, "✗"),
+            (None, Some(_)) => out.look(Look::Good, "◆"),
+            (None, None) => "○".to_owned(),
+        };
+        let numbers = self.numbers(turn);
+        let lead = 2 + number.len() + 2;
+        let room = self.columns.saturating_sub(lead + numbers.len());
+        let (what, result) = (what(turn), result(turn));
+        let look = |text: &str| match turn.failed {
+            Some(_) => out.look(Look::Bad, text),
+            None => out.look(Look::Dim, text),
+        };
+        let body = match (self.columns >= WITH_RESULT, &turn.failed) {
+            (true, _) => {
+                let half = room * 11 / 20;
+                let second = fitted(&result, room.saturating_sub(half + 2));
+                format!("{}  {}", fitted(&what, half), look(&second))
+            }
+            (false, Some(reason)) => {
+                let half = room / 2;
+                let second = fitted(reason, room.saturating_sub(half + 1));
+                format!("{} {}", fitted(&what, half), look(&second))
+            }
+            (false, None) => fitted(&what, room),
+        };
+        format!("{glyph} {number}  {body}{numbers}")
+    }
+
+    /// Returns the columns of time taken, tokens and age.
+    fn numbers(&self, turn: &Turn) -> String {
+        if self.columns < WITH_NUMBERS {
+            return String::new();
+        }
+        let took = if turn.took_us >= 1000 { seconds(turn.took_us) } else { String::new() };
+        let tokens = turn.usage.as_ref().and_then(|usage| usage.tokens());
+        let tokens = tokens.map(grouped_short).unwrap_or_default();
+        let (when, columns) = (self.when(turn.time_us), self.when_columns());
+        format!("  {took:>6}  {tokens:>5}  {when:>columns$}")
+    }
+}
+
+/// Returns what a turn did: its call, or what was said.
+fn what(turn: &Turn) -> String {
+    let call = |call: &TurnCall| format!("{} {}", call.tool, call.arguments);
+    match (turn.calls.as_slice(), &turn.said, &turn.heard, &turn.name) {
+        ([first], ..) => call(first),
+        ([first, more @ ..], ..) => format!("{} (+{})", call(first), more.len()),
+        ([], Some(said), ..) => said.clone(),
+        ([], None, Some(heard), _) => heard.clone(),
+        ([], None, None, Some(name)) => name.clone(),
+        ([], None, None, None) => "-".to_owned(),
+    }
+}
+
+/// Returns what came back: the reason of a failure, the last result, a reply, or the metrics.
+fn result(turn: &Turn) -> String {
+    let of_calls = turn.calls.iter().rev().find_map(|call| call.result.clone());
+    let heard = || turn.heard.clone().filter(|_| turn.said.is_some() && turn.calls.is_empty());
+    let metrics = || {
+        let all = turn.metrics.iter().map(|(name, value)| format!("{name}={value}"));
+        all.collect::<Vec<_>>().join(" ")
+    };
+    let result = turn.failed.clone().or(of_calls).or_else(heard);
+    let label = turn.mark.as_ref().and_then(|mark| mark.label.as_ref());
+    let result = result.unwrap_or_else(metrics);
+    match label {
+        Some(label) => format!("[{label}] {result}"),
+        None => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost::events::{Message, StepStarted, ToolCalled, ToolReturned};
+    use milepost::{Json, LineageId};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::output::{When, width};
+
+    fn entries(bodies: Vec<Body>) -> Vec<Entry> {
+        let mut entries = Entries::default();
+        for (offset, body) in (0..).zip(bodies) {
+            let header = Header { time_us: offset * 1_000_000, ..Header::default() };
+            let lineage = LineageId(0);
+            entries.add(&Event { lineage, offset, header, body: Some(body) });
+        }
+        entries.end();
+        entries.ready
+    }
+
+    fn lines(entries: &[Entry], columns: usize) -> Vec<String> {
+        let out = Out::new(false, When::Never);
+        let layout = LineLayout { columns, now_us: 100_000_000, stamps: false };
+        let line = |entry: &Entry| match entry {
+            Entry::Turn(turn) => layout.turn(turn, &out),
+            Entry::Between(time, text) => layout.between(*time, text, &out),
+        };
+        entries.iter().map(|entry| line(entry).trim_end().to_owned()).collect()
+    }
+
+    fn sample(text: &str, ok: bool) -> Vec<Body> {
+        let arguments = Json::from_value(&serde_json::json!({ "command": text })).unwrap();
+        let call = || "c".to_owned();
+        let output = Some(Json::string(text));
+        vec![
+            Message::text("user", text).into(),
+            StepStarted { step: 7, ..StepStarted::default() }.into(),
+            Message::text("assistant", text).into(),
+            ToolCalled { call: call(), tool: "bash".into(), arguments }.into(),
+            ToolReturned { call: call(), tool: None, ok, output }.into(),
+        ]
+    }
+
+    #[test]
+    fn a_turn_is_a_line_with_what_was_done_and_what_came_back() {
+        let of = |columns| lines(&entries(sample("make test", false)), columns).join("\n");
+        assert_eq!(of(40), "       user: make test\n✗   7  bash make test   make test");
+        let wide = of(100);
+        assert!(wide.contains("✗   7  bash make test"), "{wide}");
+        assert!(wide.contains("  3.0 s ") && wide.ends_with(" 1m"), "{wide}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_wider_than_the_screen(text in "[\\s\\S]{0,300}", ok: bool) {
+            let entries = entries(sample(&text, ok));
+            for columns in [40, 80, 120, 200] {
+                for line in lines(&entries, columns) {
+                    prop_assert!(width(&line) <= columns, "{} {}", columns, line);
+                    prop_assert!(!line.chars().any(char::is_control));
+                }
+            }
+        }
+    }
+}
