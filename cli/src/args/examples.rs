@@ -273,6 +273,20 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         )],
     ),
     (
+        "search",
+        &[
+            ("search 'permission denied'", "in all tasks"),
+            ("search IndentationError --task 'airline-*' --kind tool_returned", "in some results"),
+        ],
+    ),
+    (
+        "compare",
+        &[
+            ("compare airline-0/0 airline-0/3", "two trials, side by side"),
+            ("compare fix other --texts", "two tasks, with what was said"),
+        ],
+    ),
+    (
         "token",
         &[
             ("token create --user ana", "printed once"),

@@ -63,6 +63,38 @@ pub struct Filter {
     pub until: Option<u64>,
 }
 
+#[derive(Debug, ClapArgs)]
+pub struct Search {
+    /// The text, in upper or lower case.
+    pub text: String,
+    /// Only tasks of this name; `*` matches any text.
+    #[arg(long, value_name = "PATTERN")]
+    pub task: Option<String>,
+    /// Only tasks of this user.
+    #[arg(long)]
+    pub user: Option<String>,
+    /// Only events of this kind. May be given more than once.
+    #[arg(long, value_name = "KIND", value_parser = kinds(), hide_possible_values = true)]
+    pub kind: Vec<String>,
+    /// Stop after N hits.
+    #[arg(short = 'n', long = "last", value_name = "N")]
+    pub last: Option<u64>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Compare {
+    /// The address of the end of the first run; see `milepost --help`.
+    pub a: String,
+    /// The address of the end of the second run.
+    pub b: String,
+    /// Compare what was said also in turns with calls.
+    #[arg(short, long)]
+    pub texts: bool,
+    /// Print all turns, not only those that differ.
+    #[arg(long)]
+    pub all: bool,
+}
+
 /// Returns a parser that accepts the names of all event kinds.
 fn kinds() -> PossibleValuesParser {
     let names = (1..=u16::from(u8::MAX)).map(Body::name_of);

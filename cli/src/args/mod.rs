@@ -25,7 +25,7 @@ use crate::output::When;
 pub use conversion::{Export, Import, Record};
 pub use examples::command;
 pub use going_back::{Branch, Checkpoint, GoingBack, How, Paths, Recover, Restore, Rollback, Undo};
-pub use log::{Filter, Log};
+pub use log::{Compare, Filter, Log, Search};
 pub use replay::{Replay, Speed};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
 pub use run::{Run, RunWhen};
@@ -124,6 +124,10 @@ pub enum Command {
     Lineages(Task),
     /// Print the events before a point, newest first.
     Log(Log),
+    /// Search the events of all tasks for a text.
+    Search(Search),
+    /// Compare two runs, turn by turn.
+    Compare(Compare),
     /// Print events again, at their original pace or faster, or pass each to a command.
     Replay(Replay),
     /// Print the event at a point.

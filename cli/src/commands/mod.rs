@@ -13,6 +13,7 @@ mod checkpoint_export;
 mod checkpoints;
 mod cleanup;
 mod compact;
+mod compare;
 mod config;
 mod confirm;
 mod conversion;
@@ -39,6 +40,7 @@ mod replay;
 mod restore;
 mod rollback;
 mod run;
+mod search;
 mod serve;
 mod shell;
 mod show;
@@ -49,6 +51,7 @@ mod tasks;
 mod text_diff;
 mod token;
 mod trust;
+mod turn_text;
 mod undo;
 mod verify;
 mod webhook;
@@ -162,6 +165,8 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         Command::Lineages(args) => lineages::run(source, &args.task, out),
         Command::Log(args) => log::run(source, &args, out),
         Command::Replay(args) => replay::run(source, &args, out),
+        Command::Search(args) => search::run(source, &args, out),
+        Command::Compare(args) => compare::run(source, &args, out),
         Command::Show(args) => show::run(source, &args.address, out),
         Command::State(args) => state::run(source, &args, out),
         Command::Checkpoint(args) => checkpoint::run(source, &args, out),

@@ -86,7 +86,7 @@ impl<'a> Filter<'a> {
 
 /// Returns `true` if an event has this lower-case text in its body, actor, user, correlation or
 /// key.
-fn has(event: &EventForm, text: &str) -> bool {
+pub fn has(event: &EventForm, text: &str) -> bool {
     let said = event.body.as_ref().and_then(|body| body.to_json().ok());
     let said = said.unwrap_or_default();
     let around = [&event.actor, &event.user, &event.correlation, &event.key];

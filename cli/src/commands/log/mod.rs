@@ -26,6 +26,7 @@ use crate::error::{Failure, Result};
 use crate::output::{Out, words};
 pub use entry::Entry;
 use filter::Filter;
+pub use filter::has as has_text;
 use walk::Walk;
 
 pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> {

@@ -1,11 +1,12 @@
 //! A run as a person reads it: a line a turn, and a line for what was said between them.
 
-use milepost::reading::{Turn, TurnCall, Turns, row};
-use milepost::{Body, Event, Header};
-use milepost_api::{EventForm, PointForm};
+use milepost::reading::{Turn, Turns, row};
+use milepost::{Body, Event};
+use milepost_api::PointForm;
 
 use super::walk::Walk;
 use crate::backend::Backend;
+use crate::commands::turn_text::{event_of, result, what};
 use crate::error::Result;
 use crate::output::{Look, Out, age, fitted, grouped_short, seconds, time_short};
 use crate::store_locator::now_us;
@@ -107,11 +108,6 @@ fn segment(walk: &mut Walk<'_>, wanted: u64) -> Result<Vec<Entry>> {
     events.iter().rev().for_each(|event| entries.add(event));
     entries.end();
     Ok(entries.ready)
-}
-
-fn event_of(event: EventForm) -> Event {
-    let header = Header { time_us: event.time_us.0, ..Header::default() };
-    Event { lineage: event.lineage, offset: event.offset.0, header, body: event.body }
 }
 
 /// Events, divided into lines.
@@ -244,40 +240,10 @@ impl LineLayout {
     }
 }
 
-/// Returns what a turn did: its call, or what was said.
-fn what(turn: &Turn) -> String {
-    let call = |call: &TurnCall| format!("{} {}", call.tool, call.arguments);
-    match (turn.calls.as_slice(), &turn.said, &turn.heard, &turn.name) {
-        ([first], ..) => call(first),
-        ([first, more @ ..], ..) => format!("{} (+{})", call(first), more.len()),
-        ([], Some(said), ..) => said.clone(),
-        ([], None, Some(heard), _) => heard.clone(),
-        ([], None, None, Some(name)) => name.clone(),
-        ([], None, None, None) => "-".to_owned(),
-    }
-}
-
-/// Returns what came back: the reason of a failure, the last result, a reply, or the metrics.
-fn result(turn: &Turn) -> String {
-    let of_calls = turn.calls.iter().rev().find_map(|call| call.result.clone());
-    let heard = || turn.heard.clone().filter(|_| turn.said.is_some() && turn.calls.is_empty());
-    let metrics = || {
-        let all = turn.metrics.iter().map(|(name, value)| format!("{name}={value}"));
-        all.collect::<Vec<_>>().join(" ")
-    };
-    let result = turn.failed.clone().or(of_calls).or_else(heard);
-    let label = turn.mark.as_ref().and_then(|mark| mark.label.as_ref());
-    let result = result.unwrap_or_else(metrics);
-    match label {
-        Some(label) => format!("[{label}] {result}"),
-        None => result,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use milepost::events::{Message, StepStarted, ToolCalled, ToolReturned};
-    use milepost::{Json, LineageId};
+    use milepost::{Header, Json, LineageId};
     use proptest::prelude::*;
 
     use super::*;

@@ -1,0 +1,164 @@
+//! `search`: a text in the events of all tasks.
+
+use std::ops::Range;
+
+use milepost::reading::row;
+use milepost_api::{EventForm, LineageForm, TaskForm};
+use serde_json::json;
+
+use super::log::has_text;
+use super::turn_text::event_of;
+use crate::args::Search;
+use crate::backend::Backend;
+use crate::error::Result;
+use crate::output::{Look, Out, count, fitted, note, printable, words};
+
+/// Tasks of one read.
+const PAGE: usize = 200;
+
+/// Columns of an address and of a kind, at least.
+const ADDRESS: usize = 24;
+const KIND: usize = 17;
+
+/// The search, and what it has looked at.
+struct Found<'a> {
+    asked: &'a Search,
+    text: String,
+    left: u64,
+    tasks: u64,
+    events: u64,
+    hits: u64,
+}
+
+pub fn run(source: &dyn Backend, args: &Search, out: &mut Out) -> Result<()> {
+    let mut found = Found {
+        asked: args,
+        text: args.text.to_lowercase(),
+        left: args.last.unwrap_or(u64::MAX),
+        tasks: 0,
+        events: 0,
+        hits: 0,
+    };
+    let mut cursor = None;
+    loop {
+        let page = source.tasks(args.user.as_deref(), PAGE, cursor)?;
+        for task in page.items.iter().filter(|task| is_named(&task.id, args.task.as_deref())) {
+            found.in_task(source, task, out)?;
+            if found.left == 0 {
+                break;
+            }
+        }
+        match page.next.filter(|_| found.left > 0) {
+            Some(next) => cursor = Some(next),
+            None => break,
+        }
+    }
+    if found.hits == 0 && !out.json {
+        let (events, tasks) = (count(found.events, "event"), count(found.tasks, "task"));
+        note(&format!("nothing found in {events} of {tasks}"));
+    }
+    Ok(())
+}
+
+impl Found<'_> {
+    fn in_task(&mut self, source: &dyn Backend, task: &TaskForm, out: &mut Out) -> Result<()> {
+        self.tasks += 1;
+        for lineage in source.lineages(&task.id)? {
+            let range = own_events(&lineage);
+            if range.is_empty() || self.left == 0 {
+                continue;
+            }
+            let address = format!("{}/{}", words::encode(&task.id), lineage.id);
+            let point = source.point(&address)?;
+            source.events(&point, range, &mut |event| {
+                self.events += 1;
+                match self.takes(&event) {
+                    true => self.show(&address, event, out),
+                    false => Ok(()),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn takes(&self, event: &EventForm) -> bool {
+        let kinds = &self.asked.kind;
+        let is_of_kind = kinds.is_empty() || kinds.iter().any(|kind| *kind == event.kind);
+        self.left > 0 && is_of_kind && has_text(event, &self.text)
+    }
+
+    fn show(&mut self, lineage: &str, event: EventForm, out: &mut Out) -> Result<()> {
+        self.left -= 1;
+        self.hits += 1;
+        let address = format!("{lineage}@{}", event.offset);
+        if out.json {
+            return Ok(out.json(&json!({ "address": address, "event": event }))?);
+        }
+        let kind = out.look(Look::Name, &format!("{:KIND$}", event.kind));
+        let shown = format!("{:ADDRESS$}", printable(&address));
+        let room = out.columns().saturating_sub(shown.chars().count() + KIND + 4);
+        let text = self.around(&row(&event_of(event.clone())), &event);
+        Ok(out.line(format!("{shown}  {kind}  {}", fitted(&text, room).trim_end()))?)
+    }
+
+    /// Returns the row if it has the text, and otherwise what is around the text in the event.
+    fn around(&self, row: &str, event: &EventForm) -> String {
+        if row.to_lowercase().contains(&self.text) {
+            return row.to_owned();
+        }
+        let json = event.body.as_ref().and_then(|body| body.to_json().ok());
+        let json = json.unwrap_or_default();
+        // Lower case may have another length: the place is approximate, and on a character.
+        let at = json.to_lowercase().find(&self.text).unwrap_or(0);
+        let from = (0..=at.saturating_sub(30).min(json.len())).rev();
+        let from = from.into_iter().find(|from| json.is_char_boundary(*from)).unwrap_or(0);
+        format!("…{}", json.get(from..).unwrap_or_default())
+    }
+}
+
+/// Returns the offsets that a lineage itself recorded: its ancestors have their own.
+fn own_events(lineage: &LineageForm) -> Range<u64> {
+    let fork = lineage.parent.as_ref().map_or(0, |parent| parent.offset.0);
+    fork.max(lineage.begin.0)..lineage.head.0
+}
+
+/// Returns `true` if a task has the name of a pattern, in which `*` matches any text.
+fn is_named(task: &str, pattern: Option<&str>) -> bool {
+    let Some(pattern) = pattern else {
+        return true;
+    };
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return task == pattern;
+    };
+    let Some(mut left) = task.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts = rest.split('*').collect::<Vec<_>>();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match left.find(part) {
+            Some(at) => left = left.get(at + part.len()..).unwrap_or_default(),
+            None => return false,
+        }
+    }
+    left.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        let named = |pattern: &str| is_named("gpt-4o-airline-7", Some(pattern));
+        for pattern in
+            ["gpt-4o-airline-7", "*", "gpt*", "*-7", "*air*", "g*4o*7", "gpt-4o-airline-7*"]
+        {
+            assert!(named(pattern), "{pattern}");
+        }
+        for pattern in ["gpt", "*-8", "air*", "g*x*7", "*7*7", ""] {
+            assert!(!named(pattern), "{pattern}");
+        }
+        assert!(is_named("a", None));
+    }
+}

@@ -1,0 +1,55 @@
+//! Texts of turns and of what they are made of.
+
+use milepost::reading::{Turn, TurnCall, Turns};
+use milepost::{Event, Header};
+use milepost_api::{EventForm, PointForm};
+
+use crate::backend::Backend;
+use crate::error::Result;
+
+/// Returns an event as the functions of `milepost::reading` take it.
+pub fn event_of(event: EventForm) -> Event {
+    let header = Header { time_us: event.time_us.0, ..Header::default() };
+    Event { lineage: event.lineage, offset: event.offset.0, header, body: event.body }
+}
+
+/// Returns the turns of a lineage before a point.
+pub fn turns_before(source: &dyn Backend, point: &PointForm, begin: u64) -> Result<Vec<Turn>> {
+    let (mut turns, mut all) = (Turns::default(), Vec::new());
+    source.events(point, begin..point.offset.0, &mut |event| {
+        all.extend(turns.add(&event_of(event)));
+        Ok(())
+    })?;
+    all.extend(turns.end());
+    Ok(all)
+}
+
+/// Returns what a turn did: its call, or what was said.
+pub fn what(turn: &Turn) -> String {
+    let call = |call: &TurnCall| format!("{} {}", call.tool, call.arguments);
+    match (turn.calls.as_slice(), &turn.said, &turn.heard, &turn.name) {
+        ([first], ..) => call(first),
+        ([first, more @ ..], ..) => format!("{} (+{})", call(first), more.len()),
+        ([], Some(said), ..) => said.clone(),
+        ([], None, Some(heard), _) => heard.clone(),
+        ([], None, None, Some(name)) => name.clone(),
+        ([], None, None, None) => "-".to_owned(),
+    }
+}
+
+/// Returns what came back: the reason of a failure, the last result, a reply, or the metrics.
+pub fn result(turn: &Turn) -> String {
+    let of_calls = turn.calls.iter().rev().find_map(|call| call.result.clone());
+    let heard = || turn.heard.clone().filter(|_| turn.said.is_some() && turn.calls.is_empty());
+    let metrics = || {
+        let all = turn.metrics.iter().map(|(name, value)| format!("{name}={value}"));
+        all.collect::<Vec<_>>().join(" ")
+    };
+    let result = turn.failed.clone().or(of_calls).or_else(heard);
+    let label = turn.mark.as_ref().and_then(|mark| mark.label.as_ref());
+    let result = result.unwrap_or_else(metrics);
+    match label {
+        Some(label) => format!("[{label}] {result}"),
+        None => result,
+    }
+}
