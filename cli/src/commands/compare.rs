@@ -65,9 +65,12 @@ fn head(a: &Side, b: &Side, lines: &[Aligned], same: usize, out: &mut Out) -> Re
         Some(Turn { step: Some(step), .. }) => format!(" up to step {step} of A"),
         _ => String::new(),
     };
+    out.line(match same {
+        0 => "the first turn differs".to_owned(),
+        same => format!("the same{from}: {}", count(same as u64, "turn")),
+    })?;
     out.line(format!(
-        "the same{from}: {}; then {} changed, {} only in A, {} only in B, {moved} moved",
-        count(same as u64, "turn"),
+        "then {} changed, {} only in A, {} only in B, {moved} moved",
         number(AlignedOp::Changed),
         number(AlignedOp::OnlyA),
         number(AlignedOp::OnlyB)
