@@ -114,7 +114,10 @@ fn body(kind: &str, text: &str) -> milepost_codec::Result<Body> {
 mod tests {
     use super::*;
 
-    const EVENT: &str = r#"{"offset":"7","lineage":1,"kind":"KIND","time":"1970-01-01T00:00:00.000001Z","time_us":"1","actor":"ana","body":BODY}"#;
+    const EVENT: &str = concat!(
+        r#"{"offset":"7","lineage":1,"kind":"KIND","time":"1970-01-01T00:00:00.000001Z","#,
+        r#""time_us":"1","actor":"ana","body":BODY}"#
+    );
 
     fn read(kind: &str, body: &str) -> EventForm {
         let text = EVENT.replace("KIND", kind).replace("BODY", body);

@@ -9,9 +9,11 @@
 //! use milepost_client::codec::{Message, RunControl};
 //!
 //! # async fn work() -> milepost_client::Result<()> {
-//! let client = Client::new("http://127.0.0.1:7733")?; // or Client::unix(".milepost/server/socket")
+//! // Or `Client::unix(".milepost/server/socket")`.
+//! let client = Client::new("http://127.0.0.1:7733")?;
 //! client.start_task("essay").await?;
-//! let append = Append::from(Message::text("assistant", "a draft")).mark(Mark::new().label("draft"));
+//! let message = Message::text("assistant", "a draft");
+//! let append = Append::from(message).mark(Mark::new().label("draft"));
 //! let appended = client.append("essay", append).await?; // durable when it returns
 //! println!("the head is {}", appended.next.0);
 //!

@@ -22,7 +22,8 @@ thread_local! {
 /// let engine = Engine::in_memory(Options::default())?;
 /// let task = engine.start_task("essay", "ana")?;
 /// let given_up = Arc::new(AtomicBool::new(true));
-/// let read = unless_given_up(&given_up, || task.read(0..).and_then(|mut all| all.next().transpose()));
+/// let first = || task.read(0..).and_then(|mut all| all.next().transpose());
+/// let read = unless_given_up(&given_up, first);
 /// assert!(read.is_err());
 /// # Ok::<(), milepost::Error>(())
 /// ```

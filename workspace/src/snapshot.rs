@@ -68,7 +68,10 @@ pub struct SnapshotEntry {
 /// let report = workspace.capture(&engine, &task, None)?;
 ///
 /// let snapshot = Snapshot::of(&engine, report.root)?;
-/// let paths: Vec<_> = snapshot.entries().map(|e| Ok(e?.path.to_string())).collect::<Result<_, milepost::Error>>()?;
+/// let mut paths = Vec::new();
+/// for entry in snapshot.entries() {
+///     paths.push(entry?.path.to_string());
+/// }
 /// assert_eq!(paths, ["src", "src/main.rs"]);
 /// snapshot.restore_into(&elsewhere)?;
 /// assert_eq!(std::fs::read_to_string(elsewhere.join("src/main.rs"))?, "fn main() {}");

@@ -88,7 +88,15 @@ fn is_hfs_dotgit(name: &[u8]) -> bool {
     let Ok(name) = std::str::from_utf8(name) else {
         return false;
     };
-    let ignored = |c: &char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    let ignored = |c: &char| {
+        matches!(
+            c,
+            '\u{200c}'..='\u{200f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{206a}'..='\u{206f}'
+                | '\u{feff}'
+        )
+    };
     let visible = name.chars().filter(|c| !ignored(c)).map(|c| match c {
         // Some tables fold the dotted and dotless forms of `i` to `i`.
         '\u{130}' | '\u{131}' => 'i',

@@ -122,8 +122,8 @@ impl Append {
     ///
     /// let engine = Engine::in_memory(Options::default())?;
     /// let task = engine.start_task("essay", "ana")?;
-    /// let draft = Append::from(Message::text("assistant", "a draft")).mark(Mark::new().label("draft"));
-    /// let appended = task.append(draft)?;
+    /// let draft = Append::from(Message::text("assistant", "a draft"));
+    /// let appended = task.append(draft.mark(Mark::new().label("draft")))?;
     /// assert_eq!(task.last_successful()?.map(|mark| mark.id), appended.checkpoint);
     /// # Ok::<(), milepost::Error>(())
     /// ```

@@ -124,8 +124,11 @@ impl Clear<'_> {
             }
             Kind::Link => {
                 let target = dir.target(name).map_err(failed)?;
-                let is = |item: &&Item| matches!(&item.kind, EntryKind::Link { target: t } if **t == *target);
-                items.iter().any(is)
+                let leads_there = |item: &&Item| match &item.kind {
+                    EntryKind::Link { target: stored } => **stored == *target,
+                    _ => false,
+                };
+                items.iter().any(leads_there)
             }
             Kind::Directory => {
                 let tree = |item: &&Item| match item.kind {

@@ -336,6 +336,7 @@ fn path_of(n: usize) -> String {
 
 fn edits() -> impl Strategy<Value = Edit> {
     let path = || 0_usize..81;
+    let modes = proptest::sample::select(vec![0o644, 0o755, 0o700]);
     prop_oneof![
         6 => (path(), any::<u8>()).prop_map(|(path, n)| Edit::Write(path, n)),
         2 => path().prop_map(Edit::Append),
@@ -343,7 +344,7 @@ fn edits() -> impl Strategy<Value = Edit> {
         4 => (path(), path()).prop_map(|(from, to)| Edit::Rename(from, to)),
         1 => (path(), path()).prop_map(|(from, to)| Edit::Link(from, to)),
         1 => path().prop_map(Edit::Symlink),
-        2 => (path(), proptest::sample::select(vec![0o644, 0o755, 0o700])).prop_map(|(path, mode)| Edit::Mode(path, mode)),
+        2 => (path(), modes).prop_map(|(path, mode)| Edit::Mode(path, mode)),
         2 => path().prop_map(Edit::Folder),
         4 => Just(Edit::Capture),
         1 => any::<usize>().prop_map(Edit::GoBack),
@@ -354,7 +355,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_watched_look_sees_what_a_whole_look_sees(edits in proptest::collection::vec(edits(), 1..50)) {
+    fn a_watched_look_sees_what_a_whole_look_sees(
+        edits in proptest::collection::vec(edits(), 1..50),
+    ) {
         let mut scene = Scene::with(watched());
         let mut captures = Vec::new();
         for edit in edits {
@@ -378,7 +381,8 @@ proptest! {
                 Edit::Symlink(n) => drop(symlink("b", at(n))),
                 Edit::Mode(n, mode) => {
                     if at(n).symlink_metadata().is_ok_and(|meta| !meta.is_symlink()) {
-                        fs::set_permissions(at(n), fs::Permissions::from_mode(mode | 0o600)).unwrap();
+                        let mode = fs::Permissions::from_mode(mode | 0o600);
+                        fs::set_permissions(at(n), mode).unwrap();
                     }
                 }
                 Edit::Folder(n) => drop(fs::create_dir_all(at(n))),
@@ -394,7 +398,9 @@ proptest! {
                     let back = scene.workspace.restore(engine, to, Scope::All, None, &choices);
                     match back {
                         Ok(back) => scene.task = back.task,
-                        Err(error) => assert_eq!(error.kind(), milepost::ErrorKind::Conflict, "{error}"),
+                        Err(error) => {
+                            assert_eq!(error.kind(), milepost::ErrorKind::Conflict, "{error}");
+                        }
                     }
                 }
             }

@@ -107,7 +107,13 @@ pub fn tell(begun: &Begun, outcome: &Outcome, done: &Done, out: &mut Out) -> Res
 }
 
 fn form(begun: &Begun, outcome: &Outcome, done: &Done) -> Value {
-    let side = |checkpoint: &Checkpoint, root: Option<Hash>| json!({"checkpoint": checkpoint.id, "address": place(checkpoint), "root": root});
+    let side = |checkpoint: &Checkpoint, root: Option<Hash>| {
+        json!({
+            "checkpoint": checkpoint.id,
+            "address": place(checkpoint),
+            "root": root,
+        })
+    };
     json!({
         "task": begun.task,
         "call": begun.call,

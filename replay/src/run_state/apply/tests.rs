@@ -67,7 +67,8 @@ fn a_fork_a_mark_a_restore_and_what_is_unknown_change_nothing() {
     let state = after(&[
         json!({"kind": "lineage_opened", "lineage_type": "branch", "initial": {"prompt": "p"},
             "parent": {"lineage": 0, "offset": 1, "hash": zero}}),
-        json!({"kind": "restored", "from": 0, "head": 2, "lineage": 0, "offset": 1, "scope": "all"}),
+        json!({"kind": "restored", "from": 0, "head": 2, "lineage": 0, "offset": 1,
+            "scope": "all"}),
         json!({"kind": "checkpoint_marked", "label": "l"}),
         json!({"kind": "checkpoint_unmarked", "checkpoint": zero, "mark": 1}),
         json!({"kind": "tea_break"}),

@@ -96,7 +96,11 @@ impl RangeQuery {
     responses(
         (
             status = 200,
-            content((RangeForm = "application/json"), (String = "application/x-ndjson"), (String = "text/event-stream")),
+            content(
+                (RangeForm = "application/json"),
+                (String = "application/x-ndjson"),
+                (String = "text/event-stream"),
+            ),
             headers(("ETag" = String, description = "By the head's hash")),
         ),
         (status = 304, description = "It is known"),

@@ -123,7 +123,10 @@ async fn state(
     responses(
         (
             status = 200,
-            content((ChangesForm = "application/json"), (Vec<Object> = "application/json-patch+json")),
+            content(
+                (ChangesForm = "application/json"),
+                (Vec<Object> = "application/json-patch+json"),
+            ),
             headers(("ETag" = String, description = "By the hashes there")),
         ),
         (status = 304, description = "It is known"),

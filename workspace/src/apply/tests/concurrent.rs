@@ -168,8 +168,9 @@ fn what_is_written_while_a_restore_goes_on_is_never_lost() {
                         scene.recover(&place, System::All, At::Never, How::Finish, &choices);
                     assert!(matches!(done.unwrap().unwrap(), Recovered::Complete(_)), "{context}");
                 }
-                let mine = |(_, (thing, _)): (&Vec<u8>, &(Thing, u64))| matches!(thing, Thing::File(bytes, _) if bytes == MINE);
-                assert!(place.now().iter().any(mine), "{context}: {:?}", place.now());
+                let mine = |it: &Thing| matches!(it, Thing::File(bytes, _) if bytes == MINE);
+                let now = place.now();
+                assert!(now.values().any(|(thing, _)| mine(thing)), "{context}: {now:?}");
             }
         }
     }
