@@ -1,5 +1,7 @@
 //! Randomness for idempotency keys and retry waits.
 
+// tidy: the only source of randomness
+
 use crate::error::{Error, ErrorKind, Result};
 
 /// Returns sixteen random bytes as a number.

@@ -60,9 +60,6 @@
 
 mod commit;
 mod context;
-#[cfg(feature = "fuzzing")]
-#[doc(hidden)]
-pub mod fuzzing;
 mod given_up;
 mod handles;
 mod history;
@@ -95,6 +92,13 @@ pub use milepost_codec::{
 };
 pub use milepost_replay::{Event, Reducer, RunState, SerdeReducer};
 pub use restore::builder::Restore;
+
+/// Entry points of the fuzz targets.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use milepost_store::local::{read_archive, survey_segment};
+}
 
 /// Bodies of events, and their fields.
 pub mod events {

@@ -1,5 +1,7 @@
 //! Errors of the file system, with the failed operation and the path.
 
+// tidy: one conversion
+
 use std::io;
 use std::path::Path;
 

@@ -1,5 +1,7 @@
 //! Arguments of `pause`, `resume`, `stop`, `guide` and `edit`.
 
+// tidy: one family of commands
+
 use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]

@@ -1,5 +1,7 @@
 //! `anchor`: the heads of the store, to keep elsewhere.
 
+// tidy: one command
+
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::Out;

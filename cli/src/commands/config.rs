@@ -1,5 +1,7 @@
 //! `config`: the configuration of the service.
 
+// tidy: one command
+
 use serde_json::{Map, Value, json};
 
 use crate::args::ConfigCheck;

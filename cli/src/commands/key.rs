@@ -1,5 +1,7 @@
 //! `key`: a new key for keyed stores.
 
+// tidy: one command
+
 use std::fs::OpenOptions;
 use std::io::Write;
 #[cfg(unix)]

@@ -1,5 +1,7 @@
 //! `completions` and `man`: files for a shell and for `man`.
 
+// tidy: two commands
+
 use std::path::Path;
 
 use clap_complete::env::Shells;

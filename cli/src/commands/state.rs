@@ -1,5 +1,7 @@
 //! `state`: the fold of the events before a point.
 
+// tidy: one command
+
 use milepost::state::MessageRange;
 
 use crate::args;

@@ -1,5 +1,7 @@
 //! Progress bars on standard error.
 
+// tidy: two constructors
+
 use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressStyle};

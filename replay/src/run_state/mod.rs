@@ -10,6 +10,8 @@
 //! field_sources.rs  the kinds of events that change a field
 //! ```
 
+// tidy: names the parts
+
 mod apply;
 mod encoding;
 mod entry;

@@ -8,6 +8,8 @@
 //! scan.rs     entries in order of keys
 //! ```
 
+// tidy: names the parts
+
 mod entries;
 mod indexer;
 pub mod keys;

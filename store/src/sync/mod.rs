@@ -1,5 +1,7 @@
 //! Locks, channels and threads. With `--cfg shuttle` they are those of a scheduler that tries
-//! interleavings, for the tests in `engine/src/commit/committer/interleavings.rs`.
+//! interleavings, for the tests in `engine/src/commit/committer/tests.rs`.
+
+// tidy: names the parts
 
 #[cfg(shuttle)]
 mod shuttle;

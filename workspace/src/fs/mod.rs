@@ -10,6 +10,8 @@
 //! watch.rs        changes of folders, reported by the kernel
 //! ```
 
+// tidy: names the parts
+
 mod change;
 mod clock_probe;
 mod dir;

@@ -1,5 +1,7 @@
 //! Paths that exist in the folder, and that captures leave out.
 
+// tidy: one structure
+
 use milepost_codec::{PathBytes, Skip, SkipReason, TreePath};
 
 /// Paths left out, in order.

@@ -8,6 +8,8 @@
 //! compare.rs   comparison of several trees
 //! ```
 
+// tidy: names the parts
+
 mod compare;
 mod count;
 mod file;
