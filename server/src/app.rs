@@ -22,7 +22,7 @@ use crate::meters::Meters;
 use crate::options::ServerOptions;
 use crate::permit::{Heavy, Permits, UnderWay};
 use crate::quotas::Quotas;
-use crate::request_scope::{Asked, Ids};
+use crate::request_scope::{Ids, RequestContext};
 use crate::tokens::Tokens;
 use crate::view::View;
 
@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     pub(crate) folds: Folds,
     pub(crate) quotas: Quotas,
     /// The part of each budget that each token may use.
-    parts: budget::Tokens,
+    parts: budget::TokenBudgets,
     pub(crate) permits: Permits,
     /// One permit for each event stream.
     streams: Arc<Semaphore>,
@@ -145,7 +145,7 @@ impl App {
             budgets,
             folds: Folds::default(),
             quotas: Quotas::default(),
-            parts: budget::Tokens::default(),
+            parts: budget::TokenBudgets::default(),
             permits: Permits::default(),
             streams,
             room: Semaphore::new(SMALL_APPENDS),
@@ -244,12 +244,14 @@ impl App {
         &self,
         work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        let (app, asked) = (self.clone(), Asked::now());
+        let (app, asked) = (self.clone(), RequestContext::now());
         let given_up = Arc::new(AtomicBool::new(false));
         // Set when this future is dropped.
         let waits = Waits(Arc::clone(&given_up));
         let work = move || {
-            unless_given_up(&given_up, || Asked::on_behalf(asked.as_ref(), || work(&app.engine())))
+            unless_given_up(&given_up, || {
+                RequestContext::on_behalf(asked.as_ref(), || work(&app.engine()))
+            })
         };
         let done = tokio::task::spawn_blocking(work).await;
         drop(waits);

@@ -131,9 +131,9 @@ impl Budget {
 
 /// Each token's parts of the budgets.
 #[derive(Debug, Default)]
-pub(crate) struct Tokens(Mutex<HashMap<(String, &'static str), Budget>>);
+pub(crate) struct TokenBudgets(Mutex<HashMap<(String, &'static str), Budget>>);
 
-impl Tokens {
+impl TokenBudgets {
     /// Returns a budget limited to a token's part.
     pub(crate) fn part(&self, token: &str, of_all: &Budget) -> TokenBudget {
         let mut all = self.0.lock();
@@ -227,7 +227,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_budget_is_never_exceeded_and_what_is_larger_runs_alone() {
-        let (budget, tokens) = (Budget::new(20 << 10, "tests"), Tokens::default());
+        let (budget, tokens) = (Budget::new(20 << 10, "tests"), TokenBudgets::default());
         let (of, other) = (tokens.part("a", &budget), tokens.part("b", &budget));
         let some = of.now(1).unwrap();
         assert_eq!(budget.held(), 1 << 10);

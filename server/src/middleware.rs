@@ -21,7 +21,7 @@ use crate::error::{ApiError, Family, bug};
 use crate::forms::utc_seconds;
 use crate::listener::Peer;
 use crate::negotiate::EVENT_STREAM;
-use crate::request_scope::{Asked, REQUEST_ID, RequestId, Since};
+use crate::request_scope::{REQUEST_ID, RequestContext, RequestId, Since};
 use crate::stream_body::LONG;
 
 /// Requests without a token may together be this many times as many as those of one token.
@@ -82,7 +82,7 @@ async fn answered(
     request.extensions_mut().insert(shares.clone());
     let correlation = request.extensions().get::<RequestId>().cloned();
     let asked = user.clone().zip(correlation);
-    let asked = asked.map(|(user, id)| Asked { user, id });
+    let asked = asked.map(|(user, id)| RequestContext { user, id });
     if let Some(caller) = caller {
         request.extensions_mut().insert(caller);
     }
@@ -91,7 +91,7 @@ async fn answered(
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let answers = app.clone();
     let mut answer = tokio::spawn(async move {
-        let response = Asked::answered(asked, next.run(request)).await;
+        let response = RequestContext::answered(asked, next.run(request)).await;
         match is_stream(&response) {
             // Streams have their own limit.
             true => response,

@@ -61,17 +61,17 @@ impl Ids {
 }
 
 tokio::task_local! {
-    static NOW: Asked;
+    static NOW: RequestContext;
 }
 
 /// The user and id of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct RequestContext {
     pub(crate) user: Arc<str>,
     pub(crate) id: RequestId,
 }
 
-impl Asked {
+impl RequestContext {
     /// Returns the request of the current async task; `None` for public paths.
     pub(crate) fn now() -> Option<Self> {
         NOW.try_with(Self::clone).ok()

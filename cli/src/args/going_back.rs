@@ -25,7 +25,7 @@ impl Paths {
 
 /// Options for restoring the folder.
 #[derive(Debug, Clone, Default, ClapArgs)]
-pub struct How {
+pub struct FolderOptions {
     #[command(flatten)]
     pub paths: Paths,
     /// Accept the folder as the captured one, although it was elsewhere then.
@@ -43,7 +43,7 @@ pub struct How {
     pub anyway: bool,
 }
 
-impl How {
+impl FolderOptions {
     pub fn is_given(&self) -> bool {
         self.paths.is_given() || self.moved || self.take_ignored || self.dry_run || self.anyway
     }
@@ -55,7 +55,7 @@ pub struct GoingBack {
     /// The address of the point; see `milepost --help`.
     pub address: String,
     #[command(flatten)]
-    pub how: How,
+    pub options: FolderOptions,
     /// A description of the new lineage.
     #[arg(short = 'm', long, value_name = "TEXT")]
     pub description: Option<String>,
@@ -79,7 +79,7 @@ pub struct Restore {
     #[arg(long, value_name = "DIR")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
-    pub how: How,
+    pub options: FolderOptions,
     /// A description of the new lineage.
     #[arg(short = 'm', long, value_name = "TEXT")]
     pub description: Option<String>,
@@ -90,7 +90,7 @@ impl Restore {
     pub fn back(&self, address: &str) -> GoingBack {
         GoingBack {
             address: address.to_owned(),
-            how: self.how.clone(),
+            options: self.options.clone(),
             description: self.description.clone(),
         }
     }
@@ -125,7 +125,7 @@ pub struct Undo {
     #[arg(long, value_name = "DIR")]
     pub files: Option<PathBuf>,
     #[command(flatten)]
-    pub how: How,
+    pub options: FolderOptions,
 }
 
 #[derive(Debug, ClapArgs)]

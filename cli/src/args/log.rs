@@ -33,12 +33,12 @@ pub struct Log {
     #[arg(short, long, conflicts_with = "reverse")]
     pub follow: bool,
     #[command(flatten)]
-    pub filter: Filter,
+    pub filter: LogFilter,
 }
 
 /// Filter of the printed events.
 #[derive(Debug, Default, PartialEq, Eq, ClapArgs)]
-pub struct Filter {
+pub struct LogFilter {
     /// Only events of this kind: `message`, `step_finished`. May be given more than once.
     #[arg(long, value_name = "KIND", value_parser = kinds(), hide_possible_values = true)]
     pub kind: Vec<String>,

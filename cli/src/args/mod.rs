@@ -24,8 +24,10 @@ use crate::demo::{Demo, DemoWorker};
 use crate::output::When;
 pub use conversion::{Export, Import, Record};
 pub use examples::command;
-pub use going_back::{Branch, Checkpoint, GoingBack, How, Paths, Recover, Restore, Rollback, Undo};
-pub use log::{Compare, Filter, Log, Search};
+pub use going_back::{
+    Branch, Checkpoint, FolderOptions, GoingBack, Paths, Recover, Restore, Rollback, Undo,
+};
+pub use log::{Compare, Log, LogFilter, Search};
 pub use replay::{Replay, Speed};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
 pub use run::{Run, RunWhen};
@@ -34,7 +36,7 @@ pub use serve::{
 };
 pub use steer::{Control, Edit, Guide};
 pub use story::{Bisect, Blame, ByHand};
-pub use workspace::{Capture, Cat, Diff, Files, Look};
+pub use workspace::{Capture, Cat, Diff, Files, ScanOptions};
 
 const ADDRESSES: &str = "\
 Addresses of a point:

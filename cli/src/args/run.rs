@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::{Look, duration};
+use super::{ScanOptions, duration};
 
 /// Largest output that is recorded, in bytes. An event has room for it, even as base64.
 const OUTPUT_MAX: u64 = 8 << 20;
@@ -56,7 +56,7 @@ pub struct Run {
     #[arg(long)]
     pub pass_key: bool,
     #[command(flatten)]
-    pub look: Look,
+    pub scan: ScanOptions,
     /// The command and its arguments.
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,

@@ -20,12 +20,12 @@ pub struct Capture {
     #[arg(long)]
     pub label: Option<String>,
     #[command(flatten)]
-    pub look: Look,
+    pub scan: ScanOptions,
 }
 
 /// Options for scanning a folder.
 #[derive(Debug, ClapArgs)]
-pub struct Look {
+pub struct ScanOptions {
     /// Leave out files larger than this, in bytes. Default: 67108864 (64 MiB).
     #[arg(long, value_name = "BYTES")]
     pub max_file: Option<u64>,
@@ -46,7 +46,7 @@ pub struct Look {
     pub no_default_ignores: bool,
 }
 
-impl Look {
+impl ScanOptions {
     /// Returns the options for the workspace crate.
     pub fn options(&self) -> WorkspaceOptions {
         let mut options = WorkspaceOptions::default()

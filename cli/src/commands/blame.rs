@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::args;
 use crate::backend::Backend;
 use crate::error::Result;
-use crate::output::{Look, Out, excerpt, printable, time_short, words};
+use crate::output::{Out, Style, excerpt, printable, time_short, words};
 
 /// Longest excerpt of a value, in columns.
 const EXCERPT: usize = 80;
@@ -52,8 +52,8 @@ fn lines(task: &str, blame: &BlameForm, out: &mut Out) -> Result<()> {
         None => "(nothing)".to_owned(),
     };
     let place = words::address(task, blame.lineage, blame.offset.0);
-    let place = out.look(Look::Name, &printable(&place));
-    let when = out.look(Look::Dim, &time_short(blame.time_us.0));
+    let place = out.style(Style::Name, &printable(&place));
+    let when = out.style(Style::Dim, &time_short(blame.time_us.0));
     let mut line = format!("{place}  {when}  {}", blame.kind);
     if let Some(user) = &blame.user {
         line.push_str(&format!("  by {}", printable(user)));

@@ -26,7 +26,7 @@ const SOON: Duration = Duration::from_millis(500);
 const STEP: Duration = Duration::from_millis(100);
 
 pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
-    let workspace = open(&args.folder, args.look.options())?;
+    let workspace = open(&args.folder, args.scan.options())?;
     let task = hints::task_or_start(engine, args.task.as_deref(), workspace.folder())?;
     recovery::recover(engine, &task, Some((&workspace, &Choices::default())))?;
     let mark = args.label.as_deref().map(|label| Mark::new().label(label));

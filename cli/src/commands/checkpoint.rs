@@ -9,7 +9,7 @@ use super::{checkpoints, restore, rollback};
 use crate::args;
 use crate::backend::{Backend, CheckpointsAsked};
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Look, Out, printable, words};
+use crate::output::{Out, Style, printable, words};
 use crate::picker::{self, End};
 
 pub fn run(source: &dyn Backend, args: &args::Checkpoint, out: &mut Out) -> Result<()> {
@@ -24,7 +24,7 @@ pub fn run(source: &dyn Backend, args: &args::Checkpoint, out: &mut Out) -> Resu
         Some(End::Restore { id, with_files }) => {
             let back = args::GoingBack {
                 address: format!("@{id}"),
-                how: args::How::default(),
+                options: args::FolderOptions::default(),
                 description: args.description.clone(),
             };
             go_back(source, back, with_files, out)
@@ -34,7 +34,7 @@ pub fn run(source: &dyn Backend, args: &args::Checkpoint, out: &mut Out) -> Resu
 
 /// Runs `restore` without an address. Its options for files need an address.
 pub fn instead_of_restore(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<()> {
-    if args.files.is_some() || args.how.is_given() {
+    if args.files.is_some() || args.options.is_given() {
         let message =
             "an address is needed with --files, --dry-run, --theirs, --keep-mine and --moved";
         return Err(Failure::new(message).code_of(USAGE).hint(
@@ -86,7 +86,7 @@ fn list(source: &dyn Backend, task: Option<String>, out: &mut Out) -> Result<()>
             continue;
         }
         let title = format!("{} (user {})", printable(task), printable(&user));
-        out.line(out.look(Look::Bold, &title))?;
+        out.line(out.style(Style::Bold, &title))?;
         checkpoints::table(&items, out)?;
     }
     match out.json {

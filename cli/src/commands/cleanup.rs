@@ -9,7 +9,7 @@ use super::confirm::confirm;
 use crate::args::Cleanup;
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Look, Out, bar, count, printable, size, words};
+use crate::output::{Out, Style, bar, count, printable, size, words};
 
 /// Number of tasks from which on a bar is shown.
 const LONG: u64 = 100;
@@ -178,7 +178,7 @@ fn print(done: &RetentionForm, out: &mut Out) -> Result<()> {
     )?;
     for task in &done.tasks {
         if let Some(error) = &task.error {
-            let name = out.look(Look::Bad, &printable(&task.id));
+            let name = out.style(Style::Bad, &printable(&task.id));
             out.line(format!("{name}: {}", printable(error)))?;
         }
     }

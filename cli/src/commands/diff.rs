@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::args;
 use crate::backend::Backend;
 use crate::error::Result;
-use crate::output::{Look, Out, excerpt, hint, printable};
+use crate::output::{Out, Style, excerpt, hint, printable};
 
 /// Longest excerpt of a value, in columns.
 const EXCERPT: usize = 80;
@@ -39,8 +39,8 @@ pub fn line(change: &ChangeForm, out: &Out) -> String {
     let path = printable(&change.path);
     let (before, after) = (value(&change.before), value(&change.after));
     match change.kind {
-        ChangeKind::Add => out.look(Look::Good, &format!("+ {path}: {after}")),
-        ChangeKind::Remove => out.look(Look::Bad, &format!("- {path}: {before}")),
+        ChangeKind::Add => out.style(Style::Good, &format!("+ {path}: {after}")),
+        ChangeKind::Remove => out.style(Style::Bad, &format!("- {path}: {before}")),
         ChangeKind::Replace => format!("~ {path}: {before} -> {after}"),
     }
 }

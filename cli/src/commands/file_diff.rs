@@ -9,7 +9,7 @@ use super::text_diff::{self, Compared};
 use crate::args;
 use crate::backend::captures;
 use crate::error::Result;
-use crate::output::{Look, Out, count, size};
+use crate::output::{Out, Style, count, size};
 
 /// An entry of one of the captures.
 struct Side {
@@ -162,7 +162,7 @@ fn print(sides: [&Snapshot; 2], change: &Change, out: &mut Out) -> Result<()> {
         head.push(format!("rename to {}", new.path));
     }
     for line in head {
-        let line = out.look(Look::Bold, &line);
+        let line = out.style(Style::Bold, &line);
         out.line(line)?;
     }
     let name = |side: Option<&Side>, front| match side {
@@ -179,7 +179,7 @@ fn print(sides: [&Snapshot; 2], change: &Change, out: &mut Out) -> Result<()> {
         Compared::Lines(texts) => {
             if !texts.are_empty() {
                 for line in [format!("--- {a}"), format!("+++ {b}")] {
-                    let line = out.look(Look::Bold, &line);
+                    let line = out.style(Style::Bold, &line);
                     out.line(line)?;
                 }
             }

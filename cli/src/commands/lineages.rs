@@ -5,7 +5,7 @@
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::lineage_tree::{describe, tree};
-use crate::output::{Look, Out, printable, time_short};
+use crate::output::{Out, Style, printable, time_short};
 
 pub fn run(source: &dyn Backend, id: &str, out: &mut Out) -> Result<()> {
     let task = source.task(id)?;
@@ -14,9 +14,9 @@ pub fn run(source: &dyn Backend, id: &str, out: &mut Out) -> Result<()> {
         return Ok(out.json(&lineages)?);
     }
     let title = format!("{} (user {})", printable(&task.id), printable(&task.user));
-    out.line(out.look(Look::Bold, &title))?;
+    out.line(out.style(Style::Bold, &title))?;
     Ok(tree(&lineages, out, |lineage, out| {
-        let opened = out.look(Look::Dim, &time_short(lineage.opened_us.0));
+        let opened = out.style(Style::Dim, &time_short(lineage.opened_us.0));
         format!("{}  {opened}", describe(lineage, out))
     })?)
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::args::Repair;
 use crate::error::{CORRUPT, Failure, Result};
-use crate::output::{Look, Out, big, printable};
+use crate::output::{Out, Style, big, printable};
 use crate::store_locator::StoreArgs;
 
 pub fn run(store: &StoreArgs, args: &Repair, out: &mut Out) -> Result<()> {
@@ -59,24 +59,24 @@ fn print_text(report: &RepairReport, out: &mut Out) -> Result<()> {
     let (mended, lost) =
         if report.dry_run { ("would be mended", "would be lost") } else { ("mended", "lost") };
     for finding in &report.mended {
-        let look = out.look(Look::Good, mended);
+        let style = out.style(Style::Good, mended);
         let (message, outcome) = (printable(&finding.message), finding.outcome);
-        out.line(format!("{look}: {message} ({outcome})"))?;
+        out.line(format!("{style}: {message} ({outcome})"))?;
     }
     for one in &report.lost {
-        let look = out.look(Look::Bad, lost);
-        out.line(format!("{look}: {}", range(one)))?;
+        let style = out.style(Style::Bad, lost);
+        out.line(format!("{style}: {}", range(one)))?;
     }
     for path in &report.kept {
         out.line(format!("kept: {}", path.display()))?;
     }
     for fault in &report.verified.faults {
-        let look = out.look(Look::Bad, "still damaged");
+        let style = out.style(Style::Bad, "still damaged");
         let (place, message) = (printable(&fault.place), printable(&fault.message));
-        out.line(format!("{look}: {place}: {message}"))?;
+        out.line(format!("{style}: {place}: {message}"))?;
     }
     if report.mended.is_empty() && report.lost.is_empty() && report.verified.faults.is_empty() {
-        out.line(out.look(Look::Good, "nothing to mend"))?;
+        out.line(out.style(Style::Good, "nothing to mend"))?;
     }
     Ok(())
 }

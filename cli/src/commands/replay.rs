@@ -12,7 +12,7 @@ use super::needed;
 use crate::args::{Replay, Speed};
 use crate::backend::Backend;
 use crate::error::{CORRUPT, Failure, Result};
-use crate::output::{Look, Out, count, printable};
+use crate::output::{Out, Style, count, printable};
 use crate::secrets;
 
 pub fn run(source: &dyn Backend, args: &Replay, out: &mut Out) -> Result<()> {
@@ -88,7 +88,7 @@ fn check(source: &dyn Backend, point: &PointForm, out: &mut Out) -> Result<()> {
     let engine = needed(source, "`replay --check`")?;
     let faults = engine.integrity().verify_states(Some(&point.task))?;
     for fault in &faults {
-        let place = out.look(Look::Bad, &printable(&fault.place));
+        let place = out.style(Style::Bad, &printable(&fault.place));
         out.line(format!("{place}: {}", printable(&fault.message)))?;
     }
     if !faults.is_empty() {
@@ -106,5 +106,5 @@ fn check(source: &dyn Backend, point: &PointForm, out: &mut Out) -> Result<()> {
     let lineages = source.lineages(&point.task)?.len() as u64;
     let said =
         format!("{} folded from the beginning: as the snapshots say", count(lineages, "lineage"));
-    Ok(out.line(out.look(Look::Good, &said))?)
+    Ok(out.line(out.style(Style::Good, &said))?)
 }

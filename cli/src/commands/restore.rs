@@ -18,7 +18,7 @@ pub fn run(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<
         let engine = needed(source, "`restore --files`")?;
         return rollback::files_only(engine, &back, files, out);
     }
-    if back.how.is_given() {
+    if back.options.is_given() {
         let message = "--dry-run, --theirs, --keep-mine and --moved are for files";
         return Err(Failure::new(message).code_of(USAGE).hint(
             "`milepost restore ADDRESS --files DIR` takes files back, `milepost rollback ADDRESS` \

@@ -36,13 +36,13 @@ fn go_back(
     let capture =
         workspace_args::captured_at(engine, &to)?.ok_or_else(|| no_files(&asked.address))?;
     let workspace =
-        workspace_args::open((engine, &to.task), files, Some(&capture), asked.how.anyway)?;
-    let choices = workspace_args::choices(&asked.how.paths, asked.how.moved)?;
-    let choices = match asked.how.take_ignored {
+        workspace_args::open((engine, &to.task), files, Some(&capture), asked.options.anyway)?;
+    let choices = workspace_args::choices(&asked.options.paths, asked.options.moved)?;
+    let choices = match asked.options.take_ignored {
         true => choices.take_ignored(),
         false => choices,
     };
-    if asked.how.dry_run {
+    if asked.options.dry_run {
         recovery::none(engine, &task)?;
         let plan = workspace.plan(engine, &to, &choices);
         return workspace_args::dry(&plan.map_err(folders::failed)?, out);

@@ -5,7 +5,7 @@ use milepost_api::{EventAt, EventForm, PointForm};
 
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
-use crate::output::{Look, Out, printable, time, words};
+use crate::output::{Out, Style, printable, time, words};
 
 pub fn run(source: &dyn Backend, address: &str, out: &mut Out) -> Result<()> {
     let point = source.point(address)?;
@@ -49,7 +49,7 @@ pub fn print_event(
     }
     lines.extend_from_slice(beside);
     for (name, value) in lines {
-        let name = out.look(Look::Dim, &format!("{name:11}"));
+        let name = out.style(Style::Dim, &format!("{name:11}"));
         out.line(format!("{name} {}", printable(&value)))?;
     }
     match &event.body {

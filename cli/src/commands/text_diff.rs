@@ -8,7 +8,7 @@ use similar::{ChangeTag, TextDiff, TextDiffConfig};
 
 use crate::backend::captures;
 use crate::error::Result;
-use crate::output::{Look, Out};
+use crate::output::{Out, Style};
 
 /// Number of first bytes in which a zero byte tells that a file is binary.
 const LOOKED_AT: u64 = 8 << 10;
@@ -129,7 +129,7 @@ impl Texts {
         let (before, after) = (lines(&self.before), lines(&self.after));
         let diff = diff(&before, &after);
         for hunk in diff.unified_diff().context_radius(AROUND).iter_hunks() {
-            let header = out.look(Look::Name, &hunk.header().to_string());
+            let header = out.style(Style::Name, &hunk.header().to_string());
             out.line(header)?;
             for change in hunk.iter_changes() {
                 let value: &str = change.value();
@@ -137,8 +137,8 @@ impl Texts {
                 let shown = out.line_of_file(line.unwrap_or(value));
                 let shown = match change.tag() {
                     ChangeTag::Equal => format!(" {shown}"),
-                    ChangeTag::Insert => out.look(Look::Good, &format!("+{shown}")),
-                    ChangeTag::Delete => out.look(Look::Bad, &format!("-{shown}")),
+                    ChangeTag::Insert => out.style(Style::Good, &format!("+{shown}")),
+                    ChangeTag::Delete => out.style(Style::Bad, &format!("-{shown}")),
                 };
                 out.line(shown)?;
                 if line.is_none() {

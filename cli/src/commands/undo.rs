@@ -24,7 +24,7 @@ pub fn run(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()>
 
 /// Undoes through the program that has the store open. That program undoes its own restores.
 fn there(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()> {
-    if args.files.is_some() || args.how.is_given() {
+    if args.files.is_some() || args.options.is_given() {
         needed(source, "`undo` of files")?;
     }
     let task = source.task(&args.task)?;
@@ -42,7 +42,7 @@ fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
     let task = hints::task(engine, &args.task)?;
     let left = task.lineage().id();
     let name = words::encode(task.id());
-    if args.how.dry_run {
+    if args.options.dry_run {
         recovery::none(engine, &task)?;
     }
     if task.lineage().info()?.lineage_type == LineageType::Rollback {
@@ -54,7 +54,7 @@ fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
             format!("lineage {left} stays: `milepost rollback {name}/{left}` goes there again");
         return workspace_args::went(&went, &note, &hint, out);
     }
-    if args.files.is_some() || args.how.is_given() {
+    if args.files.is_some() || args.options.is_given() {
         recovery::none(engine, &task)?;
         let task = printable(task.id());
         return Err(Failure::new(format!("the last restore of {task} took no files back"))
@@ -84,21 +84,21 @@ fn with_folder(
         (engine, task.id()),
         args.files.as_deref(),
         capture.as_ref(),
-        args.how.anyway,
+        args.options.anyway,
     )?;
-    let choices: Choices = workspace_args::choices(&args.how.paths, args.how.moved)?;
-    let choices = match args.how.take_ignored {
+    let choices: Choices = workspace_args::choices(&args.options.paths, args.options.moved)?;
+    let choices = match args.options.take_ignored {
         true => choices.take_ignored(),
         false => choices,
     };
-    if !args.how.dry_run {
+    if !args.options.dry_run {
         let named = Some((&workspace, &choices));
         not_another(recovery::recover(engine, task, named)?, &name)?;
         recovery::none(engine, task)?;
     }
     let plan = workspace.plan_undo(engine, task.id(), &choices);
     let plan = plan.map_err(failed)?;
-    if args.how.dry_run {
+    if args.options.dry_run {
         workspace_args::dry(&plan, out)?;
         return Ok(None);
     }

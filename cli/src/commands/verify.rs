@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::args::Verify;
 use crate::backend::{Backend, VerifyAsked};
 use crate::error::{CORRUPT, Failure, Result};
-use crate::output::{Look, Out, bar, big, count, plural, printable};
+use crate::output::{Out, Style, bar, big, count, plural, printable};
 use crate::store_locator::now_us;
 
 use super::doctor::note_verified;
@@ -67,11 +67,11 @@ pub fn run(source: &dyn Backend, args: &Verify, out: &mut Out) -> Result<()> {
             out.line(format!("compared with the anchor of commit {}, {logs}", anchor.seq))?;
         }
         for fault in &report.faults {
-            let place = out.look(Look::Bad, &printable(&fault.place));
+            let place = out.style(Style::Bad, &printable(&fault.place));
             out.line(format!("{place}: {}", printable(&fault.message)))?;
         }
         if report.faults.is_empty() {
-            out.line(out.look(Look::Good, "no fault found"))?;
+            out.line(out.style(Style::Good, "no fault found"))?;
         }
     }
     if report.faults.is_empty() {

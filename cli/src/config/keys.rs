@@ -15,7 +15,7 @@ use crate::args::{self, LogFormat};
 
 /// A setting of the service.
 #[derive(Debug)]
-pub struct Key {
+pub struct Setting {
     /// Name in a file. The part before the dot names a table.
     pub name: &'static str,
     /// Value if no source sets it.
@@ -41,7 +41,7 @@ enum Kind {
 }
 
 /// All settings, as `docs/HTTP.md` lists them.
-pub const ALL: &[Key] = &[
+pub const ALL: &[Setting] = &[
     key("listen", Some("127.0.0.1:7733"), Kind::Listen),
     key("store", None, Kind::Folder),
     key("keep_count", Some("10"), Kind::Number(0, 1_000_000)),
@@ -68,11 +68,11 @@ pub const ALL: &[Key] = &[
     key("log.level", Some("info"), Kind::LogLevel),
 ];
 
-const fn key(name: &'static str, default: Option<&'static str>, kind: Kind) -> Key {
-    Key { name, default, kind }
+const fn key(name: &'static str, default: Option<&'static str>, kind: Kind) -> Setting {
+    Setting { name, default, kind }
 }
 
-impl Key {
+impl Setting {
     /// Returns the setting with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|key| key.name == name)
@@ -231,9 +231,9 @@ mod tests {
         ] {
             assert_eq!(number(&text.into()).ok(), found, "{text}");
         }
-        let header = Key::named("limits.header").unwrap();
+        let header = Setting::named("limits.header").unwrap();
         assert!(header.check(&"8191".into()).is_err() && header.check(&"2 MiB".into()).is_err());
-        let body = Key::named("limits.body").unwrap();
+        let body = Setting::named("limits.body").unwrap();
         assert!(body.check(&"1".into()).is_err() && body.check(&"2 GiB".into()).is_err());
     }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use keys::{Key, Listen};
+pub use keys::{Listen, Setting};
 pub use sources::{Origin, Text};
 
 use milepost::state::StateCacheOptions;
@@ -80,7 +80,7 @@ impl Config {
     }
 
     /// Returns every key with its value as written, and the origin of the value.
-    pub fn all(&self) -> impl Iterator<Item = (&'static Key, Option<&(Text, Origin)>)> {
+    pub fn all(&self) -> impl Iterator<Item = (&'static Setting, Option<&(Text, Origin)>)> {
         keys::ALL.iter().map(|key| (key, self.values.get(key.name)))
     }
 
@@ -146,7 +146,7 @@ impl Config {
     }
 }
 
-fn wrong_value(key: &Key, text: &Text, origin: &Origin, wrong: &str) -> Failure {
+fn wrong_value(key: &Setting, text: &Text, origin: &Origin, wrong: &str) -> Failure {
     let (name, said) = (key.name, text.display());
     Failure::new(format!("`{name}` is {wrong}, not `{said}`: {origin}"))
         .hint("`milepost config check` shows what holds, and where it comes from")

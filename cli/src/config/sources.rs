@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::keys::{ALL, Key};
+use super::keys::{ALL, Setting};
 use crate::args::ServeFlags;
 use crate::error::{Failure, Result};
 
@@ -62,7 +62,7 @@ impl fmt::Display for Origin {
 }
 
 /// A key, its value and the origin of the value.
-pub type Said = (&'static Key, Text, Origin);
+pub type Said = (&'static Setting, Text, Origin);
 
 /// Reads the values of a file.
 pub fn file(path: &Path) -> Result<Vec<Said>> {
@@ -83,7 +83,7 @@ fn take(path: &Path, above: &str, table: toml::Table, said: &mut Vec<Said>) -> R
             "" => name,
             above => format!("{above}.{name}"),
         };
-        let is_list = Key::named(&name).is_some_and(Key::is_list);
+        let is_list = Setting::named(&name).is_some_and(Setting::is_list);
         let text = match value {
             toml::Value::Table(table) if is_table(&name) => {
                 take(path, &name, table, said)?;
@@ -96,7 +96,7 @@ fn take(path: &Path, above: &str, table: toml::Table, said: &mut Vec<Said>) -> R
             toml::Value::Integer(number) => number.to_string(),
             other => of_type(&other),
         };
-        let Some(key) = Key::named(&name) else {
+        let Some(key) = Setting::named(&name) else {
             let known = ALL.iter().map(|key| key.name.to_owned());
             let place = path.display();
             return Err(unknown(&format!("`{name}` in {place}"), &name, known));
@@ -122,7 +122,8 @@ fn of_type(value: &toml::Value) -> String {
 
 /// Returns `true` if keys begin with the name of this table.
 fn is_table(name: &str) -> bool {
-    let begins = |key: &Key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    let begins =
+        |key: &Setting| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
     ALL.iter().any(begins)
 }
 
@@ -136,7 +137,7 @@ pub struct Environment {
 /// Reads the values of the environment. Other unknown variables are ignored, but one that looks
 /// like a typo of a known name is refused.
 pub fn environment(all: impl Iterator<Item = (OsString, OsString)>) -> Result<Environment> {
-    let known: Vec<String> = (ALL.iter().map(Key::variable))
+    let known: Vec<String> = (ALL.iter().map(Setting::variable))
         .chain(OTHERS.iter().map(|name| (*name).to_owned()))
         .chain([FILE.to_owned()])
         .collect();
@@ -171,7 +172,7 @@ pub fn environment(all: impl Iterator<Item = (OsString, OsString)>) -> Result<En
 /// Returns the values of flags.
 pub fn flags(flags: &ServeFlags) -> Vec<Said> {
     let of = |key: &str, flag, value: Option<&OsStr>| -> Option<Said> {
-        Some((Key::named(key)?, Text(value?.to_owned()), Origin::Flag(flag)))
+        Some((Setting::named(key)?, Text(value?.to_owned()), Origin::Flag(flag)))
     };
     let said = [
         of("listen", "--listen", flags.listen.as_deref().map(OsStr::new)),

@@ -16,7 +16,7 @@ use milepost::Options;
 use serde::{Deserialize, Serialize};
 
 use super::optimizer::Optimizer;
-use super::run::{Acknowledged, Run};
+use super::run::{Acknowledged, DemoRun};
 use super::{DemoWorker, FIRST_STEP_SIZE};
 use crate::error::{Failure, Result};
 use crate::store_locator::StoreArgs;
@@ -40,7 +40,7 @@ pub fn worker(store: &StoreArgs, args: &DemoWorker) -> Result<()> {
     let task = engine.start_task(&args.task, "demo")?;
     let optimizer = Optimizer::new(args.seed, FIRST_STEP_SIZE);
     let tell = |acknowledged| report(&Report::Acknowledged(acknowledged));
-    let (mut run, begun) = Run::begin(task.lineage().clone(), optimizer)?;
+    let (mut run, begun) = DemoRun::begin(task.lineage().clone(), optimizer)?;
     tell(begun)?;
     run.until(args.pause_at, tell)?;
     tell(run.pause()?)?;

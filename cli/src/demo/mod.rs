@@ -21,7 +21,7 @@ use milepost::{Engine, ErrorKind, LineageId, Options, Point, Task};
 
 use self::child::Worker;
 use self::report::{Report, Scored};
-use self::run::{Acknowledged, Run, label, optimizer_at};
+use self::run::{Acknowledged, DemoRun, label, optimizer_at};
 use crate::error::{Failure, Result};
 use crate::output::{Out, count};
 use crate::store_locator::{StoreArgs, made_at, open_at};
@@ -158,7 +158,7 @@ fn pick_up(engine: &Engine, task: &Task, report: &mut Report<'_>) -> Result<f64>
         .ok_or_else(|| Failure::new("the killed run has no checkpoint to go on from"))?;
     let point = task.point(checkpoint.at)?;
     let task = engine.restore(&point).description("picked up after the kill").run()?;
-    let mut run = Run::take_up(engine, task.lineage().clone(), &point)?;
+    let mut run = DemoRun::take_up(engine, task.lineage().clone(), &point)?;
     report.picked_up(run.optimizer.iteration, clock.lap())?;
     run.until(UNTIL, |_| Ok(()))?;
     run.end()?;
@@ -172,7 +172,7 @@ fn roll_back(engine: &Engine, name: &str, report: &mut Report<'_>) -> Result<f64
     let mut clock = Stopwatch::start();
     let point = engine.point(&format!("{name}@{}", label(BACK_TO)))?;
     let task = engine.restore(&point).description("with larger steps").run()?;
-    let mut run = Run::take_up(engine, task.lineage().clone(), &point)?;
+    let mut run = DemoRun::take_up(engine, task.lineage().clone(), &point)?;
     report.rolled_back(BACK_TO, clock.lap())?;
     run.guide(SECOND_GUIDANCE.0, SECOND_GUIDANCE.1)?;
     report.guided(SECOND_GUIDANCE)?;

@@ -11,7 +11,7 @@ use milepost_api::LineageForm;
 
 use crate::error::Result;
 use crate::output::lineage_tree::{describe, tree};
-use crate::output::{Look, Out, big, count, duration};
+use crate::output::{Out, Style, big, count, duration};
 
 /// A lineage with its score and iteration.
 pub struct Scored {
@@ -44,7 +44,7 @@ impl<'a> Report<'a> {
         if self.out.json {
             return Ok(());
         }
-        let time = us.map(|us| self.out.look(Look::Dim, &format!("  ({})", duration(us))));
+        let time = us.map(|us| self.out.style(Style::Dim, &format!("  ({})", duration(us))));
         self.out.line(format!("{text}{}", time.unwrap_or_default()))?;
         Ok(self.out.flush()?)
     }
@@ -129,7 +129,7 @@ impl<'a> Report<'a> {
             let scored = lineages.iter().find(|scored| scored.info.id == info.id);
             let score = scored.map(|scored| format!("{:.3}", scored.score)).unwrap_or_default();
             let killed = if is_first(info.id) { " (killed)" } else { "" };
-            format!("{}{killed}  score {}", describe(info, out), out.look(Look::Bold, &score))
+            format!("{}{killed}  score {}", describe(info, out), out.style(Style::Bold, &score))
         })?;
         let verdict = if second < first { "better" } else { "no better" };
         self.say(

@@ -32,12 +32,12 @@ pub struct Acknowledged {
 }
 
 /// An optimizer that records itself.
-pub struct Run {
+pub struct DemoRun {
     pub lineage: Lineage,
     pub optimizer: Optimizer,
 }
 
-impl Run {
+impl DemoRun {
     /// Begins a run on a task that was just started.
     pub fn begin(lineage: Lineage, optimizer: Optimizer) -> Result<(Self, Acknowledged)> {
         let run = Self { lineage, optimizer };

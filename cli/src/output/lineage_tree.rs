@@ -6,11 +6,11 @@ use std::io;
 use milepost::LineageId;
 use milepost_api::LineageForm;
 
-use super::{Look, Out, count, excerpt, words};
+use super::{Out, Style, count, excerpt, words};
 
 /// Describes a lineage on one line.
 pub fn describe(lineage: &LineageForm, out: &Out) -> String {
-    let name = out.look(Look::Name, &lineage.id.to_string());
+    let name = out.style(Style::Name, &lineage.id.to_string());
     let mut line = format!("{name} {}", words::lineage_type(lineage.lineage_type));
     if let Some(parent) = &lineage.parent {
         line.push_str(&format!(" at @{}", parent.offset));
@@ -20,7 +20,7 @@ pub fn describe(lineage: &LineageForm, out: &Out) -> String {
         line.push_str(&format!(", {}", excerpt(description, 60)));
     }
     if lineage.active {
-        line.push_str(&out.look(Look::Good, "  (active)"));
+        line.push_str(&out.style(Style::Good, "  (active)"));
     }
     line
 }

@@ -63,7 +63,7 @@ pub enum When {
 
 /// The style of a piece of text on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum Style {
     Bold,
     Dim,
     Good,
@@ -202,16 +202,16 @@ impl Out {
     }
 
     /// Returns the text in a style, if standard output is coloured.
-    pub fn look(&self, look: Look, text: &str) -> String {
+    pub fn style(&self, style: Style, text: &str) -> String {
         if !self.color {
             return text.to_owned();
         }
-        let code = match look {
-            Look::Bold => "1",
-            Look::Dim => "2",
-            Look::Good => "32",
-            Look::Bad => "31",
-            Look::Name => "36",
+        let code = match style {
+            Style::Bold => "1",
+            Style::Dim => "2",
+            Style::Good => "32",
+            Style::Bad => "31",
+            Style::Name => "36",
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }
@@ -225,7 +225,7 @@ impl Out {
             }
         }
         let title: Vec<String> = titles.iter().map(|title| (*title).to_owned()).collect();
-        let title = self.look(Look::Dim, &columns(&title, &widths));
+        let title = self.style(Style::Dim, &columns(&title, &widths));
         self.line(title)?;
         for row in rows {
             self.line(columns(row, &widths))?;

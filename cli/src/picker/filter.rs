@@ -10,11 +10,11 @@ const METADATA: usize = 400;
 
 /// The typed words, in lower case.
 #[derive(Debug, Default)]
-pub struct Filter {
+pub struct WordFilter {
     words: Vec<String>,
 }
 
-impl Filter {
+impl WordFilter {
     pub fn new(typed: &str) -> Self {
         let words = typed.split_whitespace().map(str::to_lowercase);
         Self { words: words.collect() }
@@ -77,17 +77,17 @@ pub fn step(checkpoint: &CheckpointForm) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::checkpoint;
+    use super::super::testing::checkpoint;
     use super::*;
 
     #[test]
     fn every_word_has_to_be_somewhere_and_case_does_not_matter() {
         let text = text(&checkpoint("Tuning", 12));
         for typed in ["", "  ", "tun", "TUNING", "step 12", "12 tuning", "tun @"] {
-            assert!(Filter::new(typed).takes(&text), "{typed}");
+            assert!(WordFilter::new(typed).takes(&text), "{typed}");
         }
         for typed in ["tunning", "step 13", "tuning failure", "tuning manual"] {
-            assert!(!Filter::new(typed).takes(&text), "{typed}");
+            assert!(!WordFilter::new(typed).takes(&text), "{typed}");
         }
     }
 
@@ -97,11 +97,11 @@ mod tests {
         let text = text(&checkpoint);
         let id: String = checkpoint.id.to_string().chars().take(12).collect();
         for typed in ["a/b-7", "a%2Fb/0@7", &format!("@{id}"), "{\"step\":7}"] {
-            assert!(Filter::new(typed).takes(&text), "{typed}");
+            assert!(WordFilter::new(typed).takes(&text), "{typed}");
         }
         // Digits alone match no id and no offset. An id is matched from its beginning only.
         for typed in ["00", "0@8", "@00", &id] {
-            assert!(!Filter::new(typed).takes(&text), "{typed}");
+            assert!(!WordFilter::new(typed).takes(&text), "{typed}");
         }
         assert_eq!(step(&checkpoint), Some(7));
     }
@@ -109,8 +109,8 @@ mod tests {
     #[test]
     fn only_failures_are_found_by_their_status() {
         let mut checkpoint = checkpoint("a", 7);
-        assert!(!Filter::new("success").takes(&text(&checkpoint)));
+        assert!(!WordFilter::new("success").takes(&text(&checkpoint)));
         checkpoint.status = MarkStatus::Failure;
-        assert!(Filter::new("failure").takes(&text(&checkpoint)));
+        assert!(WordFilter::new("failure").takes(&text(&checkpoint)));
     }
 }

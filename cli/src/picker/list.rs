@@ -186,7 +186,7 @@ fn next(pages: &Pages) -> Option<&Option<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{checkpoint, page};
+    use super::super::testing::{checkpoint, page};
     use super::*;
 
     fn labels(list: &List, group: usize) -> Vec<&str> {

@@ -30,9 +30,9 @@ mod load;
 mod model;
 mod preview;
 mod rows;
-#[cfg(test)]
-mod samples;
 mod screen;
+#[cfg(test)]
+mod testing;
 
 use std::io::{self, IsTerminal};
 

@@ -187,7 +187,7 @@ fn line(change: &ChangeForm) -> Line {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{NOW_US, checkpoint};
+    use super::super::testing::{NOW_US, checkpoint};
     use super::*;
 
     #[test]

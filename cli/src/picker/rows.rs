@@ -2,7 +2,7 @@
 
 use milepost::events::MarkStatus;
 
-use super::filter::Filter;
+use super::filter::WordFilter;
 use super::list::List;
 
 /// A row, by its index in the list.
@@ -76,7 +76,7 @@ impl Rows {
 
     /// Rebuilds the rows after a load or a change of the filter. The chosen row keeps its line on
     /// the screen.
-    pub fn renew(&mut self, list: &List, filter: &Filter) {
+    pub fn renew(&mut self, list: &List, filter: &WordFilter) {
         let (chosen, line) = (self.chosen(), self.chosen.saturating_sub(self.top));
         self.rows = rows(list, filter);
         let found = self.rows.binary_search_by_key(&chosen.order(), |row| row.order());
@@ -185,7 +185,7 @@ impl Rows {
     }
 }
 
-fn rows(list: &List, filter: &Filter) -> Vec<Row> {
+fn rows(list: &List, filter: &WordFilter) -> Vec<Row> {
     let mut rows = vec![Row::Current];
     for (at, group) in list.groups().iter().enumerate() {
         let items = group.items.iter().enumerate();
@@ -202,7 +202,7 @@ fn rows(list: &List, filter: &Filter) -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{checkpoint, page};
+    use super::super::testing::{checkpoint, page};
     use super::*;
 
     /// Returns rows with three checkpoints for each of the tasks.
@@ -214,7 +214,7 @@ mod tests {
         }
         let mut rows = Rows::new();
         rows.set_height(4);
-        rows.renew(&list, &Filter::default());
+        rows.renew(&list, &WordFilter::default());
         (rows, list)
     }
 
@@ -285,14 +285,14 @@ mod tests {
         }
         let mut rows = Rows::new();
         rows.set_height(4);
-        rows.renew(&list, &Filter::default());
+        rows.renew(&list, &WordFilter::default());
         rows.choose_success(&list);
         assert_eq!(rows.chosen(), Row::Item(0, 1));
         rows.go_last();
         rows.choose_success(&list);
         assert_eq!(rows.chosen(), Row::Item(1, 1));
         // A task without one keeps the choice.
-        rows.renew(&list, &Filter::new("b-9"));
+        rows.renew(&list, &WordFilter::new("b-9"));
         rows.choose_success(&list);
         assert_eq!(rows.chosen(), Row::Item(1, 0));
     }
@@ -305,7 +305,7 @@ mod tests {
         let shown = rows.visible(0).to_vec();
         let older = [6, 5].map(|at| checkpoint("a", at));
         list.add_store_page(page(older, Some("more")));
-        rows.renew(&list, &Filter::default());
+        rows.renew(&list, &WordFilter::default());
         assert_eq!(rows.chosen(), Row::Item(1, 1));
         assert_eq!(rows.visible(0), shown);
     }
@@ -315,25 +315,25 @@ mod tests {
         let (mut rows, mut list) = of(&["a"]);
         rows.go_last();
         list.add_store_page(page([checkpoint("b", 2)], Some("more")));
-        rows.renew(&list, &Filter::default());
+        rows.renew(&list, &WordFilter::default());
         assert_eq!(rows.chosen(), Row::Item(1, 0));
         rows.go(-1);
         list.add_store_page(page([checkpoint("c", 2)], None));
-        rows.renew(&list, &Filter::default());
+        rows.renew(&list, &WordFilter::default());
         assert_eq!(rows.chosen(), Row::Item(0, 2));
     }
 
     #[test]
     fn a_filter_leaves_tasks_without_a_match_away() {
         let (mut rows, list) = of(&["a", "b"]);
-        rows.renew(&list, &Filter::new("b-8"));
+        rows.renew(&list, &WordFilter::new("b-8"));
         assert_eq!(rows.visible(9), [Row::Current, Row::Heading(1), Row::Item(1, 1)]);
         rows.choose_first_item();
         assert_eq!(rows.chosen(), Row::Item(1, 1));
         // The choice survives the end of the filter.
-        rows.renew(&list, &Filter::default());
+        rows.renew(&list, &WordFilter::default());
         assert_eq!(rows.chosen(), Row::Item(1, 1));
-        rows.renew(&list, &Filter::new("nothing"));
+        rows.renew(&list, &WordFilter::new("nothing"));
         assert_eq!((rows.chosen(), rows.items()), (Row::Current, 0));
         rows.go_last();
         assert_eq!(rows.chosen(), Row::Current);

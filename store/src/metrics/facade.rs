@@ -14,52 +14,52 @@ impl Facade {
         Self { store }
     }
 
-    pub fn counter(&self, name: &'static str, what: &'static str) -> Counter {
+    pub fn counter(&self, name: &'static str, what: &'static str) -> CounterHandle {
         let unit = if name.contains("_bytes_") { Unit::Bytes } else { Unit::Count };
         metrics::describe_counter!(name, unit, what);
-        Counter(metrics::counter!(name, "store" => self.store.clone()))
+        CounterHandle(metrics::counter!(name, "store" => self.store.clone()))
     }
 
-    pub fn gauge(&self, name: &'static str, what: &'static str) -> Gauge {
+    pub fn gauge(&self, name: &'static str, what: &'static str) -> GaugeHandle {
         let unit = if name.ends_with("_bytes") { Unit::Bytes } else { Unit::Count };
         metrics::describe_gauge!(name, unit, what);
-        Gauge(metrics::gauge!(name, "store" => self.store.clone()))
+        GaugeHandle(metrics::gauge!(name, "store" => self.store.clone()))
     }
 
     /// Returns a gauge for the bytes of one part of the store.
-    pub fn part(&self, name: &'static str, part: &'static str, what: &'static str) -> Gauge {
+    pub fn part(&self, name: &'static str, part: &'static str, what: &'static str) -> GaugeHandle {
         metrics::describe_gauge!(name, Unit::Bytes, what);
-        Gauge(metrics::gauge!(name, "store" => self.store.clone(), "part" => part))
+        GaugeHandle(metrics::gauge!(name, "store" => self.store.clone(), "part" => part))
     }
 
     /// Returns a histogram of counts.
-    pub fn counts(&self, name: &'static str, what: &'static str) -> Histogram {
+    pub fn counts(&self, name: &'static str, what: &'static str) -> HistogramHandle {
         metrics::describe_histogram!(name, Unit::Count, what);
         let histogram = metrics::histogram!(name, "store" => self.store.clone());
-        Histogram(histogram, 1.0)
+        HistogramHandle(histogram, 1.0)
     }
 
     /// Returns a histogram of durations: recorded in microseconds, reported in seconds.
-    pub fn seconds(&self, name: &'static str, what: &'static str) -> Histogram {
+    pub fn seconds(&self, name: &'static str, what: &'static str) -> HistogramHandle {
         metrics::describe_histogram!(name, Unit::Seconds, what);
         let histogram = metrics::histogram!(name, "store" => self.store.clone());
-        Histogram(histogram, 1e6)
+        HistogramHandle(histogram, 1e6)
     }
 }
 
 #[derive(Debug)]
-pub struct Counter(metrics::Counter);
+pub struct CounterHandle(metrics::Counter);
 
-impl Counter {
+impl CounterHandle {
     pub fn add(&self, more: u64) {
         self.0.increment(more);
     }
 }
 
 #[derive(Debug)]
-pub struct Gauge(metrics::Gauge);
+pub struct GaugeHandle(metrics::Gauge);
 
-impl Gauge {
+impl GaugeHandle {
     pub fn set(&self, now: u64) {
         self.0.set(now as f64);
     }
@@ -67,9 +67,9 @@ impl Gauge {
 
 /// A handle, and the divisor of its values.
 #[derive(Debug)]
-pub struct Histogram(metrics::Histogram, f64);
+pub struct HistogramHandle(metrics::Histogram, f64);
 
-impl Histogram {
+impl HistogramHandle {
     pub fn record(&self, value: u64) {
         self.0.record(value as f64 / self.1);
     }

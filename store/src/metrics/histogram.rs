@@ -76,11 +76,11 @@ pub struct Distribution {
     buckets: AtomicHistogram,
     sum: AtomicU64,
     max: AtomicU64,
-    exported: facade::Histogram,
+    exported: facade::HistogramHandle,
 }
 
 impl Distribution {
-    pub fn new(exported: facade::Histogram) -> Self {
+    pub fn new(exported: facade::HistogramHandle) -> Self {
         Self {
             buckets: AtomicHistogram::with_config(&CONFIG),
             sum: AtomicU64::new(0),

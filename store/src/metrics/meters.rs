@@ -12,11 +12,11 @@ use crate::metrics::table::Meters;
 #[derive(Debug)]
 pub struct Count {
     value: AtomicU64,
-    exported: facade::Counter,
+    exported: facade::CounterHandle,
 }
 
 impl Count {
-    pub(super) fn new(exported: facade::Counter) -> Self {
+    pub(super) fn new(exported: facade::CounterHandle) -> Self {
         Self { value: AtomicU64::new(0), exported }
     }
 
@@ -34,11 +34,11 @@ impl Count {
 #[derive(Debug)]
 pub struct Level {
     value: AtomicU64,
-    exported: facade::Gauge,
+    exported: facade::GaugeHandle,
 }
 
 impl Level {
-    pub(super) fn new(exported: facade::Gauge) -> Self {
+    pub(super) fn new(exported: facade::GaugeHandle) -> Self {
         Self { value: AtomicU64::new(0), exported }
     }
 
@@ -54,7 +54,7 @@ impl Level {
 
 /// Disk usage of the parts of a store, for the facade.
 #[derive(Debug)]
-pub struct DiskLevels([facade::Gauge; 4]);
+pub struct DiskLevels([facade::GaugeHandle; 4]);
 
 impl DiskLevels {
     pub(super) fn new(facade: &Facade) -> Self {
@@ -106,10 +106,10 @@ impl Meters {
 /// Health of a supervised store, for the facade.
 #[derive(Debug)]
 pub struct DegradedMeters {
-    failures: facade::Counter,
-    degraded: facade::Gauge,
-    pending: facade::Gauge,
-    lasted: facade::Histogram,
+    failures: facade::CounterHandle,
+    degraded: facade::GaugeHandle,
+    pending: facade::GaugeHandle,
+    lasted: facade::HistogramHandle,
 }
 
 impl DegradedMeters {

@@ -34,8 +34,7 @@ pub fn check(source: &Source) -> Vec<Violation> {
         let text = format!("{lines} lines, and no `// tidy:` with a reason");
         found.push(violation("size", &source.path, text));
     }
-    let is_of_tests = |part: &str| matches!(part, "tests" | "testing" | "tests.rs");
-    if source.path.split('/').any(is_of_tests) {
+    if is_of_tests(&source.path) {
         return found;
     }
     for item in &source.syntax.items {
@@ -49,6 +48,11 @@ pub fn check(source: &Source) -> Vec<Violation> {
         }
     }
     found
+}
+
+/// Returns `true` for a file of tests, and for a module of them.
+pub fn is_of_tests(path: &str) -> bool {
+    path.split('/').any(|part| matches!(part, "tests" | "testing" | "tests.rs"))
 }
 
 /// Whether attributes say `cfg(test)`, alone or with others.
@@ -82,8 +86,7 @@ pub fn budget(name: &str, most: usize, sources: &[Source]) -> Vec<Violation> {
 
 /// Non-blank lines that are no tests.
 pub fn product_lines(source: &Source) -> usize {
-    let is_of_tests = |part: &str| matches!(part, "tests" | "testing" | "tests.rs");
-    if source.path.split('/').any(is_of_tests) {
+    if is_of_tests(&source.path) {
         return 0;
     }
     let mut tests = Tests(Vec::new());

@@ -78,6 +78,7 @@ fn calls_have_their_place() {
     let found = names::walls(&source("engine/src/a.rs", text));
     assert_eq!(rules(&found), ["wall", "wall", "default"]);
     assert_eq!(rules(&names::walls(&source("engine/src/kv.rs", "use sled::Db;"))), [""; 0]);
+    assert_eq!(rules(&names::walls(&source("engine/src/a/tests.rs", text))), [""; 0]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::backend::{Backend as _, Local};
 use crate::commands::{diff, show};
 use crate::error::{Failure, Result};
-use crate::output::{Look, Out, big, count, printable, words};
+use crate::output::{Out, Style, big, count, printable, words};
 
 /// Limits of the printed changes.
 const CHANGES: ChangeLimits = ChangeLimits { changes: 20, bytes: 1 << 20 };
@@ -37,7 +37,7 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
         }))?);
     }
     let title = format!("{} is the first event after which it is so", printable(&place));
-    out.line(out.look(Look::Bold, &title))?;
+    out.line(out.style(Style::Bold, &title))?;
     show::print(&form, &show::event(&source, &form)?, out)?;
     if let Some(step) = &after.step {
         let name = step.name.as_deref().map(|name| format!(": {name}"));

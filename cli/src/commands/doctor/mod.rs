@@ -15,7 +15,7 @@ use serde::Serialize;
 use milepost::ErrorKind;
 
 use crate::error::{CORRUPT, Failure, Result};
-use crate::output::{Look, Out, count, printable};
+use crate::output::{Out, Style, count, printable};
 use crate::store_locator::{Opened, StoreArgs, now_us};
 pub use verified::note_verified;
 
@@ -94,12 +94,12 @@ fn print(checks: &[Check], out: &mut Out) -> Result<()> {
         return Ok(out.json(&checks)?);
     }
     for check in checks {
-        let (look, mark) = match check.state {
-            State::Fine => (Look::Good, "ok"),
-            State::Look => (Look::Name, "look"),
-            State::Wrong => (Look::Bad, "WRONG"),
+        let (style, mark) = match check.state {
+            State::Fine => (Style::Good, "ok"),
+            State::Look => (Style::Name, "look"),
+            State::Wrong => (Style::Bad, "WRONG"),
         };
-        let mark = out.look(look, &format!("{mark:5}"));
+        let mark = out.style(style, &format!("{mark:5}"));
         let name = check.name;
         out.line(format!("{mark}  {name:11} {}", printable(&check.said)))?;
         if let Some(advice) = &check.advice {

@@ -4,7 +4,7 @@ use milepost_api::{EventForm, PointForm};
 
 use crate::commands::show;
 use crate::error::Result;
-use crate::output::{Look, Out, time_short, words};
+use crate::output::{Out, Style, time_short, words};
 
 /// Width of the longest name of a kind.
 const KIND_WIDTH: usize = 19;
@@ -35,9 +35,9 @@ impl<'a> Entry<'a> {
 
     /// Formats an event on one line.
     pub fn line(&self, event: &EventForm, out: &Out) -> String {
-        let kind = out.look(Look::Name, &format!("{:KIND_WIDTH$}", event.kind));
+        let kind = out.style(Style::Name, &format!("{:KIND_WIDTH$}", event.kind));
         let offset = format!("@{}", event.offset);
-        let time = out.look(Look::Dim, &time_short(event.time_us.0));
+        let time = out.style(Style::Dim, &time_short(event.time_us.0));
         let summary = words::summary(event.body.as_ref());
         let line = format!("{offset:>width$}  {time}  {kind}  {summary}", width = self.width);
         line.trim_end().to_owned()

@@ -10,8 +10,8 @@ use crate::backend::Backend;
 use crate::error::Result;
 
 /// A filter, with its position in the steps and iterations.
-pub struct Filter<'a> {
-    asked: &'a args::Filter,
+pub struct EventFilter<'a> {
+    asked: &'a args::LogFilter,
     grep: Option<String>,
     /// `true` inside the requested step, if the events come oldest first.
     in_step: bool,
@@ -19,14 +19,14 @@ pub struct Filter<'a> {
     iteration: u64,
 }
 
-impl<'a> Filter<'a> {
-    pub fn new(asked: &'a args::Filter) -> Self {
+impl<'a> EventFilter<'a> {
+    pub fn new(asked: &'a args::LogFilter) -> Self {
         let grep = asked.grep.as_ref().map(|text| text.to_lowercase());
         Self { asked, grep, in_step: false, iteration: 0 }
     }
 
     /// Returns `true` if the filter needs all events, oldest first.
-    pub fn is_ordered(asked: &args::Filter) -> bool {
+    pub fn is_ordered(asked: &args::LogFilter) -> bool {
         asked.step.is_some() || asked.iteration.is_some()
     }
 

@@ -3,10 +3,10 @@
 use milepost_api::{MovedForm, PointForm};
 use serde_json::json;
 
-use super::{Entry, Filter, Log};
+use super::{Entry, EventFilter, Log};
 use crate::backend::Followed;
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Look, Out, words};
+use crate::output::{Out, Style, words};
 
 /// Number of existing events that are printed by default.
 pub const LAST: u64 = 10;
@@ -23,7 +23,7 @@ pub fn run(log: &Log<'_>, entry: &Entry<'_>, out: &mut Out) -> Result<()> {
     }
     log.last(&mut |event| entry.print(&event, out), false)?;
     out.flush()?;
-    let mut filter = Filter::new(log.filter);
+    let mut filter = EventFilter::new(log.filter);
     filter.begin(log.source, point)?;
     log.source.follow(&point.task, point.offset.0, &mut |followed| {
         match followed {
@@ -51,5 +51,5 @@ fn print_moved(moved: &MovedForm, out: &mut Out) -> Result<()> {
     }
     let MovedForm { from, to, at } = moved;
     let line = format!("-- from lineage {from} to {to}: from @{at} on it is another history");
-    Ok(out.line(out.look(Look::Dim, &line))?)
+    Ok(out.line(out.style(Style::Dim, &line))?)
 }

@@ -10,15 +10,15 @@ use milepost::LineageId;
 use milepost_api::{EventForm, LineageForm, PointForm};
 
 use super::entry::Entry;
-use super::filter::Filter;
+use super::filter::EventFilter;
 use super::walk::Walk;
 use crate::args;
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Look, Out, words};
+use crate::output::{Out, Style, words};
 
 pub fn run(source: &dyn Backend, point: &PointForm, args: &args::Log, out: &mut Out) -> Result<()> {
-    if Filter::is_ordered(&args.filter) {
+    if EventFilter::is_ordered(&args.filter) {
         return Err(Failure::new("--step and --iteration are for one lineage, not for --graph")
             .code_of(USAGE)
             .hint("`milepost log TASK --step N`, `milepost log TASK --iteration N`"));
@@ -39,14 +39,14 @@ pub fn run(source: &dyn Backend, point: &PointForm, args: &args::Log, out: &mut 
     let mut graph = Graph { tracks, columns: Vec::new() };
     let widest = ends.iter().max_by_key(|end| end.offset.0).unwrap_or(point);
     let entry = Entry::new(widest, false);
-    let mut filter = Filter::new(&args.filter);
+    let mut filter = EventFilter::new(&args.filter);
     let mut left = args.last.unwrap_or(u64::MAX);
     while left > 0
         && let Some((id, event)) = graph.next()?
     {
         for row in graph.join(id, event.offset.0) {
             if !out.json {
-                out.line(out.look(Look::Dim, &row))?;
+                out.line(out.style(Style::Dim, &row))?;
             }
         }
         let takes = filter.takes(&event);
@@ -171,8 +171,8 @@ impl Graph<'_> {
         let mut row = String::new();
         for (column, lineage) in self.columns.iter().enumerate() {
             row.push_str(&match (column == own, lineage) {
-                (true, _) => out.look(Look::Bold, "*"),
-                (false, Some(_)) => out.look(Look::Dim, "|"),
+                (true, _) => out.style(Style::Bold, "*"),
+                (false, Some(_)) => out.style(Style::Dim, "|"),
                 (false, None) => " ".to_owned(),
             });
             row.push(' ');
@@ -189,7 +189,7 @@ impl Graph<'_> {
             return String::new();
         }
         let active = if track.active { ", active" } else { "" };
-        format!("  {}", out.look(Look::Good, &format!("(lineage {id}{active})")))
+        format!("  {}", out.style(Style::Good, &format!("(lineage {id}{active})")))
     }
 
     /// Assigns a column to the lineage of an event that is not printed.

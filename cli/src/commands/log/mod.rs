@@ -25,7 +25,7 @@ use crate::backend::{Backend, Each};
 use crate::error::{Failure, Result};
 use crate::output::{Out, words};
 pub use entry::Entry;
-use filter::Filter;
+use filter::EventFilter;
 pub use filter::has as has_text;
 use walk::Walk;
 
@@ -58,7 +58,7 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
         return follow::run(&log, &entry, out);
     }
     let each: Each<'_> = &mut |event| entry.print(&event, out);
-    match (args.reverse, args.last, Filter::is_ordered(&args.filter)) {
+    match (args.reverse, args.last, EventFilter::is_ordered(&args.filter)) {
         (true, None, _) => log.oldest_first(each),
         (true, Some(_), _) => log.last(each, false),
         // The step and the iteration of an event are only known oldest first.
@@ -70,7 +70,7 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
 /// Returns `true` if steps are printed, and not events.
 fn is_read_by_step(args: &args::Log, out: &Out) -> bool {
     let of_events = args.events || args.full || args.follow || out.json;
-    !of_events && args.filter == args::Filter::default()
+    !of_events && args.filter == args::LogFilter::default()
 }
 
 /// The requested events.
@@ -79,14 +79,14 @@ struct Log<'a> {
     point: &'a PointForm,
     /// The first existing offset.
     begin: u64,
-    filter: &'a args::Filter,
+    filter: &'a args::LogFilter,
     /// Largest number of events.
     most: u64,
 }
 
 impl Log<'_> {
     fn newest_first(&self, each: Each<'_>) -> Result<()> {
-        let mut filter = Filter::new(self.filter);
+        let mut filter = EventFilter::new(self.filter);
         let mut walk = Walk::new(self.source, self.point, self.begin..self.point.offset.0);
         let mut left = self.most;
         while left > 0
@@ -101,7 +101,7 @@ impl Log<'_> {
     }
 
     fn oldest_first(&self, each: Each<'_>) -> Result<()> {
-        let mut filter = Filter::new(self.filter);
+        let mut filter = EventFilter::new(self.filter);
         filter.begin(self.source, &at(self.point, self.begin))?;
         let range = self.begin..self.point.offset.0;
         self.source.events(self.point, range, &mut |event| match filter.takes(&event) {
@@ -114,7 +114,7 @@ impl Log<'_> {
     /// only known from the beginning on.
     fn last(&self, each: Each<'_>, newest_first: bool) -> Result<()> {
         let mut kept = VecDeque::new();
-        if !Filter::is_ordered(self.filter) {
+        if !EventFilter::is_ordered(self.filter) {
             self.newest_first(&mut |event| {
                 kept.push_front(event);
                 Ok(())

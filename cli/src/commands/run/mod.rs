@@ -315,7 +315,7 @@ impl Store {
 impl Folder {
     fn of(args: &args::Run) -> Result<Self> {
         if !args.no_files {
-            let options = args.look.options();
+            let options = args.scan.options();
             return Ok(Self::Captured(capture::open(&args.dir, options)?));
         }
         let place = args.dir.display();

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::Begun;
-use super::process::{Ended, How};
+use super::process::{Ended, ExitStatus};
 use super::recorder::Output;
 use crate::error::{Failure, Result};
 use crate::secrets::Secrets;
@@ -73,10 +73,10 @@ pub struct Outcome {
 
 impl Outcome {
     pub fn new(ended: Ended, output: Output) -> Self {
-        let (exit, signal, error) = match ended.how {
-            How::Exit(code) => (Some(code), None, None),
-            How::Signal(signal) => (None, Some(signal), None),
-            How::NotStarted(code, error) => (Some(code), None, Some(error)),
+        let (exit, signal, error) = match ended.status {
+            ExitStatus::Exit(code) => (Some(code), None, None),
+            ExitStatus::Signal(signal) => (None, Some(signal), None),
+            ExitStatus::NotStarted(code, error) => (Some(code), None, Some(error)),
         };
         Self { exit, signal, error, timed_out: ended.timed_out, ms: ended.ms, output }
     }

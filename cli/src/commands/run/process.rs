@@ -42,7 +42,7 @@ pub struct Asked<'a> {
 
 /// Exit status of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum How {
+pub enum ExitStatus {
     Exit(i32),
     Signal(i32),
     /// The command was not started: the exit code that a shell uses for this, and the reason.
@@ -52,7 +52,7 @@ pub enum How {
 /// Result of running a command.
 #[derive(Debug)]
 pub struct Ended {
-    pub how: How,
+    pub status: ExitStatus,
     pub timed_out: bool,
     pub ms: u64,
     /// Reason why its output was not passed through completely, if the user should know.
@@ -104,7 +104,12 @@ impl Ended {
         let program = argv.first().map(|name| name.to_string_lossy());
         let program = program.unwrap_or_default();
         let message = format!("{program} cannot be started: {error}");
-        Self { how: How::NotStarted(code, message), timed_out: false, ms: 0, not_passed: None }
+        Self {
+            status: ExitStatus::NotStarted(code, message),
+            timed_out: false,
+            ms: 0,
+            not_passed: None,
+        }
     }
 }
 
@@ -132,14 +137,14 @@ fn follow(mut child: Child, asked: &Asked<'_>, signals: &Taken, recorder: &mut R
             (Some(message), false)
         }
     };
-    let how = match &status {
+    let status = match &status {
         Ok(status) => match (status.code(), status.signal()) {
-            (Some(code), _) => How::Exit(code),
-            (None, signal) => How::Signal(signal.unwrap_or_default()),
+            (Some(code), _) => ExitStatus::Exit(code),
+            (None, signal) => ExitStatus::Signal(signal.unwrap_or_default()),
         },
-        Err(error) => How::NotStarted(126, format!("its end cannot be waited for: {error}")),
+        Err(error) => ExitStatus::NotStarted(126, format!("its end cannot be waited for: {error}")),
     };
-    Ended { how, timed_out, ms: 0, not_passed }
+    Ended { status, timed_out, ms: 0, not_passed }
 }
 
 /// Passes output through until the process has ended. Returns the reason if that stopped early, and
@@ -220,6 +225,6 @@ mod tests {
             &Taken::new().unwrap(),
             &mut Recorder::new(100, secrets::Secrets::default()),
         );
-        assert_eq!((ended.how, ended.timed_out), (How::Signal(9), true));
+        assert_eq!((ended.status, ended.timed_out), (ExitStatus::Signal(9), true));
     }
 }

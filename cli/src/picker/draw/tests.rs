@@ -7,8 +7,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::super::list::List;
-use super::super::model::Key;
-use super::super::samples::{NOW_US, checkpoint};
+use super::super::model::PressedKey;
+use super::super::testing::{NOW_US, checkpoint};
 use super::*;
 use crate::picker::details::{About, Details, Preview};
 
@@ -92,7 +92,7 @@ fn lines(buffer: &Buffer) -> Vec<String> {
 /// Returns a model with the first checkpoint chosen.
 fn chosen() -> Model {
     let mut model = model();
-    model.press(Key::Down);
+    model.press(PressedKey::Down);
     model
 }
 
@@ -134,29 +134,29 @@ fn a_usual_screen_has_the_preview_below() {
 }
 
 const WIDE: &str = "\
->                                                                                                          5 checkpoints
-  CHECKPOINT        STEP        TIME            CAUSE            EVENTS │ tuning-31
-  (current)  leave everything as it is                                  │ point     tuning/0@31
-tuning  user ana, head @31, 3 seconds ago                               │ id        1f0000000000000074756e696e670000000…
-> tuning-31         5: 試す     59 seconds ago  step              1,200 │ time      2027-01-15T08:00:00.000031Z
-  tuning-25         4: 試す     59 seconds ago  step              1,201 │ status    success, step
-  tuning-6          3: 試す     59 seconds ago  step              1,202 │ metadata  {\"step\":31}
-日本語のタスク  user ana, head @32, 3 seconds ago                       │ size      8 events, state 312 B
- !チェックポイン…   2: 試す     59 seconds ago  before_restore    1,203 │
-  @040000000000     1: 試す     59 seconds ago  step              1,204 │ 2 files captured, 4.0 KiB
-                                                                        │   draft.md
-                                                                        │   日本.md
-                                                                        │
-                                                                        │
-                                                                        │
-                                                                        │ the state, if it is restored
-                                                                        │ + /variables/best: 0.78
-                                                                        │ - /context: {\"examples\":24}
-                                                                        │ ~ /prompt: \"短い文\" -> \"長い文\"";
+>                                                                                      5 checkpoints
+  CHECKPOINT     STEP        TIME            CAUSE          │ tuning-31
+  (current)  leave everything as it is                      │ point     tuning/0@31
+tuning  user ana, head @31, 3 seconds ago                   │ id        1f0000000000000074756e696e6…
+> tuning-31      5: 試す     59 seconds ago  step           │ time      2027-01-15T08:00:00.000031Z
+  tuning-25      4: 試す     59 seconds ago  step           │ status    success, step
+  tuning-6       3: 試す     59 seconds ago  step           │ metadata  {\"step\":31}
+日本語のタスク  user ana, head @32, 3 seconds ago           │ size      8 events, state 312 B
+ !チェックポイ…  2: 試す     59 seconds ago  before_restore │
+  @040000000000  1: 試す     59 seconds ago  step           │ 2 files captured, 4.0 KiB
+                                                            │   draft.md
+                                                            │   日本.md
+                                                            │
+                                                            │
+                                                            │
+                                                            │ the state, if it is restored
+                                                            │ + /variables/best: 0.78
+                                                            │ - /context: {\"examples\":24}
+                                                            │ ~ /prompt: \"短い文\" -> \"長い文\"";
 
 #[test]
 fn a_wide_screen_has_the_preview_at_the_right() {
-    let text = text(&mut chosen(), 120, 40);
+    let text = text(&mut chosen(), 100, 40);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[..19].join("\n"), WIDE);
     assert_eq!(lines.len(), 40);
@@ -177,7 +177,7 @@ with its files]";
 #[test]
 fn a_small_screen_asks_below_the_list() {
     let mut model = chosen();
-    model.press(Key::Enter);
+    model.press(PressedKey::Enter);
     assert_eq!(text(&mut model, 40, 10), SMALL);
 }
 
@@ -209,10 +209,10 @@ fn without_colours_the_chosen_row_is_reversed_and_nothing_is_coloured() {
 #[test]
 fn the_keys_are_said_and_so_is_that_nothing_was_found() {
     let mut model = model();
-    model.press(Key::Char('?'));
+    model.press(PressedKey::Char('?'));
     assert!(text(&mut model, 80, 24).contains("Tab, Shift-Tab"));
-    model.press(Key::Back);
-    model.press(Key::Text("no such words".into()));
+    model.press(PressedKey::Back);
+    model.press(PressedKey::Text("no such words".into()));
     let text = text(&mut model, 80, 24);
     assert!(text.contains("nothing has all of these words"), "{text}");
     assert!(text.starts_with("> no such words"), "{text}");
@@ -226,9 +226,9 @@ fn no_control_character_reaches_the_screen() {
     let mut list = List::of_store();
     list.add_store_page(Listed { items: vec![bad], next: None });
     let mut model = Model::new(list, false, true);
-    model.press(Key::Text("\u{1b}[31m".into()));
-    model.press(Key::Clear);
-    for key in [Key::Down, Key::Enter] {
+    model.press(PressedKey::Text("\u{1b}[31m".into()));
+    model.press(PressedKey::Clear);
+    for key in [PressedKey::Down, PressedKey::Enter] {
         model.press(key);
         let buffer = drawn(&mut model, 120, 40, true);
         for cell in buffer.content() {
@@ -246,11 +246,11 @@ fn every_size_is_drawn_and_the_end_of_the_question_is_seen() {
         for height in [1, 2, 3, 5, 9, 12, 13, 24, 41] {
             let mut model = chosen();
             drawn(&mut model, width, height, true);
-            model.press(Key::Enter);
+            model.press(PressedKey::Enter);
             let text = text(&mut model, width, height);
             assert!(width < 30 || text.ends_with(']'), "{width}x{height}: {text}");
-            model.press(Key::Back);
-            model.press(Key::Char('?'));
+            model.press(PressedKey::Back);
+            model.press(PressedKey::Char('?'));
             drawn(&mut model, width, height, true);
         }
     }

@@ -6,7 +6,7 @@ use milepost_api::CheckpointForm;
 
 use super::cache::Cache;
 use super::details::{About, Details, Preview};
-use super::filter::Filter;
+use super::filter::WordFilter;
 use super::list::List;
 use super::rows::{Row, Rows};
 
@@ -16,7 +16,7 @@ const PREVIEWS: usize = 64;
 
 /// A key, by its function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Key {
+pub enum PressedKey {
     Up,
     Down,
     PageUp,
@@ -75,7 +75,7 @@ pub struct Model {
     pub rows: Rows,
     pub typed: String,
     pub mode: Mode,
-    filter: Filter,
+    filter: WordFilter,
     /// True if no row was chosen since the last edit. The first match is then chosen when it is
     /// loaded.
     follows: bool,
@@ -97,7 +97,7 @@ impl Model {
             rows: Rows::new(),
             typed: String::new(),
             mode: Mode::Choosing,
-            filter: Filter::default(),
+            filter: WordFilter::default(),
             follows: false,
             yes,
             can_files,
@@ -139,27 +139,29 @@ impl Model {
     }
 
     /// Handles a key. Returns `Some` if it ends the picker.
-    pub fn press(&mut self, key: Key) -> Option<End> {
+    pub fn press(&mut self, key: PressedKey) -> Option<End> {
         match (self.mode, key) {
-            (_, Key::Leave) => return Some(End::Unchanged),
+            (_, PressedKey::Leave) => return Some(End::Unchanged),
             (Mode::Helping, _) => self.mode = Mode::Choosing,
             (Mode::Asking, key) => return self.answer(&key),
-            (Mode::Choosing, Key::Back) => return Some(End::Unchanged),
-            (Mode::Choosing, Key::Char('q')) if self.typed.is_empty() => {
+            (Mode::Choosing, PressedKey::Back) => return Some(End::Unchanged),
+            (Mode::Choosing, PressedKey::Char('q')) if self.typed.is_empty() => {
                 return Some(End::Unchanged);
             }
-            (Mode::Choosing, Key::Char('?')) if self.typed.is_empty() => self.mode = Mode::Helping,
-            (Mode::Choosing, Key::Enter) => return self.enter(),
+            (Mode::Choosing, PressedKey::Char('?')) if self.typed.is_empty() => {
+                self.mode = Mode::Helping
+            }
+            (Mode::Choosing, PressedKey::Enter) => return self.enter(),
             (Mode::Choosing, key) => self.choose(key),
         }
         None
     }
 
-    fn answer(&mut self, key: &Key) -> Option<End> {
+    fn answer(&mut self, key: &PressedKey) -> Option<End> {
         match key {
-            Key::Enter | Key::Char('y' | 'Y') => self.restore(false),
-            Key::Char('f' | 'F') if self.offers_files() => self.restore(true),
-            Key::Back | Key::Char('n' | 'N') => {
+            PressedKey::Enter | PressedKey::Char('y' | 'Y') => self.restore(false),
+            PressedKey::Char('f' | 'F') if self.offers_files() => self.restore(true),
+            PressedKey::Back | PressedKey::Char('n' | 'N') => {
                 self.mode = Mode::Choosing;
                 None
             }
@@ -183,26 +185,26 @@ impl Model {
         Some(End::Restore { id, with_files })
     }
 
-    fn choose(&mut self, key: Key) {
+    fn choose(&mut self, key: PressedKey) {
         match key {
-            Key::Char(c) => return self.edit(|typed| typed.push(c)),
-            Key::Text(text) => return self.edit(|typed| typed.push_str(&line(&text))),
-            Key::Erase => {
+            PressedKey::Char(c) => return self.edit(|typed| typed.push(c)),
+            PressedKey::Text(text) => return self.edit(|typed| typed.push_str(&line(&text))),
+            PressedKey::Erase => {
                 return self.edit(|typed| {
                     typed.pop();
                 });
             }
-            Key::Clear => return self.edit(String::clear),
-            Key::Up => self.rows.go(-1),
-            Key::Down => self.rows.go(1),
-            Key::PageUp => self.rows.go_page(false),
-            Key::PageDown => self.rows.go_page(true),
-            Key::First => self.rows.go_first(),
-            Key::Last => self.rows.go_last(),
-            Key::NextTask => self.rows.go_task(true),
-            Key::TaskBefore => self.rows.go_task(false),
-            Key::LastSuccess => self.rows.choose_success(&self.list),
-            Key::Enter | Key::Back | Key::Leave => return,
+            PressedKey::Clear => return self.edit(String::clear),
+            PressedKey::Up => self.rows.go(-1),
+            PressedKey::Down => self.rows.go(1),
+            PressedKey::PageUp => self.rows.go_page(false),
+            PressedKey::PageDown => self.rows.go_page(true),
+            PressedKey::First => self.rows.go_first(),
+            PressedKey::Last => self.rows.go_last(),
+            PressedKey::NextTask => self.rows.go_task(true),
+            PressedKey::TaskBefore => self.rows.go_task(false),
+            PressedKey::LastSuccess => self.rows.choose_success(&self.list),
+            PressedKey::Enter | PressedKey::Back | PressedKey::Leave => return,
         }
         self.follows = false;
     }
@@ -213,7 +215,7 @@ impl Model {
         if self.typed == before {
             return;
         }
-        self.filter = Filter::new(&self.typed);
+        self.filter = WordFilter::new(&self.typed);
         self.rows.renew(&self.list, &self.filter);
         self.follows = !self.typed.is_empty();
         if self.follows {

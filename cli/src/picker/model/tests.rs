@@ -1,6 +1,6 @@
 //! Tests: sequences of keys, and their effect on the model.
 
-use super::super::samples::{checkpoint, page};
+use super::super::testing::{checkpoint, page};
 use super::*;
 
 /// Returns a model of the tasks `a` and `b` with three checkpoints each, and more in the store.
@@ -15,7 +15,7 @@ fn model() -> Model {
 }
 
 fn typed(model: &mut Model, text: &str) -> Option<End> {
-    text.chars().find_map(|c| model.press(Key::Char(c)))
+    text.chars().find_map(|c| model.press(PressedKey::Char(c)))
 }
 
 fn label(model: &Model) -> Option<&str> {
@@ -29,40 +29,40 @@ fn restore(model: &Model, with_files: bool) -> Option<End> {
 
 #[test]
 fn enter_on_current_changes_nothing() {
-    assert_eq!(model().press(Key::Enter), Some(End::Unchanged));
+    assert_eq!(model().press(PressedKey::Enter), Some(End::Unchanged));
 }
 
 #[test]
 fn enter_asks_and_enter_or_y_restores() {
-    for answer in [Key::Enter, Key::Char('y'), Key::Char('Y')] {
+    for answer in [PressedKey::Enter, PressedKey::Char('y'), PressedKey::Char('Y')] {
         let mut model = model();
-        model.press(Key::Down);
-        assert_eq!(model.press(Key::Enter), None);
+        model.press(PressedKey::Down);
+        assert_eq!(model.press(PressedKey::Enter), None);
         assert_eq!(model.mode, Mode::Asking);
-        assert_eq!(model.press(Key::Char('x')), None);
+        assert_eq!(model.press(PressedKey::Char('x')), None);
         assert_eq!(model.press(answer), restore(&model, false));
     }
 }
 
 #[test]
 fn esc_or_n_goes_back_to_the_list_and_esc_leaves_it() {
-    for answer in [Key::Back, Key::Char('n')] {
+    for answer in [PressedKey::Back, PressedKey::Char('n')] {
         let mut model = model();
-        model.press(Key::Down);
-        model.press(Key::Enter);
+        model.press(PressedKey::Down);
+        model.press(PressedKey::Enter);
         assert_eq!(model.press(answer), None);
         assert_eq!(model.mode, Mode::Choosing);
         assert_eq!(label(&model), Some("a-9"));
-        assert_eq!(model.press(Key::Back), Some(End::Unchanged));
+        assert_eq!(model.press(PressedKey::Back), Some(End::Unchanged));
     }
 }
 
 #[test]
 fn ctrl_c_leaves_from_everywhere() {
-    for keys in [vec![], vec![Key::Char('?')], vec![Key::Down, Key::Enter]] {
+    for keys in [vec![], vec![PressedKey::Char('?')], vec![PressedKey::Down, PressedKey::Enter]] {
         let mut model = model();
         assert!(keys.into_iter().all(|key| model.press(key).is_none()));
-        assert_eq!(model.press(Key::Leave), Some(End::Unchanged));
+        assert_eq!(model.press(PressedKey::Leave), Some(End::Unchanged));
     }
 }
 
@@ -70,9 +70,9 @@ fn ctrl_c_leaves_from_everywhere() {
 fn where_yes_was_said_enter_restores() {
     let mut model = model();
     model.yes = true;
-    assert_eq!(model.press(Key::Enter), Some(End::Unchanged));
-    model.press(Key::Down);
-    assert_eq!(model.press(Key::Enter), restore(&model, false));
+    assert_eq!(model.press(PressedKey::Enter), Some(End::Unchanged));
+    model.press(PressedKey::Down);
+    assert_eq!(model.press(PressedKey::Enter), restore(&model, false));
 }
 
 #[test]
@@ -80,14 +80,14 @@ fn files_are_offered_where_some_were_captured_and_the_store_is_here() {
     for (has_files, can_files) in [(true, true), (true, false), (false, true)] {
         let mut model = model();
         model.can_files = can_files;
-        model.press(Key::Down);
-        model.press(Key::Enter);
+        model.press(PressedKey::Down);
+        model.press(PressedKey::Enter);
         // Files are not offered before the preview is read.
-        assert_eq!(model.press(Key::Char('f')), None);
+        assert_eq!(model.press(PressedKey::Char('f')), None);
         let preview = Preview { has_files, ..Preview::default() };
         model.previews.put(model.chosen().unwrap().id, preview);
         let expected = restore(&model, true).filter(|_| has_files && can_files);
-        assert_eq!(model.press(Key::Char('f')), expected);
+        assert_eq!(model.press(PressedKey::Char('f')), expected);
     }
 }
 
@@ -96,12 +96,12 @@ fn typing_chooses_the_first_match_and_clearing_keeps_it() {
     let mut model = model();
     typed(&mut model, "b 8");
     assert_eq!(label(&model), Some("b-8"));
-    model.press(Key::Clear);
+    model.press(PressedKey::Clear);
     assert_eq!((model.typed.as_str(), label(&model)), ("", Some("b-8")));
     assert_eq!(model.rows.items(), 6);
-    model.press(Key::Text("a\n 7\n".into()));
+    model.press(PressedKey::Text("a\n 7\n".into()));
     assert_eq!((model.typed.as_str(), label(&model)), ("a 7", Some("a-7")));
-    model.press(Key::Erase);
+    model.press(PressedKey::Erase);
     assert_eq!(label(&model), Some("a-9"));
 }
 
@@ -110,10 +110,10 @@ fn q_and_question_mark_are_typed_behind_other_letters() {
     let mut model = model();
     assert_eq!(typed(&mut model, "aq?"), None);
     assert_eq!((model.typed.as_str(), model.mode), ("aq?", Mode::Choosing));
-    model.press(Key::Clear);
+    model.press(PressedKey::Clear);
     assert_eq!(typed(&mut model, "?"), None);
     assert_eq!(model.mode, Mode::Helping);
-    assert_eq!(model.press(Key::Back), None);
+    assert_eq!(model.press(PressedKey::Back), None);
     assert_eq!(typed(&mut model, "q"), Some(End::Unchanged));
 }
 
@@ -126,7 +126,7 @@ fn a_match_that_is_loaded_later_is_chosen_unless_somebody_chose() {
     model.list.add_store_page(page([checkpoint("c", 4)], None));
     model.renew();
     assert_eq!(label(&model), Some("c-4"));
-    model.press(Key::First);
+    model.press(PressedKey::First);
     model.renew();
     assert_eq!(label(&model), None);
 }
@@ -146,7 +146,7 @@ fn the_end_of_a_task_on_the_screen_is_loaded_before_what_it_says() {
     model.list = list;
     model.renew();
     assert_eq!(model.next_job(), Some(Job::About(0)));
-    model.press(Key::Last);
+    model.press(PressedKey::Last);
     assert_eq!(model.next_job(), Some(Job::TaskPage(0)));
 }
 
@@ -156,7 +156,7 @@ fn the_rows_on_the_screen_are_looked_up_and_then_the_preview() {
     list.add_store_page(page([9, 8, 7].map(|at| checkpoint("a", at)), None));
     let mut model = Model::new(list, false, true);
     model.set_room(3, true);
-    model.press(Key::Down);
+    model.press(PressedKey::Down);
     assert_eq!(model.next_job(), Some(Job::About(0)));
     model.abouts.put(0, About::default());
     assert_eq!(model.next_job(), Some(Job::Details(0, 0)));
@@ -166,7 +166,7 @@ fn the_rows_on_the_screen_are_looked_up_and_then_the_preview() {
     // Without room for a preview, it is read for the question that offers the files.
     model.set_room(3, false);
     assert_eq!(model.next_job(), None);
-    model.press(Key::Enter);
+    model.press(PressedKey::Enter);
     assert_eq!(model.next_job(), Some(Job::Preview(0, 0)));
     model.previews.put(id, Preview::default());
     assert_eq!(model.next_job(), None);

@@ -12,13 +12,13 @@
 //! them and hands out the results. So a single writer never waits for another thread. Requests that
 //! arrive during a commit are committed by the next leader, or by a dedicated thread.
 
-#[cfg(all(test, shuttle))]
-mod interleavings;
 mod leader;
 mod log_append;
 mod plan;
 mod request;
 mod results;
+#[cfg(all(test, shuttle))]
+mod tests;
 mod watch;
 
 use std::collections::VecDeque;

@@ -31,7 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// The envelope of a successful answer.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CompatAnswer)]
-pub(crate) struct Answer<T> {
+pub(crate) struct CompatAnswer<T> {
     data: T,
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct CacheForm {
     tag = "compat",
     params(("task" = String, Path, description = "The task's id"), ListQuery),
     responses(
-        (status = 200, body = Answer<CheckpointList>),
+        (status = 200, body = CompatAnswer<CheckpointList>),
         (status = 400, description = "Something asked is not as it should be", body = WrongForm),
         (status = 401, description = "No token, or one that is not known", body = WrongForm),
         (status = 404, description = "There is no such task", body = WrongForm),
@@ -115,7 +115,7 @@ async fn list(
     caller: Caller,
     PathName(task): PathName,
     Query(query): Query<ListQuery>,
-) -> std::result::Result<Json<Answer<CheckpointList>>, ApiError> {
+) -> std::result::Result<Json<CompatAnswer<CheckpointList>>, ApiError> {
     let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
     let data = app.view(&caller, move |view| {
         let total = view.task(&task)?.checkpoints()?;
@@ -139,7 +139,7 @@ async fn list(
         checkpoints.reverse();
         Ok(CheckpointList { checkpoints, total })
     });
-    Ok(Json(Answer { data: data.await? }))
+    Ok(Json(CompatAnswer { data: data.await? }))
 }
 
 /// Returns a checkpoint.
@@ -151,7 +151,7 @@ async fn list(
     params(("id" = String, Path, description = "The checkpoint's id, or a unique prefix of 8 or \
         more digits")),
     responses(
-        (status = 200, body = Answer<CheckpointForm>),
+        (status = 200, body = CompatAnswer<CheckpointForm>),
         (status = 400, description = "Something asked is not as it should be", body = WrongForm),
         (status = 401, description = "No token, or one that is not known", body = WrongForm),
         (status = 404, description = "There is no such checkpoint", body = WrongForm),
@@ -161,13 +161,13 @@ async fn one(
     State(app): State<App>,
     caller: Caller,
     PathName(id): PathName,
-) -> std::result::Result<Json<Answer<CheckpointForm>>, ApiError> {
+) -> std::result::Result<Json<CompatAnswer<CheckpointForm>>, ApiError> {
     let data = app.view(&caller, move |view| {
         let checkpoint = view.checkpoint(&id)?;
         let whole = view.are_whole(std::slice::from_ref(&checkpoint))?;
         Ok(Forms::new(view).form(&checkpoint, whole == [true])?)
     });
-    Ok(Json(Answer { data: data.await? }))
+    Ok(Json(CompatAnswer { data: data.await? }))
 }
 
 /// Returns numbers of cached states and of saved checkpoints.
@@ -177,7 +177,7 @@ async fn one(
     operation_id = "compat_metrics",
     tag = "compat",
     responses(
-        (status = 200, body = Answer<CacheForm>),
+        (status = 200, body = CompatAnswer<CacheForm>),
         (status = 401, description = "No token, or one that is not known", body = WrongForm),
         (status = 403, description = "It is for admins", body = WrongForm),
     ),
@@ -185,10 +185,10 @@ async fn one(
 async fn metrics(
     State(app): State<App>,
     caller: Caller,
-) -> std::result::Result<Json<Answer<CacheForm>>, ApiError> {
+) -> std::result::Result<Json<CompatAnswer<CacheForm>>, ApiError> {
     caller.is_admin("metrics of the store are for admins")?;
     let metrics = app.engine().store().metrics();
-    Ok(Json(Answer {
+    Ok(Json(CompatAnswer {
         data: CacheForm {
             cached: metrics.kept_states,
             cache_bytes: metrics.kept_bytes,

@@ -10,7 +10,7 @@ use milepost::retention::{Policy, RetentionReport, TaskRetained};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Answer, WrongForm, check_thread, check_user, has_thread, no_thread};
+use super::{DirectAnswer, WrongForm, check_thread, check_user, has_thread, no_thread};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::backups::Backups;
@@ -26,7 +26,7 @@ const KEEP_MAX: usize = 1_000_000;
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = DirectCleanup)]
-pub(crate) struct Asked {
+pub(crate) struct DirectCleanup {
     keep_count: Option<usize>,
     user_id: Option<String>,
     thread_id: Option<String>,
@@ -81,9 +81,9 @@ enum Target {
     path = "/api/v0/checkpoint/direct/cleanup",
     operation_id = "direct_cleanup",
     tag = "compat",
-    request_body = Option<Asked>,
+    request_body = Option<DirectCleanup>,
     responses(
-        (status = 200, body = Answer<Cleaned>),
+        (status = 200, body = DirectAnswer<Cleaned>),
         (status = 400, description = "Something asked is not as it should be", body = WrongForm),
         (status = 401, description = "No token, or one that is not known", body = WrongForm),
         (status = 403, description = "All users are for admins", body = WrongForm),
@@ -97,8 +97,8 @@ pub(super) async fn cleanup(
     State(app): State<App>,
     caller: Caller,
     Query(Nothing {}): Query<Nothing>,
-    OptionalJson(asked): OptionalJson<Asked>,
-) -> Result<Json<Answer<Cleaned>>, ApiError> {
+    OptionalJson(asked): OptionalJson<DirectCleanup>,
+) -> Result<Json<DirectAnswer<Cleaned>>, ApiError> {
     let keep = asked.keep_count.unwrap_or(app.options.keep_count);
     if keep > KEEP_MAX {
         let text = format!("keep_count is 0 to {KEEP_MAX}, not {keep}");
@@ -114,7 +114,7 @@ pub(super) async fn cleanup(
     let (now, trim) = (app.now_us(), asked.trim);
     let cleaned =
         app.work(move |engine| clean(engine, &caller, target, (keep, trim, backups.as_ref()), now));
-    Ok(Json(Answer::well("Checkpoint清理完成", cleaned.await?)))
+    Ok(Json(DirectAnswer::well("Checkpoint清理完成", cleaned.await?)))
 }
 
 fn clean(

@@ -36,14 +36,14 @@ struct WrongForm {
 /// The envelope of a successful answer.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DirectAnswer)]
-pub(crate) struct Answer<T> {
+pub(crate) struct DirectAnswer<T> {
     code: u16,
     success: bool,
     message: String,
     data: T,
 }
 
-impl<T> Answer<T> {
+impl<T> DirectAnswer<T> {
     fn well(message: impl Into<String>, data: T) -> Self {
         Self { code: 200, success: true, message: message.into(), data }
     }

@@ -9,7 +9,7 @@ use milepost::query::TaskStats;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Answer, WrongForm, check_user, no_user};
+use super::{DirectAnswer, WrongForm, check_user, no_user};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
@@ -68,7 +68,7 @@ struct Thread {
     tag = "compat",
     params(StatsQuery),
     responses(
-        (status = 200, body = Answer<Stats>),
+        (status = 200, body = DirectAnswer<Stats>),
         (status = 400, description = "Something asked is not as it should be", body = WrongForm),
         (status = 401, description = "No token, or one that is not known", body = WrongForm),
         (status = 403, description = "All users are for admins", body = WrongForm),
@@ -79,7 +79,7 @@ pub(super) async fn stats(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<StatsQuery>,
-) -> Result<Json<Answer<Stats>>, ApiError> {
+) -> Result<Json<DirectAnswer<Stats>>, ApiError> {
     let timestamp = utc_seconds(app.now_us());
     let Some(user) = query.user_id else {
         caller.is_admin("statistics of all users are for admins: name a user")?;
@@ -93,7 +93,7 @@ pub(super) async fn stats(
             users,
             timestamp,
         };
-        return Ok(Json(Answer::well("获取系统checkpoint统计成功", stats)));
+        return Ok(Json(DirectAnswer::well("获取系统checkpoint统计成功", stats)));
     };
     check_user(&caller, &user)?;
     let asked = user.clone();
@@ -105,7 +105,7 @@ pub(super) async fn stats(
     let most = |thread: &Thread| std::cmp::Reverse(thread.checkpoint_count);
     user.threads.sort_by_key(most);
     let stats = Stats::User { operation_type: "user_stats", user, timestamp };
-    Ok(Json(Answer::well(message, stats)))
+    Ok(Json(DirectAnswer::well(message, stats)))
 }
 
 /// Groups tasks with checkpoints by user, sorted by user and thread.

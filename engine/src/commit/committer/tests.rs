@@ -1,5 +1,5 @@
 //! Tests: the committer and subscribers under a scheduler that explores interleavings:
-//! `RUSTFLAGS="--cfg shuttle" cargo test -p milepost --lib interleavings`.
+//! `RUSTFLAGS="--cfg shuttle" cargo test -p milepost --lib committer::tests`.
 //!
 //! A failed test prints the schedule, which can be replayed.
 
