@@ -108,6 +108,11 @@ impl FrameHeader {
         Ok((header, payload))
     }
 
+    /// Returns the bytes after the frame and its padding, which may be cut off after the last one.
+    pub fn after<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        bytes.get(self.stride() as usize..).unwrap_or(&[])
+    }
+
     /// Returns the frame's size in its segment, padding to the start of the next frame included.
     pub fn stride(&self) -> u64 {
         (FRAME_HEADER_LEN as u64 + u64::from(self.payload_len)).next_multiple_of(8)

@@ -55,7 +55,7 @@ mod segment;
 mod snapshot;
 mod tree;
 mod watermark;
-mod wire;
+pub mod wire;
 
 pub use crate::log_batch::{LogBatchRef, LogBatches, begin_log_batch};
 pub use crate::watermark::AckWatermark;

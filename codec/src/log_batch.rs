@@ -21,6 +21,8 @@ pub struct LogBatchRef<'a> {
     pub first: Offset,
     /// The records.
     pub section: SectionRef<'a>,
+    /// The section's bytes.
+    pub bytes: &'a [u8],
     /// Start and end of the section's bytes in the payload.
     pub span: (usize, usize),
 }
@@ -50,17 +52,19 @@ impl<'a> LogBatches<'a> {
         let task = TaskNo(reader.varint()?);
         let kind = LogKind::from_number(reader.varint_u32()?);
         let first = reader.varint()?;
-        let start = self.payload.len().saturating_sub(reader.rest().len());
-        let mut sections = Sections::new(reader.rest());
+        let rest = reader.rest();
+        let mut sections = Sections::new(rest);
         let Some(section) = sections.next().transpose()? else {
             return Err(Error::corrupt("log batch", "a section", "nothing"));
         };
         if first.checked_add(u64::from(section.count)).is_none() {
             return Err(Error::corrupt("log batch", "an offset", first));
         }
-        self.rest = sections.rest();
-        let span = (start, self.payload.len().saturating_sub(self.rest.len()));
-        Ok(LogBatchRef { log: LogId { task, kind }, first, section, span })
+        let (bytes, behind) = rest.split_at(rest.len().saturating_sub(sections.rest().len()));
+        self.rest = behind;
+        let start = self.payload.len().saturating_sub(rest.len());
+        let span = (start, start + bytes.len());
+        Ok(LogBatchRef { log: LogId { task, kind }, first, section, bytes, span })
     }
 }
 

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub const FORMAT_VERSION: u16 = 1;
 
 /// Encodes plain data, which cannot fail. `T` has no maps of unspecified order.
-pub(crate) fn encode<T: Encode>(value: &T) -> Vec<u8> {
+pub fn encode<T: Encode>(value: &T) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     encode_into(value, &mut out);
     out
@@ -22,6 +22,17 @@ pub(crate) fn encode<T: Encode>(value: &T) -> Vec<u8> {
 pub(crate) fn encode_into<T: Encode>(value: &T, out: &mut Vec<u8>) {
     let encoded = bincode::encode_into_std_write(value, out, bincode::config::standard());
     assert!(encoded.is_ok(), "plain data encodes into memory");
+}
+
+/// Encodes plain data into `room`. Returns the bytes written.
+///
+/// # Panics
+///
+/// Panics if the room is too small.
+pub fn encode_in<'a, T: Encode>(value: &T, room: &'a mut [u8]) -> &'a [u8] {
+    let written = bincode::encode_into_slice(value, &mut *room, bincode::config::standard());
+    let written = written.expect("the room is large enough");
+    room.get(..written).expect("what was written is in the room")
 }
 
 /// Decodes `T` from the start of `bytes`. Also returns the number of bytes read.
@@ -57,7 +68,11 @@ pub(crate) fn decode_prefix<T: Decode<()>>(bytes: &[u8], what: &str) -> Result<(
 }
 
 /// Decodes `T` from all of `bytes`.
-pub(crate) fn decode<T: Decode<()>>(bytes: &[u8], what: &str) -> Result<T> {
+///
+/// # Errors
+///
+/// `Corrupt`: the bytes are no `T`, or there are more.
+pub fn decode<T: Decode<()>>(bytes: &[u8], what: &str) -> Result<T> {
     let (value, used) = decode_prefix(bytes, what)?;
     if used != bytes.len() {
         let left = bytes.len().saturating_sub(used);

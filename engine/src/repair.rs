@@ -119,8 +119,8 @@ fn remove(copy: &Path) -> Result<()> {
 fn copy_store(from: &Path, to: &Path) -> Result<()> {
     DirBuilder::new().mode(0o700).create(to).map_err(|e| files::io("create", to, &e))?;
     for entry in fs::read_dir(from).map_err(|e| files::io("list", from, &e))? {
-        let path = entry.map_err(|e| files::io("list", from, &e))?.path();
-        let name = path.file_name().unwrap_or_default();
+        let entry = entry.map_err(|e| files::io("list", from, &e))?;
+        let (path, name) = (entry.path(), entry.file_name());
         if name == "damaged" {
             continue;
         }

@@ -56,12 +56,11 @@ impl Digest {
     }
 
     fn decode(bytes: &[u8; Self::LEN]) -> Self {
-        let mut words = bytes.chunks_exact(8).map(word);
-        let count = words.next().unwrap_or_default();
-        let mut sum = [0; 4];
-        for (sum, word) in sum.iter_mut().zip(words) {
-            *sum = word;
+        let mut words = [0; Self::LEN / 8];
+        for (to, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *to = word(bytes);
         }
+        let [count, sum @ ..] = words;
         Self { count, sum }
     }
 }

@@ -30,21 +30,24 @@ impl Extent {
     pub fn sections_and_bytes(
         &self,
     ) -> impl Iterator<Item = milepost_codec::Result<(SectionRef<'_>, &[u8])>> {
-        let all = self.bytes.get(self.range.clone()).unwrap_or_default();
-        let mut sections = Sections::new(all);
-        let mut from = 0;
+        let mut rest = self.section_bytes();
+        let mut sections = Sections::new(rest);
         std::iter::from_fn(move || {
             let section = sections.next()?;
-            let to = all.len() - sections.rest().len();
-            let bytes = all.get(from..to).unwrap_or_default();
-            from = to;
+            let (bytes, behind) = rest.split_at(rest.len() - sections.rest().len());
+            rest = behind;
             Some(section.map(|section| (section, bytes)))
         })
     }
 
     /// Returns its sections.
     pub fn sections(&self) -> Sections<'_> {
-        Sections::new(self.bytes.get(self.range.clone()).unwrap_or_default())
+        Sections::new(self.section_bytes())
+    }
+
+    /// Returns the bytes of its sections.
+    pub fn section_bytes(&self) -> &[u8] {
+        self.bytes.get(self.range.clone()).expect("an extent lies in its bytes")
     }
 }
 

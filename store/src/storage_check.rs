@@ -166,9 +166,8 @@ impl StorageCheck {
             return Ok(());
         }
         for group in LogBatches::new(payload) {
-            let LogBatchRef { log, first, span, section } = group?;
+            let LogBatchRef { log, first, bytes, section, .. } = group?;
             let part = self.live.part(log, first, &section)?;
-            let bytes = payload.get(span.0..span.1).expect("a group lies in its frame");
             let (first, bytes) = match &part {
                 LiveSection::Nothing => continue,
                 LiveSection::Whole => (first, bytes),

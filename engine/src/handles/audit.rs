@@ -110,7 +110,7 @@ impl AuditEvent<'_> {
 
     fn correlation(&self) -> String {
         let given = self.correlation.map(str::to_owned);
-        given.or_else(context::correlation).unwrap_or_default()
+        or_empty(given.or_else(context::correlation))
     }
 
     /// Returns the values at the end of the operation. Unreadable ones are left empty, so that an
@@ -120,9 +120,16 @@ impl AuditEvent<'_> {
         let (task, owner) = entry.map_or_else(Default::default, |entry| (entry.name, entry.user));
         let user = self.user.map(str::to_owned).or_else(context::user);
         let user = user.unwrap_or(owner);
-        let status = run_control::status(inner, self.task, self.lineage).unwrap_or_default();
-        let RunStatus { control, phase, iteration } = status;
-        let phase = phase.unwrap_or_default();
-        Known { task, user, control: control.name(), phase, iteration }
+        let status = run_control::status(inner, self.task, self.lineage);
+        let (control, phase, iteration) = match status {
+            Ok(RunStatus { control, phase, iteration }) => (control.name(), phase, iteration),
+            Err(_) => ("", None, 0),
+        };
+        Known { task, user, control, phase: or_empty(phase), iteration }
     }
+}
+
+/// Returns an empty text for none: an audit has every field.
+fn or_empty(text: Option<String>) -> String {
+    text.map_or(String::new(), |text| text)
 }

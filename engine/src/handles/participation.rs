@@ -78,7 +78,7 @@ impl Participants {
         if self.count.load(Ordering::Acquire) == 0 {
             return Vec::new();
         }
-        self.of.lock().get(&task).cloned().unwrap_or_default()
+        self.of.lock().get(&task).map_or(Vec::new(), Vec::clone)
     }
 }
 

@@ -202,10 +202,11 @@ fn commit(
     to: RunControl,
 ) -> Result<Committed> {
     // After a failed write the status is unknown, and is read again.
-    let status = known.remove(&lineage.id()).unwrap_or_default();
+    let status = known.remove(&lineage.id());
     let done = lineage.commit_append(append)?;
-    let status = RunStatus { control: to, ..status };
-    known.insert(lineage.id(), status);
+    if let Some(status) = status {
+        known.insert(lineage.id(), RunStatus { control: to, ..status });
+    }
     control.wake_behind(known);
     lineage.appended(append, &done.appended);
     let told = audit::AuditEvent {

@@ -316,11 +316,15 @@ impl Catalog {
         let prefix = prefix.to_ascii_lowercase();
         let whole = prefix.split_at(prefix.len() / 2 * 2).0;
         let mut start = keys::all(KeyKind::MarkId);
-        start.extend(data_encoding::HEXLOWER.decode(whole.as_bytes()).unwrap_or_default());
+        let Ok(bytes) = data_encoding::HEXLOWER.decode(whole.as_bytes()) else {
+            return Ok(None);
+        };
+        start.extend(bytes);
         let page = self.log().scan(&start, &keys::after_prefix(&start), false, 1000)?;
         let mut found = None;
         for (key, place) in page {
-            let id = data_encoding::HEXLOWER.encode(key.get(1..).unwrap_or_default());
+            let (_, id) = key.split_first().expect("a key begins with its kind");
+            let id = data_encoding::HEXLOWER.encode(id);
             let place = MarkPlace::decode(&place)?;
             if !id.starts_with(&prefix) || !self.shows(place.task, viewer)? {
                 continue;

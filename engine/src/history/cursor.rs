@@ -33,7 +33,7 @@ impl StretchCursor {
     /// Returns the next record; `None` at the end of the extent.
     fn next(&mut self) -> Result<Option<(Offset, RecordRef<'_>)>> {
         let bytes: &[u8] = &self.extent.bytes;
-        let slice = |(from, to): (usize, usize)| bytes.get(from..to).unwrap_or_default();
+        let slice = |(from, to)| bytes.get(from..to).expect("an extent lies in its bytes");
         while self.left == 0 {
             let mut sections = milepost_codec::Sections::new(slice(self.sections));
             let Some(section) = sections.next().transpose()? else {

@@ -164,9 +164,12 @@ impl Events {
 
     /// Returns the error for a missing event: retention may have removed it since the read began.
     fn missing(&self) -> Error {
-        let (at, owner) = (self.next, self.owner.unwrap_or_default());
-        let live = self.catalog.log().live().unwrap_or_default();
-        let id = LogId::lineage(self.task, owner);
+        let at = self.next;
+        let live = match self.catalog.log().live() {
+            Ok(live) => live,
+            Err(error) => return error,
+        };
+        let id = LogId::lineage(self.task, self.owner.unwrap_or(self.lineage));
         if live.is_gone(id) || live.base(id).is_some_and(|base| at < base.next) {
             return Error::not_found(format!("{id}: retention took the event away"));
         }

@@ -256,8 +256,7 @@ fn fits(query: &CheckpointQuery, checkpoint: &Checkpoint) -> bool {
         return true;
     }
     let metadata = checkpoint.metadata.as_ref().and_then(|json| json.value().ok());
-    let metadata = metadata.unwrap_or_default();
-    query.filter.iter().all(|(name, value)| metadata.get(name) == Some(value))
+    metadata.is_some_and(|it| query.filter.iter().all(|(name, value)| it.get(name) == Some(value)))
 }
 
 /// Walks backwards through a prefix of the index until a page is full.

@@ -179,8 +179,8 @@ impl<R: Reducer> DynReducer for Registered<R> {
 fn put_cut(log: &Arc<dyn Log>, content: &[u8]) -> Result<ChunkList> {
     let mut chunks = Vec::new();
     for cut in FastCDC::new(content, CUT_MIN, CUT_AVG, CUT_MAX) {
-        let piece = content.get(cut.offset..cut.offset + cut.length).unwrap_or_default();
-        chunks.push(log.put_chunk(piece, false)?);
+        let piece = content.get(cut.offset..cut.offset + cut.length);
+        chunks.push(log.put_chunk(piece.expect("a cut lies in the content"), false)?);
     }
     Ok(ChunkList { len: content.len() as u64, chunks })
 }

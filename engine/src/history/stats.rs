@@ -117,7 +117,7 @@ fn by_task(catalog: &Catalog) -> Result<BTreeMap<TaskNo, TaskStats>> {
         let log = keys::log_of(key);
         if let (LogKind::Lineage(_), Some(task)) = (log.kind, tasks.get_mut(&log.task)) {
             let head = LogHead::decode(value)?;
-            let begin = gone.get(&log).copied().unwrap_or_default();
+            let begin = gone.get(&log).map_or(0, |begin| *begin);
             if begin < Offset::MAX {
                 let all = head.head.next - head.start;
                 let left = head.head.next.saturating_sub(begin.max(head.start));

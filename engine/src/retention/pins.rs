@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use milepost_codec::{
-    CheckpointId, Control, LogId, Pinned, Result, TEXT_MAX, TaskNo, Unpinned, check_size,
+    CheckpointId, Control, Error, LogId, Pinned, Result, TEXT_MAX, TaskNo, Unpinned, check_size,
 };
 use milepost_store::index::PinEntry;
 use milepost_store::index::keys::{self, KeyKind};
@@ -106,8 +106,10 @@ impl Catalog {
         let all = self.log().scan(&prefix, &keys::after_prefix(&prefix), false, usize::MAX)?;
         let pin = |(key, value): (Vec<u8>, Vec<u8>)| {
             let entry = PinEntry::decode(&value)?;
-            let id = key.last_chunk::<32>().copied().unwrap_or_default();
-            Ok(Pin { checkpoint: CheckpointId(id), reason: entry.reason, time_us: entry.time_us })
+            let id = key.last_chunk().ok_or_else(|| {
+                Error::corrupt("key of a pin", "the id of a checkpoint", "other bytes")
+            })?;
+            Ok(Pin { checkpoint: CheckpointId(*id), reason: entry.reason, time_us: entry.time_us })
         };
         all.into_iter().map(pin).collect()
     }

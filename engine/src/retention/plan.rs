@@ -83,8 +83,7 @@ impl TaskPlan {
 
     /// Returns the error that prevented planning.
     pub(super) fn failed(&self) -> Option<Error> {
-        let kind = self.kind?;
-        Some(Error::new(kind, self.error.clone().unwrap_or_default()))
+        Some(Error::new(self.kind?, self.error.clone()?))
     }
 
     /// Returns `true` if nothing would be removed.

@@ -238,15 +238,16 @@ impl Source {
             let Some((extent, place, first)) = &mut self.extent else {
                 return Err(self.lost(read_to));
             };
-            let range = extent.range.start + *place..extent.range.end;
-            let bytes = extent.bytes.get(range).unwrap_or_default();
-            let mut sections = Sections::new(bytes);
+            let Some(rest) = extent.section_bytes().get(*place..) else {
+                return Err(self.lost(read_to));
+            };
+            let mut sections = Sections::new(rest);
             let Some(section) = sections.next().transpose()? else {
                 return Err(self.lost(read_to));
             };
             let from = *first;
-            let len = bytes.len() - sections.rest().len();
-            (*place, *first) = (*place + len, from + u64::from(section.count));
+            let (bytes, _) = rest.split_at(rest.len() - sections.rest().len());
+            (*place, *first) = (*place + bytes.len(), from + u64::from(section.count));
             if *first <= read_to {
                 continue;
             }
@@ -256,7 +257,7 @@ impl Source {
             let begins = match live.part(self.id, from, &section)? {
                 LiveSection::Nothing => continue,
                 LiveSection::Whole => {
-                    self.section.extend(bytes.get(..len).unwrap_or_default());
+                    self.section.extend_from_slice(bytes);
                     from
                 }
                 LiveSection::Other(begins, part) => {

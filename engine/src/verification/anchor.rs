@@ -142,7 +142,7 @@ impl Anchor {
 
     /// Returns the anchor as JSON, with a line feed at the end.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        let mut text = serde_json::to_string_pretty(self).expect("an anchor is plain data");
         text.push('\n');
         text
     }

@@ -1,5 +1,6 @@
 //! File operations that a crash cannot leave half done.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
 use std::fs::{File, OpenOptions};
@@ -22,6 +23,11 @@ pub fn io(what: &str, path: &Path, error: &io::Error) -> Error {
         _ => ErrorKind::Unavailable,
     };
     Error::new(kind, format!("cannot {what} {}: {error}", path.display()))
+}
+
+/// Returns the last name of a path of a store.
+pub(crate) fn name_of(path: &Path) -> Cow<'_, str> {
+    path.file_name().expect("a path of a store ends in a name").to_string_lossy()
 }
 
 /// Returns flags for opening: symbolic links are not followed, and pipes do not block.

@@ -3,7 +3,7 @@
 use bincode::{Decode, Encode};
 use milepost_codec::{
     CheckpointId, CheckpointMarked, ChunkId, Epoch, Error, Hash, Head, LineageId, LineageType,
-    Offset, Origin, Parent, RestoreId, Result, Seq, StoreKey, TaskNo,
+    Offset, Origin, Parent, RestoreId, Result, Seq, StoreKey, TaskNo, wire,
 };
 
 macro_rules! stored {
@@ -11,18 +11,12 @@ macro_rules! stored {
         $(impl $name {
             /// Returns the stored bytes.
             pub fn encode(&self) -> Vec<u8> {
-                let bytes = bincode::encode_to_vec(self, bincode::config::standard());
-                assert!(bytes.is_ok(), "plain data encodes into memory");
-                bytes.unwrap_or_default()
+                wire::encode(self)
             }
 
             /// Decodes stored bytes.
             pub fn decode(bytes: &[u8]) -> Result<Self> {
-                let config = bincode::config::standard().with_limit::<0x4_0000>();
-                match bincode::decode_from_slice(bytes, config) {
-                    Ok((value, used)) if used == bytes.len() => Ok(value),
-                    _ => Err(Error::corrupt($what, "an entry of the index", "other bytes")),
-                }
+                wire::decode(bytes, $what)
             }
         })*
     };
@@ -60,9 +54,7 @@ impl LogHead {
 
     /// Writes the stored bytes into `room` and returns them.
     pub fn encode_in<'a>(&self, room: &'a mut [u8; Self::LEN_MAX]) -> &'a [u8] {
-        let len = bincode::encode_into_slice(self, room, bincode::config::standard());
-        assert!(len.is_ok(), "it has at most 59 bytes");
-        room.get(..len.unwrap_or_default()).unwrap_or_default()
+        wire::encode_in(self, room)
     }
 }
 

@@ -39,14 +39,18 @@ pub(crate) fn check(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
 
 /// Reads every chunk that the index names.
 fn check_packs(shared: &Inner, storage: &mut StorageCheck) -> Result<()> {
+    shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
+        if let Err(error) = ChunkLocation::decode(value) {
+            storage.lost_chunk(key, &error);
+        }
+    })?;
     for pack in shared.packs.numbers() {
         let path = shared.packs.path_of(pack);
         let intact_at = if path.exists() { packs::intact_in(&path, pack)? } else { Vec::new() };
         shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
-            let place = ChunkLocation::decode(value).unwrap_or_default();
-            if place.pack != pack {
+            let Some(place) = ChunkLocation::decode(value).ok().filter(|it| it.pack == pack) else {
                 return;
-            }
+            };
             let id = keys::chunk_id(key).unwrap_or(ChunkId([0; 32]));
             // A chunk stored since the pack was read is checked separately.
             let is_intact =
@@ -147,4 +151,39 @@ fn check_journal(
 fn still_damaged(shared: &Inner, path: &Path) -> bool {
     let again = Segment::survey(path, shared.config.store, shared.key.as_ref());
     again.is_ok_and(|(segment, _)| segment.sound().is_err())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::commit_log::ChunkStore as _;
+    use crate::entropy::Entropy;
+    use crate::local::LocalStore;
+    use crate::local::compaction;
+    use crate::options::OpenOptions;
+
+    #[test]
+    fn a_chunk_whose_place_cannot_be_read_is_reported_and_stays_in_its_pack() {
+        let dir = tempfile::tempdir().unwrap();
+        let entropy = Arc::new(Entropy::from_system().unwrap());
+        let path = dir.path().join("store");
+        let store = LocalStore::open(&path, &OpenOptions::default(), entropy).unwrap();
+        let id = store.put_chunk(b"a chunk", false).unwrap();
+        let (shared, key) = (&store.shared, keys::chunk(&id));
+        let place = ChunkLocation::decode(&shared.kv.get(&key).unwrap().unwrap()).unwrap();
+        shared.kv.apply(vec![(key, Some(vec![7]))]).unwrap();
+
+        let mut storage = StorageCheck::new(0, Arc::default());
+        check(shared, &mut storage).unwrap();
+        assert_eq!(storage.lost_chunks(), HashSet::from([id]));
+
+        let (after, forget) = (place.pack + 1, |_: &ChunkId| {});
+        let done = compaction::packs::compact(shared, HashSet::new(), after, &forget, &mut |_| {});
+        assert_eq!(done.unwrap_err().kind(), ErrorKind::Corrupt);
+        let path = shared.packs.path_of(place.pack);
+        assert_eq!(packs::intact_in(&path, place.pack).unwrap(), [place.at]);
+    }
 }

@@ -165,9 +165,12 @@ impl Layout {
 
 /// Returns an unused path in a folder: the name itself, or with a number appended.
 pub(crate) fn free_name(dir: &Path, name: &str) -> PathBuf {
-    let numbered = (2..).map(|n| dir.join(format!("{name}.{n}")));
-    let mut names = std::iter::once(dir.join(name)).chain(numbered);
-    names.find(|path| !path.exists()).unwrap_or_default()
+    let (mut path, mut n) = (dir.join(name), 1);
+    while path.exists() {
+        n += 1;
+        path = dir.join(format!("{name}.{n}"));
+    }
+    path
 }
 
 /// Moves a file or folder to `damaged/`. A sled folder, which is large and can be rebuilt, replaces
@@ -175,7 +178,7 @@ pub(crate) fn free_name(dir: &Path, name: &str) -> PathBuf {
 pub(crate) fn set_aside(layout: &Layout, path: &Path) -> Result<PathBuf> {
     let dir = layout.damaged();
     files::make_dir(&dir)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = files::name_of(path);
     let mut target = free_name(&dir, &name);
     let mut cleared = Ok(());
     if *path == layout.sled() && dir.join("sled").exists() {

@@ -273,9 +273,8 @@ impl Leader {
         };
         let made = plan.index.len();
         index_record(&record, &mut earlier, &mut plan.index)?;
-        let made = plan.index.get(made..).unwrap_or_default();
-        let sizes =
-            made.iter().map(|(key, value)| key.len().max(value.as_ref().map_or(0, Vec::len)));
+        let made = plan.index.iter().skip(made);
+        let sizes = made.map(|(key, value)| key.len().max(value.as_ref().map_or(0, Vec::len)));
         match sizes.max() {
             Some(size) if size > ENTRY_MAX => Err(Error::invalid(format!(
                 "an index entry of the event takes {size} bytes, the limit is {ENTRY_MAX}: \
@@ -331,7 +330,7 @@ impl Leader {
                 AppendAt::Mark(n) => plan.marks.get(n),
             };
             let Some(append) = append else { continue };
-            for cut in plan.cuts.get(step.cuts).unwrap_or_default() {
+            for cut in plan.cuts.get(step.cuts).expect("the plan has the cuts of its steps") {
                 put_section(append, cut, batch);
             }
             if let Some(key) = &append.key {
@@ -368,7 +367,8 @@ fn put_section(append: &LogAppend, cut: &Cut, batch: &mut CommitBatch) {
     let span = append
         .records
         .get(cut.records.clone())
-        .and_then(|records| Some((records.first()?.start, records.last()?.end)));
+        .and_then(|records| Some((records.first()?.start, records.last()?.end)))
+        .expect("a cut has records of its append");
     begin_log_batch(&mut batch.buf, append.log, cut.first);
     let start = batch.buf.len();
     let count = cut.records.len() as u32;
@@ -376,7 +376,7 @@ fn put_section(append: &LogAppend, cut: &Cut, batch: &mut CommitBatch) {
         seq: batch.seq,
         salts: append.salts(cut.records.clone()),
         count,
-        records: append.slice(span.unwrap_or_default()),
+        records: append.slice(span),
     }
     .encode(&mut batch.buf);
     batch.groups.push(LogBatchMeta {

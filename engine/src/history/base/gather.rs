@@ -81,10 +81,7 @@ fn since(
             continue;
         };
         let begin = sought.partition_point(|first| *first < from);
-        for first in sought.get(begin..).unwrap_or_default() {
-            if *first >= to {
-                break;
-            }
+        for first in sought.iter().skip(begin).take_while(|first| **first < to) {
             appends.reader.seek(*first);
             if let Some(key) = appends.next(first + 1, entropy)? {
                 push(key)?;

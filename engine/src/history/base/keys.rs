@@ -73,7 +73,7 @@ impl BaseKeys {
     pub(crate) fn find(&self, log: &Arc<dyn Log>, key: &str) -> Result<Option<BaseKey>> {
         let wanted = fingerprint(key);
         let from = self.table.partition_point(|(found, _)| *found < wanted);
-        let entries = self.table.get(from..).unwrap_or_default().iter();
+        let entries = self.table.iter().skip(from);
         for (_, number) in entries.take_while(|(found, _)| *found == wanted) {
             let Some(list) = self.lists.get(*number as usize) else {
                 continue;

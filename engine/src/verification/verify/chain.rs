@@ -243,7 +243,7 @@ impl Range<'_> {
         for (key, value) in puts {
             let found = self.catalog.log().get(key)?;
             if found != *value {
-                let kind = key.first().copied().unwrap_or_default();
+                let kind = key.first().expect("a key begins with its kind");
                 let found = if found.is_some() { "another" } else { "none" };
                 let error = Error::corrupt(
                     format!("index of {}", self.id),

@@ -123,7 +123,7 @@ impl Said {
             if found == *value {
                 continue;
             }
-            let kind = key.first().copied().unwrap_or_default();
+            let kind = key.first().expect("a key begins with its kind");
             let log = LogId::control(task);
             let (expected, found) = match (value, found) {
                 (None, _) => ("no entry of a kind, since an event took it back", "one"),

@@ -21,9 +21,10 @@ pub(super) fn locate(
     let mut check = StorageCheck::new(until, Arc::clone(&live));
     check.copy = Some(Sections { wanted: differ.clone(), found: HashMap::new() });
     catalog.log().check_storage(&mut check)?;
-    let copy = check.copy.unwrap_or_default();
+    let copy = check.copy.expect("a check keeps the sections that it collects");
+    let none = BTreeMap::new();
     for id in differ {
-        let theirs = copy.found.get(id).cloned().unwrap_or_default();
+        let theirs = copy.found.get(id).unwrap_or(&none);
         let mut mine = BTreeMap::new();
         let Some(head) = catalog.log().head(*id)? else {
             continue;
@@ -48,7 +49,7 @@ pub(super) fn locate(
             }
             at = extent.end();
         }
-        let first = mine.iter().chain(&theirs).filter_map(|(offset, found)| {
+        let first = mine.iter().chain(theirs).filter_map(|(offset, found)| {
             let same = mine.get(offset) == theirs.get(offset);
             (!same).then_some((*offset, found.0))
         });

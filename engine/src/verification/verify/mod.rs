@@ -348,7 +348,8 @@ impl<'a> Verification<'a> {
         let targets = std::mem::take(&mut self.targets);
         self.controls(&targets, &mut kinds);
         for target in targets {
-            let mut ranged = self.ranged.remove(&target.id).unwrap_or_default();
+            // A log without events has no ranges.
+            let mut ranged = std::mem::take(self.ranged.entry(target.id).or_default());
             for one in ranged.values_mut() {
                 captures.append(&mut one.captures);
             }

@@ -233,11 +233,11 @@ impl<'a> Commits<'a> {
         if cursor.block.is_none() {
             self.buffered += cursor.load(self.kv, self.key)?;
         }
-        let (_, count, len) = cursor.section()?;
+        let (_, count, section) = cursor.section()?;
+        begin_log_batch(out, cursor.log, cursor.at);
+        out.extend_from_slice(section);
+        let len = section.len();
         if let Some((block, from)) = &mut cursor.block {
-            begin_log_batch(out, cursor.log, cursor.at);
-            let section = block.sections.get(*from..*from + len);
-            out.extend_from_slice(section.unwrap_or_default());
             *from += len;
             cursor.at += u64::from(count);
             if cursor.at >= block.end() {
@@ -264,13 +264,14 @@ impl Cursor {
         Ok(size)
     }
 
-    /// Returns the commit, the number of records and the length of the next section.
-    fn section(&self) -> Result<(Seq, u32, usize)> {
+    /// Returns the commit, the number of records and the bytes of the next section.
+    fn section(&self) -> Result<(Seq, u32, &[u8])> {
         let (block, from) = self.block.as_ref().ok_or_else(|| self.nothing())?;
-        let bytes = block.sections.get(*from..).unwrap_or_default();
-        let mut sections = milepost_codec::Sections::new(bytes);
+        let rest = block.sections.get(*from..).ok_or_else(|| self.nothing())?;
+        let mut sections = milepost_codec::Sections::new(rest);
         let section = sections.next().ok_or_else(|| self.nothing())??;
-        Ok((section.seq, section.count, bytes.len() - sections.rest().len()))
+        let (bytes, _) = rest.split_at(rest.len() - sections.rest().len());
+        Ok((section.seq, section.count, bytes))
     }
 
     /// Continues with the next block that exists.

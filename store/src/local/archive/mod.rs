@@ -55,7 +55,8 @@ pub(crate) fn write(
         // The file may end in the padding of its last frame.
         let end = frame.end.min(bytes.len() as u64);
         let found = bytes.get(frame.at as usize..end as usize);
-        writer.frame(found.unwrap_or_default(), frame.end - end)?;
+        let found = found.expect("a frame lies in the segment in which it was found");
+        writer.frame(found, frame.end - end)?;
     }
     writer.finish(false, folder).map(Some)
 }
@@ -204,7 +205,7 @@ impl<'a> Reader<'a> {
             }
             self.next += 1;
             self.check = frame.check;
-            rest = rest.get(frame.stride() as usize..).unwrap_or_default();
+            rest = frame.after(rest);
         }
         if !rest.is_empty() {
             return Err(Error::corrupt("archive block", "no bytes after its frames", rest.len()));

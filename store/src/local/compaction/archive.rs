@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use milepost_codec::{LogBatches, Result, begin_log_batch};
+use milepost_codec::{Error, LogBatches, Result, begin_log_batch};
 
 use crate::liveness::{LiveSection, Liveness};
 use crate::local::archive::from_index::Files;
@@ -41,8 +41,7 @@ fn holds_more(shared: &Inner, live: &Liveness, file: &Archived) -> Result<bool> 
                     LiveSection::Whole => {}
                     // A section whose events were erased earlier encodes to the same bytes.
                     LiveSection::Other(first, bytes)
-                        if first == group.first
-                            && payload.get(group.span.0..group.span.1) == Some(&bytes) => {}
+                        if first == group.first && bytes == group.bytes => {}
                     _ => return Ok(true),
                 }
             }
@@ -59,15 +58,17 @@ fn rewrite(shared: &Inner, live: &Liveness, file: &Archived, dir: &Path) -> Resu
     let files = Files { dir, store, key };
     let last = file.next - 1;
     let number = std::iter::once(file.number);
-    files.write(file.first, last, number, |_, out| {
+    let missing = |seq| {
+        let place = file.path.display().to_string();
+        Error::corrupt(place, format!("commit {seq}"), "the end of the file")
+    };
+    files.write(file.first, last, number, |seq, out| {
         if at >= block.len() {
-            block = reader.next_block()?.unwrap_or_default();
+            block = reader.next_block()?.ok_or_else(|| missing(seq))?;
             at = 0;
         }
-        let rest = block.get(at..).unwrap_or_default();
-        let Some((frame, payload)) = frames(rest).next() else {
-            return Ok(());
-        };
+        let found = block.get(at..).and_then(|rest| frames(rest).next());
+        let (frame, payload) = found.ok_or_else(|| missing(seq))?;
         at += frame.stride() as usize;
         for group in LogBatches::new(payload) {
             let group = group?;
@@ -75,8 +76,7 @@ fn rewrite(shared: &Inner, live: &Liveness, file: &Archived, dir: &Path) -> Resu
                 LiveSection::Nothing => {}
                 LiveSection::Whole => {
                     begin_log_batch(out, group.log, group.first);
-                    let bytes = payload.get(group.span.0..group.span.1);
-                    out.extend_from_slice(bytes.unwrap_or_default());
+                    out.extend_from_slice(group.bytes);
                 }
                 LiveSection::Other(first, bytes) => {
                     begin_log_batch(out, group.log, first);

@@ -178,10 +178,13 @@ impl<'a> ChunkMover<'a> {
 fn members(group: &GroupContents, retained: &[(ChunkId, ChunkLocation)]) -> Result<Vec<Member>> {
     let mut members = Vec::with_capacity(retained.len());
     for (id, place) in retained {
-        let (found, content) = group.get(place.member.unwrap_or_default().into())?;
+        let what = || format!("pack {} at byte {}", place.pack, place.at);
+        let number = place.member.ok_or_else(|| {
+            Error::corrupt(what(), format!("the number of chunk {id} in its group"), "none")
+        })?;
+        let (found, content) = group.get(number.into())?;
         if found != *id {
-            let what = format!("pack {} at byte {}", place.pack, place.at);
-            return Err(Error::corrupt(what, format!("chunk {id}"), found));
+            return Err(Error::corrupt(what(), format!("chunk {id}"), found));
         }
         members.push(Member { id: *id, place: *place, content: content.to_vec() });
     }

@@ -51,19 +51,26 @@ pub(crate) fn compact(
     of_snapshots(shared, &mut reachable)?;
     of_bases(shared, &mut reachable)?;
     let mut packs: BTreeMap<u32, Vec<(ChunkId, ChunkLocation)>> = BTreeMap::new();
-    shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| {
-        if let (Some(id), Ok(place)) = (keys::chunk_id(key), ChunkLocation::decode(value))
-            && place.pack < first
-        {
+    let mut damaged = None;
+    shared.kv.walk(&keys::all(KeyKind::Chunk), &mut |key, value| match (
+        keys::chunk_id(key),
+        ChunkLocation::decode(value),
+    ) {
+        (Some(id), Ok(place)) if place.pack < first => {
             packs.entry(place.pack).or_default().push((id, place));
         }
+        (_, Err(error)) => damaged = Some(error),
+        _ => {}
     })?;
+    // The entry's chunk would be removed with its pack.
+    damaged.map_or(Ok(()), Err)?;
     let all = u64::from(first.saturating_sub(1));
     let mut mover = ChunkMover::new(shared);
     for pack in 1..first {
-        let mut chunks = packs.remove(&pack).unwrap_or_default();
+        // The index names no chunk of an empty pack.
+        let chunks = packs.entry(pack).or_default();
         chunks.sort_by_key(|(_, place)| *place);
-        compact_one(shared, pack, &chunks, &reachable, forget, &mut mover)?;
+        compact_one(shared, pack, chunks, &reachable, forget, &mut mover)?;
         report(CompactionStep::Packs(u64::from(pack), all));
     }
     mover.finish()

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use milepost_codec::{ChunkId, LogId, LogKind, Result, Seq};
+use milepost_codec::{ChunkId, Error, ErrorKind, LogId, LogKind, Result, Seq};
 use parking_lot::Mutex;
 
 use crate::index::IndexPut;
@@ -113,7 +113,9 @@ impl<'a> Build<'a> {
         self.copy_snapshots(above)?;
         next.move_applied(next.position().seq, next.position().check)?;
         next.kv.sync()?;
-        let dir = next.kv.dir().unwrap_or_default();
+        let dir = next.kv.dir().ok_or_else(|| {
+            Error::new(ErrorKind::Unavailable, "the new index was closed before it was complete")
+        })?;
         switch::write_now(&shared.layout, &dir)?;
         shared.kv.exchange(&next.kv);
         let mut position = shared.position.lock();

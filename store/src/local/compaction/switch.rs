@@ -12,8 +12,7 @@ use crate::local::layout::Layout;
 
 /// Marks a folder as the one in use.
 pub(crate) fn write_now(layout: &Layout, dir: &Path) -> Result<()> {
-    let name = dir.file_name().unwrap_or_default().to_string_lossy();
-    files::write_whole(&layout.sled_now(), name.as_bytes())?;
+    files::write_whole(&layout.sled_now(), files::name_of(dir).as_bytes())?;
     files::sync_dir(&layout.root)
 }
 
@@ -22,12 +21,11 @@ pub(crate) fn finish_switch(layout: &Layout) -> Result<()> {
     let (first, second, now) = (layout.sled(), layout.sled_next(), layout.sled_now());
     // An unreadable file must not look like a switch that never began: the new folder would go.
     let recorded = match fs::read(&now) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            return Err(files::io("read", &now, &e));
-        }
-        recorded => recorded.unwrap_or_default(),
+        Ok(recorded) => Some(recorded),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+        Err(e) => return Err(files::io("read", &now, &e)),
     };
-    let is_second = second.file_name().is_some_and(|name| name.as_encoded_bytes() == recorded);
+    let is_second = recorded.is_some_and(|name| name == files::name_of(&second).as_bytes());
     if is_second && second.try_exists().map_err(|e| files::io("look at", &second, &e))? {
         remove(&first)?;
         fs::rename(&second, &first).map_err(|e| files::io("rename", &second, &e))?;

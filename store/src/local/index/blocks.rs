@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use milepost_codec::{Block, BlockBuilder, LogId, Offset, Result, StoreKey};
+use milepost_codec::{Block, BlockBuilder, Error, LogId, Offset, Result, StoreKey};
 
 use crate::extent::Extent;
 use crate::index::IndexPut;
@@ -96,11 +96,15 @@ fn read_once(
     let part = found.last_chunk::<2>().map_or(0, |b| u16::from_be_bytes(*b));
     let mut bytes = Vec::new();
     for n in 0..part {
-        bytes.extend(kv.get(&keys::block(log, first, n))?.unwrap_or_default());
+        let found = kv.get(&keys::block(log, first, n))?;
+        bytes.extend(found.ok_or_else(|| {
+            let place = format!("block of {log} at offset {first}");
+            Error::corrupt(place, format!("parts 0 to {part}"), format!("no part {n}"))
+        })?);
     }
     bytes.extend(last);
     let block = Block::decode(log, &bytes, key)?;
-    Ok((block.end() > offset).then_some((block, part + 1)))
+    Ok((block.end() > offset).then_some((block, part.saturating_add(1))))
 }
 
 /// Adds to `puts` the changes that append extents to a log whose sled part ends at `end`. Blocks

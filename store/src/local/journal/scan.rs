@@ -131,8 +131,7 @@ impl Segment {
         let is_zero = |piece: &&[u8]| ZEROS.starts_with(piece);
         let zeros = rest.rchunks(ZEROS.len()).take_while(is_zero);
         let zeros: usize = zeros.map(<[u8]>::len).sum();
-        let rest = rest.get(..rest.len() - zeros).unwrap_or_default();
-        let last = rest.iter().rposition(|byte| *byte != 0);
+        let last = rest.iter().take(rest.len() - zeros).rposition(|byte| *byte != 0);
         last.map_or(0, |at| at as u64 + 1)
     }
 
@@ -202,24 +201,41 @@ impl Segment {
 
 /// Returns the payload of a surveyed frame.
 pub(crate) fn payload<'a>(bytes: &'a [u8], frame: &FrameAt) -> Result<&'a [u8]> {
-    let start = frame.at as usize + FRAME_HEADER_LEN;
-    let len = bytes.get(frame.at as usize..).and_then(FrameHeader::payload_len).unwrap_or_default();
-    bytes.get(start..start + len).ok_or_else(|| {
-        Error::corrupt(
+    match FrameHeader::read_unverified(from(bytes, frame.at)) {
+        Ok((header, payload)) if header.check == frame.check => Ok(payload),
+        _ => Err(Error::corrupt(
             format!("commit {}", frame.seq),
-            format!("{len} bytes"),
-            "the end of the file",
-        )
-    })
+            "the frame that was found there before",
+            "other bytes",
+        )),
+    }
 }
 
+/// Returns the bytes from a place on: none after the end.
 fn from(bytes: &[u8], at: u64) -> &[u8] {
-    usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default()
+    usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or(&[])
 }
 
 #[cfg(test)]
 mod tests {
+    use milepost_codec::seal_frame;
+
     use super::*;
+
+    #[test]
+    fn a_frame_that_changed_since_the_scan_is_no_empty_commit() {
+        let mut bytes = [vec![0; FRAME_HEADER_LEN], b"payload".to_vec()].concat();
+        let check = seal_frame(&mut bytes, 1, 0, false, &[0; 16], None);
+        let end = bytes.len() as u64;
+        let frame = FrameAt { seq: 1, at: 0, end, check, prev: [0; 16], closed: false };
+        assert_eq!(payload(&bytes, &frame).unwrap(), b"payload");
+        // The claimed length, and the check.
+        for at in [23, 0] {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0xFF;
+            assert_eq!(payload(&changed, &frame).unwrap_err().kind(), ErrorKind::Corrupt);
+        }
+    }
 
     #[test]
     fn what_looks_like_frames_everywhere_is_given_up_and_not_hashed_over_and_over() {

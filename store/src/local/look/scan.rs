@@ -7,7 +7,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use milepost_codec::{ErrorKind, Result, StoreKey};
+use milepost_codec::{Error, ErrorKind, Result, StoreKey};
 
 use crate::files;
 use crate::local::archive::ArchiveScan;
@@ -65,8 +65,10 @@ impl StoreScan {
 
     /// Returns the bytes of a surveyed segment.
     pub(crate) fn bytes_of(&self, segment: &Segment) -> Result<Cow<'_, [u8]>> {
-        let bytes = self.bytes.get(&segment.path).map(Vec::as_slice);
-        Ok(Cow::Borrowed(bytes.unwrap_or_default()))
+        let bytes = self.bytes.get(&segment.path).ok_or_else(|| {
+            Error::corrupt(segment.path.display().to_string(), "the bytes of its scan", "none")
+        })?;
+        Ok(Cow::Borrowed(bytes))
     }
 
     /// Notes the identity of the files that are read later.

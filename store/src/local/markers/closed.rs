@@ -23,7 +23,7 @@ struct FileState {
 
 /// Records sled's files, after sled was closed.
 pub(crate) fn note(layout: &Layout, sled: &Path) -> Result<()> {
-    let text = serde_json::to_vec(&state(sled)).unwrap_or_default();
+    let text = serde_json::to_vec(&state(sled)).expect("names and numbers are JSON");
     files::write_whole(&layout.sled_closed(), &text)
 }
 

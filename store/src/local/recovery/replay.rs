@@ -127,7 +127,7 @@ impl<'a> Replay<'a> {
         batch.buf.extend_from_slice(payload);
         for group in LogBatches::new(payload) {
             let group = group.map_err(|e| e.at(format!("commit {seq}")))?;
-            let LogBatchRef { log, first, section, span } = group;
+            let LogBatchRef { log, first, section, span, .. } = group;
             match self.live.part(log, first, &section)? {
                 LiveSection::Whole => {
                     let span = at + span.0..at + span.1;
@@ -309,7 +309,7 @@ pub(crate) fn frames(bytes: &[u8]) -> impl Iterator<Item = (FrameHeader, &[u8])>
     let mut rest = bytes;
     std::iter::from_fn(move || {
         let (header, payload) = FrameHeader::read_unverified(rest).ok()?;
-        rest = rest.get(header.stride() as usize..).unwrap_or_default();
+        rest = header.after(rest);
         Some((header, payload))
     })
 }

@@ -78,10 +78,9 @@ impl Merge {
                 }
                 continue;
             }
-            let section = payload.get(group.span.0..group.span.1).unwrap_or_default();
             match self.live.part(group.log, group.first, &group.section)? {
                 LiveSection::Nothing => {}
-                LiveSection::Whole => self.lineage(seq, group, section, &opened, out)?,
+                LiveSection::Whole => self.lineage(seq, group, group.bytes, &opened, out)?,
                 LiveSection::Other(first, bytes) => {
                     if let Some(section) = Sections::new(&bytes).next() {
                         let group = LogBatchRef { first, section: section?, ..*group };
@@ -162,7 +161,8 @@ impl Merge {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let task = group.log.task;
-        let mut survivors = self.logs.get(&group.log).copied().unwrap_or_default();
+        // Nothing precedes the first offset of a log that is seen for the first time.
+        let mut survivors = *self.logs.entry(group.log).or_default();
         if group.first > survivors.next {
             self.lose(group.log, survivors.next, group.first);
         }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use milepost_codec::{ArchiveBlock, ArchiveHeader, FrameHeader, Result, Seq, StoreId, StoreKey};
+use milepost_codec::{
+    ArchiveBlock, ArchiveHeader, Error, FrameHeader, Result, Seq, StoreId, StoreKey,
+};
 
 use crate::files;
 use crate::local::archive::from_index::Commits;
@@ -68,8 +70,8 @@ impl<'a> Sources<'a> {
         }
         let mut at = ArchiveHeader::LEN;
         while at < bytes.len() {
-            match self.block_at(&bytes, at) {
-                Some((block, len)) => {
+            match block_at(&bytes, at) {
+                Some((block, len, _)) => {
                     if block.frames > 0 {
                         let (path, frames) = (path.to_owned(), block.frames);
                         let place = BlockLocation { path, at, frames };
@@ -77,20 +79,10 @@ impl<'a> Sources<'a> {
                     }
                     at += len;
                 }
-                None => at += 1 + next_magic(bytes.get(at + 1..).unwrap_or_default()),
+                None => at = next_magic(&bytes, at + 1),
             }
         }
         Ok(())
-    }
-
-    fn block_at(&self, bytes: &[u8], at: usize) -> Option<(ArchiveBlock, usize)> {
-        let rest = bytes.get(at..)?;
-        let header = rest.get(..ArchiveBlock::HEADER_LEN)?;
-        let block = ArchiveBlock::decode_header(header).ok()?;
-        let end = ArchiveBlock::HEADER_LEN + block.stored_len();
-        let payload = rest.get(ArchiveBlock::HEADER_LEN..end)?;
-        block.decode(header, payload).ok()?;
-        Some((block, end))
     }
 
     /// Returns the last commit of which anything is left.
@@ -132,16 +124,15 @@ impl<'a> Sources<'a> {
         }
         if self.open.0 != *first {
             let bytes = fs::read(&place.path).map_err(|e| files::io("read", &place.path, &e))?;
-            let rest = bytes.get(place.at..).unwrap_or_default();
-            let (header, rest) =
-                rest.split_at_checked(ArchiveBlock::HEADER_LEN).unwrap_or_default();
-            let block = ArchiveBlock::decode_header(header)?;
-            let raw = block.decode(header, rest.get(..block.stored_len()).unwrap_or_default())?;
+            let (_, _, raw) = block_at(&bytes, place.at).ok_or_else(|| {
+                let found = "other bytes than before";
+                Error::corrupt(place.path.display().to_string(), "an archive block", found)
+            })?;
             let (mut payloads, mut rest) = (BTreeMap::new(), raw.as_slice());
             // The block's own check has no key, so each frame has to pass its own.
             while let Ok((frame, payload)) = FrameHeader::read(rest, self.key) {
                 payloads.insert(frame.seq, payload.to_vec());
-                rest = rest.get(frame.stride() as usize..).unwrap_or_default();
+                rest = frame.after(rest);
             }
             self.open = (*first, payloads);
         }
@@ -149,8 +140,18 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Returns the distance to the next possible block.
-fn next_magic(bytes: &[u8]) -> usize {
-    let found = bytes.windows(4).position(|four| four == b"MPAB");
-    found.unwrap_or(bytes.len())
+/// Returns the intact block at a byte, its length, and its frames.
+fn block_at(bytes: &[u8], at: usize) -> Option<(ArchiveBlock, usize, Vec<u8>)> {
+    let rest = bytes.get(at..)?;
+    let header = rest.get(..ArchiveBlock::HEADER_LEN)?;
+    let block = ArchiveBlock::decode_header(header).ok()?;
+    let end = ArchiveBlock::HEADER_LEN + block.stored_len();
+    let frames = block.decode(header, rest.get(ArchiveBlock::HEADER_LEN..end)?).ok()?;
+    Some((block, end, frames))
+}
+
+/// Returns the place of the next possible block, from `at` on, or the end.
+fn next_magic(bytes: &[u8], at: usize) -> usize {
+    let found = bytes.windows(4).skip(at).position(|four| four == b"MPAB");
+    found.map_or(bytes.len(), |distance| at + distance)
 }

@@ -26,7 +26,7 @@ pub(crate) fn cut_end(
     let io = |e| files::io("cut", path, &e);
     let mut rest = vec![0; (len - end).min(CUT_MAX) as usize];
     file.read_exact_at(&mut rest, end).map_err(io)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = files::name_of(path);
     files::make_dir(&layout.damaged())?;
     let saved = layout.damaged().join(format!("{name}.from-{end}"));
     files::write_whole(&saved, &rest)?;
@@ -138,7 +138,7 @@ fn next_intact(path: &Path, file: &File, mut at: u64) -> Result<Option<u64>> {
     let mut window = vec![0; 1 << 20];
     loop {
         let read = file.read_at(&mut window, at).map_err(|e| files::io("read", path, &e))?;
-        let bytes = window.get(..read).unwrap_or_default();
+        let bytes = window.get(..read).expect("a read fills no more than its buffer");
         for (place, four) in (at..).zip(bytes.windows(MAGIC_LEN)) {
             if begins(four) && intact_at(file, place).is_some() {
                 return Ok(Some(place));
