@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use milepost::Engine;
 use milepost::clock::SystemClock;
+use milepost::internals::threads;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
@@ -103,12 +104,12 @@ fn attached(server: Server) -> Result<Attached> {
     let (near, held) = near(&folder, &socket)?;
     let (stop, stopped) = oneshot::channel();
     let (listens, told) = mpsc::channel();
-    let thread = std::thread::Builder::new().name("milepost-attached".into());
     // The caller may already be inside an async runtime, which cannot start another one.
-    let thread = thread.spawn(move || {
+    let thread = threads::start("attached", move || {
         answer(&server, near, &listens, stopped);
         drop(held);
-    })?;
+    });
+    let thread = thread.map_err(Error::other)?;
     told.recv().map_err(Error::other)??;
     Ok(Attached { socket, stop: Some(stop), thread: Some(thread) })
 }

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use milepost::Engine;
+use milepost::internals::threads;
 use tracing::{error, warn};
 
 use crate::app::App;
@@ -30,8 +31,7 @@ impl KeptOpen {
         open: impl Fn() -> Result<Engine, String> + Send + 'static,
     ) -> io::Result<Self> {
         let (stop, stopped) = mpsc::channel::<()>();
-        let thread = std::thread::Builder::new().name("milepost-keep-open".into());
-        let thread = thread.spawn(move || {
+        let thread = threads::start("keep-open", move || {
             let (mut wait, mut is_open) = (LOOK, true);
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 wait = LOOK;
@@ -60,7 +60,8 @@ impl KeptOpen {
                     }
                 }
             }
-        })?;
+        });
+        let thread = thread.map_err(io::Error::other)?;
         Ok(Self { stop: Some(stop), thread: Some(thread) })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use milepost::internals::threads;
 use milepost::{Engine, Options};
 use milepost_server::{Listening, Server, ServerOptions, Tls, Tokens};
 use serde_json::json;
@@ -208,7 +209,9 @@ fn stopped(has_tls: bool) -> Result<impl Future<Output = ()> + Send + 'static> {
         }
         note("stopping: what was accepted is answered first; once more ends it at once");
         // This thread outlives all others, until the process ends.
-        std::thread::spawn(end_at_once);
+        if let Err(error) = threads::start("signals", end_at_once) {
+            note(&error.to_string());
+        }
     })
 }
 

@@ -13,6 +13,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
 use milepost::Options;
+use milepost::internals::threads;
 use serde::{Deserialize, Serialize};
 
 use super::optimizer::Optimizer;
@@ -87,7 +88,7 @@ impl Worker {
             .spawn()?;
         let stdout = child.stdout.take().ok_or_else(|| Failure::new("the worker has no output"))?;
         let (sender, reports) = channel();
-        let reader = std::thread::spawn(move || {
+        let reader = threads::start("demo", move || {
             for line in BufReader::new(stdout).lines() {
                 // A line that was cut by the end of the process does not count.
                 let Some(report) = line.ok().and_then(|line| serde_json::from_str(&line).ok())
@@ -98,7 +99,7 @@ impl Worker {
                     return;
                 }
             }
-        });
+        })?;
         Ok(Self { child, reports, reader: Some(reader), acknowledged: Vec::new() })
     }
 

@@ -4,6 +4,7 @@ use std::io::{self, Stdout, Write as _};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use milepost::internals::threads;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
@@ -96,8 +97,7 @@ impl Guard {
     fn new() -> Result<Self> {
         let mut signals = Signals::new([SIGHUP, SIGTERM])?;
         let handle = signals.handle();
-        let thread = std::thread::Builder::new().name("milepost-signals".into());
-        let thread = thread.spawn(move || {
+        let thread = threads::start("signals", move || {
             // The key loop cannot handle the signal: it may be reading the store, or a closed
             // terminal.
             if let Some(signal) = signals.forever().next() {

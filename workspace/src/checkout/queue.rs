@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::thread::Scope;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};
+use milepost::internals::threads;
 use milepost::{Error, ErrorKind, Result};
 use milepost_codec::{Item, Name, TreePath};
 
@@ -176,22 +177,16 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         let (finished, done) = unbounded();
         for _ in 1..self.writers {
             let (queue, finished, chunks) = (queue.clone(), finished.clone(), self.chunks);
-            std::thread::Builder::new()
-                .name("milepost-checkout".into())
-                .spawn_scoped(self.scope, move || {
-                    for job in queue {
-                        let written = write(&job, chunks);
-                        let ends = written.is_err();
-                        drop(job);
-                        if finished.send(written).is_err() || ends {
-                            return;
-                        }
+            threads::start_in(self.scope, "checkout", move || {
+                for job in queue {
+                    let written = write(&job, chunks);
+                    let ends = written.is_err();
+                    drop(job);
+                    if finished.send(written).is_err() || ends {
+                        return;
                     }
-                })
-                .map_err(|e| {
-                    let message = format!("cannot start a thread: {e}");
-                    Error::new(ErrorKind::Unavailable, message)
-                })?;
+                }
+            })?;
         }
         Ok(Others { jobs, queue, done })
     }

@@ -4,6 +4,7 @@
 use std::thread::Scope;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};
+use milepost::internals::threads;
 use milepost::{Error, ErrorKind, Result};
 
 use super::SharedDir;
@@ -128,15 +129,9 @@ impl<'scope, 'env> Jobs<'scope, 'env> {
         for _ in 0..self.workers {
             let (received, finished) = (received.clone(), finished.clone());
             let (chunks, check_stored, grain) = (self.chunks, self.check_stored, self.grain);
-            std::thread::Builder::new()
-                .name("milepost-scan".into())
-                .spawn_scoped(self.scope, move || {
-                    workers::run(&received, &finished, chunks, check_stored, grain);
-                })
-                .map_err(|e| {
-                    let message = format!("cannot start a thread: {e}");
-                    Error::new(ErrorKind::Unavailable, message)
-                })?;
+            threads::start_in(self.scope, "scan", move || {
+                workers::run(&received, &finished, chunks, check_stored, grain);
+            })?;
         }
         Ok((jobs, results))
     }

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use milepost::internals::threads;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
@@ -46,12 +47,12 @@ impl Taken {
         let mut signals = Signals::new(wanted)?;
         let (handle, shared) = (signals.handle(), Arc::<Shared>::default());
         let told = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("milepost-signals".into());
-        let thread = thread.spawn(move || {
+        let thread = threads::start("signals", move || {
             for signal in signals.forever() {
                 told.state().tell(signal);
             }
-        })?;
+        });
+        let thread = thread.map_err(io::Error::other)?;
         Ok(Self { shared, handle, thread: Some(thread) })
     }
 
