@@ -8,7 +8,7 @@ use super::turn_text::{result, turns_before, what};
 use crate::args::Compare;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
-use crate::output::{Style, Out, count, fitted, printable};
+use crate::output::{Out, Style, count, fitted, printable};
 
 /// Equal turns that are shown before and after a difference.
 const CONTEXT: usize = 1;
@@ -95,8 +95,8 @@ fn text(a: &Side, b: &Side, line: &Aligned, out: &Out) -> String {
     match line.op {
         AlignedOp::Same => format!("{left}   {right}"),
         AlignedOp::Changed => format!("{left} ~ {right}"),
-        AlignedOp::OnlyA => out.look(Style::Bad, &format!("{left} <")),
-        AlignedOp::OnlyB => out.look(Style::Good, &format!("{left} > {right}")),
+        AlignedOp::OnlyA => out.style(Style::Bad, &format!("{left} <")),
+        AlignedOp::OnlyB => out.style(Style::Good, &format!("{left} > {right}")),
         AlignedOp::Moved => format!("{left} ^ {right}"),
     }
 }

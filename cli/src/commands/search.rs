@@ -11,7 +11,7 @@ use super::turn_text::event_of;
 use crate::args::Search;
 use crate::backend::Backend;
 use crate::error::Result;
-use crate::output::{Style, Out, count, fitted, note, printable, words};
+use crate::output::{Out, Style, count, fitted, note, printable, words};
 
 /// Tasks of one read.
 const PAGE: usize = 200;
@@ -94,7 +94,7 @@ impl Found<'_> {
         if out.json {
             return Ok(out.json(&json!({ "address": address, "event": event }))?);
         }
-        let kind = out.look(Style::Name, &format!("{:KIND$}", event.kind));
+        let kind = out.style(Style::Name, &format!("{:KIND$}", event.kind));
         let shown = format!("{:ADDRESS$}", printable(&address));
         let room = out.columns().saturating_sub(shown.chars().count() + KIND + 4);
         let text = self.around(&row(&event_of(event.clone())), &event);

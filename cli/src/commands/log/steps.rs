@@ -8,7 +8,7 @@ use super::walk::Walk;
 use crate::backend::Backend;
 use crate::commands::turn_text::{event_of, result, what};
 use crate::error::Result;
-use crate::output::{Style, Out, age, fitted, grouped_short, seconds, time_short};
+use crate::output::{Out, Style, age, fitted, grouped_short, seconds, time_short};
 use crate::store_locator::now_us;
 
 /// Number of events from which on a step is shown in parts, so that it need not fit into memory.
@@ -189,7 +189,7 @@ impl LineLayout {
         let right = if self.columns >= WITH_NUMBERS { self.when_columns() + 2 } else { 0 };
         let text = fitted(text, self.columns.saturating_sub(lead + right));
         let when = if right > 0 { format!("  {}", self.when(time_us)) } else { String::new() };
-        out.look(Style::Dim, &format!("{:lead$}{text}{when}", ""))
+        out.style(Style::Dim, &format!("{:lead$}{text}{when}", ""))
     }
 
     fn turn(&self, turn: &Turn, out: &Out) -> String {
@@ -199,8 +199,8 @@ impl LineLayout {
         };
         let number = format!("{number:>NUMBER$}");
         let glyph = match (&turn.failed, &turn.mark) {
-            (Some(_), _) => out.look(Style::Bad, "✗"),
-            (None, Some(_)) => out.look(Style::Good, "◆"),
+            (Some(_), _) => out.style(Style::Bad, "✗"),
+            (None, Some(_)) => out.style(Style::Good, "◆"),
             (None, None) => "○".to_owned(),
         };
         let numbers = self.numbers(turn);
@@ -208,8 +208,8 @@ impl LineLayout {
         let room = self.columns.saturating_sub(lead + numbers.len());
         let (what, result) = (what(turn), result(turn));
         let look = |text: &str| match turn.failed {
-            Some(_) => out.look(Style::Bad, text),
-            None => out.look(Style::Dim, text),
+            Some(_) => out.style(Style::Bad, text),
+            None => out.style(Style::Dim, text),
         };
         let body = match (self.columns >= WITH_RESULT, &turn.failed) {
             (true, _) => {
