@@ -16,12 +16,13 @@ use common::{Place, Ran};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Commands that read, and what they print is the same every time.
-const READS: [&str; 22] = [
+const READS: [&str; 23] = [
     "tasks",
     "lineages run",
     "log run",
     "log run --json",
     "show run@3",
+    "transcript run",
     "state run",
     "state run@5 --json",
     "checkpoint",

@@ -199,7 +199,7 @@ fn refusals() {
         "refusals",
         &[
             "show run@99",
-            "show run",
+            "show run@16",
             "log nope",
             "loog run",
             "log run --kind messag",

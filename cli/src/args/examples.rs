@@ -279,6 +279,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("search IndentationError --task 'airline-*' --kind tool_returned", "in some results"),
         ],
     ),
+    ("transcript", &[("transcript fix", "what was said, called and returned, in a pager")]),
     (
         "compare",
         &[

@@ -25,6 +25,9 @@ pub struct Log {
     /// Print each event in full, not as one line.
     #[arg(long, conflicts_with = "graph")]
     pub full: bool,
+    /// As --full, with the body as JSON.
+    #[arg(long, conflicts_with = "graph")]
+    pub raw: bool,
     /// Draw all lineages of the task side by side.
     #[arg(long, conflicts_with_all = ["reverse", "follow"])]
     pub graph: bool,
@@ -61,6 +64,21 @@ pub struct LogFilter {
     /// Only events until this time.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub until: Option<u64>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Show {
+    /// The address of the point; see `milepost --help`. Of a task or a lineage, its last event.
+    pub address: String,
+    /// Print the body as JSON.
+    #[arg(long)]
+    pub raw: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Transcript {
+    /// The address of the end of the run; see `milepost --help`.
+    pub address: String,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -27,7 +27,7 @@ pub use examples::command;
 pub use going_back::{
     Branch, Checkpoint, FolderOptions, GoingBack, Paths, Recover, Restore, Rollback, Undo,
 };
-pub use log::{Compare, Log, LogFilter, Search};
+pub use log::{Compare, Log, LogFilter, Search, Show, Transcript};
 pub use replay::{Replay, Speed};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
 pub use run::{Run, RunWhen};
@@ -133,7 +133,9 @@ pub enum Command {
     /// Print events again, at their original pace or faster, or pass each to a command.
     Replay(Replay),
     /// Print the event at a point.
-    Show(Address),
+    Show(Show),
+    /// Print a whole run as a document: what was said, called and returned.
+    Transcript(Transcript),
     /// Print the state at a point.
     State(State),
     /// Print the event that last set a part of the state.
@@ -264,12 +266,6 @@ pub struct Man {
 pub struct Task {
     /// The task's id.
     pub task: String,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Address {
-    /// The address of the point; see `milepost --help`.
-    pub address: String,
 }
 
 #[derive(Debug, ClapArgs)]

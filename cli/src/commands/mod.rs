@@ -4,6 +4,7 @@ mod allocator;
 mod anchor;
 mod bisect;
 mod blame;
+mod body_text;
 mod branch;
 mod capture;
 mod captured_files;
@@ -50,6 +51,7 @@ mod steer;
 mod tasks;
 mod text_diff;
 mod token;
+mod transcript;
 mod trust;
 mod turn_text;
 mod undo;
@@ -165,9 +167,10 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         Command::Lineages(args) => lineages::run(source, &args.task, out),
         Command::Log(args) => log::run(source, &args, out),
         Command::Replay(args) => replay::run(source, &args, out),
+        Command::Transcript(args) => transcript::run(source, &args, out),
         Command::Search(args) => search::run(source, &args, out),
         Command::Compare(args) => compare::run(source, &args, out),
-        Command::Show(args) => show::run(source, &args.address, out),
+        Command::Show(args) => show::run(source, &args, out),
         Command::State(args) => state::run(source, &args, out),
         Command::Checkpoint(args) => checkpoint::run(source, &args, out),
         Command::Checkpoints(args) => checkpoints::run(source, &args, out),

@@ -3,30 +3,39 @@
 use milepost::ErrorKind;
 use milepost_api::{EventAt, EventForm, PointForm};
 
+use super::body_text;
+use crate::args::Show;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{Out, Style, printable, time, words};
 
-pub fn run(source: &dyn Backend, address: &str, out: &mut Out) -> Result<()> {
-    let point = source.point(address)?;
+pub fn run(source: &dyn Backend, args: &Show, out: &mut Out) -> Result<()> {
+    let mut point = source.point(&args.address)?;
+    // A task or lineage without a place is shown by its last event.
+    let is_whole = !args.address.contains(['@', '~']) && point.offset.0 > 0;
+    if is_whole && head(source, &point)? == Some(point.offset.0) {
+        let last = words::address(&point.task, point.lineage, point.offset.0 - 1);
+        point = source.point(&last)?;
+    }
     let found = event(source, &point)?;
     match out.json {
         true => Ok(out.json(&found)?),
-        false => print(&point, &found, out),
+        false => print(&point, &found, args.raw, out),
     }
 }
 
 /// Prints the event at a point as text.
-pub fn print(point: &PointForm, found: &EventAt, out: &mut Out) -> Result<()> {
+pub fn print(point: &PointForm, found: &EventAt, raw: bool, out: &mut Out) -> Result<()> {
     let mut beside = vec![("hash", found.hash.to_string())];
     beside.extend(found.checkpoint.map(|id| ("checkpoint", id.to_string())));
-    print_event(point, &found.event, &beside, out)
+    print_event(point, (&found.event, raw), &beside, out)
 }
 
-/// Prints an event of a point's history as text, with additional fields.
+/// Prints an event of a point's history as text, with additional fields. `raw` prints the body as
+/// JSON.
 pub fn print_event(
     point: &PointForm,
-    event: &EventForm,
+    (event, raw): (&EventForm, bool),
     beside: &[(&str, String)],
     out: &mut Out,
 ) -> Result<()> {
@@ -44,7 +53,7 @@ pub fn print_event(
     for (name, text) in named {
         lines.extend(text.clone().map(|text| (name, text)));
     }
-    if event.body.is_none() {
+    if event.body.is_none() || !raw {
         lines.push(("kind", event.kind.to_string()));
     }
     lines.extend_from_slice(beside);
@@ -54,7 +63,8 @@ pub fn print_event(
     }
     match &event.body {
         None => Ok(out.line("the body was erased")?),
-        Some(body) => Ok(out.pretty_text(&body.to_json()?)?),
+        Some(body) if raw => Ok(out.pretty_text(&body.to_json()?)?),
+        Some(body) => body_text::print(body, out),
     }
 }
 

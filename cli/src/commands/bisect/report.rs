@@ -38,7 +38,7 @@ pub fn print(engine: &Engine, bisect: &Bisect, looked: Option<u64>, out: &mut Ou
     }
     let title = format!("{} is the first event after which it is so", printable(&place));
     out.line(out.style(Style::Bold, &title))?;
-    show::print(&form, &show::event(&source, &form)?, out)?;
+    show::print(&form, &show::event(&source, &form)?, false, out)?;
     if let Some(step) = &after.step {
         let name = step.name.as_deref().map(|name| format!(": {name}"));
         let line = format!("in step {}{}", step.number, name.unwrap_or_default());

@@ -12,13 +12,15 @@ const KIND_WIDTH: usize = 19;
 pub struct Entry<'a> {
     point: &'a PointForm,
     full: bool,
+    /// Full events are printed as JSON.
+    raw: bool,
     /// Width of the largest offset.
     width: usize,
 }
 
 impl<'a> Entry<'a> {
-    pub fn new(point: &'a PointForm, full: bool) -> Self {
-        Self { point, full, width: point.offset.to_string().len() + 1 }
+    pub fn new(point: &'a PointForm, full: bool, raw: bool) -> Self {
+        Self { point, full, raw, width: point.offset.to_string().len() + 1 }
     }
 
     pub fn print(&self, event: &EventForm, out: &mut Out) -> Result<()> {
@@ -26,7 +28,7 @@ impl<'a> Entry<'a> {
             return Ok(out.json(event)?);
         }
         if self.full {
-            show::print_event(self.point, event, &[], out)?;
+            show::print_event(self.point, (event, self.raw), &[], out)?;
             return Ok(out.line("")?);
         }
         let line = self.line(event, out);

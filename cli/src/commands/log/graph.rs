@@ -38,7 +38,7 @@ pub fn run(source: &dyn Backend, point: &PointForm, args: &args::Log, out: &mut 
     }
     let mut graph = Graph { tracks, columns: Vec::new() };
     let widest = ends.iter().max_by_key(|end| end.offset.0).unwrap_or(point);
-    let entry = Entry::new(widest, false);
+    let entry = Entry::new(widest, false, false);
     let mut filter = EventFilter::new(&args.filter);
     let mut left = args.last.unwrap_or(u64::MAX);
     while left > 0

@@ -53,7 +53,7 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
         }),
         point: &point,
     };
-    let entry = Entry::new(&point, args.full);
+    let entry = Entry::new(&point, args.full || args.raw, args.raw);
     if args.follow {
         return follow::run(&log, &entry, out);
     }
@@ -69,7 +69,7 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
 
 /// Returns `true` if steps are printed, and not events.
 fn is_read_by_step(args: &args::Log, out: &Out) -> bool {
-    let of_events = args.events || args.full || args.follow || out.json;
+    let of_events = args.events || args.full || args.raw || args.follow || out.json;
     !of_events && args.filter == args::LogFilter::default()
 }
 

@@ -1,0 +1,50 @@
+//! `transcript`: a whole run as a document.
+
+use milepost::Body;
+use milepost::reading::row;
+use milepost_api::EventForm;
+
+use super::body_text;
+use super::turn_text::event_of;
+use crate::args::Transcript;
+use crate::backend::Backend;
+use crate::error::{Failure, Result};
+use crate::output::{Out, Style, printable, time_short};
+
+pub fn run(source: &dyn Backend, args: &Transcript, out: &mut Out) -> Result<()> {
+    let point = source.point(&args.address)?;
+    let lineages = source.lineages(&point.task)?;
+    let lineage = lineages.iter().find(|lineage| lineage.id == point.lineage);
+    let lineage = lineage.ok_or_else(|| Failure::new("the lineage was dropped just now"))?;
+    source.events(&point, lineage.begin.0..point.offset.0, &mut |event| print(event, out))
+}
+
+fn print(event: EventForm, out: &mut Out) -> Result<()> {
+    if out.json {
+        return Ok(out.json(&event)?);
+    }
+    let (offset, time) = (event.offset, time_short(event.time_us.0));
+    let heading = |text: &str, out: &Out| {
+        out.style(Style::Name, &printable(&format!("── {text} ── @{offset} {time}")))
+    };
+    match &event.body {
+        Some(Body::StepStarted(_) | Body::LineageOpened(_) | Body::Restored(_))
+        | Some(Body::ControlChanged(_) | Body::PhaseChanged(_)) => {
+            let heading = heading(&row(&event_of(event.clone())), out);
+            out.line(heading)?;
+        }
+        Some(Body::CheckpointMarked(_)) => {
+            let text = format!("◆ @{offset} {}", row(&event_of(event.clone())));
+            let text = out.style(Style::Dim, &printable(&text));
+            out.line(text)?;
+        }
+        Some(body @ (Body::Message(_) | Body::ToolCalled(_) | Body::ToolReturned(_)))
+        | Some(body @ (Body::PromptChanged(_) | Body::GuidanceGiven(_) | Body::StepFailed(_))) => {
+            body_text::print(body, out)?;
+        }
+        None => out.line(format!("@{offset} {}: the body was erased", event.kind))?,
+        // State changes, ends of steps, captures and events of applications.
+        Some(_) => return Ok(()),
+    }
+    Ok(out.line("")?)
+}
