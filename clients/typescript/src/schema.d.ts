@@ -49,7 +49,7 @@ export interface paths {
             cookie?: never;
         };
         /** Returns a checkpoint. */
-        get: operations["seed_checkpoint"];
+        get: operations["compat_checkpoint"];
         put?: never;
         post?: never;
         delete?: never;
@@ -66,7 +66,7 @@ export interface paths {
             cookie?: never;
         };
         /** Returns numbers of cached states and of saved checkpoints. */
-        get: operations["seed_metrics"];
+        get: operations["compat_metrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -83,7 +83,7 @@ export interface paths {
             cookie?: never;
         };
         /** Lists the checkpoints of a task by creation time, newest first. */
-        get: operations["seed_checkpoints"];
+        get: operations["compat_checkpoints"];
         put?: never;
         post?: never;
         delete?: never;
@@ -812,6 +812,95 @@ export interface components {
              */
             theirs: string[];
         };
+        /** @description The envelope of a successful answer. */
+        CompatAnswer_CompatCache: {
+            data: {
+                /** Format: int64 */
+                cacheBytes: number;
+                /** Format: int64 */
+                cached: number;
+                /** Format: int64 */
+                evictions: number;
+                /** Format: int64 */
+                hits: number;
+                /** Format: int64 */
+                misses: number;
+                /** Format: int64 */
+                saved: number;
+            };
+        };
+        /** @description The envelope of a successful answer. */
+        CompatAnswer_CompatCheckpoint: {
+            /** @description A checkpoint in the form of the existing API. */
+            data: {
+                branchDescription?: string | null;
+                branchId: string;
+                checksum: string;
+                createdAt: string;
+                hasArtifacts: boolean;
+                hasUserGuidance: boolean;
+                id: string;
+                integrityOk: boolean;
+                /** Format: int64 */
+                iteration: number;
+                lineageType: string;
+                parentId?: string | null;
+                promptPreview: string;
+                runControlState: string;
+                state: string;
+                taskId: string;
+            };
+        };
+        /** @description The envelope of a successful answer. */
+        CompatAnswer_CompatCheckpoints: {
+            data: {
+                checkpoints: components["schemas"]["CompatCheckpoint"][];
+                /** Format: int64 */
+                total: number;
+            };
+        };
+        CompatCache: {
+            /** Format: int64 */
+            cacheBytes: number;
+            /** Format: int64 */
+            cached: number;
+            /** Format: int64 */
+            evictions: number;
+            /** Format: int64 */
+            hits: number;
+            /** Format: int64 */
+            misses: number;
+            /** Format: int64 */
+            saved: number;
+        };
+        /** @description A checkpoint in the form of the existing API. */
+        CompatCheckpoint: {
+            branchDescription?: string | null;
+            branchId: string;
+            checksum: string;
+            createdAt: string;
+            hasArtifacts: boolean;
+            hasUserGuidance: boolean;
+            id: string;
+            integrityOk: boolean;
+            /** Format: int64 */
+            iteration: number;
+            lineageType: string;
+            parentId?: string | null;
+            promptPreview: string;
+            runControlState: string;
+            state: string;
+            taskId: string;
+        };
+        CompatCheckpoints: {
+            checkpoints: components["schemas"]["CompatCheckpoint"][];
+            /** Format: int64 */
+            total: number;
+        };
+        /** @description The envelope of an error. */
+        CompatError: {
+            error: Record<string, unknown>;
+        };
         /** @description A change of a run's control. */
         ControlAsked: {
             /** @description The reason, for people. */
@@ -1500,95 +1589,6 @@ export interface components {
             /** @description The sums over the tasks. */
             total: components["schemas"]["RetainedTotal"];
         };
-        /** @description The envelope of a successful answer. */
-        SeedAnswer_SeedCache: {
-            data: {
-                /** Format: int64 */
-                cacheBytes: number;
-                /** Format: int64 */
-                cached: number;
-                /** Format: int64 */
-                evictions: number;
-                /** Format: int64 */
-                hits: number;
-                /** Format: int64 */
-                misses: number;
-                /** Format: int64 */
-                saved: number;
-            };
-        };
-        /** @description The envelope of a successful answer. */
-        SeedAnswer_SeedCheckpoint: {
-            /** @description A checkpoint in the form of the existing API. */
-            data: {
-                branchDescription?: string | null;
-                branchId: string;
-                checksum: string;
-                createdAt: string;
-                hasArtifacts: boolean;
-                hasUserGuidance: boolean;
-                id: string;
-                integrityOk: boolean;
-                /** Format: int64 */
-                iteration: number;
-                lineageType: string;
-                parentId?: string | null;
-                promptPreview: string;
-                runControlState: string;
-                state: string;
-                taskId: string;
-            };
-        };
-        /** @description The envelope of a successful answer. */
-        SeedAnswer_SeedCheckpoints: {
-            data: {
-                checkpoints: components["schemas"]["SeedCheckpoint"][];
-                /** Format: int64 */
-                total: number;
-            };
-        };
-        SeedCache: {
-            /** Format: int64 */
-            cacheBytes: number;
-            /** Format: int64 */
-            cached: number;
-            /** Format: int64 */
-            evictions: number;
-            /** Format: int64 */
-            hits: number;
-            /** Format: int64 */
-            misses: number;
-            /** Format: int64 */
-            saved: number;
-        };
-        /** @description A checkpoint in the form of the existing API. */
-        SeedCheckpoint: {
-            branchDescription?: string | null;
-            branchId: string;
-            checksum: string;
-            createdAt: string;
-            hasArtifacts: boolean;
-            hasUserGuidance: boolean;
-            id: string;
-            integrityOk: boolean;
-            /** Format: int64 */
-            iteration: number;
-            lineageType: string;
-            parentId?: string | null;
-            promptPreview: string;
-            runControlState: string;
-            state: string;
-            taskId: string;
-        };
-        SeedCheckpoints: {
-            checkpoints: components["schemas"]["SeedCheckpoint"][];
-            /** Format: int64 */
-            total: number;
-        };
-        /** @description The envelope of an error. */
-        SeedError: {
-            error: Record<string, unknown>;
-        };
         /** @description The state before the event at a point. */
         StateForm: {
             /** @description The point. */
@@ -1908,7 +1908,7 @@ export interface operations {
             };
         };
     };
-    seed_checkpoint: {
+    compat_checkpoint: {
         parameters: {
             query?: never;
             header?: never;
@@ -1925,7 +1925,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedAnswer_SeedCheckpoint"];
+                    "application/json": components["schemas"]["CompatAnswer_CompatCheckpoint"];
                 };
             };
             /** @description Something asked is not as it should be */
@@ -1934,7 +1934,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
             /** @description No token, or one that is not known */
@@ -1943,7 +1943,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
             /** @description The token may not do it */
@@ -1952,7 +1952,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
             /** @description There is no such checkpoint */
@@ -1961,7 +1961,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
             /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
@@ -1970,7 +1970,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
             /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
@@ -1979,12 +1979,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
         };
     };
-    seed_metrics: {
+    compat_metrics: {
         parameters: {
             query?: never;
             header?: never;
@@ -1998,7 +1998,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedAnswer_SeedCache"];
+                    "application/json": components["schemas"]["CompatAnswer_CompatCache"];
                 };
             };
             /** @description No token, or one that is not known */
@@ -2007,7 +2007,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
             /** @description It is for admins */
@@ -2016,7 +2016,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
             /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
@@ -2025,7 +2025,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
             /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
@@ -2034,12 +2034,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
         };
     };
-    seed_checkpoints: {
+    compat_checkpoints: {
         parameters: {
             query?: {
                 /** @description The page size: 1 to 100, default 20. */
@@ -2059,7 +2059,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedAnswer_SeedCheckpoints"];
+                    "application/json": components["schemas"]["CompatAnswer_CompatCheckpoints"];
                 };
             };
             /** @description Something asked is not as it should be */
@@ -2068,7 +2068,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
             /** @description No token, or one that is not known */
@@ -2077,7 +2077,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
             /** @description The token may not do it */
@@ -2086,7 +2086,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
             /** @description There is no such task */
@@ -2095,7 +2095,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
             /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
@@ -2104,7 +2104,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
             /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
@@ -2113,7 +2113,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SeedError"];
+                    "application/json": components["schemas"]["CompatError"];
                 };
             };
         };
