@@ -3,18 +3,20 @@
 //! A module imports only modules below it in this list.
 //!
 //! ```text
-//! commands/      one file per command
-//! completions    completions of a shell
-//! config/        configuration of the service
-//! args/          arguments of the command line
-//! picker/        full-screen list of checkpoints to restore
-//! demo/          an iteration engine that records itself, is killed and continues
-//! store_locator  the store that a command works on, and whether it may be opened
-//! backend/       reads and changes a store: opened here, or behind a socket or an address
-//! error          errors, hints and exit codes
-//! output/        tables, JSON, colour, bars, and words for stored values
-//! atomic_file    a file that appears when it is complete
-//! secrets        secrets in the environment
+//! commands/        one file per command
+//! completions      completions of a shell
+//! config/          configuration of the service
+//! args/            arguments of the command line
+//! picker/          full-screen list of checkpoints to restore
+//! demo/            an iteration engine that records itself, is killed and continues
+//! unknown_command  words of other programs for what Milepost does
+//! store_locator    the store that a command works on, and whether it may be opened
+//! outside          stores outside of their projects
+//! backend/         reads and changes a store: opened here, or behind a socket or an address
+//! error            errors, hints and exit codes
+//! output/          tables, JSON, colour, bars, and words for stored values
+//! atomic_file      a file that appears when it is complete
+//! secrets          secrets in the environment
 //! ```
 
 mod args;
@@ -30,6 +32,7 @@ mod outside;
 mod picker;
 mod secrets;
 mod store_locator;
+mod unknown_command;
 
 use std::borrow::Cow;
 use std::io::{self, Write as _};
@@ -42,7 +45,7 @@ use clap_complete::env::CompleteEnv;
 
 use crate::args::Args;
 use crate::error::Failure;
-use crate::output::Out;
+use crate::output::{Out, When};
 
 /// Returns memory to the system. Otherwise the memory of a service's large answers would stay with
 /// the threads that made them.
@@ -60,6 +63,10 @@ fn main() -> ExitCode {
     let args = match asked.and_then(|asked| Args::from_arg_matches(&asked)) {
         Ok(args) => args,
         Err(error) => {
+            if let Some(failure) = unknown_command::failure(&error) {
+                failure.print(Out::new(false, When::Auto).colors_stderr());
+                return ExitCode::from(failure.code());
+            }
             // `--help` and `--version` come this way too, with exit code 0.
             let text = error.render().to_string();
             match output::printable_lines(&text) {

@@ -233,7 +233,8 @@ impl StoreArgs {
         })
     }
 
-    fn named(&self) -> Option<PathBuf> {
+    /// Returns the store that the command line or the environment names.
+    pub fn named(&self) -> Option<PathBuf> {
         let variable = || std::env::var_os("MILEPOST_STORE").map(PathBuf::from);
         self.dir.clone().or_else(variable).filter(|dir| !dir.as_os_str().is_empty())
     }
@@ -408,6 +409,15 @@ pub fn made_at(dir: &Path, options: Options) -> Result<Engine> {
 pub fn here() -> Result<PathBuf> {
     std::env::current_dir()
         .map_err(|error| Failure::new(format!("the current folder cannot be read: {error}")))
+}
+
+/// Returns the nearest folder from the current one upwards that has a store, in it or outside.
+pub fn project_here() -> Option<PathBuf> {
+    let here = here().ok()?;
+    let has_store = |project: &&Path| {
+        project.join(FOLDER).is_dir() || outside::store_of(project).is_some_and(|it| it.is_dir())
+    };
+    here.ancestors().find(has_store).map(Path::to_owned)
 }
 
 /// Finds the nearest store from the current folder upwards: in a folder, or outside for it. A link

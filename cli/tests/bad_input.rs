@@ -56,7 +56,7 @@ fn an_offset_past_the_head_is_refused_and_the_head_is_named() {
     for command in ["log run@18", "show run@18", "state run@99", "restore run@18"] {
         place.say(command).failed(1, "17");
     }
-    place.say("show run").failed(1, "head");
+    place.say("show run@17").failed(1, "head");
     place.say("log run@17").ok();
 }
 

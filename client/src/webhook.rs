@@ -38,6 +38,8 @@ const QUOTED: usize = 200;
 pub struct Webhook {
     http: Client,
     url: Url,
+    /// The address for messages, without a path and credentials: either may be a secret.
+    shown: String,
     mac: Hmac<Sha256>,
 }
 
@@ -49,8 +51,10 @@ impl Webhook {
     ///
     /// `Invalid`: not such an address; for `https`, no trusted certificates are found.
     pub fn new(url: &str, secret: &[u8]) -> Result<Self> {
-        let invalid = |reason: String| Error::invalid(url, reason);
-        let address = Url::parse(url).map_err(|error| invalid(error.to_string()))?;
+        let address = Url::parse(url);
+        let address = address.map_err(|error| Error::invalid("webhook", error.to_string()))?;
+        let shown = address.origin().ascii_serialization();
+        let invalid = |reason: String| Error::invalid(&shown, reason);
         let config = match address.scheme() {
             "https" => tls::config(Vec::new())?,
             "http" => tls::none()?,
@@ -64,7 +68,7 @@ impl Webhook {
             .build();
         let http = http.map_err(|error| invalid(format!("no client can be made: {error}")))?;
         let mac = Hmac::new_from_slice(secret).map_err(|error| invalid(error.to_string()))?;
-        Ok(Self { http, url: address, mac })
+        Ok(Self { http, url: address, shown: shown.clone(), mac })
     }
 
     /// Posts a JSON document once.
@@ -78,8 +82,8 @@ impl Webhook {
         let request = request.header(CONTENT_TYPE, "application/json");
         let request = request.header(SIGNATURE, format!("sha256={}", HEXLOWER.encode(&mac)));
         let failed = |error: reqwest::Error| match error.is_timeout() {
-            true => Error::timed_out(self.url.as_str(), at_most),
-            false => Error::connection_lost(self.url.as_str(), &error),
+            true => Error::timed_out(&self.shown, at_most),
+            false => Error::connection_lost(&self.shown, &error),
         };
         let mut answer = request.body(document).send().await.map_err(failed)?;
         let status = answer.status();
@@ -95,10 +99,6 @@ impl Webhook {
         said.truncate(QUOTED);
         let said = String::from_utf8_lossy(&said).trim().to_owned();
         let said = if said.is_empty() { said } else { format!(": {said}") };
-        Err(Error::new(
-            ErrorKind::Answer,
-            self.url.as_str(),
-            format!("it is answered {status}{said}"),
-        ))
+        Err(Error::new(ErrorKind::Answer, &self.shown, format!("it is answered {status}{said}")))
     }
 }

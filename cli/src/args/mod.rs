@@ -360,7 +360,8 @@ pub enum Status {
 #[command(allow_missing_positional = true)]
 pub struct Mark {
     /// The address of the point; see `milepost --help`. Default: the head of the task named after
-    /// this folder or the nearest one above; if there is none, a task for this folder is started.
+    /// this folder or the nearest one above it in the project; if there is none, a task for this
+    /// folder is started.
     pub address: Option<String>,
     /// The label. It must not be all digits.
     pub label: String,

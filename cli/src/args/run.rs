@@ -34,7 +34,7 @@ pub struct Run {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
     /// When to mark a checkpoint before and after, with the files: `always`, or at `risk`, which is
-    /// a command that may remove or overwrite files, a --label, or no checkpoint in the last five
+    /// a command that may remove or overwrite files, a --label, or no capture in the last five
     /// minutes.
     #[arg(long, value_name = "WHEN", default_value = "always")]
     pub when: RunWhen,

@@ -8,16 +8,14 @@ use std::thread;
 use std::time::Duration;
 
 use milepost::{Detail, Engine, Error, ErrorKind, Mark, Task};
-use milepost_workspace::{
-    CaptureReport, Choices, PathBytes, Snapshot, Workspace, WorkspaceOptions,
-};
+use milepost_workspace::{CaptureReport, Choices, PathBytes, Workspace, WorkspaceOptions};
 use serde_json::json;
 
 use super::first_capture;
 use crate::args;
 use crate::backend::{hints, recovery};
 use crate::error::{Failure, Result};
-use crate::output::{Out, big, count, counter, grouped, printable, size, words};
+use crate::output::{Out, big, count, counter, grouped, note, printable, size, words};
 
 /// Time before the bar is shown.
 const SOON: Duration = Duration::from_millis(500);
@@ -58,8 +56,8 @@ pub fn run(engine: &Engine, args: &args::Capture, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-/// Captures the folder. Shows a bar if it takes a while, and prints what the first capture of a
-/// task left out by default.
+/// Captures the folder. Shows a bar if it takes a while, and prints what is left out by default
+/// if the capture before left out nothing so.
 pub fn captured(
     engine: &Engine,
     task: &Task,
@@ -68,10 +66,14 @@ pub fn captured(
     out: &Out,
 ) -> milepost::Result<CaptureReport> {
     let head = task.point(task.head()?.next)?;
-    let is_first = engine.workspace_at(&head)?.is_none();
+    let before = engine.workspace_at(&head)?;
     let report = with_bar(workspace, !out.json, || workspace.capture(engine, task, mark))?;
-    if is_first {
-        first_capture::tell(&Snapshot::of(engine, report.root)?, workspace.folder())?;
+    if report.skips > 0 && report.appended.is_some() {
+        // The note is about a capture that is recorded, and does not fail it.
+        let told = first_capture::tell(engine, before, report.root, workspace.folder());
+        if let Err(error) = told {
+            note(&format!("what was left out by default is not known: {error}"));
+        }
     }
     Ok(report)
 }

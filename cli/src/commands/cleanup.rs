@@ -191,7 +191,7 @@ fn print(done: &RetentionForm, out: &mut Out) -> Result<()> {
         size(total.bytes.0)
     ))?;
     if let Some(file) = &done.backup {
-        out.line(format!("backup: {file} in the store; `milepost import` reads it"))?;
+        out.line(printable(&format!("backup: {file} in the store; `milepost import` reads it")))?;
     }
     if let Some(freed) = done.captures.as_ref().filter(|freed| freed.captures.0 > 0) {
         out.line(format!(

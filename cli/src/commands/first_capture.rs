@@ -1,10 +1,10 @@
-//! The note about a first capture: what the default list left out, and its size.
+//! The note about what the default list left out of a capture, and its size.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-use milepost::Result;
-use milepost_workspace::{SkipReason, Snapshot};
+use milepost::{Engine, Hash, Result};
+use milepost_workspace::{PathBytes, SkipReason, Snapshot};
 
 use crate::backend::folders::place;
 use crate::output::{count, note, printable, size};
@@ -15,16 +15,16 @@ const ENTRIES_MAX: u32 = 200_000;
 /// Most paths to name.
 const SHOWN: usize = 5;
 
-/// Prints what a capture left out by the default list. Nothing if it left out nothing so.
-pub fn tell(capture: &Snapshot, folder: &Path) -> Result<()> {
-    let mut paths = Vec::new();
-    for skip in capture.skips() {
-        let skip = skip?;
-        if skip.reason == SkipReason::Default {
-            paths.push(skip.path);
-        }
-    }
+/// Prints what a capture left out by the default list, unless it left out nothing so, or the
+/// capture before did too.
+pub fn tell(engine: &Engine, before: Option<Hash>, root: Hash, folder: &Path) -> Result<()> {
+    let paths = by_default(&Snapshot::of(engine, root)?)?;
     if paths.is_empty() {
+        return Ok(());
+    }
+    if let Some(before) = before
+        && !by_default(&Snapshot::of(engine, before)?)?.is_empty()
+    {
         return Ok(());
     }
     let mut budget = ENTRIES_MAX;
@@ -56,6 +56,18 @@ pub fn tell(capture: &Snapshot, folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Returns the paths that a capture left out by the default list.
+fn by_default(capture: &Snapshot) -> Result<Vec<PathBytes>> {
+    let mut paths = Vec::new();
+    for skip in capture.skips() {
+        let skip = skip?;
+        if skip.reason == SkipReason::Default {
+            paths.push(skip.path);
+        }
+    }
+    Ok(paths)
+}
+
 /// Returns the size of a file, or of the files in a folder.
 fn bytes_below(path: PathBuf, budget: &mut u32) -> u64 {
     let (mut total, mut stack) = (0_u64, vec![path]);
@@ -70,7 +82,8 @@ fn bytes_below(path: PathBuf, budget: &mut u32) -> u64 {
         };
         if metadata.is_dir() {
             let names = std::fs::read_dir(&path).into_iter().flatten().flatten();
-            stack.extend(names.map(|entry| entry.path()));
+            let left = usize::try_from(*budget).unwrap_or(usize::MAX);
+            stack.extend(names.take(left).map(|entry| entry.path()));
         }
         total = total.saturating_add(if Metadata::is_file(&metadata) { metadata.len() } else { 0 });
     }

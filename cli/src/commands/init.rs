@@ -6,23 +6,30 @@ use milepost::Options;
 use serde_json::json;
 
 use crate::args;
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Result, USAGE};
 use crate::output::Out;
 use crate::outside;
 use crate::store_locator::{FOLDER, StoreArgs};
 
+/// File that each store has.
+const SETTINGS: &str = "store";
+
 pub fn run(store: &StoreArgs, args: &args::Init, out: &mut Out) -> Result<()> {
+    if let Some(dir) = store.named() {
+        return named(store, &dir, args, out);
+    }
     let project = project(&args.folder)?;
     let (inside, away) = (project.join(FOLDER), outside::store_of(&project));
     let places = [Some(&inside), away.as_ref()];
-    let is_there = |place: &&PathBuf| place.symlink_metadata().is_ok();
+    // A folder of another kind, or one whose store was not made to its end, is none.
+    let is_there = |place: &&PathBuf| place.join(SETTINGS).is_file();
     let there = places.into_iter().flatten().find(is_there).cloned();
     let is_new = there.is_none();
     let dir = match there {
         Some(place) if (place == inside) == args.outside => {
             let shown = place.display();
             return Err(Failure::conflict(format!("the project has a store: {shown}"))
-                .hint("`--store DIR` makes another one, at any place"));
+                .hint("`milepost --store DIR init` makes another one, at any place"));
         }
         Some(place) => place,
         None if args.outside => outside::make(&project)?,
@@ -40,6 +47,25 @@ pub fn run(store: &StoreArgs, args: &args::Init, out: &mut Out) -> Result<()> {
         false => format!("the store is there: {}", dir.display()),
     })?;
     Ok(out.line("next: `milepost capture`, `milepost run -- COMMAND` or `milepost record FILE`")?)
+}
+
+/// Creates the store at the place that `--store` or MILEPOST_STORE names.
+fn named(store: &StoreArgs, dir: &Path, args: &args::Init, out: &mut Out) -> Result<()> {
+    if args.outside || args.folder != Path::new(".") {
+        return Err(Failure::new("--store names the place of the store, and so does the rest")
+            .code_of(USAGE)
+            .hint("`milepost --store DIR init`, or `milepost init` without --store"));
+    }
+    let is_new = !dir.join(SETTINGS).is_file();
+    if is_new {
+        store.create_at(dir, Options::default())?.close()?;
+    }
+    if out.json {
+        return Ok(out.json(&json!({ "store": dir, "project": null, "created": is_new }))?);
+    }
+    let (verb, shown) =
+        (if is_new { "made the store" } else { "the store is there:" }, dir.display());
+    Ok(out.line(format!("{verb} {shown}"))?)
 }
 
 fn project(folder: &Path) -> Result<PathBuf> {

@@ -45,11 +45,14 @@ fn check_is_no_task(source: &dyn Backend, label: &str) -> Result<()> {
     }
 }
 
-/// Returns the task named after the current folder, or after the nearest one above that has a task.
+/// Returns the task named after the current folder, or after the nearest one above it in the
+/// project that has a task.
 /// If there is none, starts one for the current folder.
 fn default_task(source: &dyn Backend) -> Result<String> {
     let here = store_locator::here()?;
-    let above = here.ancestors().filter_map(|folder| hints::name_of(folder).ok());
+    let project = store_locator::project_here().unwrap_or_else(|| here.clone());
+    let above = here.ancestors().take_while(|folder| folder.starts_with(&project));
+    let above = above.filter_map(|folder| hints::name_of(folder).ok());
     for name in above {
         match source.task(&name) {
             Ok(task) => return Ok(task.id),

@@ -115,13 +115,14 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
 /// Runs a command on an existing store, opened by this process or by another one.
 fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
     let needs = Needs::of(&command, picker::is_possible(out));
+    let changes = !needs.only_reads && !matches!(command, Command::Log(_));
     let found = match needs.creates && store.is_nowhere() {
         true => Opened::Local(store.open_or_create_with_hooks(Options::default())?),
         false => store.find(needs.hooks, needs.only_reads)?,
     };
     let engine = match found {
         Opened::Local(engine) => engine,
-        Opened::Remote(_) if !needs.only_reads && store.is_in_its_hook() => {
+        Opened::Remote(_) if changes && store.is_in_its_hook() => {
             let text = "a hook cannot change the store that it is called for";
             return Err(Failure::new(text).hint("a hook may read it, and change other stores"));
         }

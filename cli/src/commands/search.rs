@@ -10,8 +10,11 @@ use super::log::has_text;
 use super::turn_text::event_of;
 use crate::args::Search;
 use crate::backend::Backend;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::output::{Out, Style, count, fitted, note, printable, words};
+
+/// Events of one read.
+const WINDOW: usize = 4096;
 
 /// Tasks of one read.
 const PAGE: usize = 200;
@@ -28,6 +31,8 @@ struct Found<'a> {
     tasks: u64,
     events: u64,
     hits: u64,
+    /// The first failure of a task. The others are searched.
+    failed: Option<Failure>,
 }
 
 pub fn run(source: &dyn Backend, args: &Search, out: &mut Out) -> Result<()> {
@@ -38,12 +43,20 @@ pub fn run(source: &dyn Backend, args: &Search, out: &mut Out) -> Result<()> {
         tasks: 0,
         events: 0,
         hits: 0,
+        failed: None,
     };
     let mut cursor = None;
     loop {
         let page = source.tasks(args.user.as_deref(), PAGE, cursor)?;
         for task in page.items.iter().filter(|task| is_named(&task.id, args.task.as_deref())) {
-            found.in_task(source, task, out)?;
+            if let Err(failure) = found.in_task(source, task, out) {
+                // A reader that closed the pipe wants no more.
+                if failure.kind().is_none() {
+                    return Err(failure);
+                }
+                note(&format!("{}: {failure}", printable(&task.id)));
+                found.failed.get_or_insert(failure);
+            }
             if found.left == 0 {
                 break;
             }
@@ -52,6 +65,9 @@ pub fn run(source: &dyn Backend, args: &Search, out: &mut Out) -> Result<()> {
             Some(next) => cursor = Some(next),
             None => break,
         }
+    }
+    if let Some(failure) = found.failed {
+        return Err(Failure::reported(failure.code()));
     }
     if found.hits == 0 && !out.json {
         let (events, tasks) = (count(found.events, "event"), count(found.tasks, "task"));
@@ -70,13 +86,19 @@ impl Found<'_> {
             }
             let address = format!("{}/{}", words::encode(&task.id), lineage.id);
             let point = source.point(&address)?;
-            source.events(&point, range, &mut |event| {
-                self.events += 1;
-                match self.takes(&event) {
-                    true => self.show(&address, event, out),
-                    false => Ok(()),
+            for from in range.clone().step_by(WINDOW) {
+                let window = from..(from + WINDOW as u64).min(range.end);
+                source.events(&point, window, &mut |event| {
+                    self.events += 1;
+                    match self.takes(&event) {
+                        true => self.show(&address, event, out),
+                        false => Ok(()),
+                    }
+                })?;
+                if self.left == 0 {
+                    return Ok(());
                 }
-            })?;
+            }
         }
         Ok(())
     }
@@ -94,7 +116,7 @@ impl Found<'_> {
         if out.json {
             return Ok(out.json(&json!({ "address": address, "event": event }))?);
         }
-        let kind = out.style(Style::Name, &format!("{:KIND$}", event.kind));
+        let kind = out.style(Style::Name, &format!("{:KIND$}", printable(&event.kind)));
         let shown = format!("{:ADDRESS$}", printable(&address));
         let room = out.columns().saturating_sub(shown.chars().count() + KIND + 4);
         let text = self.around(&row(&event_of(event.clone())), &event);

@@ -42,7 +42,7 @@ fn print(event: EventForm, out: &mut Out) -> Result<()> {
         | Some(body @ (Body::PromptChanged(_) | Body::GuidanceGiven(_) | Body::StepFailed(_))) => {
             body_text::print(body, out)?;
         }
-        None => out.line(format!("@{offset} {}: the body was erased", event.kind))?,
+        None => out.line(format!("@{offset} {}: the body was erased", printable(&event.kind)))?,
         // State changes, ends of steps, captures and events of applications.
         Some(_) => return Ok(()),
     }

@@ -18,7 +18,11 @@ pub fn run(args: &args::Webhook) -> Result<()> {
     let secret = secret(args)?;
     let webhook = Webhook::new(&args.url, &secret)?;
     let mut document = Vec::new();
-    io::stdin().lock().take(DOCUMENT_MAX).read_to_end(&mut document)?;
+    io::stdin().lock().take(DOCUMENT_MAX + 1).read_to_end(&mut document)?;
+    if document.len() as u64 > DOCUMENT_MAX {
+        return Err(Failure::new("the document is longer than 512 MiB, and is not posted")
+            .hint("`kinds` in hooks.json selects smaller events"));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(webhook.post(document, args.timeout))?)
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, Json, LineageId,
@@ -149,6 +150,7 @@ impl Engine {
             jobs,
             anchor: Mutex::new(None),
             hooks: Mutex::new(hooks),
+            hooks_ended: AtomicBool::new(false),
             threads: Mutex::new(threads),
         };
         let engine = Self { inner: Arc::new(inner) };

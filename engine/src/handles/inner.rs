@@ -1,6 +1,7 @@
 //! The state of an open store, shared by its handles.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use milepost_codec::{Hash, Head, LineageId, LogId, Origin, Result, TaskNo};
@@ -37,6 +38,8 @@ pub(crate) struct Inner {
     pub(super) jobs: Sender<BackgroundJob>,
     pub(super) anchor: Mutex<Option<Anchoring>>,
     pub(super) hooks: Mutex<Option<OpenHooks>>,
+    /// Set if the hooks were ended before the close.
+    pub(super) hooks_ended: AtomicBool,
     pub(super) threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -96,13 +99,19 @@ impl Inner {
         let hooks = self.hooks.lock().take();
         if let Some(hooks) = hooks {
             hooks.stop();
+            self.hooks_ended.store(true, Ordering::SeqCst);
         }
     }
 
     pub(super) fn close(&self) -> Result<()> {
         self.catalog.log().owner().check()?;
         self.committer.close();
-        self.end_hooks();
+        if self.hooks_ended.swap(false, Ordering::SeqCst) {
+            // A checkpoint may have been marked since.
+            self.options.hooks.flush(self.options.hooks_at_close);
+        } else if let Some(hooks) = self.hooks.lock().take() {
+            hooks.stop();
+        }
         let _ = self.jobs.send(BackgroundJob::Stop);
         let mut threads = self.threads.lock();
         for thread in threads.drain(..) {

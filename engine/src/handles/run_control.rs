@@ -295,8 +295,9 @@ impl Task {
         unwanted: RunControl,
     ) -> impl Future<Output = Result<RunControl>> + Send + use<> {
         let task = self.clone();
+        // The future holds it: an entry without a waiting thread or future may be dropped.
+        let control = task.lineage().inner().controls.of(task.no());
         std::future::poll_fn(move |context| {
-            let control = task.lineage().inner().controls.of(task.no());
             let mut known = control.lock();
             let seen = task.current_control(&mut known);
             if control.is_awaited(&seen, unwanted) {

@@ -45,6 +45,10 @@ enum Content {
     Nothing,
 }
 
+/// Turns that are aligned together. The time of an alignment grows with the square of a block whose
+/// turns all differ.
+const BLOCK: usize = 8192;
+
 /// Settings of an alignment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AlignOptions {
@@ -64,10 +68,9 @@ impl Turn {
         }
     }
 
-    /// Returns `true` if two turns that differ may correspond.
-    fn resembles(&self, other: &Self) -> bool {
-        let first = |turn: &Self| turn.calls.first().map(|call| call.tool.clone());
-        first(self) == first(other)
+    /// Returns the tool of the first call: turns of one tool, and turns without, may correspond.
+    fn tool(&self) -> Option<&str> {
+        self.calls.first().map(|call| call.tool.as_str())
     }
 }
 
@@ -84,17 +87,26 @@ pub fn align(a: &[Turn], b: &[Turn], options: AlignOptions) -> Vec<Aligned> {
     };
     let (contents_a, contents_b) = (contents(a), contents(b));
     let mut lines = Vec::with_capacity(a.len().max(b.len()));
-    for op in capture_diff_slices(Algorithm::Patience, &contents_a, &contents_b) {
-        match op {
-            DiffOp::Equal { old_index, new_index, len } => {
-                lines.extend((0..len).map(|n| {
-                    let (a, b) = (Some(old_index + n), Some(new_index + n));
-                    Aligned { op: AlignedOp::Same, a, b, other: None }
-                }));
-            }
-            DiffOp::Delete { .. } | DiffOp::Insert { .. } | DiffOp::Replace { .. } => {
-                let (old, new) = (op.old_range(), op.new_range());
-                pair((a, old.start..old.end), (b, new.start..new.end), &mut lines);
+    let longest = a.len().max(b.len());
+    for begin in (0..longest).step_by(BLOCK) {
+        let block = |contents: &[Content]| {
+            let (from, to) = (begin.min(contents.len()), (begin + BLOCK).min(contents.len()));
+            contents.get(from..to).map_or_else(Vec::new, <[Content]>::to_vec)
+        };
+        let (from_a, from_b) = (begin.min(a.len()), begin.min(b.len()));
+        let (of_a, of_b) = (block(&contents_a), block(&contents_b));
+        for op in capture_diff_slices(Algorithm::Patience, &of_a, &of_b) {
+            let (old, new) = (op.old_range(), op.new_range());
+            let of_a = old.start + from_a..old.end + from_a;
+            let of_b = new.start + from_b..new.end + from_b;
+            match op {
+                DiffOp::Equal { .. } => lines.extend(of_a.zip(of_b).map(|(a, b)| Aligned {
+                    op: AlignedOp::Same,
+                    a: Some(a),
+                    b: Some(b),
+                    other: None,
+                })),
+                _ => pair((a, of_a), (b, of_b), &mut lines),
             }
         }
     }
@@ -110,13 +122,20 @@ fn pair(
 ) {
     let only_a = |a| Aligned { op: AlignedOp::OnlyA, a: Some(a), b: None, other: None };
     let only_b = |b| Aligned { op: AlignedOp::OnlyB, a: None, b: Some(b), other: None };
+    let mut by_tool: HashMap<Option<&str>, VecDeque<usize>> = HashMap::new();
+    for at in of_b.clone() {
+        by_tool.entry(b.get(at).and_then(Turn::tool)).or_default().push_back(at);
+    }
     let mut next_b = of_b.start;
     for at_a in of_a {
-        let resembles = |at_b: &usize| match (a.get(at_a), b.get(*at_b)) {
-            (Some(a), Some(b)) => a.resembles(b),
-            _ => false,
-        };
-        let Some(at_b) = (next_b..of_b.end).find(resembles) else {
+        let same_tool = by_tool.get_mut(&a.get(at_a).and_then(Turn::tool));
+        let at_b = same_tool.and_then(|places| {
+            while places.front().is_some_and(|at| *at < next_b) {
+                places.pop_front();
+            }
+            places.pop_front()
+        });
+        let Some(at_b) = at_b else {
             lines.push(only_a(at_a));
             continue;
         };

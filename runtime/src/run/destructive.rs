@@ -70,7 +70,7 @@ pub fn is_destructive(command: impl IntoIterator<Item = impl AsRef<OsStr>>) -> b
     let text: Vec<String> =
         command.into_iter().map(|part| part.as_ref().to_string_lossy().into_owned()).collect();
     let text = text.join(" ");
-    let breaks = |c: char| c.is_whitespace() || ";|&()`$'\"{}".contains(c);
+    let breaks = |c: char| c.is_whitespace() || ";|&()`$'\"{}<>\\".contains(c);
     let words: Vec<&str> = text.split(breaks).filter(|word| !word.is_empty()).collect();
     let names: Vec<&str> = words.iter().map(|word| name_of(word)).collect();
     let any = |listed: &[&str]| names.iter().any(|name| listed.contains(name));
@@ -80,19 +80,26 @@ pub fn is_destructive(command: impl IntoIterator<Item = impl AsRef<OsStr>>) -> b
             letters.is_some_and(|letters| letters.contains(short))
         })
     };
-    let overwrites = |word: &&str| {
-        let redirected = word.trim_start_matches(|c: char| c.is_ascii_digit());
-        redirected.starts_with('>') && !redirected.starts_with(">>")
-    };
     any(&WORDS)
         || names.iter().any(|name| WORDS.contains(&name.to_lowercase().as_str()))
         || any(&["git"]) && any(&GIT)
         || any(&EDITORS) && has_option('i')
-        || any(&SHELLS) && words.iter().any(overwrites)
+        || any(&SHELLS) && overwrites(&text)
 }
 
-/// Returns the last name of a program's path; an option as it is.
+/// Returns `true` if a shell's text redirects output to a file anew: `>`, and neither `>>` nor a
+/// copy of a descriptor as `2>&1`.
+fn overwrites(text: &str) -> bool {
+    text.match_indices('>').any(|(at, _)| {
+        let before = text.get(..at).is_some_and(|before| before.ends_with('>'));
+        let after = text.get(at + 1..).is_some_and(|after| after.starts_with(['>', '&']));
+        !before && !after
+    })
+}
+
+/// Returns the last name of a program's path; an option without its value.
 fn name_of(word: &str) -> &str {
+    let word = if word.starts_with('-') { word.split('=').next().unwrap_or(word) } else { word };
     let name = Path::new(word).file_name().and_then(OsStr::to_str);
     name.filter(|_| !word.starts_with('-')).unwrap_or(word)
 }
@@ -116,17 +123,26 @@ mod tests {
             "make clean",
             "psql -c DROP_TABLE drop",
             "dd if=a of=b",
+            "sed --in-place=.bak s/a/b/ f",
         ] {
             assert!(is_destructive(words(line)), "{line}");
         }
-        for script in ["echo a > b", "cd x && rm *", "(mv a b)", "x=$(unlink y)", "a 2>log"] {
+        for script in [
+            "echo a > b",
+            "gen>config.json",
+            "cd x && rm *",
+            "\\rm -rf out",
+            "(mv a b)",
+            "x=$(unlink y)",
+            "a 2>log",
+        ] {
             assert!(is_destructive(["bash", "-c", script]), "{script}");
         }
         for line in ["cargo test", "git status", "sed -n 1p x", "grep -i rms x", "ls warm", "a > b"]
         {
             assert!(!is_destructive(words(line)), "{line}");
         }
-        for script in ["echo a >> b", "make test | less", "python3 train.py"] {
+        for script in ["echo a >> b", "make 2>&1 | less", "python3 train.py"] {
             assert!(!is_destructive(["sh", "-c", script]), "{script}");
         }
     }

@@ -28,7 +28,7 @@ enum Holds {
 
 /// The files of a store, by their paths in its folder: `*` matches a part of one name, `**`
 /// everything in a folder.
-const KINDS: [(&str, Holds); 25] = [
+const KINDS: [(&str, Holds); 26] = [
     (".gitignore", Holds::Nothing),
     ("store", Holds::Nothing),
     ("store.copy", Holds::Nothing),
@@ -61,6 +61,8 @@ const KINDS: [(&str, Holds); 25] = [
     ("unrecorded/*.jsonl", Holds::Unlogged),
     // Exports before cleanups.
     ("backups/*.jsonl", Holds::Unlogged),
+    // Left by an export that was killed.
+    ("backups/.milepost-*.part", Holds::Copy),
 ];
 
 /// Files that a compaction does not rewrite.

@@ -70,6 +70,22 @@ fn seed_001_a_safe_point_is_awaited_through_resume_stop_restore_deletion_and_clo
 }
 
 #[test]
+fn a_wait_is_woken_among_the_controls_of_many_tasks() {
+    let (engine, _) = engine();
+    let run = run(&engine, RunOptions::default());
+    run.begin().unwrap();
+    run.pause("one").unwrap();
+    let point = awaited(&run, || {
+        // More than are remembered without a waiting thread.
+        for n in 0..4200 {
+            engine.start_task(&format!("other {n}"), "ana").unwrap().control().unwrap();
+        }
+        run.resume().unwrap();
+    });
+    assert_eq!(point.unwrap(), SafePoint::Go);
+}
+
+#[test]
 fn a_deleted_task_ends_a_wait() {
     let (engine, _) = engine();
     let run = run(&engine, RunOptions::default());

@@ -312,6 +312,27 @@ fn what_was_left_out_and_is_in_the_way_of_a_restore_is_saved_first() {
     assert_eq!(fs::read(scene.path("d/f.out")).unwrap(), b"mine");
 }
 
+#[test]
+fn what_the_default_list_left_out_and_is_in_the_way_of_a_restore_is_saved_first() {
+    let mut scene = Scene::with(watched().default_ignores(false));
+    scene.write("d/f.log", "recorded");
+    let mark = Some(Mark::new().label("first"));
+    scene.workspace.capture(&scene.engine, &scene.task, mark).unwrap();
+    fs::remove_file(scene.path("d/f.log")).unwrap();
+    scene.capture();
+    scene.looked_at(watched());
+    scene.write("d/f.log", "mine");
+    scene.capture();
+    scene.capture();
+    assert_eq!(scene.skips(), [("d/f.log".to_owned(), SkipReason::Default)]);
+    let to = scene.engine.point("t@first").unwrap();
+    let choices = Choices::default().theirs(crate::TreePath::new(b"d/f.log").unwrap());
+    scene.workspace.restore(&scene.engine, &to, Scope::All, None, &choices).unwrap();
+    assert_eq!(fs::read(scene.path("d/f.log")).unwrap(), b"recorded");
+    scene.workspace.undo(&scene.engine, "t", &Choices::default()).unwrap();
+    assert_eq!(fs::read(scene.path("d/f.log")).unwrap(), b"mine");
+}
+
 #[derive(Debug, Clone)]
 enum Edit {
     Write(usize, u8),

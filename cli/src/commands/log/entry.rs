@@ -4,7 +4,7 @@ use milepost_api::{EventForm, PointForm};
 
 use crate::commands::show;
 use crate::error::Result;
-use crate::output::{Out, Style, time_short, words};
+use crate::output::{Out, Style, printable, time_short, words};
 
 /// Width of the longest name of a kind.
 const KIND_WIDTH: usize = 19;
@@ -37,7 +37,7 @@ impl<'a> Entry<'a> {
 
     /// Formats an event on one line.
     pub fn line(&self, event: &EventForm, out: &Out) -> String {
-        let kind = out.style(Style::Name, &format!("{:KIND_WIDTH$}", event.kind));
+        let kind = out.style(Style::Name, &format!("{:KIND_WIDTH$}", printable(&event.kind)));
         let offset = format!("@{}", event.offset);
         let time = out.style(Style::Dim, &time_short(event.time_us.0));
         let summary = words::summary(event.body.as_ref());

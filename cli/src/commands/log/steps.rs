@@ -8,11 +8,11 @@ use super::walk::Walk;
 use crate::backend::Backend;
 use crate::commands::turn_text::{event_of, result, what};
 use crate::error::Result;
-use crate::output::{Out, Style, age, fitted, grouped_short, seconds, time_short};
+use crate::output::{Out, Style, age, fitted, grouped_short, note, seconds, time_short};
 use crate::store_locator::now_us;
 
 /// Number of events from which on a step is shown in parts, so that it need not fit into memory.
-const PART: usize = 50_000;
+const PART: usize = 4096;
 
 /// Columns of the number of a step, at least.
 const NUMBER: usize = 3;
@@ -56,6 +56,7 @@ pub fn run(
     if oldest_first && last.is_none() {
         return forwards(source, point, begin, layout, out);
     }
+    let mut is_empty = true;
     let mut walk = Walk::new(source, point, begin..point.offset.0);
     let mut kept = Vec::new();
     while left > 0 {
@@ -65,13 +66,23 @@ pub fn run(
         }
         for entry in entries.into_iter().rev().take(usize::try_from(left).unwrap_or(usize::MAX)) {
             left -= 1;
+            is_empty = false;
             match oldest_first {
                 true => kept.push(entry),
                 false => entry.print(layout, out)?,
             }
         }
     }
+    if is_empty && last != Some(0) {
+        nothing_told(point);
+    }
     kept.iter().rev().try_for_each(|entry| entry.print(layout, out))
+}
+
+/// Notes that the events are of kinds that have no line.
+fn nothing_told(point: &PointForm) {
+    let place = &point.address;
+    note(&format!("nothing was said or called: `milepost log {place} --events` prints the events"));
 }
 
 fn forwards(
@@ -87,6 +98,9 @@ fn forwards(
         entries.ready.drain(..).try_for_each(|entry| entry.print(layout, out))
     })?;
     entries.end();
+    if !entries.has_told {
+        nothing_told(point);
+    }
     entries.ready.iter().try_for_each(|entry| entry.print(layout, out))
 }
 
@@ -94,13 +108,9 @@ fn forwards(
 fn segment(walk: &mut Walk<'_>, wanted: u64) -> Result<Vec<Entry>> {
     let mut events = Vec::new();
     while let Some(event) = walk.next(wanted.saturating_mul(8))? {
-        let begins = match &event.body {
-            Some(Body::StepStarted(_)) => true,
-            Some(Body::Message(message)) => events.len() >= PART && message.role == "assistant",
-            _ => false,
-        };
+        let begins = matches!(&event.body, Some(Body::StepStarted(_)));
         events.push(event_of(event));
-        if begins {
+        if begins || events.len() == PART {
             break;
         }
     }
@@ -115,22 +125,26 @@ fn segment(walk: &mut Walk<'_>, wanted: u64) -> Result<Vec<Entry>> {
 struct Entries {
     turns: Turns,
     ready: Vec<Entry>,
+    /// Set once there was a line.
+    has_told: bool,
 }
 
 impl Entries {
     fn add(&mut self, event: &Event) {
         let ended = self.turns.add(event);
-        let is_in = |turn: &Turn| turn.next == event.offset + 1;
+        let is_in = |turn: &Turn| turn.next == event.offset.saturating_add(1);
         let inside = ended.as_ref().is_some_and(is_in) || self.turns.reaches(event.offset);
         self.ready.extend(ended.map(|turn| Entry::Turn(Box::new(turn))));
         if !inside && is_told(event) {
             let text = format!("{}{}", prefix(event), row(event));
             self.ready.push(Entry::Between(event.header.time_us, text));
         }
+        self.has_told |= !self.ready.is_empty();
     }
 
     fn end(&mut self) {
         self.ready.extend(self.turns.end().map(|turn| Entry::Turn(Box::new(turn))));
+        self.has_told |= !self.ready.is_empty();
     }
 }
 
@@ -144,6 +158,7 @@ fn prefix(event: &Event) -> &'static str {
         Some(Body::Restored(_)) => "restored ",
         Some(Body::PhaseChanged(_)) => "phase: ",
         Some(Body::CheckpointMarked(_)) => "checkpoint: ",
+        Some(Body::WorkspaceCaptured(_)) => "captured ",
         _ => "",
     }
 }
@@ -155,6 +170,7 @@ fn is_told(event: &Event) -> bool {
         Some(Body::Message(_) | Body::GuidanceGiven(_) | Body::PromptChanged(_)) => true,
         Some(Body::ControlChanged(_) | Body::Restored(_) | Body::PhaseChanged(_)) => true,
         Some(Body::CheckpointMarked(mark)) => mark.label.is_some(),
+        Some(Body::WorkspaceCaptured(_)) => true,
         // An erased event may have been any of these.
         None => true,
         _ => false,

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use milepost::events::{MarkCause, ToolReturned};
-use milepost::{Checkpoint, Engine, Hash, Json, LineageId, Mark, Options, Task};
+use milepost::{Body, Checkpoint, Engine, Hash, Json, LineageId, Mark, Options, Task};
 use milepost_runtime::run::{Risk, is_destructive};
 use milepost_workspace::{Choices, Workspace};
 use serde_json::{Value, json};
@@ -40,6 +40,9 @@ use crate::store_locator::{StoreArgs, WAIT, attach, now_us, open_at, patiently};
 
 /// Exit code if a command ran and a part of it is not recorded.
 const NOT_RECORDED: u8 = 125;
+
+/// Number of events among which the last capture is looked for.
+const LOOKED_BACK: u64 = 256;
 
 /// The default of `--wait` for the record of the outcome.
 const WAIT_AFTERWARDS: Duration = Duration::from_secs(30);
@@ -163,8 +166,26 @@ fn marks(task: &Task, args: &args::Run) -> Result<bool> {
     if args.when == RunWhen::Always || args.label.is_some() || is_destructive(&args.command) {
         return Ok(true);
     }
-    let last = task.lineage().newest_mark()?;
-    Ok(last.is_none_or(|(_, time_us)| now_us().saturating_sub(time_us) > Risk::default().since_us))
+    let last = match args.no_files {
+        true => task.lineage().newest_mark()?.map(|(_, time_us)| time_us),
+        false => last_capture(task)?,
+    };
+    Ok(last.is_none_or(|time_us| now_us().saturating_sub(time_us) > Risk::default().since_us))
+}
+
+/// Returns the time of the last capture among the last events. A mark without one brings no files
+/// back.
+fn last_capture(task: &Task) -> Result<Option<u64>> {
+    let head = task.head()?.next;
+    let from = head.saturating_sub(LOOKED_BACK).max(task.lineage().info()?.begin);
+    let mut last = None;
+    for event in task.read(from..head)? {
+        let event = event?;
+        if matches!(event.body, Some(Body::WorkspaceCaptured(_))) {
+            last = Some(event.header.time_us);
+        }
+    }
+    Ok(last)
 }
 
 /// Returns the mark for one of the two checkpoints.

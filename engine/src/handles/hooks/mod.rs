@@ -219,8 +219,7 @@ impl OpenHooks {
             opened
         }));
         options.hooks = hooks.clone();
-        let limits = hooks.0.iter().map(|hook| hook.longest_call());
-        let patience = limits.fold(options.hooks_at_close, Duration::max);
+        let patience = hooks.patience(options.hooks_at_close);
         let of_events = hooks.of_events();
         let delivery = match of_events.is_empty() {
             true => None,
@@ -240,13 +239,24 @@ impl OpenHooks {
         if let Some(delivery) = delivery {
             delivery.stop(patience);
         }
-        hooks.tell("the close", |hook| hook.flush(patience));
+        hooks.flush(patience);
     }
 }
 
 impl Hooks {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Returns the longest wait for a call: at least `base`.
+    fn patience(&self, base: Duration) -> Duration {
+        self.0.iter().map(|hook| hook.longest_call()).fold(base, Duration::max)
+    }
+
+    /// Waits for the calls that hooks have queued.
+    pub(crate) fn flush(&self, base: Duration) {
+        let patience = self.patience(base);
+        self.tell("the close", |hook| hook.flush(patience));
     }
 
     /// Returns the hooks that want events.

@@ -15,6 +15,9 @@ use crate::reading::usage::{Usage, UsageSum};
 /// The role of the messages that begin turns.
 const ASSISTANT: &str = "assistant";
 
+/// Number of calls of a turn among which a result finds its own.
+const CALLS_OPEN: usize = 64;
+
 /// A call of a tool in a turn.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -167,7 +170,7 @@ impl Turns {
                 self.inside(event, |open| open.turn.heard = Some(heard))
             }
             Body::ToolCalled(called) => {
-                let ended = match self.is_open() {
+                let ended = match self.takes_calls() {
                     true => None,
                     false => self.begin_behind(event),
                 };
@@ -217,11 +220,18 @@ impl Turns {
 
     /// Returns `true` if the open turn has the event at an offset as its last.
     pub fn reaches(&self, offset: Offset) -> bool {
-        self.open.as_ref().is_some_and(|open| open.turn.next == offset + 1)
+        self.open.as_ref().is_some_and(|open| open.turn.next == offset.saturating_add(1))
     }
 
-    fn is_open(&self) -> bool {
-        self.open.as_ref().is_some_and(|open| !open.is_over)
+    /// Returns `true` if a call belongs to the open turn: a step or an answer announced it, or
+    /// another call of the turn has not returned.
+    fn takes_calls(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| {
+            let turn = &open.turn;
+            let is_announced = turn.step.is_some() || turn.said.is_some();
+            let waits = turn.calls.last().is_some_and(|call| call.ok.is_none());
+            !open.is_over && (is_announced || waits)
+        })
     }
 
     fn begin(&mut self, event: &Event) {
@@ -299,7 +309,7 @@ impl Turns {
 impl Open {
     /// Extends the turn to an event.
     fn reach(&mut self, event: &Event) {
-        self.turn.next = event.offset + 1;
+        self.turn.next = event.offset.saturating_add(1);
         self.turn.took_us = event.header.time_us.saturating_sub(self.turn.time_us);
     }
 
@@ -311,7 +321,7 @@ impl Open {
             self.turn.failed =
                 Some(text.filter(|text| !text.is_empty()).unwrap_or("failed".into()));
         }
-        let calls = self.turn.calls.iter_mut().rev();
+        let calls = self.turn.calls.iter_mut().rev().take(CALLS_OPEN);
         // A result whose call is in another turn belongs to that.
         if let Some(call) = calls.into_iter().find(|call| call.call == returned.call) {
             call.ok = Some(returned.ok);

@@ -112,6 +112,14 @@ fn without_steps_answers_and_calls_that_none_announced_are_turns() {
 }
 
 #[test]
+fn calls_one_after_another_without_a_step_are_a_turn_each() {
+    let call = |n: &str| [calls(n, n), returns(n, n != "b", n), mark(n)];
+    let all = turns(["a", "b", "c"].into_iter().flat_map(call));
+    let told: Vec<_> = all.iter().map(|turn| (turn.calls.len(), turn.failed.is_some())).collect();
+    assert_eq!(told, [(1, false), (1, true), (1, false)]);
+}
+
+#[test]
 fn a_failed_step_says_why_and_a_run_that_continues_shows_its_last_turn() {
     let error = "Traceback\n  at".to_owned();
     let failed = StepFailed { step: 1, error };

@@ -225,7 +225,7 @@ impl Inner {
     /// Returns `true` if a tree records a path that was left out and would be captured now.
     fn may_have_skipped(&self, tree: &ChunkId, request: &ScanRequest<'_>) -> bool {
         let decides = |skip: &&Skip| match skip.reason {
-            SkipReason::Ignored => true,
+            SkipReason::Ignored | SkipReason::Default => true,
             SkipReason::Large => request.without_limits,
             _ => false,
         };
