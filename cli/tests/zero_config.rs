@@ -32,7 +32,7 @@ impl Project {
         Ran::of(command.output().unwrap())
     }
 
-    /// It did what it was asked, with this note.
+    /// Runs a command that succeeds and prints this note.
     #[track_caller]
     fn noted(&self, folder: &str, line: &str, note: &str) -> String {
         let ran = self.say(folder, line);

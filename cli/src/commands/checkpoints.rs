@@ -113,7 +113,7 @@ fn row(checkpoint: &CheckpointForm, step: Option<&str>) -> [String; TITLES.len()
         printable(&words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0))
             .into_owned(),
         checkpoint.cause.name().to_owned(),
-        words::status(checkpoint.status).to_owned(),
+        checkpoint.status.name().to_owned(),
         time_short(checkpoint.time_us.0),
         checkpoint.iteration.map_or_else(|| "-".to_owned(), |iteration| iteration.to_string()),
         excerpt(checkpoint.phase.as_deref().unwrap_or("-"), 20),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::turn_text::{result, turns_before, what};
 use crate::args::Compare;
 use crate::backend::Backend;
-use crate::error::{Failure, Result};
+use crate::error::Result;
 use crate::output::{Out, Style, count, fitted, printable};
 
 /// Equal turns that are shown before and after a difference.
@@ -45,10 +45,7 @@ pub fn run(source: &dyn Backend, args: &Compare, out: &mut Out) -> Result<()> {
 
 fn side(source: &dyn Backend, address: &str) -> Result<Side> {
     let point = source.point(address)?;
-    let lineages = source.lineages(&point.task)?;
-    let lineage = lineages.iter().find(|lineage| lineage.id == point.lineage);
-    let lineage = lineage.ok_or_else(|| Failure::new(format!("{address} was dropped just now")))?;
-    let turns = turns_before(source, &point, lineage.begin.0)?;
+    let turns = turns_before(source, &point)?;
     Ok(Side { point, turns })
 }
 

@@ -5,18 +5,16 @@ use milepost::reading::row;
 use milepost_api::EventForm;
 
 use super::body_text;
-use super::turn_text::event_of;
+use super::turn_text::{begin_of, event_of};
 use crate::args::Transcript;
 use crate::backend::Backend;
-use crate::error::{Failure, Result};
+use crate::error::Result;
 use crate::output::{Out, Style, printable, time_short};
 
 pub fn run(source: &dyn Backend, args: &Transcript, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
-    let lineages = source.lineages(&point.task)?;
-    let lineage = lineages.iter().find(|lineage| lineage.id == point.lineage);
-    let lineage = lineage.ok_or_else(|| Failure::new("the lineage was dropped just now"))?;
-    source.events(&point, lineage.begin.0..point.offset.0, &mut |event| print(event, out))
+    let begin = begin_of(source, &point)?;
+    source.events(&point, begin..point.offset.0, &mut |event| print(event, out))
 }
 
 fn print(event: EventForm, out: &mut Out) -> Result<()> {

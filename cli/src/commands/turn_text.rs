@@ -5,7 +5,7 @@ use milepost::{Event, Header};
 use milepost_api::{EventForm, PointForm};
 
 use crate::backend::Backend;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 
 /// Returns an event as the functions of `milepost::reading` take it.
 pub fn event_of(event: EventForm) -> Event {
@@ -13,8 +13,17 @@ pub fn event_of(event: EventForm) -> Event {
     Event { lineage: event.lineage, offset: event.offset.0, header, body: event.body }
 }
 
+/// Returns the first readable offset of a point's lineage.
+pub fn begin_of(source: &dyn Backend, point: &PointForm) -> Result<u64> {
+    let lineages = source.lineages(&point.task)?;
+    let lineage = lineages.iter().find(|lineage| lineage.id == point.lineage);
+    let dropped = || Failure::new("the lineage was dropped by another command");
+    lineage.map(|lineage| lineage.begin.0).ok_or_else(dropped)
+}
+
 /// Returns the turns of a lineage before a point.
-pub fn turns_before(source: &dyn Backend, point: &PointForm, begin: u64) -> Result<Vec<Turn>> {
+pub fn turns_before(source: &dyn Backend, point: &PointForm) -> Result<Vec<Turn>> {
+    let begin = begin_of(source, point)?;
     let (mut turns, mut all) = (Turns::default(), Vec::new());
     source.events(point, begin..point.offset.0, &mut |event| {
         all.extend(turns.add(&event_of(event)));

@@ -6,12 +6,12 @@ use std::io;
 use milepost::LineageId;
 use milepost_api::LineageForm;
 
-use super::{Out, Style, count, excerpt, words};
+use super::{Out, Style, count, excerpt};
 
 /// Describes a lineage on one line.
 pub fn describe(lineage: &LineageForm, out: &Out) -> String {
     let name = out.style(Style::Name, &lineage.id.to_string());
-    let mut line = format!("{name} {}", words::lineage_type(lineage.lineage_type));
+    let mut line = format!("{name} {}", lineage.lineage_type.name());
     if let Some(parent) = &lineage.parent {
         line.push_str(&format!(" at @{}", parent.offset));
     }

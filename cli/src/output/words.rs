@@ -1,6 +1,5 @@
 //! Words for stored values, on one line of text.
 
-use milepost::events::{LineageType, MarkStatus, RunControl};
 use milepost::{Body, Json, Offset};
 
 use super::{count, excerpt};
@@ -24,7 +23,7 @@ pub fn summary(body: Option<&Body>) -> String {
         Body::PhaseChanged(phase) => format!("{} (iteration {})", phase.phase, phase.iteration),
         Body::ControlChanged(change) => {
             let reason = change.reason.as_ref().map(|reason| format!(": {reason}"));
-            let (from, to) = (control(change.from), control(change.to));
+            let (from, to) = (change.from.name(), change.to.name());
             format!("{from} -> {to}{}", reason.unwrap_or_default())
         }
         Body::GuidanceGiven(guidance) => guidance.text.clone(),
@@ -48,7 +47,7 @@ pub fn summary(body: Option<&Body>) -> String {
         Body::WorkspaceCaptured(captured) => count(captured.files, "file"),
         Body::CheckpointMarked(mark) => {
             let label = mark.label.as_deref().unwrap_or_default();
-            format!("{} {} {label}", mark.cause.name(), status(mark.status))
+            format!("{} {} {label}", mark.cause.name(), mark.status.name())
         }
         Body::Restored(restored) => {
             let (lineage, offset) = (restored.lineage, restored.offset);
@@ -61,7 +60,7 @@ pub fn summary(body: Option<&Body>) -> String {
 }
 
 fn opened_summary(opened: &milepost::events::LineageOpened) -> String {
-    let mut text = lineage_type(opened.lineage_type).to_owned();
+    let mut text = opened.lineage_type.name().to_owned();
     if let Some(parent) = &opened.parent {
         text.push_str(&format!(" from lineage {}@{}", parent.lineage, parent.offset));
     }
@@ -83,33 +82,6 @@ fn finished_summary(step: &milepost::events::StepFinished) -> String {
 fn content(json: &Json) -> String {
     // The caller takes an excerpt, as the text may have megabytes.
     serde_json::from_str(json.text()).unwrap_or_else(|_| json.text().to_owned())
-}
-
-pub fn lineage_type(lineage_type: LineageType) -> &'static str {
-    match lineage_type {
-        LineageType::Root => "root",
-        LineageType::Automatic => "automatic",
-        LineageType::Manual => "manual",
-        LineageType::Restore => "restore",
-        LineageType::Rollback => "rollback",
-        LineageType::Branch => "branch",
-    }
-}
-
-pub fn status(status: MarkStatus) -> &'static str {
-    match status {
-        MarkStatus::Success => "success",
-        MarkStatus::Failure => "failure",
-    }
-}
-
-fn control(control: RunControl) -> &'static str {
-    match control {
-        RunControl::Idle => "idle",
-        RunControl::Running => "running",
-        RunControl::Paused => "paused",
-        RunControl::Stopped => "stopped",
-    }
 }
 
 /// Returns the address of a point of a lineage, to copy.

@@ -47,7 +47,7 @@ pub fn text(checkpoint: &CheckpointForm) -> String {
         checkpoint.cause.name(),
         // Most checkpoints are a success, so that the word would not select.
         match checkpoint.status {
-            MarkStatus::Failure => words::status(MarkStatus::Failure),
+            MarkStatus::Failure => MarkStatus::Failure.name(),
             MarkStatus::Success => "",
         },
     ];

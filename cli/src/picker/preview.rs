@@ -58,7 +58,7 @@ pub fn facts(checkpoint: &CheckpointForm) -> Vec<Line> {
     let id: String = checkpoint.id.to_string();
     let name = checkpoint.label.as_deref().map(|label| excerpt(label, EXCERPT));
     let address = words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0);
-    let (status, cause) = (words::status(checkpoint.status), checkpoint.cause.name());
+    let (status, cause) = (checkpoint.status.name(), checkpoint.cause.name());
     let mut lines = vec![Line::new(Tone::Title, name.unwrap_or_else(|| short(checkpoint)))];
     lines.push(Line::new(Tone::Plain, format!("point     {}", printable(&address))));
     lines.push(Line::new(Tone::Plain, format!("id        {id}")));

@@ -144,3 +144,17 @@ async fn tries_have_an_end_and_what_is_refused_is_not_asked_again() {
     fake.client().task("essay").await.unwrap_err();
     assert_eq!(fake.asked().len(), 1);
 }
+
+#[tokio::test]
+async fn facts_about_the_work_are_sent_for_the_policy_of_checkpoints() {
+    let fake =
+        Fake::new(vec![says("201 Created", "content-type: application/json\r\n", APPENDED)]).await;
+    let reported = Append::from(Message::text("user", "hello")).touched(9).destructive().asked();
+    fake.client().append("essay", reported.policy("steps:3")).await.unwrap();
+    fake.client().append("essay", Message::text("user", "plain")).await.unwrap();
+    let asked = fake.asked();
+    let path =
+        "post /v1/tasks/essay/events?touched=9&destructive=true&asked=true&policy=steps%3a3 ";
+    assert!(asked[0].starts_with(path), "{}", asked[0]);
+    assert!(asked[1].starts_with("post /v1/tasks/essay/events "), "{}", asked[1]);
+}

@@ -115,12 +115,6 @@ pub async fn append() {
     let id = done.checkpoint.unwrap().to_string();
     let checkpoint = client.checkpoint(&id).await.unwrap();
     assert_eq!(checkpoint.aliases, ["m-1"]);
-    // Without a policy of the service, facts about the work change nothing, and none is taken.
-    let reported = Append::from(message("x")).touched(9).destructive().asked();
-    assert!(client.append("essay", reported).await.unwrap().checkpoint.is_none());
-    let policy = Append::from(message("x")).policy("risk");
-    let error = client.append("essay", policy).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Invalid);
     let elsewhere = Append::from(message("x")).lineage(7);
     let error = client.append("essay", elsewhere).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);

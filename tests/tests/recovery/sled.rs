@@ -324,8 +324,8 @@ fn an_older_copy_of_sled_goes_on_as_one_behind_the_journal() {
     }
 }
 
-/// Copies a store while threads of sled may write to it. A copy whose files are of different moments
-/// is none that a kill leaves: sled may be unable to read it.
+/// Copies a store while threads of sled may write to it. A copy whose files are of different
+/// moments is none that a kill leaves: sled may be unable to read it.
 fn copy_of_one_moment(from: &Path, to: &Path) {
     for _ in 0..1000 {
         // A file may go while it is copied.

@@ -22,7 +22,8 @@ use milepost_api::{Big, PointForm};
 
 use crate::args;
 use crate::backend::{Backend, Each};
-use crate::error::{Failure, Result};
+use crate::commands::turn_text::begin_of;
+use crate::error::Result;
 use crate::output::{Out, words};
 pub use entry::Entry;
 use filter::EventFilter;
@@ -34,18 +35,15 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
     if args.graph {
         return graph::run(source, &point, args, out);
     }
-    let lineages = source.lineages(&point.task)?;
-    let lineage = lineages.iter().find(|lineage| lineage.id == point.lineage);
-    let lineage =
-        lineage.ok_or_else(|| Failure::new("the lineage was dropped by another command"))?;
+    let begin = begin_of(source, &point)?;
     if is_read_by_step(args, out) {
         let asked = (args.last, args.reverse);
         let layout = steps::LineLayout::of(out, args.utc);
-        return steps::run(source, &point, lineage.begin.0, asked, &layout, out);
+        return steps::run(source, &point, begin, asked, &layout, out);
     }
     let log = Log {
         source,
-        begin: lineage.begin.0,
+        begin,
         filter: &args.filter,
         most: args.last.unwrap_or(match args.follow {
             true => follow::LAST,
