@@ -87,8 +87,8 @@ impl ServerOptions {
     }
 
     /// Sets the function that exports the tasks of a cleanup before it, for requests with `backup`.
-    /// The function returns the path of the file in the store's folder, or `None` if the plan
-    /// removes nothing; `milepost_formats::backup` is one. Default: none, and requests for a backup are
+    /// The function returns the path of the file in the store's folder, or `None` if nothing would
+    /// be removed; `milepost_formats::backup` is one. Default: none, and requests for a backup are
     /// refused.
     #[must_use]
     pub fn backups<E: Display, F>(mut self, make: F) -> Self
