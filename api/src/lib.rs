@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! tasks, events, checkpoints, points   contents of a task
+//! summaries                            tasks in a few numbers
 //! requests                             bodies of requests
 //! results, restores                    results of requests that change something
 //! changes, blame                       differences, and the events that set a value
@@ -43,6 +44,7 @@ mod schema;
 pub mod service;
 mod shared;
 mod stats;
+mod summaries;
 mod tasks;
 mod values;
 mod verify;
@@ -65,6 +67,7 @@ pub use retention::{CapturesForm, RetainedForm, RetainedTotal, RetentionForm, Tr
 pub use schema::big_or_none;
 pub use shared::{Listed, Problem};
 pub use stats::{CountsForm, DiskForm, StatsForm, StoreForm, TaskStatsForm, UserForm};
+pub use summaries::{LineageSummaryForm, MetricForm, OutcomeForm, SummaryForm, UsageForm};
 pub use tasks::{LineageForm, ParentForm, TaskForm};
 pub use values::{Big, micros};
 pub use verify::{FaultForm, VerifyForm};

@@ -16,9 +16,10 @@ use std::io;
 
 use milepost::{Detail, ErrorKind};
 use milepost_formats::{ErrorKind as FormatsKind, Remedy};
+use serde_json::{Value, json};
 
-use crate::output::printable;
 use crate::output::words::encode;
+use crate::output::{ErrorStyle, printable};
 
 /// Exit code of a request that could not be met.
 pub const UNMET: u8 = 1;
@@ -60,6 +61,17 @@ impl Failure {
     /// Returns a failure that has been printed already.
     pub fn reported(code: u8) -> Self {
         Self { code, message: None, ..Self::new("") }
+    }
+
+    /// Returns the failure of arguments that cannot be parsed.
+    pub fn usage(error: &clap::Error) -> Self {
+        let text = error.render().to_string();
+        let mut paragraphs = text.trim().split("\n\n");
+        let first = paragraphs.next().unwrap_or_default();
+        let message = first.strip_prefix("error: ").unwrap_or(first).to_owned();
+        let tip = paragraphs.find_map(|text| text.trim().strip_prefix("tip: "));
+        let hint = tip.unwrap_or("`milepost help COMMAND` lists the arguments");
+        Self::new(message).code_of(USAGE).hint(hint)
     }
 
     pub fn bug(message: String) -> Self {
@@ -110,19 +122,53 @@ impl Failure {
         self.code
     }
 
-    /// Prints the failure and its hint on standard error.
-    pub fn print(&self, color: bool) {
+    /// Prints the failure and its hint on standard error, as text or as an object of JSON.
+    pub fn print(&self, style: ErrorStyle) {
         use std::io::Write;
-        let (red, cyan, plain) =
-            if color { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
+        let Some(message) = &self.message else {
+            return;
+        };
         let mut stderr = io::stderr().lock();
         // Without standard error there is no place for the message.
-        if let Some(message) = &self.message {
-            let message = printable(message);
-            let _ = writeln!(stderr, "{red}error:{plain} {message}");
+        if style.is_json {
+            let _ = writeln!(stderr, "{}", self.form(message));
+            return;
         }
+        let (red, cyan, plain) = match style.has_color {
+            true => ("\x1b[1;31m", "\x1b[36m", "\x1b[0m"),
+            false => ("", "", ""),
+        };
+        let _ = writeln!(stderr, "{red}error:{plain} {}", printable(message));
         if let Some(hint) = &self.hint {
             let _ = writeln!(stderr, "{cyan}hint:{plain} {hint}");
+        }
+    }
+
+    fn form(&self, message: &str) -> Value {
+        json!({
+            "error": {
+                "kind": self.kind_name(),
+                "message": message,
+                "hint": self.hint,
+                "code": self.code,
+            }
+        })
+    }
+
+    /// Returns the kind in JSON: that of the engine, or that of the exit code.
+    fn kind_name(&self) -> &'static str {
+        match (self.kind, self.code) {
+            (Some(ErrorKind::Invalid), _) => "invalid",
+            (Some(ErrorKind::NotFound), _) => "not_found",
+            (Some(ErrorKind::Unavailable), _) => "unavailable",
+            (Some(ErrorKind::Diverged), _) => "diverged",
+            (Some(ErrorKind::Unsupported), _) => "unsupported",
+            (Some(ErrorKind::Poisoned), _) => "poisoned",
+            (_, USAGE) => "usage",
+            (_, CORRUPT) => "corrupt",
+            (_, CONFLICT) => "conflict",
+            (_, BUG) => "bug",
+            _ => "unmet",
         }
     }
 }

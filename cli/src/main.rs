@@ -63,8 +63,13 @@ fn main() -> ExitCode {
     let args = match asked.and_then(|asked| Args::from_arg_matches(&asked)) {
         Ok(args) => args,
         Err(error) => {
-            if let Some(failure) = unknown_command::failure(&error) {
-                failure.print(Out::new(false, When::Auto).colors_stderr());
+            let out = Out::new(args::asks_for_json(), When::Auto);
+            let failure = match unknown_command::failure(&error) {
+                None if out.json && error.use_stderr() => Some(Failure::usage(&error)),
+                failure => failure,
+            };
+            if let Some(failure) = failure {
+                failure.print(out.error_style());
                 return ExitCode::from(failure.code());
             }
             // `--help` and `--version` come this way too, with exit code 0.
@@ -98,6 +103,6 @@ fn main() -> ExitCode {
     };
     // The output before the failure is still valid.
     let _ = out.end();
-    failure.print(out.colors_stderr());
+    failure.print(out.error_style());
     ExitCode::from(failure.code())
 }

@@ -187,12 +187,12 @@ fn a_trajectory_that_cannot_be_read_writes_nothing() {
 #[test]
 fn a_trajectory_is_not_recorded_into_a_task_that_exists() {
     let place = Place::recorded();
-    let before = place.json("tasks");
+    let before = place.items("tasks");
     for name in ["react.traj", "airline.json"] {
         let file = fixture(name);
         place.run([OsStr::new("record"), file.as_os_str()]).failed(4, "exists already");
     }
-    assert_eq!(place.json("tasks"), before);
+    assert_eq!(place.items("tasks"), before);
 }
 
 #[test]

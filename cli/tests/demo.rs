@@ -79,9 +79,9 @@ fn people_see_a_story_a_tree_and_where_to_look_further() {
 #[test]
 fn without_a_store_the_demo_leaves_the_present_one_alone() {
     let place = Place::recorded();
-    let before = place.json("tasks");
+    let before = place.items("tasks");
     let demo = place.json("demo");
-    assert_eq!(place.json("tasks"), before);
+    assert_eq!(place.items("tasks"), before);
     let store = std::path::PathBuf::from(text(&demo, "store"));
     assert!(store.starts_with(std::env::temp_dir()) && store.is_dir());
     std::fs::remove_dir_all(store).unwrap();

@@ -37,7 +37,7 @@ fn lines(export: &str) -> Vec<Value> {
 #[track_caller]
 fn assert_nothing(place: &Place) {
     if place.store().exists() {
-        assert_eq!(place.json("tasks"), json!([]));
+        assert_eq!(place.items("tasks"), json!([]));
         assert_eq!(place.json("verify")["faults"], json!([]));
     }
 }
@@ -53,7 +53,7 @@ fn a_store_comes_back_identical() {
     let to = beside(&file);
     to.say("import export.jsonl").ok();
     assert_eq!(export(&to, "export"), file);
-    assert_eq!(from.json("tasks"), to.json("tasks"));
+    assert_eq!(from.items("tasks"), to.items("tasks"));
     assert_eq!(from.lines("log run"), to.lines("log run"));
     for task in from.ids("tasks") {
         let list = format!("checkpoints {task}");

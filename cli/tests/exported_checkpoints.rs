@@ -175,7 +175,7 @@ fn seed_000_recorded_checkpoints_are_files_whose_states_an_import_brings_back() 
     for field in ["variables", "context"] {
         assert_eq!(state[field], at[field]);
     }
-    assert_eq!(two.json("checkpoints run").as_array().unwrap().len(), files.len());
+    assert_eq!(two.items("checkpoints run").as_array().unwrap().len(), files.len());
     // A task without a checkpoint has no file.
     let none = Place::new();
     none.write("a.jsonl", "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"x\"}\n");

@@ -79,7 +79,7 @@ fn every_field_of_a_file_arrives_where_it_should() {
     assert_eq!(said["tasks"][0]["head"], "13");
     let file = checkpoint("exec-001", 1);
     assert_state(&place, &file);
-    assert_eq!(place.json("tasks")[0]["user"], "ana");
+    assert_eq!(place.items("tasks")[0]["user"], "ana");
     let events = place.lines("log exec-001");
     let kinds: Vec<&str> = events[1..7].iter().map(|e| text(e, "kind")).collect();
     assert_eq!(
@@ -98,7 +98,7 @@ fn every_field_of_a_file_arrives_where_it_should() {
         assert_eq!(event["actor"], "import");
     }
     assert_eq!(events[7]["key"], "import:ckpt-exec-001-1");
-    let mark = &place.json("checkpoints exec-001")[0];
+    let mark = &place.items("checkpoints exec-001")[0];
     assert_eq!(mark["cause"], "imported");
     assert_eq!(mark["status"], "success");
     assert_eq!(mark["label"], "step_1");
@@ -353,7 +353,7 @@ fn checkpoints_go_by_step_and_not_by_name() {
     late["timestamp"] = json!("2024-11-16T08:00:00");
     save(&place.path("old"), &late);
     place.say("import old").ok();
-    let marks = place.json("checkpoints x");
+    let marks = place.items("checkpoints x");
     let ids: Vec<&str> = marks
         .as_array()
         .unwrap()
@@ -403,7 +403,7 @@ fn a_failed_checkpoint_is_a_failure_and_leaves_its_error() {
     silent["status"] = json!("aborted");
     save(&place.path("old"), &silent);
     place.say("import old").ok();
-    let failures = place.json("checkpoints exec-001 --status failure");
+    let failures = place.items("checkpoints exec-001 --status failure");
     assert_eq!(failures.as_array().unwrap().len(), 2);
     assert_state(&place, &failed);
     let state = place.json("state exec-001@ckpt-exec-001-1");
@@ -423,7 +423,7 @@ fn a_name_that_can_be_no_label_is_the_steps_name_only() {
         save(&place.path("old"), &file);
     }
     place.say("import old").ok();
-    let marks = place.json("checkpoints names");
+    let marks = place.items("checkpoints names");
     let labels: Vec<&Value> = (0..4).map(|at| &marks[at]["label"]).collect();
     assert_eq!(labels, [&json!("fine"), &json!(null), &json!(null), &json!(null)]);
     assert_eq!(marks[0]["metadata"], Value::Null);

@@ -39,7 +39,7 @@ fn the_state_at_each_checkpoint_is_what_langgraph_reads() {
         assert_eq!(task["format"], "langgraph");
         let checkpoints = expected[id].as_object().unwrap();
         assert_eq!(number(task, "checkpoints"), checkpoints.len() as u64);
-        let listed = place.json(&format!("checkpoints {id} --limit 100"));
+        let listed = place.items(&format!("checkpoints {id} --limit 100"));
         for mark in listed.as_array().unwrap() {
             let alias = mark["aliases"][0].as_str().unwrap();
             let found = variables(&place, &format!("@{}", text(mark, "id")));
@@ -155,7 +155,7 @@ fn checkpoints_that_cannot_be_read_are_named_and_what_follows_goes_on_before_the
         assert!(ran.err.contains(why), "{why}: {}", ran.err);
     }
     assert_eq!(variables(&place, "t/0"), json!({"a": 3}));
-    let listed = place.json("checkpoints t --limit 100");
+    let listed = place.items("checkpoints t --limit 100");
     assert_eq!(listed.as_array().unwrap().len(), 4);
     assert_eq!(place.json("verify")["faults"], json!([]));
     assert_eq!(place.say("import made.sqlite --strict").code, 1);
@@ -190,7 +190,7 @@ fn what_is_no_such_database_is_refused_and_leaves_no_task() {
         .execute_batch("DROP VIEW checkpoints; CREATE TABLE checkpoints (thread_id, checkpoint_id)")
         .unwrap();
     refused("other columns");
-    assert_eq!(place.json("tasks"), json!([]));
+    assert_eq!(place.items("tasks"), json!([]));
     // Cut anywhere it is refused, or what is whole of it goes in.
     for cut in (1..whole.len()).step_by(whole.len() / 9) {
         let cut_place = Place::new();

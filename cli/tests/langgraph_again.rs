@@ -20,7 +20,7 @@ fn add(connection: &Connection, id: &str, parent: Option<&str>, values: &Value) 
 
 /// The variables at the mark with an alias, on whatever lineage.
 fn at(place: &Place, alias: &str) -> Value {
-    let listed = place.json("checkpoints t --limit 1000");
+    let listed = place.items("checkpoints t --limit 1000");
     let found = listed.as_array().unwrap().iter();
     let mut found = found.filter(|mark| mark["aliases"][0] == alias);
     let id = text(found.next().unwrap(), "id").to_owned();
@@ -209,7 +209,7 @@ fn metadata_that_a_mark_does_not_take_is_kept_beside_it() {
     }
     let expected = [large, json!([1, 2, 3]), Value::Null, Value::Null];
     assert!(found == expected, "{}", json!(found[1..]));
-    let listed = place.json("checkpoints t");
+    let listed = place.items("checkpoints t");
     let bytes = json!({"base64": "wQ=="});
     let has = |mark: &Value| mark["metadata"] == bytes;
     assert!(listed.as_array().unwrap().iter().any(has), "{listed:.300}");

@@ -155,7 +155,7 @@ fn seed_001_checkpoints_have_the_iteration_and_the_phase_that_their_metadata_nam
     assert_eq!(titles[5..], ["ITERATION", "PHASE", "LABEL", "METADATA"]);
     let row: Vec<&str> = out.lines().nth(2).unwrap().split_whitespace().collect();
     assert_eq!(row[5..8], ["18446744073709551615", "review", "of-a-phase"]);
-    let all: Value = serde_json::from_str(&place.run(["checkpoints", "a", "--json"]).ok()).unwrap();
+    let all = place.items("checkpoints a");
     assert_eq!((&all[0]["iteration"], &all[0]["phase"]), (&Value::Null, &Value::Null));
     assert_eq!(
         (&all[1]["iteration"], &all[1]["phase"]),
@@ -257,7 +257,7 @@ fn seed_001_a_branch_is_a_lineage_of_its_own_and_the_task_stays_where_it_is() {
     assert_eq!((&opened["active"], &opened["description"]), (&false.into(), &"again".into()));
     let heads = |text: &str| -> Vec<String> {
         let tasks: serde_json::Value = serde_json::from_str(text).unwrap();
-        tasks.as_array().unwrap().iter().map(|task| task["head"].to_string()).collect()
+        tasks["items"].as_array().unwrap().iter().map(|task| task["head"].to_string()).collect()
     };
     assert_eq!(heads(&place.say("tasks --json").ok()), heads(&before));
     let shown = place.say("lineages run").ok();

@@ -41,7 +41,7 @@ fn place() -> Place {
         let line = format!("record --task {task} --user ana run.jsonl");
         place.say(&line).ok();
     }
-    let points = place.json("checkpoints tuning");
+    let points = place.items("checkpoints tuning");
     let second = number(&points[1], "at");
     place.say(&format!("mark tuning@{second} better")).ok();
     place
@@ -189,7 +189,7 @@ fn checkpoints_stand_by_task_with_what_a_restore_would_change() {
 fn what_is_picked_is_restored_and_the_lines_of_restore_are_printed() {
     let place = place();
     let other = twin(&place);
-    let first = text(&place.json("checkpoints essay")[1], "id").to_owned();
+    let first = text(&place.items("checkpoints essay")[1], "id").to_owned();
     let said = other.run(["restore", &format!("@{first}"), "-m", "again"]).ok();
     let mut terminal = open(&place, "rewind -m again", WIDE);
     terminal.press(TAB);
@@ -355,7 +355,7 @@ fn seed_000_the_json_of_the_picker_is_grouped_by_execution() {
     assert_eq!(tasks, [["exec-001", "ana"], ["exec-002", "bob"]]);
     let newest = &groups[0]["checkpoints"][0];
     assert_eq!(newest["step"], "2: data_processing");
-    assert_eq!(newest["checkpoint"], place.json("checkpoints exec-001")[0]);
+    assert_eq!(newest["checkpoint"], place.items("checkpoints exec-001")[0]);
     // Values of the metadata are as they were given.
     assert!(place.say("checkpoint --json").ok().contains("1.50"));
     assert_eq!(place.json("checkpoint exec-002").as_array().unwrap().len(), 1);

@@ -83,8 +83,8 @@ fn a_trajectory_becomes_steps_with_messages_and_tool_calls() {
     ];
     assert_eq!(kinds("tools")[..10], expected);
     assert_eq!(kinds("tools")[26..], ["step_finished", "variables_patched", "checkpoint_marked"]);
-    assert_eq!(place.json("checkpoints tools").as_array().unwrap().len(), 4);
-    let last = place.json("checkpoints tools --limit 9");
+    assert_eq!(place.items("checkpoints tools").as_array().unwrap().len(), 4);
+    let last = place.items("checkpoints tools --limit 9");
     assert_eq!(last[0]["status"], "failure", "it ended with exit_cost");
     assert_eq!(last[1]["status"], "success");
     let state = place.json("state tools");
@@ -129,7 +129,7 @@ fn trials_fork_exactly_where_they_part_ways() {
     // Trials that are the same to their end share all but the mark of which one they are.
     let same = place.json("lineages airline-7");
     assert_eq!(same[1]["events"], "3", "opened, variables with the trial's number, and a mark");
-    let failed = place.json("checkpoints airline-0 --status failure");
+    let failed = place.items("checkpoints airline-0 --status failure");
     assert_eq!(failed.as_array().unwrap().len(), 2);
 }
 
@@ -271,7 +271,7 @@ fn every_real_run_is_recorded_and_reads_back_as_it_was() {
     for path in &results {
         let stem = path.file_stem().unwrap().to_str().unwrap();
         let entries: Vec<Value> = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-        let tasks = place.json("tasks");
+        let tasks = place.items("tasks");
         let lineages: u64 = tasks
             .as_array()
             .unwrap()

@@ -147,7 +147,7 @@ fn what_changed_is_told_and_a_rollback_to_before_brings_the_files_back() {
             "checkpoint_marked"
         ]
     );
-    let marks = place.json("checkpoints essay");
+    let marks = place.items("checkpoints essay");
     let said = |at: usize| {
         (text(&marks[at], "label"), text(&marks[at], "cause"), text(&marks[at], "status"))
     };

@@ -72,7 +72,7 @@ fn a_message_array_becomes_steps_with_messages_and_tools() {
     assert_eq!(kinds, expected);
     assert_eq!(events[4]["body"]["arguments"], json!({"file": "a"}));
     assert_eq!(events[9]["body"]["refusal"], Value::Null, "nothing is left out");
-    assert_eq!(place.json("tasks")[0]["user"], "ana");
+    assert_eq!(place.items("tasks")[0]["user"], "ana");
     place.say("import chat.json --as talk").failed(4, "the task talk exists already");
 }
 
@@ -92,7 +92,7 @@ fn a_file_for_fine_tuning_becomes_a_task_a_line() {
     place
         .say("import none.jsonl")
         .failed(1, "none.jsonl: value 2 has no list of messages under `messages`");
-    assert_eq!(place.json("tasks").as_array().unwrap().len(), 2, "all of it or nothing");
+    assert_eq!(place.items("tasks").as_array().unwrap().len(), 2, "all of it or nothing");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn arrays_that_are_hostile_are_refused_and_leave_no_task() {
         assert_eq!(ran.code, 1, "{bad:.60}: {ran:?}");
         assert!(ran.err.contains("error: bad.json") && ran.err.contains("hint: "), "{ran:?}");
     }
-    assert_eq!(place.json("tasks"), json!([]));
+    assert_eq!(place.items("tasks"), json!([]));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn nothing_of_a_document_goes_in_where_a_part_of_it_is_refused() {
     let ran = place.say("import two.json");
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.err.contains("control character"), "{}", ran.err);
-    assert_eq!(place.json("tasks"), json!([]));
+    assert_eq!(place.items("tasks"), json!([]));
 }
 
 #[test]
@@ -183,5 +183,5 @@ fn what_nests_too_deep_is_refused_and_not_dropped() {
         place.write("deep.json", &content);
         place.say("import deep.json").failed(1, "nested deeper than 96 levels");
     }
-    assert_eq!(place.json("tasks"), json!([]));
+    assert_eq!(place.items("tasks"), json!([]));
 }

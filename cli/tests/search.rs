@@ -51,7 +51,53 @@ fn two_lineages_are_the_same_up_to_where_they_part() {
     assert!(items.len() > common && items[common]["op"] != "same");
     let mut command = place.command(["compare", "airline-0/0", "airline-7"]);
     let out = common::Ran::of(command.env("COLUMNS", "80").output().unwrap()).ok();
-    assert!(out.starts_with("A  airline-0/0@"), "{out}");
+    assert!(out.lines().nth(1).unwrap().starts_with("A  airline-0/0@"), "{out}");
     assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
     place.say("compare react nope").failed(1, "nope");
+}
+
+#[test]
+fn up_to_six_histories_are_next_to_each_other_and_more_are_a_table() {
+    let place = Place::recorded();
+    // A task alone is all its lineages.
+    let json = place.json("compare airline-0");
+    assert_eq!(json["addresses"].as_array().unwrap().len(), 4);
+    for item in json["items"].as_array().unwrap() {
+        assert_eq!(item["turns"].as_array().unwrap().len(), 4);
+        assert_eq!(item["ops"].as_array().unwrap().len(), 3);
+    }
+    for columns in [40, 80, 120, 200] {
+        for line in ["compare airline-0", "compare --table airline-*"] {
+            let words: Vec<&str> = line.split(' ').collect();
+            let mut command = place.command(words);
+            let out = command.env("COLUMNS", columns.to_string()).output().unwrap();
+            let out = common::Ran::of(out).ok();
+            assert!(out.lines().all(|line| line.chars().count() <= columns), "{columns}: {out}");
+        }
+    }
+    place
+        .say("compare airline-0 airline-0/1 airline-7 react run run@4 airline-0/2")
+        .failed(1, "--table");
+    place.say("compare react").failed(1, "one history");
+    place.say("compare --table nope-*").failed(1, "nope-*");
+}
+
+#[test]
+fn a_table_tells_the_outcome_of_each_lineage_and_where_it_parts() {
+    let place = Place::recorded();
+    let table = place.json("compare --table airline-*");
+    let items = table["items"].as_array().unwrap();
+    let of = |address: &str| {
+        let starts = |item: &&Value| item["address"].as_str().unwrap().starts_with(address);
+        items.iter().find(starts).unwrap().clone()
+    };
+    assert_eq!(of("airline-0/0")["summary"]["outcome"]["good"], true);
+    assert_eq!(of("airline-0/0")["parts"], Value::Null);
+    assert_eq!(of("airline-0/2")["summary"]["outcome"]["good"], false);
+    let pair = place.json("compare airline-0/0 airline-0/2");
+    assert_eq!(of("airline-0/2")["common"], pair["common"]);
+    let common: usize = pair["common"].as_str().unwrap().parse().unwrap();
+    let at_b = |item: &&Value| item["b"] != Value::Null;
+    let first = pair["items"].as_array().unwrap()[common..].iter().find(at_b).unwrap().clone();
+    assert_eq!(of("airline-0/2")["parts"]["what"], first["b"]["what"]);
 }

@@ -62,7 +62,7 @@ fn seed_001_a_row_of_the_checkpoints_table_is_a_checkpoint_with_its_whole_state(
         assert_eq!(state["rules"], json!({"rules": [{"id": "r1"}]}));
         assert_eq!(state["variables"].get("user_guidance").is_some(), at > 1, "{layer}");
     }
-    let mark = &place.json("checkpoints task-1")[0];
+    let mark = &place.items("checkpoints task-1")[0];
     assert_eq!(mark["aliases"], json!(["ckpt-layer_4"]));
     assert_eq!(
         (text(mark, "cause"), text(mark, "time")),
@@ -71,7 +71,7 @@ fn seed_001_a_row_of_the_checkpoints_table_is_a_checkpoint_with_its_whole_state(
     let metadata = json!({"checksum": "c".repeat(64), "branch_id": "task-1",
         "lineage_type": "automatic", "run_control_state": "running"});
     assert_eq!(mark["metadata"], metadata);
-    assert_eq!(place.json("tasks")[0]["user"], "ana");
+    assert_eq!(place.items("tasks")[0]["user"], "ana");
     assert_eq!(place.json("verify")["faults"], json!([]));
 }
 
@@ -115,7 +115,7 @@ fn seed_001_a_table_imported_again_adds_only_its_new_rows() {
     let task = &grown["tasks"][0];
     assert_eq!((number(task, "checkpoints"), &task["lineages"]), (1, &json!(1)));
     assert_eq!(place.json("state task-1")["phase"], "layer_0");
-    assert_eq!(place.json("checkpoints task-1").as_array().unwrap().len(), 5);
+    assert_eq!(place.items("checkpoints task-1").as_array().unwrap().len(), 5);
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn a_session_becomes_steps_with_messages_and_tools() {
     assert_eq!(said["tasks"][0]["format"], "claude-code");
     assert_eq!(said["tasks"][0]["id"], SESSION);
     assert_eq!(said["bad_lines"], "0");
-    assert_eq!(place.json("tasks")[0]["user"], "ana");
+    assert_eq!(place.items("tasks")[0]["user"], "ana");
     let events = place.lines(&format!("log {SESSION}"));
     let kinds: Vec<&str> = events.iter().map(|event| text(event, "kind")).collect();
     let expected = [
@@ -238,7 +238,7 @@ fn record_takes_a_session_too_and_tells_of_each_line() {
     let lines = fs::read_to_string(path).unwrap().lines().count();
     assert_eq!(told.len(), lines);
     let last = number(told.last().unwrap(), "offset");
-    assert_eq!(last + 1, number(&place.json("tasks")[0], "head"));
+    assert_eq!(last + 1, number(&place.items("tasks")[0], "head"));
 }
 
 #[test]

@@ -150,10 +150,10 @@ fn a_veto_stops_a_command_and_other_failures_are_said_and_stop_nothing() {
     let mut hook = json!({"on": ["before_checkpoint", "before_restore"],
         "run": ["sh", "-c", "echo not today >&2; exit 1"], "veto": true});
     put(&own(&place), std::slice::from_ref(&hook));
-    let before = place.json("checkpoints run");
+    let before = place.items("checkpoints run");
     place.say("mark run one").failed(1, "a checkpoint was refused by the hook sh: not today");
     place.say("restore run@4").failed(1, "a restore was refused by the hook sh: not today");
-    assert_eq!(place.json("checkpoints run"), before);
+    assert_eq!(place.items("checkpoints run"), before);
     hook["veto"] = json!(false);
     put(&own(&place), &[hook]);
     warned(

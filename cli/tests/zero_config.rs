@@ -53,7 +53,7 @@ fn seed_004_capture_run_and_mark_make_the_store_and_a_task_named_after_the_folde
         project.say("site", "mark third").ok();
         project.say("site/src", "mark fourth").ok();
         let tasks = project.say("site", "tasks --json").ok();
-        assert_eq!(tasks.matches("\"id\"").count(), 1, "{tasks}");
+        assert_eq!(tasks.matches("\"user\"").count(), 1, "{tasks}");
         let checkpoints = project.say("site", "checkpoints").ok();
         for label in ["second", "third", "fourth"] {
             assert!(checkpoints.contains(label), "{checkpoints}");

@@ -1,6 +1,6 @@
 //! Tasks and their lineages.
 
-use milepost_api::{LineageForm, Listed, TaskForm, TaskGiven};
+use milepost_api::{LineageForm, Listed, SummaryForm, TaskForm, TaskGiven};
 use milepost_codec::Json;
 use reqwest::Method;
 
@@ -90,6 +90,26 @@ impl Client {
         let request = self.get(["v1", "tasks"])?;
         let request = request.query("user", query.user).query("limit", query.limit);
         request.query("cursor", query.cursor).read().await
+    }
+
+    /// Returns a page of tasks with what happened in them, newest first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::tasks`].
+    pub async fn summaries(&self, query: TaskQuery) -> Result<Listed<SummaryForm>> {
+        let request = self.get(["v1", "summaries"])?;
+        let request = request.query("user", query.user).query("limit", query.limit);
+        request.query("cursor", query.cursor).read().await
+    }
+
+    /// Returns a task with what happened in it.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no such task.
+    pub async fn summary(&self, task: &str) -> Result<SummaryForm> {
+        self.get(["v1", "tasks", task, "summary"])?.read().await
     }
 
     /// Starts a task. Retries start it once: see [the crate](crate#asking-again).

@@ -128,11 +128,13 @@ pub mod state {
     };
 }
 
-/// A run as a person reads it: rows, turns, usage, outcomes and alignments. See `docs/READING.md`.
+/// A run as a person reads it: rows, turns, usage, summaries, outcomes and alignments. See
+/// `docs/READING.md`.
 pub mod reading {
+    pub use crate::history::summary::{LineageSummary, TaskSummary};
     pub use milepost_replay::reading::{
-        AlignOptions, Aligned, AlignedOp, OUTCOME_POINTERS, Outcome, TEXT_MAX, Turn, TurnCall,
-        TurnMark, Turns, Usage, UsageSum, align, row,
+        AlignOptions, Aligned, AlignedOp, MetricRange, OUTCOME_POINTERS, Outcome, Summary,
+        TEXT_MAX, Turn, TurnCall, TurnMark, Turns, Usage, UsageSum, align, common, row,
     };
 }
 

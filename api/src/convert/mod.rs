@@ -7,3 +7,4 @@ mod restores;
 mod retention;
 
 pub use restores::files_plan;
+mod summaries;

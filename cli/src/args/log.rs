@@ -101,10 +101,13 @@ pub struct Search {
 
 #[derive(Debug, ClapArgs)]
 pub struct Compare {
-    /// The address of the end of the first run; see `milepost --help`.
-    pub a: String,
-    /// The address of the end of the second run.
-    pub b: String,
+    /// The addresses of the ends of the histories, see `milepost --help`; names of tasks in which
+    /// `*` matches any text; or one task, for all its lineages.
+    #[arg(required = true, value_name = "ADDRESS")]
+    pub addresses: Vec<String>,
+    /// Print a line for each history: outcome, counts, and where it parts from the first.
+    #[arg(long, conflicts_with = "all")]
+    pub table: bool,
     /// Compare what was said also in turns with calls.
     #[arg(short, long)]
     pub texts: bool,

@@ -268,8 +268,28 @@ pub struct Task {
     pub task: String,
 }
 
+/// Order of a list of tasks: most first, names from A to Z.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TaskOrder {
+    Created,
+    Changed,
+    Name,
+    Steps,
+    Failed,
+    Tokens,
+    Cost,
+}
+
 #[derive(Debug, ClapArgs)]
 pub struct Tasks {
+    /// Only tasks of this name, in which `*` matches any text.
+    pub pattern: Option<String>,
+    /// Only tasks with a lineage that failed.
+    #[arg(long)]
+    pub failed: bool,
+    /// Order of the list. Default: the newest task first.
+    #[arg(long, value_name = "ORDER")]
+    pub sort: Option<TaskOrder>,
     /// Only tasks of this user.
     #[arg(long)]
     pub user: Option<String>,
@@ -289,6 +309,12 @@ pub struct State {
     /// all with --json.
     #[arg(long, value_name = "all|none|N", value_parser = message_range)]
     pub messages: Option<MessageRange>,
+}
+
+/// Returns `true` if the arguments have `--json`, also if they cannot be parsed. Arguments behind
+/// `--` belong to another command.
+pub fn asks_for_json() -> bool {
+    std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
 /// Parses a time span: a whole number and `ms`, `s`, `m`, `h` or `d`.

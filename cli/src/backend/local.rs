@@ -10,7 +10,7 @@ use milepost::{CheckpointId, Detail, Engine, ErrorKind, Json, Mark, Point, RunSt
 use milepost_api::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, GuidanceAsked,
     LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm,
-    StoreForm, TaskForm, UserForm, VerifyForm, service,
+    StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm, service,
 };
 use milepost_formats::backup;
 use milepost_workspace::TreePath;
@@ -66,6 +66,21 @@ impl Backend for Local<'_> {
             cursor,
         })?;
         Ok(Listed::of(page, TaskForm::from))
+    }
+
+    fn summaries(
+        &self,
+        user: Option<&str>,
+        limit: usize,
+        cursor: Option<String>,
+    ) -> Result<Listed<SummaryForm>> {
+        let (user, limit) = (user.map(str::to_owned), Some(limit));
+        let page = self.0.query().summaries(&TaskQuery { user, limit, cursor })?;
+        Ok(Listed::of(page, SummaryForm::from))
+    }
+
+    fn summary(&self, task: &str) -> Result<SummaryForm> {
+        Ok(self.0.view().summary(task)?.into())
     }
 
     fn task(&self, id: &str) -> Result<TaskForm> {

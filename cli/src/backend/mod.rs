@@ -30,7 +30,7 @@ use milepost::{CheckpointId, Engine, Json};
 use milepost_api::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, FileForm,
     LineageForm, Listed, MovedForm, PinForm, PointForm, RestoredForm, RetentionAsked,
-    RetentionForm, StoreForm, TaskForm, UserForm, VerifyForm,
+    RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_workspace::TreePath;
 use serde_json::Value;
@@ -96,6 +96,17 @@ pub trait Backend {
         limit: usize,
         cursor: Option<String>,
     ) -> Result<Listed<TaskForm>>;
+
+    /// Returns a page of tasks with what happened in them, newest first.
+    fn summaries(
+        &self,
+        user: Option<&str>,
+        limit: usize,
+        cursor: Option<String>,
+    ) -> Result<Listed<SummaryForm>>;
+
+    /// Returns the summary of the task with this exact id.
+    fn summary(&self, task: &str) -> Result<SummaryForm>;
 
     /// Returns the task with this id, which may be percent-encoded as in an address.
     fn task(&self, id: &str) -> Result<TaskForm>;

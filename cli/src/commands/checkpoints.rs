@@ -47,8 +47,9 @@ pub fn run(source: &dyn Backend, args: &args::Checkpoints, out: &mut Out) -> Res
         None => every(source, asked)?,
     };
     if out.json {
-        out.json(&all)?;
-    } else if all.is_empty() {
+        return Ok(out.json(&Listed { items: all, next: cursor })?);
+    }
+    if all.is_empty() {
         out.line("no checkpoints")?;
     } else {
         table(&all.iter().map(|one| (one, None)).collect::<Vec<_>>(), out)?;

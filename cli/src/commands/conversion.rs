@@ -8,7 +8,7 @@ use milepost_formats::{Durable, Note, Progress, Unit, Work};
 use serde_json::json;
 
 use crate::error::Failure;
-use crate::output::{Out, bar, big, count, note, printable};
+use crate::output::{ErrorStyle, Out, bar, big, count, note, printable};
 
 /// Shows the progress of a conversion.
 pub struct Bars<'a> {
@@ -16,7 +16,7 @@ pub struct Bars<'a> {
     /// Minimum number of bytes for a progress bar.
     bytes_min: u64,
     shown: bool,
-    color: bool,
+    style: ErrorStyle,
     /// Receiver of acknowledgements.
     out: Option<&'a mut Out>,
 }
@@ -28,7 +28,7 @@ impl<'a> Bars<'a> {
             bar: ProgressBar::hidden(),
             bytes_min,
             shown: !out.json,
-            color: out.colors_stderr(),
+            style: out.error_style(),
             out: None,
         }
     }
@@ -74,7 +74,7 @@ impl Progress for Bars<'_> {
                 let say = || writeln!(io::stderr().lock(), "{}", printable(&text)).ok();
                 self.bar.suspend(say);
             }
-            Note::Failed(error) => self.bar.suspend(|| Failure::from(error).print(self.color)),
+            Note::Failed(error) => self.bar.suspend(|| Failure::from(error).print(self.style)),
             Note::SessionsIgnored { folder, sessions } => {
                 let (folder, sessions) = (folder.display(), count(sessions, "session"));
                 note(&format!(

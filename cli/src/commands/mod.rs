@@ -32,6 +32,7 @@ mod key;
 mod lineages;
 mod log;
 mod mark;
+mod name_pattern;
 mod needs;
 mod pin;
 mod record;

@@ -116,7 +116,7 @@ fn record_all(store: &StoreArgs, args: &Record, attached: bool, out: &mut Out) -
                 let failure = Failure::from(error);
                 // With several files, a failure is printed here and the other files are recorded.
                 if args.files.len() > 1 {
-                    failure.print(out.colors_stderr());
+                    failure.print(out.error_style());
                 }
                 all.worst.get_or_insert(failure);
             }
@@ -143,7 +143,7 @@ fn check_any_opens(paths: &[PathBuf], out: &Out) -> Result<()> {
         }
     }
     for failure in &failures {
-        failure.print(out.colors_stderr());
+        failure.print(out.error_style());
     }
     Err(Failure::reported(failures.first().map_or(UNMET, Failure::code)))
 }

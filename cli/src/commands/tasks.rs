@@ -1,49 +1,188 @@
-//! `tasks`: list of tasks, newest first.
+//! `tasks`: the tasks with what happened in them, newest first.
 
-use milepost_api::TaskForm;
+use std::cmp::Ordering;
 
-use crate::args;
+use milepost_api::{LineageSummaryForm, Listed, SummaryForm, UsageForm};
+
+use super::name_pattern::is_named;
+use crate::args::{self, TaskOrder};
 use crate::backend::Backend;
 use crate::error::Result;
-use crate::output::{Out, hint, printable, time_short};
+use crate::output::{
+    FittedRow, FittedTable, NONE, Out, Style, age, excerpt, grouped_short, hint, note, printable,
+};
+use crate::store_locator::now_us;
 
 /// Size of a page if no limit is given.
 const PAGE: usize = 1000;
 
+/// The most columns of an outcome: a mark for each lineage.
+const OUTCOMES: usize = 8;
+
 pub fn run(source: &dyn Backend, args: &args::Tasks, out: &mut Out) -> Result<()> {
-    let mut all = Vec::new();
-    let mut cursor = args.cursor.clone();
-    loop {
-        let limit = args.limit.unwrap_or(PAGE);
-        let page = source.tasks(args.user.as_deref(), limit, cursor)?;
-        all.extend(page.items);
-        cursor = page.next;
-        if cursor.is_none() || args.limit.is_some() {
-            break;
-        }
-    }
+    let (all, next) = listed(source, args)?;
     if out.json {
-        out.json(&all)?;
-    } else if all.is_empty() {
-        out.line("no tasks; `milepost record FILE` records one")?;
-    } else {
-        let rows: Vec<Vec<String>> = all.iter().map(row).collect();
-        out.table(&["TASK", "USER", "LINEAGES", "ACTIVE", "HEAD", "EVENTS", "CREATED"], &rows)?;
+        return Ok(out.json(&Listed { items: all, next })?);
     }
-    if let Some(cursor) = cursor {
+    if all.is_empty() {
+        let is_any = !source.tasks(None, 1, None)?.items.is_empty();
+        match is_any {
+            true => note("no such task; `milepost tasks` lists all"),
+            false => out.line("no tasks; `milepost record FILE` records one")?,
+        }
+    } else {
+        table(&all, out)?;
+    }
+    if let Some(cursor) = next {
         hint(&format!("there is more: --cursor {cursor}"));
     }
     Ok(())
 }
 
-fn row(task: &TaskForm) -> Vec<String> {
+/// Returns the wanted tasks in their order, and the cursor of the next page.
+fn listed(source: &dyn Backend, args: &args::Tasks) -> Result<(Vec<SummaryForm>, Option<String>)> {
+    let is_filtered = args.failed || args.pattern.is_some() || args.sort.is_some();
+    let mut all = Vec::new();
+    let mut cursor = args.cursor.clone();
+    loop {
+        // A page of a list that is filtered or sorted here says nothing about its rows.
+        let limit = args.limit.filter(|_| !is_filtered).unwrap_or(PAGE);
+        let page = source.summaries(args.user.as_deref(), limit, cursor)?;
+        let pattern = args.pattern.as_deref();
+        all.extend(page.items.into_iter().filter(|task| {
+            is_named(&task.id, pattern) && (!args.failed || task.lineages.iter().any(is_bad))
+        }));
+        cursor = page.next;
+        if cursor.is_none() || (args.limit.is_some() && !is_filtered) {
+            break;
+        }
+    }
+    if let Some(order) = args.sort {
+        all.sort_by(|a, b| compare(a, b, order));
+    }
+    if let Some(limit) = args.limit {
+        all.truncate(limit);
+    }
+    Ok((all, cursor))
+}
+
+fn is_bad(lineage: &LineageSummaryForm) -> bool {
+    lineage.outcome.good == Some(false)
+}
+
+/// Compares two tasks: the one with more comes first, names in their order.
+fn compare(a: &SummaryForm, b: &SummaryForm, order: TaskOrder) -> Ordering {
+    let cost =
+        |task: &SummaryForm| task.usage.as_ref().and_then(|usage| usage.cost).unwrap_or(-1.0);
+    match order {
+        TaskOrder::Name => a.id.cmp(&b.id),
+        TaskOrder::Created => b.created_us.cmp(&a.created_us),
+        TaskOrder::Changed => b.changed_us.cmp(&a.changed_us),
+        TaskOrder::Steps => b.steps.cmp(&a.steps),
+        TaskOrder::Failed => b.failed.cmp(&a.failed),
+        TaskOrder::Tokens => tokens(b).cmp(&tokens(a)),
+        TaskOrder::Cost => cost(b).total_cmp(&cost(a)),
+    }
+}
+
+fn tokens(task: &SummaryForm) -> Option<u64> {
+    task.usage.as_ref().and_then(|usage| usage.tokens())
+}
+
+fn table(all: &[SummaryForm], out: &mut Out) -> Result<()> {
+    let now = now_us();
+    let is_of_many = all.windows(2).any(|pair| matches!(pair, [a, b] if a.user != b.user));
+    let row = |task: &SummaryForm| FittedRow {
+        name: task.id.clone(),
+        cells: cells(task, is_of_many, now),
+        text: task.title.clone().unwrap_or_default(),
+        style: task.active().is_some_and(is_bad).then_some(Style::Bad),
+    };
+    let table = FittedTable {
+        name: "TASK",
+        titles: vec!["USER", "OUTCOME", "STEPS", "FAILED", "TOKENS", "COST", "AGE"],
+        text: "TITLE",
+        rows: all.iter().map(row).collect(),
+    };
+    Ok(table.print(out)?)
+}
+
+/// Returns the cells between the name and the title.
+fn cells(task: &SummaryForm, with_user: bool, now: u64) -> Vec<String> {
     vec![
-        printable(&task.id).into_owned(),
-        printable(&task.user).into_owned(),
-        task.lineages.to_string(),
-        task.active.to_string(),
-        format!("@{}", task.head),
-        task.events.to_string(),
-        time_short(task.created_us.0),
+        if with_user { task.user.clone() } else { none() },
+        outcomes(&task.lineages),
+        number(task.steps.0),
+        number(task.failed.0),
+        tokens(task).map_or_else(none, grouped_short),
+        cost(task.usage.as_ref()),
+        age(now.saturating_sub(task.changed_us.0)),
     ]
+}
+
+/// Returns the outcome, steps, calls, failures, tokens and cost of a lineage, as cells.
+pub fn outcome_and_counts(lineage: Option<&LineageSummaryForm>) -> Vec<String> {
+    let Some(lineage) = lineage else {
+        return vec![NONE.to_owned(); 6];
+    };
+    let outcome = match &lineage.outcome.value {
+        Some(value) => format!("{} {}", mark(lineage), excerpt(&value.to_string(), 12)),
+        None => mark(lineage).to_string(),
+    };
+    let usage = lineage.usage.as_ref();
+    vec![
+        outcome,
+        number(lineage.steps.0),
+        number(lineage.calls.0),
+        number(lineage.failed.0),
+        usage.and_then(UsageForm::tokens).map_or_else(none, grouped_short),
+        cost(usage),
+    ]
+}
+
+/// Returns a mark for each lineage, oldest first: good, bad, or neither.
+fn outcomes(lineages: &[LineageSummaryForm]) -> String {
+    if lineages.iter().all(|lineage| lineage.outcome.good.is_none()) {
+        return none();
+    }
+    let skipped = lineages.len().saturating_sub(OUTCOMES);
+    let marks = lineages.iter().skip(skipped).map(mark);
+    let more = (skipped > 0).then_some('…');
+    more.into_iter().chain(marks).collect()
+}
+
+fn mark(lineage: &LineageSummaryForm) -> char {
+    match lineage.outcome.good {
+        Some(true) => '✓',
+        Some(false) => '✗',
+        None => '·',
+    }
+}
+
+fn none() -> String {
+    NONE.to_owned()
+}
+
+fn number(number: u64) -> String {
+    if number == 0 { none() } else { grouped_short(number) }
+}
+
+fn cost(usage: Option<&UsageForm>) -> String {
+    let cost = usage.and_then(|usage| Some((usage.cost?, usage.currency.as_deref())));
+    cost.map_or_else(none, |(cost, currency)| cost_text(cost, currency))
+}
+
+/// Returns a cost with three digits that count.
+fn cost_text(cost: f64, currency: Option<&str>) -> String {
+    let digits = if cost >= 100.0 {
+        0
+    } else if cost >= 1.0 {
+        2
+    } else {
+        3
+    };
+    match currency {
+        Some("USD") | None => format!("${cost:.digits$}"),
+        Some(other) => format!("{cost:.digits$} {}", printable(other)),
+    }
 }

@@ -1,6 +1,6 @@
 //! Texts of turns and of what they are made of.
 
-use milepost::reading::{Turn, TurnCall, Turns};
+use milepost::reading::{Turn, TurnCall};
 use milepost::{Event, Header};
 use milepost_api::{EventForm, PointForm};
 
@@ -19,18 +19,6 @@ pub fn begin_of(source: &dyn Backend, point: &PointForm) -> Result<u64> {
     let lineage = lineages.iter().find(|lineage| lineage.id == point.lineage);
     let dropped = || Failure::new("the lineage was dropped by another command");
     lineage.map(|lineage| lineage.begin.0).ok_or_else(dropped)
-}
-
-/// Returns the turns of a lineage before a point.
-pub fn turns_before(source: &dyn Backend, point: &PointForm) -> Result<Vec<Turn>> {
-    let begin = begin_of(source, point)?;
-    let (mut turns, mut all) = (Turns::default(), Vec::new());
-    source.events(point, begin..point.offset.0, &mut |event| {
-        all.extend(turns.add(&event_of(event)));
-        Ok(())
-    })?;
-    all.extend(turns.end());
-    Ok(all)
 }
 
 /// Returns what a turn did: its call, or what was said.

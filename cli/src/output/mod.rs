@@ -6,12 +6,14 @@
 //! words         words for stored values
 //! lineage_tree  lineages as a tree
 //! escaped       bytes and JSON on a terminal
+//! fitted_table  tables that never exceed the terminal
 //! bars          progress bars
 //! pager         the pager
 //! ```
 
 mod bars;
 mod escaped;
+mod fitted_table;
 pub mod lineage_tree;
 mod pager;
 mod text;
@@ -28,6 +30,7 @@ use serde_json::Value;
 
 pub use bars::{bar, counter};
 use escaped::{Escaped, escaped};
+pub use fitted_table::{FittedRow, FittedTable, NONE};
 use pager::Pager;
 use text::{clean, padded};
 pub use text::{excerpt, fitted, printable, printable_lines, width};
@@ -50,6 +53,13 @@ pub struct Out {
     escaped: Escaped,
     color: bool,
     color_stderr: bool,
+}
+
+/// The form of failures on standard error.
+#[derive(Debug, Clone, Copy)]
+pub struct ErrorStyle {
+    pub is_json: bool,
+    pub has_color: bool,
 }
 
 /// When to use colours.
@@ -109,8 +119,9 @@ impl Out {
         self.color
     }
 
-    pub fn colors_stderr(&self) -> bool {
-        self.color_stderr
+    /// Returns the form of failures.
+    pub fn error_style(&self) -> ErrorStyle {
+        ErrorStyle { is_json: self.json, has_color: self.color_stderr }
     }
 
     /// Sends the following output through a pager if it is text for a terminal.

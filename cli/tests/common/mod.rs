@@ -37,9 +37,18 @@ impl Ran {
     #[track_caller]
     pub fn failed(&self, code: i32, what: &str) {
         assert_eq!(self.code, code, "{self:?}");
-        assert!(self.err.contains("error: "), "{self:?}");
+        match serde_json::from_str::<Value>(&self.err) {
+            Ok(failed) => {
+                let of = |name| failed.pointer(&format!("/error/{name}")).unwrap();
+                assert_eq!(*of("code"), code, "{self:?}");
+                assert!(of("message").is_string() && of("hint").is_string(), "{self:?}");
+            }
+            Err(_) => {
+                assert!(self.err.contains("error: "), "{self:?}");
+                assert!(self.err.contains("hint: "), "{self:?}");
+            }
+        }
         assert!(self.err.contains(what), "{self:?}");
-        assert!(self.err.contains("hint: "), "{self:?}");
         assert_eq!(self.out, "", "{self:?}");
     }
 }
@@ -127,6 +136,14 @@ impl Place {
         serde_json::from_str(&out).unwrap_or_else(|e| panic!("{line}: {e}: {out}"))
     }
 
+    /// Runs it with `--json` and reads the items of the list that it prints.
+    #[track_caller]
+    pub fn items(&self, line: &str) -> Value {
+        let mut list = self.json(line);
+        assert!(list.get("next").is_some_and(Value::is_null), "{line}: one page");
+        list.get_mut("items").unwrap().take()
+    }
+
     /// Runs it with `--json` and reads the objects it prints, one a line; of a log oldest first.
     #[track_caller]
     pub fn lines(&self, line: &str) -> Vec<Value> {
@@ -139,7 +156,10 @@ impl Place {
     /// The ids that a list has.
     #[track_caller]
     pub fn ids(&self, line: &str) -> Vec<String> {
-        let list = self.json(line);
+        let mut list = self.json(line);
+        if let Some(items) = list.get_mut("items") {
+            list = items.take();
+        }
         let id = |item: &Value| match &item["id"] {
             Value::String(id) => id.clone(),
             id => id.to_string(),
@@ -167,8 +187,8 @@ pub fn number(value: &Value, name: &str) -> u64 {
 /// Every list of a store, to compare it with later.
 pub fn lists(place: &Place) -> [Value; 4] {
     [
-        place.json("tasks"),
-        place.json("checkpoints"),
+        place.items("tasks"),
+        place.items("checkpoints"),
         place.json("stats --user ada"),
         Value::Array(place.lines("log run")),
     ]

@@ -142,7 +142,7 @@ fn what_is_redacted_still_fits_where_it_stands() {
     let to = beside(&file);
     to.say("import export.jsonl").ok();
     assert_eq!(to.json("verify")["faults"], json!([]));
-    assert!(to.json("checkpoints t").to_string().contains("password=*"));
+    assert!(to.items("checkpoints t").to_string().contains("password=*"));
 }
 
 #[test]

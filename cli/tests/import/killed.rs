@@ -59,7 +59,7 @@ fn an_import_that_was_killed_before_a_mark_makes_the_mark_alone() {
         let after = killed.lines("log exec-001");
         assert_eq!(after[..before.len()], before);
         assert_eq!(after.len(), before.len() + 1, "one mark");
-        let mark = &killed.json("checkpoints exec-001")[0];
+        let mark = &killed.items("checkpoints exec-001")[0];
         assert_eq!(mark["aliases"], json!(["ckpt-exec-001-2"]));
         assert_eq!(mark["at"], "18");
         assert_eq!(counts(&killed.json("import old")["tasks"][0]), [0, 0, 3]);

@@ -76,8 +76,8 @@ fn a_pipe_gets_the_list_by_task_and_so_does_who_asks_for_json() {
         items.iter().map(|item| item["checkpoint"].clone()).collect()
     };
     let groups = place.json("checkpoint");
-    assert_eq!(Value::Array(of(&groups[0])), place.json("checkpoints tuning"));
-    assert_eq!(Value::Array(of(&groups[1])), place.json("checkpoints essay"));
+    assert_eq!(Value::Array(of(&groups[0])), place.items("checkpoints tuning"));
+    assert_eq!(Value::Array(of(&groups[1])), place.items("checkpoints essay"));
     assert_eq!(place.json("checkpoint essay")[0], groups[1]);
     // On a terminal too: whoever asks for JSON reads no screen.
     let ended = Terminal::of(&place, "checkpoint essay --json", WIDE).ended();

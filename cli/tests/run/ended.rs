@@ -40,7 +40,7 @@ fn one_that_a_signal_ended_has_128_and_its_number() {
     let (_, returned) = recorded(&place);
     assert_eq!((&returned["ok"], &returned["output"]["signal"]), (&json!(false), &json!(9)));
     assert_eq!(returned["output"]["exit"], Value::Null);
-    assert_eq!(place.json("checkpoints essay")[0]["metadata"]["signal"], 9);
+    assert_eq!(place.items("checkpoints essay")[0]["metadata"]["signal"], 9);
 }
 
 #[test]

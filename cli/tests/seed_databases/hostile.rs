@@ -50,7 +50,7 @@ fn seed_001_rows_that_cannot_be_converted_are_named_and_the_others_are_imported(
     assert_eq!(place.json("state task-1")["prompt"], "last");
     let lineages = place.json("lineages task-1");
     assert_eq!(lineages.as_array().unwrap().len(), 1);
-    assert_eq!(place.json("checkpoints task-1").as_array().unwrap().len(), 2);
+    assert_eq!(place.items("checkpoints task-1").as_array().unwrap().len(), 2);
     let connection = place.say("import checkpoints.sqlite --strict");
     assert_eq!(connection.code, 1);
     assert_eq!(place.json("verify")["faults"], json!([]));
@@ -130,7 +130,7 @@ fn seed_001_what_is_no_such_table_is_refused_and_leaves_no_task() {
     refused("a computed column");
     connection.execute_batch(&format!("DROP TABLE checkpoints; {MIGRATION}")).unwrap();
     refused("no row");
-    assert_eq!(place.json("tasks"), json!([]));
+    assert_eq!(place.items("tasks"), json!([]));
 }
 
 #[test]

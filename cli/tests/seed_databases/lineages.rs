@@ -18,7 +18,7 @@ fn lineages(place: &Place) -> Vec<Value> {
 
 /// The prompts of the rows on the way to the one with an id.
 fn history_of(place: &Place, id: &str) -> Vec<String> {
-    let listed = place.json("checkpoints task-1 --limit 100");
+    let listed = place.items("checkpoints task-1 --limit 100");
     let mark = listed.as_array().unwrap().iter().find(|mark| mark["aliases"] == json!([id]));
     history(place, &format!("@{}", text(mark.unwrap(), "id")))
 }
@@ -104,7 +104,7 @@ fn seed_001_a_circle_of_parents_ends() {
     put(&connection, &row("b", "main", Some("a"), 1));
     put(&connection, &row("c", "main", Some("c"), 2));
     place.say("import checkpoints.sqlite").ok();
-    assert_eq!(place.json("checkpoints task-1").as_array().unwrap().len(), 3);
+    assert_eq!(place.items("checkpoints task-1").as_array().unwrap().len(), 3);
 }
 
 #[test]

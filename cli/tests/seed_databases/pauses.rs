@@ -38,7 +38,7 @@ fn seed_001_a_pause_state_is_a_task_with_a_checkpoint_of_the_paused_run() {
         json!({"user_guidance": "be brief",
             "pause_state": {"user_id": "ana", "context_snapshot": {"teacher": "m1"}}})
     );
-    let mark = &place.json("checkpoints task-1")[0];
+    let mark = &place.items("checkpoints task-1")[0];
     assert_eq!(text(mark, "time"), "2026-01-18T08:00:00.250000Z");
     assert_eq!(place.json("verify")["faults"], json!([]));
 }
@@ -55,7 +55,7 @@ fn seed_001_a_pause_state_imported_again_adds_nothing_and_a_later_one_a_checkpoi
     later.as_object_mut().unwrap().remove("paused_at");
     place.write("later.json", later.to_string());
     place.say("record later.json").ok();
-    assert_eq!(place.json("checkpoints task-1").as_array().unwrap().len(), 2);
+    assert_eq!(place.items("checkpoints task-1").as_array().unwrap().len(), 2);
     later["saved_at"] = json!("2026-01-19T05:20:00Z");
     later.as_object_mut().unwrap().remove("stage");
     place.write("later.json", later.to_string());
@@ -78,7 +78,7 @@ fn seed_001_a_pause_state_joins_the_task_of_its_checkpoints_in_either_order() {
         for file in files {
             place.say(&format!("import {file}")).ok();
         }
-        assert_eq!(place.json("checkpoints task-1").as_array().unwrap().len(), 5);
+        assert_eq!(place.items("checkpoints task-1").as_array().unwrap().len(), 5);
         assert_eq!(place.json("state task-1@ckpt-layer_2")["phase"], "layer_2");
         assert_eq!(place.json("lineages task-1").as_array().unwrap().len(), 1);
         for file in files {
@@ -111,5 +111,5 @@ fn seed_001_json_of_other_programs_is_no_pause_state() {
     assert!(ran.err.contains("hint: "), "{ran:?}");
     place.write("named.json", json!({"task_id": "\u{1}", "paused": true}).to_string());
     assert_eq!(place.say("import named.json").code, 1);
-    assert_eq!(place.json("tasks").as_array().unwrap().len(), 2);
+    assert_eq!(place.items("tasks").as_array().unwrap().len(), 2);
 }

@@ -306,13 +306,13 @@ fn where_a_path_was_changed_since_a_command_stops_and_says_which() {
     ] {
         let place = cut_short();
         place.write("work/draft.md", "since\n");
-        let marks = place.json("checkpoints essay");
+        let marks = place.items("checkpoints essay");
         let ran = place.say(command);
         ran.failed(4, "an interrupted restore cannot be undone");
         assert!(ran.err.contains("`draft.md`"), "{ran:?}");
         assert!(ran.err.contains("milepost recover essay --keep-mine PATH"), "{ran:?}");
         assert_eq!(fs::read(place.path("work/draft.md")).unwrap(), b"since\n");
-        assert_eq!(place.json("checkpoints essay"), marks);
+        assert_eq!(place.items("checkpoints essay"), marks);
     }
 }
 

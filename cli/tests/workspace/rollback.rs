@@ -125,7 +125,7 @@ fn a_rollback_takes_state_and_files_back_and_undo_gives_both_again_byte_by_byte(
 fn a_dry_run_touches_nothing_and_says_by_its_exit_code_whether_it_could_be() {
     let place = edited();
     let before = (held(&place, "work"), place.json("lineages essay"));
-    let marks = place.json("checkpoints essay");
+    let marks = place.items("checkpoints essay");
     for command in ["rollback essay@first --dry-run", "restore essay@first --files work --dry-run"]
     {
         let out = place.say(command).ok();
@@ -144,7 +144,7 @@ fn a_dry_run_touches_nothing_and_says_by_its_exit_code_whether_it_could_be() {
     assert_eq!(read(&place, "work/draft.md"), "mine\n");
     place.write("work/draft.md", "one\n2\nthree\nfour\n");
     assert_eq!((held(&place, "work"), place.json("lineages essay")), before);
-    assert_eq!(place.json("checkpoints essay"), marks);
+    assert_eq!(place.items("checkpoints essay"), marks);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_dry_run_of_an_undo_touches_nothing_and_says_what_it_would_do() {
     let place = edited();
     place.say("rollback essay@first").ok();
     let before = (held(&place, "work"), place.json("lineages essay"));
-    let marks = place.json("checkpoints essay");
+    let marks = place.items("checkpoints essay");
     let out = place.say("undo essay --dry-run").ok();
     assert!(out.contains("+ new/a.txt\n~ draft.md\n"), "{out}");
     assert!(out.ends_with("this was a dry run: nothing was done\n"), "{out}");
@@ -168,7 +168,7 @@ fn a_dry_run_of_an_undo_touches_nothing_and_says_what_it_would_do() {
     assert_eq!(read(&place, "work/draft.md"), "mine\n");
     place.write("work/draft.md", "one\ntwo\nthree\n");
     assert_eq!((held(&place, "work"), place.json("lineages essay")), before);
-    assert_eq!(place.json("checkpoints essay"), marks);
+    assert_eq!(place.items("checkpoints essay"), marks);
     // What it said is what is done.
     let undone = place.json("undo essay");
     for part in ["creates", "changes", "deletes", "modes", "conflicts", "notes"] {
@@ -191,7 +191,7 @@ fn what_stands_in_the_way_stops_all_until_it_is_decided() {
     let place = edited();
     place.write("work/draft.md", "mine\n");
     place.write("work/gone.txt", "never captured\n");
-    let before = (held(&place, "work"), place.json("checkpoints essay"));
+    let before = (held(&place, "work"), place.items("checkpoints essay"));
     for command in [
         "rollback essay@first",
         "restore essay@first --files work",
@@ -202,7 +202,7 @@ fn what_stands_in_the_way_stops_all_until_it_is_decided() {
         assert!(ran.out.contains("! gone.txt  it was never captured"));
         assert!(ran.err.contains("hint: `--theirs PATH`"), "{ran:?}");
     }
-    assert_eq!((held(&place, "work"), place.json("checkpoints essay")), before);
+    assert_eq!((held(&place, "work"), place.items("checkpoints essay")), before);
     let both = place.say("rollback essay@first --theirs draft.md --keep-mine draft.md");
     both.failed(1, "choose one");
     place.say("rollback essay@first --theirs draft.md --keep-mine ./gone.txt").ok();

@@ -86,6 +86,31 @@ pub async fn lineages() {
     assert_eq!((parent.lineage.0, parent.offset), (0, Big(4)));
 }
 
+pub async fn summaries() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    client.start_task("other").await.unwrap();
+    let query = TaskQuery { limit: Some(1), ..TaskQuery::default() };
+    let first = client.summaries(query.clone()).await.unwrap();
+    assert_eq!((first.items.len(), first.items[0].id.as_str()), (1, "other"));
+    let rest = client.summaries(TaskQuery { cursor: first.next, ..query }).await.unwrap();
+    assert_eq!(rest.items, [client.summary("essay").await.unwrap()]);
+    assert_eq!(rest.next, None);
+}
+
+pub async fn summary() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    client.append("essay", message("how long is it?")).await.unwrap();
+    client.restore("essay@one").await.unwrap();
+    let essay = client.summary("essay").await.unwrap();
+    assert_eq!(essay.lineages.len(), 2);
+    assert_eq!(essay.lineages[1].fork, Some(Big(4)));
+    assert_eq!(essay.active().unwrap().id.0, 1);
+    let missing = client.summary("nope").await.unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
+}
+
 pub async fn append() {
     let served = Served::with_essay().await;
     let client = served.client();

@@ -18,6 +18,8 @@ const CALLS: &[(&str, Call)] = &[
     ("task", || Box::pin(calls::task())),
     ("delete_task", || Box::pin(calls::delete_task())),
     ("lineages", || Box::pin(calls::lineages())),
+    ("summaries", || Box::pin(calls::summaries())),
+    ("summary", || Box::pin(calls::summary())),
     ("append", || Box::pin(calls::append())),
     ("events", || Box::pin(calls::events())),
     ("point", || Box::pin(calls::point())),

@@ -20,3 +20,4 @@ pub(crate) mod spacing;
 pub(crate) mod state;
 pub(crate) mod state_cache;
 pub(crate) mod stats;
+pub(crate) mod summary;

@@ -10,13 +10,18 @@ pub use crate::history::address::AddressTarget;
 pub use crate::history::lists::{CheckpointOrder, CheckpointQuery, Page, TaskInfo, TaskQuery};
 pub use crate::history::stats::TaskStats;
 
-use milepost_codec::Result;
+use milepost_codec::{ErrorKind, Result};
+use milepost_replay::RunReducer;
+use milepost_replay::reading::Outcome;
+use serde_json::json;
 
 use crate::handles::engine::Engine;
 use crate::handles::view::View;
 use crate::history::catalog::Viewer;
 use crate::history::checkpoint::Checkpoint;
 use crate::history::point::Point;
+use crate::history::state::state_at;
+use crate::history::summary::TaskSummary;
 
 /// Lists of tasks and checkpoints, and searches: see [`Engine::query`].
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +45,16 @@ impl Query<'_> {
     /// `Invalid`: the cursor is not one of a page of this list.
     pub fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
         self.engine.inner.catalog.tasks(query)
+    }
+
+    /// Returns summaries of tasks, newest task first. Reads the events since the last summary of
+    /// each lineage: none, if nothing was appended.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::tasks`], and those of reading events.
+    pub fn summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
+        self.engine.view().summaries(query)
     }
 
     /// Returns checkpoints, newest first, in the order they were committed.
@@ -72,6 +87,42 @@ impl Query<'_> {
 }
 
 impl View {
+    /// Returns summaries of tasks: see [`Query::summaries`]. A task that is deleted during
+    /// the call is left out.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::summaries`].
+    pub fn summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
+        let page = self.tasks(query)?;
+        let summary = |task| match self.summary_of(task) {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            summary => Some(summary),
+        };
+        let items = page.items.into_iter().filter_map(summary).collect::<Result<_>>()?;
+        Ok(Page { items, next: page.next })
+    }
+
+    /// Returns the summary of a task.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: there is no such task. Others as [`Query::summaries`].
+    pub fn summary(&self, task: &str) -> Result<TaskSummary> {
+        self.summary_of(self.task(task)?.info()?)
+    }
+
+    fn summary_of(&self, task: TaskInfo) -> Result<TaskSummary> {
+        let catalog = &self.engine().inner.catalog;
+        let outcome = |lineage, head| {
+            let state = state_at(catalog, &RunReducer, task.no, lineage, head)?;
+            let state = json!({"variables": state.variables.to_value()});
+            Ok(Outcome::of(None, &state, None).value)
+        };
+        let lineages = catalog.summaries(task.no, &outcome)?;
+        Ok(TaskSummary { task, lineages })
+    }
+
     /// Finds the events that set a part of the state of a point: see [`Query::blame`].
     ///
     /// # Errors

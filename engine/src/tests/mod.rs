@@ -3,3 +3,4 @@
 // tidy: names the parts
 mod forked;
 mod refusals;
+mod summaries;

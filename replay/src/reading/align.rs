@@ -114,6 +114,12 @@ pub fn align(a: &[Turn], b: &[Turn], options: AlignOptions) -> Vec<Aligned> {
     lines
 }
 
+/// Returns the number of turns at the beginning that two histories share.
+pub fn common(a: &[Turn], b: &[Turn], options: AlignOptions) -> usize {
+    let is_same = |(a, b): &(&Turn, &Turn)| a.content(options) == b.content(options);
+    a.iter().zip(b).take_while(is_same).count()
+}
+
 /// Pairs the turns of two ranges that differ.
 fn pair(
     (a, of_a): (&[Turn], std::ops::Range<usize>),
@@ -250,6 +256,8 @@ mod tests {
         ) {
             let [a, b] = [a, b].map(|all| all.iter().map(|text| turn(text)).collect::<Vec<_>>());
             let lines = align(&a, &b, AlignOptions::default());
+            let shared = common(&a, &b, AlignOptions::default());
+            prop_assert!(lines.iter().take(shared).all(|line| line.op == AlignedOp::Same));
             let of_a: Vec<_> = lines.iter().filter_map(|line| line.a).collect();
             let of_b: Vec<_> = lines.iter().filter_map(|line| line.b).collect();
             prop_assert_eq!(of_a, (0..a.len()).collect::<Vec<_>>());

@@ -5,6 +5,7 @@
 //! align    two lists of turns, matched by content
 //! turns    events -> turns
 //! usage    tokens, cost and model that were recorded
+//! summary  title, counts, usage and last values of a history
 //! outcome  success or failure of a lineage
 //! row      an event on one line
 //! text     one line of bounded length
@@ -14,13 +15,15 @@
 mod align;
 mod outcome;
 mod row;
+mod summary;
 mod text;
 mod turns;
 mod usage;
 
-pub use align::{AlignOptions, Aligned, AlignedOp, align};
+pub use align::{AlignOptions, Aligned, AlignedOp, align, common};
 pub use outcome::{OUTCOME_POINTERS, Outcome};
 pub use row::row;
+pub use summary::{MetricRange, Summary};
 pub use text::TEXT_MAX;
 pub use turns::{Turn, TurnCall, TurnMark, Turns};
 pub use usage::{Usage, UsageSum};

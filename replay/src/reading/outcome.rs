@@ -25,6 +25,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Creates an outcome of a status and a value.
+    pub fn new(status: Option<MarkStatus>, value: Option<Value>) -> Self {
+        Self { status, value }
+    }
+
     /// Returns the outcome of a lineage by the status of its last mark and its last state, as
     /// JSON. `pointer` replaces [`OUTCOME_POINTERS`].
     ///

@@ -2,14 +2,18 @@
 
 use std::collections::VecDeque;
 
+use bincode::{Decode, Encode};
 use milepost_codec::{Body, Data, Json};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::event::Event;
 
 /// The last answers whose ids are known: parts of one answer are close to each other.
-const ANSWERS: usize = 64;
+const ANSWERS: usize = 16;
+
+/// The longest id of an answer that is compared, in characters.
+const ANSWER_ID: usize = 64;
 
 /// Names of each number, by program. The parts of a path are separated by dots.
 const INPUT: [&str; 4] = ["input", "input_tokens", "prompt_tokens", "inputTokens"];
@@ -26,7 +30,7 @@ const COST: [&str; 3] = ["cost", "cost_usd", "total_cost"];
 const MODEL: [&str; 2] = ["model", "model_name"];
 
 /// Tokens and cost of answers. A number that was not recorded is absent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Encode, Decode, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Usage {
     /// Tokens of input.
@@ -89,6 +93,13 @@ impl Usage {
         is_known.then(|| sum(sum(0, self.input), self.output))
     }
 
+    /// Returns the sum of usages; `None` if there is none.
+    pub fn sum(parts: impl IntoIterator<Item = Option<Self>>) -> Option<Self> {
+        let mut total = None;
+        parts.into_iter().flatten().for_each(|part| settle(&mut total, &part));
+        total
+    }
+
     /// Adds another usage.
     pub fn add(&mut self, other: &Self) {
         let add = |a: &mut Option<u64>, b: Option<u64>| {
@@ -130,7 +141,7 @@ impl Usage {
 /// assert_eq!(sum.total().and_then(|usage| usage.tokens()), Some(24));
 /// # Ok::<(), milepost_replay::Error>(())
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
 pub struct UsageSum {
     /// Usages whose answers may have further parts, oldest first.
     answers: VecDeque<(String, Usage)>,
@@ -151,6 +162,7 @@ impl UsageSum {
         let Some(answer) = answer else {
             return settle(&mut self.settled, &usage);
         };
+        let answer: String = answer.chars().take(ANSWER_ID).collect();
         if let Some((_, known)) = self.answers.iter_mut().find(|(id, _)| *id == answer) {
             *known = usage;
             return;
@@ -166,8 +178,8 @@ impl UsageSum {
     /// Returns the sum; `None` if nothing was recorded. Parts that no event has are those of the
     /// program's own sum.
     pub fn total(&self) -> Option<Usage> {
-        let mut total = self.settled.clone();
-        self.answers.iter().for_each(|(_, usage)| settle(&mut total, usage));
+        let answers = self.answers.iter().map(|(_, usage)| Some(usage.clone()));
+        let total = Usage::sum([self.settled.clone()].into_iter().chain(answers));
         let recorded = &self.recorded;
         if total.is_none() && *recorded == Usage::default() {
             return None;

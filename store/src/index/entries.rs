@@ -35,6 +35,7 @@ stored! {
     PendingEntry "pending restore entry"
     Tally "tally"
     SnapshotNote "snapshot note"
+    SummaryNote "summary note"
 }
 
 /// The end of a log.
@@ -235,5 +236,46 @@ impl SnapshotNote {
             return Ok(note);
         }
         Err(Error::corrupt("snapshot note", "a note that matches its check", "another"))
+    }
+}
+
+/// A summary of a lineage, made of its events up to a head. It may be lost.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct SummaryNote {
+    /// The first offset of the summarized history.
+    pub begin: Offset,
+    /// The head up to which it is summarized.
+    pub head: Head,
+    /// The number of erased events of the task when it was made. The summary is unused once that
+    /// changes.
+    pub erased: u64,
+    /// The encoded summary.
+    pub summary: Vec<u8>,
+    /// The value of the outcome at the head, as JSON.
+    pub outcome: Option<String>,
+    /// Check over the index key and the fields above, keyed in a keyed store: no event commits to a
+    /// summary.
+    pub check: [u8; 16],
+}
+
+impl SummaryNote {
+    /// Returns the note with its check for an index key.
+    pub fn sealed(mut self, name: &[u8], key: Option<&StoreKey>) -> Self {
+        self.check = self.check_under(name, key);
+        self
+    }
+
+    fn check_under(&self, name: &[u8], key: Option<&StoreKey>) -> [u8; 16] {
+        let plain = Self { check: [0; 16], ..self.clone() }.encode();
+        milepost_codec::check_of(key, &[b"milepost.summary.1\0", name, &plain])
+    }
+
+    /// Decodes the note stored under an index key, and checks it.
+    pub fn unseal(name: &[u8], bytes: &[u8], key: Option<&StoreKey>) -> Result<Self> {
+        let note = Self::decode(bytes)?;
+        if note.check == note.check_under(name, key) {
+            return Ok(note);
+        }
+        Err(Error::corrupt("summary note", "a note that matches its check", "another"))
     }
 }

@@ -29,6 +29,7 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 /// | `Pin` | task u64, id 32 | `PinEntry` |
 /// | `Key` | task u64, first 16 bytes of BLAKE3 of the key, lineage u32 | `KeyEntry` |
 /// | `Snapshot` | task u64, lineage u32, reducer 8, offset u64 | `SnapshotNote`; of no record |
+/// | `Summary` | task u64, lineage u32 | `SummaryNote`; of no record |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum KeyKind {
@@ -76,6 +77,8 @@ pub enum KeyKind {
     Key = 40,
     /// A snapshot of a state.
     Snapshot = 50,
+    /// A summary of a lineage.
+    Summary = 51,
 }
 
 impl KeyKind {
@@ -103,8 +106,9 @@ impl KeyKind {
 
 /// Returns `true` if records account for an entry, so that it counts in sled's digest.
 pub fn is_counted(key: &[u8]) -> bool {
-    const NOTES: [u8; 3] = [KeyKind::Applied as u8, KeyKind::Chunk as u8, KeyKind::Snapshot as u8];
-    key.first().is_some_and(|kind| !NOTES.contains(kind))
+    const NOTES: [KeyKind; 4] =
+        [KeyKind::Applied, KeyKind::Chunk, KeyKind::Snapshot, KeyKind::Summary];
+    key.first().is_some_and(|kind| NOTES.iter().all(|note| *note as u8 != *kind))
 }
 
 struct Builder(Vec<u8>);
@@ -228,6 +232,11 @@ pub fn lineage(task: TaskNo, lineage: LineageId) -> Vec<u8> {
 /// Returns the key of an activation.
 pub fn activation(task: TaskNo, epoch: Epoch) -> Vec<u8> {
     Builder::new(KeyKind::Activation).u64(task.0).u64(epoch).0
+}
+
+/// Returns the key of a lineage's summary.
+pub fn summary(task: TaskNo, lineage: LineageId) -> Vec<u8> {
+    of_lineage(KeyKind::Summary, task, lineage)
 }
 
 /// Returns the key of a checkpoint by its location.

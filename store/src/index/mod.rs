@@ -17,7 +17,7 @@ mod scan;
 
 pub use crate::index::entries::{
     ActivationEntry, BaseEntry, KeyEntry, LineageEntry, LogHead, MarkEntry, MarkPlace,
-    PendingEntry, PinEntry, SnapshotNote, Tally, TaskEntry,
+    PendingEntry, PinEntry, SnapshotNote, SummaryNote, Tally, TaskEntry,
 };
 pub use crate::index::indexer::{IndexInput, PriorIndex, Tallies, index_record, is_indexed};
 pub use crate::index::scan::{Entry, EntryVisitor, IndexPut, Scan, walk};

@@ -13,10 +13,15 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::error::{ApiError, ListProblems, ReadProblems};
 use crate::extract::{Nothing, PathName, Query};
-use crate::forms::{LineageForm, Listed, TaskForm};
+use crate::forms::{LineageForm, Listed, SummaryForm, TaskForm};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(one)).routes(routes!(lineages))
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(summaries))
+        .routes(routes!(summary))
+        .routes(routes!(one))
+        .routes(routes!(lineages))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -59,6 +64,31 @@ async fn list(
     Ok(Json(Listed::of(page, TaskForm::from)))
 }
 
+/// Lists tasks with what happened in them, newest first: title, outcome of each lineage, counts,
+/// usage, last error.
+#[utoipa::path(
+    get,
+    path = "/v1/summaries",
+    operation_id = "summaries",
+    tag = "tasks",
+    params(ListQuery),
+    responses(
+        (status = 200, body = Listed<SummaryForm>),
+        ListProblems,
+    ),
+)]
+async fn summaries(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<Listed<SummaryForm>>, ApiError> {
+    let user = caller.asks_about(query.user)?;
+    let limit = Some(limit(query.limit, LIMIT, LIMIT_MAX)?);
+    let query = TaskQuery { user, limit, cursor: query.cursor };
+    let page = app.view(&caller, move |view| Ok(view.summaries(&query)?)).await?;
+    Ok(Json(Listed::of(page, SummaryForm::from)))
+}
+
 /// Returns a task.
 #[utoipa::path(
     get,
@@ -79,6 +109,27 @@ async fn one(
 ) -> Result<Json<TaskForm>, ApiError> {
     let info = app.view(&caller, move |view| Ok(view.task(&task)?.info()?)).await?;
     Ok(Json(info.into()))
+}
+
+/// Returns a task with what happened in it, as in the list of summaries.
+#[utoipa::path(
+    get,
+    path = "/v1/tasks/{task}/summary",
+    operation_id = "summary",
+    tag = "tasks",
+    params(("task" = String, Path, description = "The task's id")),
+    responses(
+        (status = 200, body = SummaryForm),
+        ReadProblems,
+    ),
+)]
+async fn summary(
+    State(app): State<App>,
+    caller: Caller,
+    PathName(task): PathName,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Json<SummaryForm>, ApiError> {
+    Ok(Json(app.view(&caller, move |view| Ok(view.summary(&task)?)).await?.into()))
 }
 
 /// Lists the lineages of a task, in the order of their creation.

@@ -1,0 +1,126 @@
+//! Connection to the program that has a store, and its answers.
+
+use std::future::Future;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use milepost_api::Listed;
+use milepost_client::{Client, ClientBuilder};
+use tokio::runtime::Runtime;
+
+use crate::error::{Failure, Result};
+
+/// Largest number of items in a page of a list.
+const PAGE: usize = 100;
+/// A store behind another program.
+pub struct Remote {
+    pub(super) client: Client,
+    pub(super) runtime: Runtime,
+    /// Description of the program, for messages.
+    place: String,
+}
+
+/// Time limit of a whole answer. A verification of a large store takes minutes.
+const TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// The time limit of the first answer of a program that has the store open.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+impl Remote {
+    /// Connects to a service at an address. The token comes from the environment: other users can
+    /// see a command line.
+    pub fn at(url: &str) -> Result<Self> {
+        let mut client = ClientBuilder::new(url).timeout(TIMEOUT);
+        if let Ok(token) = std::env::var("MILEPOST_TOKEN") {
+            client = client.token(token.trim());
+        }
+        let client = client.build().map_err(|error| Failure::from(error).at(url))?;
+        Self::new(client, format!("the service at {url}"))
+    }
+
+    /// Connects to the program that has a store open, if it listens at the store's socket.
+    pub fn attached(socket: &Path) -> Result<Option<Self>> {
+        match UnixStream::connect(socket) {
+            // The path is too long for a socket's address. The client handles that.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput && socket.exists() => {}
+            Err(_) => return Ok(None),
+            // Another user's program could have bound the name.
+            Ok(near) => {
+                let [me, root] = [rustix::process::geteuid().as_raw(), 0];
+                let peer = rustix::net::sockopt::socket_peercred(&near);
+                if !peer.is_ok_and(|peer| [me, root].contains(&peer.uid.as_raw())) {
+                    return Ok(None);
+                }
+            }
+        }
+        let client = ClientBuilder::unix(socket).timeout(TIMEOUT).build()?;
+        let place = format!("the program that answers at {}", socket.display());
+        Ok(Some(Self::new(client, place)?))
+    }
+
+    /// Returns `true` if the program answers. A stopped one keeps the store and its socket, and
+    /// sends nothing.
+    pub fn answers(&self) -> bool {
+        let asked = async { tokio::time::timeout(PATIENCE, self.client.health()).await };
+        match self.runtime.block_on(asked) {
+            Ok(Err(error)) => error.kind() != milepost_client::ErrorKind::Transport,
+            answered => answered.is_ok(),
+        }
+    }
+
+    fn new(client: Client, place: String) -> Result<Self> {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        Ok(Self { client, runtime: runtime.enable_all().build()?, place })
+    }
+
+    /// Returns the description of the program, for messages.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Returns the hint for a request that the program cannot answer.
+    pub fn instead(&self) -> String {
+        format!("{} has it: ask again when that has ended", self.place)
+    }
+
+    pub(super) fn wait<T>(
+        &self,
+        answer: impl Future<Output = milepost_client::Result<T>>,
+    ) -> Result<T> {
+        self.runtime.block_on(answer).map_err(|error| self.failed(error))
+    }
+
+    /// Converts an error, and names the program if it could not be reached.
+    pub(super) fn failed(&self, error: milepost_client::Error) -> Failure {
+        let transport = error.kind() == milepost_client::ErrorKind::Transport;
+        let failure = Failure::from(error);
+        match transport {
+            true => failure.at(&self.place),
+            false => failure,
+        }
+    }
+
+    /// Returns items of a list, from as many pages as needed.
+    pub(super) fn pages<T, F: Future<Output = milepost_client::Result<Listed<T>>>>(
+        &self,
+        limit: usize,
+        mut cursor: Option<String>,
+        mut page: impl FnMut(u32, Option<String>) -> F,
+    ) -> Result<Listed<T>> {
+        let mut items = Vec::new();
+        while items.len() < limit {
+            let most = (limit - items.len()).min(PAGE);
+            let most = u32::try_from(most).unwrap_or(u32::MAX);
+            let found = self.wait(page(most, cursor.take()))?;
+            items.extend(found.items);
+            cursor = found.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        let next = cursor;
+        Ok(Listed { items, next })
+    }
+}

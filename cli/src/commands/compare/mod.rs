@@ -1,0 +1,190 @@
+//! `compare`: histories next to each other, turn by turn, or as a table.
+//!
+//! ```text
+//! side      one of the histories: its turns and its summary
+//! rows      two to six histories, aligned with the first
+//! table     any number of histories, a line each
+//! ```
+
+mod rows;
+mod side;
+mod table;
+
+use milepost::reading::{AlignOptions, Aligned, AlignedOp, Turn, align};
+use milepost_api::Big;
+use serde_json::{Value, json};
+
+use self::rows::{AlignedRow, aligned_rows};
+use self::side::Side;
+use super::turn_text::{result, what};
+use crate::args::Compare;
+use crate::backend::Backend;
+use crate::error::{Failure, Result};
+use crate::output::{Out, Style, count, fitted};
+
+/// Equal turns that are shown before and after a difference.
+const CONTEXT: usize = 1;
+
+/// The most histories that have room next to each other.
+const SIDES: usize = 6;
+
+pub fn run(source: &dyn Backend, args: &Compare, out: &mut Out) -> Result<()> {
+    let addresses = side::addresses(source, &args.addresses)?;
+    let options = AlignOptions { texts: args.texts };
+    if args.table {
+        return table::run(source, &addresses, options, out);
+    }
+    let names = args.addresses.join(" ");
+    match addresses.len() {
+        0 | 1 => {
+            return Err(Failure::new(format!("`{names}` is one history"))
+                .hint("name two, as in `milepost compare A B`, or a task with several lineages"));
+        }
+        more if more > SIDES => {
+            return Err(Failure::new(format!("{more} histories have no room in a line"))
+                .hint("`milepost compare --table ..` has a line for each"));
+        }
+        _ => {}
+    }
+    let sides = addresses.iter().map(|address| Side::read(source, address));
+    let sides = sides.collect::<Result<Vec<_>>>()?;
+    let Some((first, others)) = sides.split_first() else {
+        return Ok(());
+    };
+    let lines: Vec<Vec<Aligned>> =
+        others.iter().map(|side| align(&first.turns, &side.turns, options)).collect();
+    let rows = aligned_rows(first.turns.len(), &lines);
+    let same = rows.iter().take_while(|row| row.is_same()).count();
+    if out.json {
+        let form = match (others, lines.as_slice()) {
+            ([second], [lines]) => pair_form(first, second, lines),
+            _ => rows_form(&sides, same, &rows),
+        };
+        return Ok(out.json(&form)?);
+    }
+    side::head(&sides, out)?;
+    parting(first, &rows, same, out)?;
+    if same < rows.len() || args.all {
+        print_rows(&sides, &rows, args.all, out)?;
+    }
+    Ok(())
+}
+
+/// Prints where the histories part, and for two how many turns differ.
+fn parting(first: &Side, rows: &[AlignedRow], same: usize, out: &mut Out) -> Result<()> {
+    let turns = count(same as u64, "turn");
+    if same == rows.len() {
+        return Ok(out.line(format!("the same: {turns}"))?);
+    }
+    let step =
+        same.checked_sub(1).and_then(|last| first.turns.get(rows.get(last)?.turns(0)?)?.step);
+    out.line(match (same, step) {
+        (0, _) => "the first turn differs".to_owned(),
+        (_, Some(step)) => format!("the same up to step {step} of A: {turns}"),
+        (_, None) => format!("the same: {turns}"),
+    })?;
+    let number = |op| rows.iter().filter(|row| row.ops() == [op]).count();
+    if rows.first().is_some_and(|row| row.ops().len() == 1) {
+        out.line(format!(
+            "then {} changed, {} only in A, {} only in B, {} moved",
+            number(AlignedOp::Changed),
+            number(AlignedOp::OnlyA),
+            number(AlignedOp::OnlyB),
+            number(AlignedOp::Moved) / 2,
+        ))?;
+    }
+    Ok(())
+}
+
+/// Prints the rows that differ, with equal ones next to them, or all.
+fn print_rows(sides: &[Side], rows: &[AlignedRow], all: bool, out: &mut Out) -> Result<()> {
+    let differs = |at: usize| rows.get(at).is_some_and(|row| !row.is_same());
+    let near = |at: usize| (at.saturating_sub(CONTEXT)..=at + CONTEXT).any(differs);
+    let mut last = None;
+    for (at, row) in rows.iter().enumerate().filter(|(at, _)| all || near(*at)) {
+        let between = last.map_or(at, |last: usize| at - last - 1);
+        if between > 0 {
+            out.line(format!("    … {} the same", count(between as u64, "turn")))?;
+        }
+        last = Some(at);
+        let line = row_text(sides, row, out.columns());
+        out.line(match row.ops() {
+            [AlignedOp::OnlyA] => out.style(Style::Bad, &line),
+            [AlignedOp::OnlyB] => out.style(Style::Good, &line),
+            _ => line,
+        })?;
+    }
+    Ok(())
+}
+
+fn row_text(sides: &[Side], row: &AlignedRow, columns: usize) -> String {
+    let between = 3 * sides.len().saturating_sub(1);
+    let each = columns.saturating_sub(between) / sides.len().max(1);
+    let mut line = String::new();
+    for (at, side) in sides.iter().enumerate() {
+        if let Some(op) = at.checked_sub(1).and_then(|at| row.ops().get(at)) {
+            line.push_str(match op {
+                AlignedOp::Same => "   ",
+                AlignedOp::Changed => " ~ ",
+                AlignedOp::OnlyA => " < ",
+                AlignedOp::OnlyB => " > ",
+                AlignedOp::Moved => " ^ ",
+            });
+        }
+        let turn = row.turns(at).and_then(|at| side.turns.get(at));
+        line.push_str(&fitted(&turn.map_or_else(String::new, cell), each));
+    }
+    line.trim_end().to_owned()
+}
+
+fn cell(turn: &Turn) -> String {
+    let step = turn.step.map_or_else(String::new, |step| step.to_string());
+    let mark = if turn.failed.is_some() { "✗" } else { " " };
+    format!("{step:>3} {mark} {}", what(turn))
+}
+
+fn turn_form(turn: &Turn) -> Value {
+    json!({
+        "step": turn.step.map(Big),
+        "first": Big(turn.first),
+        "next": Big(turn.next),
+        "what": what(turn),
+        "result": result(turn),
+        "failed": turn.failed,
+    })
+}
+
+fn pair_form(a: &Side, b: &Side, lines: &[Aligned]) -> Value {
+    let common = lines.iter().take_while(|line| line.op == AlignedOp::Same).count() as u64;
+    let turn = |side: &Side, at: Option<usize>| at.and_then(|at| side.turns.get(at)).map(turn_form);
+    let item = |line: &Aligned| {
+        json!({
+            "op": line.op,
+            "a": turn(a, line.a),
+            "b": turn(b, line.b),
+            "other": line.other.map(|at| Big(at as u64)),
+        })
+    };
+    let items: Vec<_> = lines.iter().map(item).collect();
+    json!({
+        "a": a.point.address,
+        "b": b.point.address,
+        "common": Big(common),
+        "items": items,
+    })
+}
+
+fn rows_form(sides: &[Side], same: usize, rows: &[AlignedRow]) -> Value {
+    let row = |row: &AlignedRow| {
+        let turn = |(at, side): (usize, &Side)| {
+            row.turns(at).and_then(|at| side.turns.get(at)).map(turn_form)
+        };
+        let turns: Vec<_> = sides.iter().enumerate().map(turn).collect();
+        json!({ "ops": row.ops(), "turns": turns })
+    };
+    json!({
+        "addresses": sides.iter().map(|side| &side.point.address).collect::<Vec<_>>(),
+        "common": Big(same as u64),
+        "items": rows.iter().map(row).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,100 @@
+//! One of the histories of a comparison.
+
+use milepost::reading::{Turn, Turns};
+use milepost_api::{LineageSummaryForm, PointForm};
+
+use crate::backend::Backend;
+use crate::commands::name_pattern::is_named;
+use crate::commands::tasks::outcome_and_counts;
+use crate::commands::turn_text::{begin_of, event_of};
+use crate::error::{Failure, Result};
+use crate::output::{FittedRow, FittedTable, Out, words};
+
+/// Tasks of one read.
+const PAGE: usize = 200;
+
+/// Letters of the histories in a heading.
+const LETTERS: [&str; 6] = ["A", "B", "C", "D", "E", "F"];
+
+/// A history: its end, its turns, and its summary, if it ends at the head of its lineage.
+#[derive(Debug)]
+pub struct Side {
+    pub point: PointForm,
+    pub turns: Vec<Turn>,
+    pub summary: Option<LineageSummaryForm>,
+}
+
+impl Side {
+    pub fn read(source: &dyn Backend, address: &str) -> Result<Self> {
+        let point = source.point(address)?;
+        let summaries = source.summary(&point.task)?.lineages;
+        let summary = summaries.into_iter().find(|lineage| lineage.id == point.lineage);
+        Self::at(source, point, summary)
+    }
+
+    /// Reads the turns before a point.
+    pub fn at(
+        source: &dyn Backend,
+        point: PointForm,
+        summary: Option<LineageSummaryForm>,
+    ) -> Result<Self> {
+        let begin = begin_of(source, &point)?;
+        let (mut turns, mut all) = (Turns::default(), Vec::new());
+        source.events(&point, begin..point.offset.0, &mut |event| {
+            all.extend(turns.add(&event_of(event)));
+            Ok(())
+        })?;
+        all.extend(turns.end());
+        let summary = summary.filter(|summary| summary.head == point.offset);
+        Ok(Self { point, turns: all, summary })
+    }
+}
+
+/// Returns the addresses that arguments name: an address, a pattern of tasks with `*`, and a task
+/// alone, which names all its lineages if nothing else is named.
+pub fn addresses(source: &dyn Backend, given: &[String]) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for argument in given {
+        let is_task = given.len() == 1 && source.task(argument).is_ok();
+        if !argument.contains('*') && !is_task {
+            all.push(argument.clone());
+            continue;
+        }
+        let mut cursor = None;
+        let before = all.len();
+        loop {
+            let page = source.tasks(None, PAGE, cursor)?;
+            for task in page.items.iter().filter(|task| is_named(&task.id, Some(argument))) {
+                for lineage in source.lineages(&task.id)? {
+                    all.push(format!("{}/{}", words::encode(&task.id), lineage.id));
+                }
+            }
+            match page.next {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        if all.len() == before {
+            return Err(Failure::new(format!("no task is named `{argument}`"))
+                .hint("`milepost tasks` lists the tasks of the store"));
+        }
+    }
+    Ok(all)
+}
+
+/// Prints a line for each history.
+pub fn head(sides: &[Side], out: &mut Out) -> Result<()> {
+    let row = |(side, letter): (&Side, &&str)| FittedRow {
+        name: format!("{letter}  {}", side.point.address),
+        cells: outcome_and_counts(side.summary.as_ref()),
+        text: String::new(),
+        style: None,
+    };
+    let table = FittedTable {
+        name: "",
+        titles: vec!["OUTCOME", "STEPS", "CALLS", "FAILED", "TOKENS", "COST"],
+        text: "",
+        rows: sides.iter().zip(&LETTERS).map(row).collect(),
+    };
+    Ok(table.print(out)?)
+}

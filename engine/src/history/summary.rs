@@ -1,0 +1,219 @@
+//! Summaries of lineages, kept in the index as notes.
+//!
+//! A note is valid for the history that it was made of: the same beginning, the same erased events,
+//! and the chain hash at its end. A summary that has no valid note is folded again.
+
+use std::collections::HashMap;
+
+use milepost_codec::{Error, Head, LineageId, LogId, Offset, Result, TaskNo, wire};
+use milepost_replay::reading::{Outcome, Summary, Usage};
+use milepost_store::index::{ENTRY_MAX, LineageEntry, SummaryNote, keys};
+use serde_json::Value;
+
+use super::chain_hash::hash_at;
+use super::events::{Ancestry, Events};
+use super::lists::TaskInfo;
+use crate::history::catalog::Catalog;
+
+/// The longest value of an outcome, as JSON in bytes. A longer one counts as absent.
+const OUTCOME_MAX: usize = 256;
+
+/// Summary of a lineage: see `docs/READING.md`.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct LineageSummary {
+    /// The lineage.
+    pub lineage: LineageId,
+    /// The fork: the parent and the first own offset. `None` for a root.
+    pub parent: Option<(LineageId, Offset)>,
+    /// The offset up to which it is summarized: the head.
+    pub head: Offset,
+    /// The summary.
+    pub summary: Summary,
+    /// The outcome.
+    pub outcome: Outcome,
+}
+
+/// Summary of a task.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct TaskSummary {
+    /// The task.
+    pub task: TaskInfo,
+    /// Its lineages, oldest first.
+    pub lineages: Vec<LineageSummary>,
+}
+
+impl TaskSummary {
+    /// Returns the summary of the active lineage.
+    pub fn active(&self) -> Option<&LineageSummary> {
+        self.lineages.iter().find(|lineage| lineage.lineage == self.task.active)
+    }
+
+    /// Returns the usage of all lineages, each event once; `None` if none was recorded.
+    pub fn usage(&self) -> Option<Usage> {
+        // A root has no ancestor, so its own usage is all. The parent of another one may be gone.
+        let known = |of: LineageId| self.lineages.iter().any(|lineage| lineage.lineage == of);
+        Usage::sum(self.lineages.iter().map(|lineage| match lineage.parent {
+            Some((parent, _)) if known(parent) => lineage.summary.own_usage(),
+            _ => lineage.summary.usage(),
+        }))
+    }
+}
+
+/// The beginning of a fold.
+struct Begun {
+    next: Offset,
+    summary: Summary,
+    /// The fork, if it is still ahead: the summary forks there.
+    fork: Option<Offset>,
+}
+
+/// A stored summary, decoded.
+type Noted = (SummaryNote, Summary);
+
+/// Summaries of parents at the forks of their children, by parent and offset.
+type Forks = HashMap<(LineageId, Offset), Option<Summary>>;
+
+impl Catalog {
+    /// Returns the summaries of a task's lineages. `outcome` returns the value of the outcome at a
+    /// head.
+    pub(crate) fn summaries(
+        &self,
+        task: TaskNo,
+        outcome: &dyn Fn(LineageId, Offset) -> Result<Option<Value>>,
+    ) -> Result<Vec<LineageSummary>> {
+        // Read before any event: after an erasure during the fold, the new notes are invalid.
+        let erased = self.erased_count(task);
+        let mut forks = Forks::new();
+        let mut found = Vec::new();
+        for (lineage, entry) in self.lineages(task)? {
+            let head = self.head(LogId::lineage(task, lineage))?;
+            let note = self.summary_note((task, lineage), head, erased)?;
+            if note.is_none()
+                && let Some(parent) = &entry.parent
+            {
+                forks.insert((parent.lineage, parent.offset), None);
+            }
+            found.push((lineage, entry, head, note));
+        }
+        let mut all = Vec::with_capacity(found.len());
+        for (lineage, entry, head, note) in found {
+            let parent = entry.parent.map(|parent| (parent.lineage, parent.offset));
+            let (summary, value) = match note {
+                Some((note, summary)) if note.head == head => (summary, value_of(&note)?),
+                note => {
+                    let begin = Ancestry::of(self, task, lineage)?.begin();
+                    let begun = begun(note, begin, &entry, &forks);
+                    let summary =
+                        self.fold_summary((task, lineage), begun, head.next, &mut forks)?;
+                    let value = outcome(lineage, head.next)?.map(|value| value.to_string());
+                    let outcome = value.filter(|value| value.len() <= OUTCOME_MAX);
+                    let (check, bytes) = ([0; 16], wire::encode(&summary));
+                    let note = SummaryNote { begin, head, erased, summary: bytes, outcome, check };
+                    let value = value_of(&note)?;
+                    self.keep_summary((task, lineage), note)?;
+                    (summary, value)
+                }
+            };
+            let outcome = Outcome::new(summary.status, value);
+            all.push(LineageSummary { lineage, parent, head: head.next, summary, outcome });
+        }
+        Ok(all)
+    }
+
+    /// Returns the stored summary of a lineage, if it is one of its history.
+    fn summary_note(
+        &self,
+        (task, lineage): (TaskNo, LineageId),
+        head: Head,
+        erased: u64,
+    ) -> Result<Option<Noted>> {
+        let key = keys::summary(task, lineage);
+        let Some(bytes) = self.log().get(&key)? else {
+            return Ok(None);
+        };
+        // A note of another version, or one that was changed, is made again.
+        let Ok(note) = SummaryNote::unseal(&key, &bytes, self.key()) else {
+            return Ok(None);
+        };
+        let is_current = note.begin == Ancestry::of(self, task, lineage)?.begin()
+            && note.erased == erased
+            && note.head.next <= head.next;
+        if !is_current {
+            return Ok(None);
+        }
+        let hash = match note.head.next == head.next {
+            true => head.hash,
+            false => {
+                let origin = self.task(task)?.origin;
+                hash_at(self, origin, LogId::lineage(task, lineage), note.head.next)?
+            }
+        };
+        if hash != note.head.hash {
+            return Ok(None);
+        }
+        let summary = wire::decode(&note.summary, "summary");
+        Ok(summary.ok().map(|summary| (note, summary)))
+    }
+
+    /// Folds the events that a summary does not have, up to an offset.
+    fn fold_summary(
+        &self,
+        (task, lineage): (TaskNo, LineageId),
+        begun: Begun,
+        to: Offset,
+        forks: &mut Forks,
+    ) -> Result<Summary> {
+        let Begun { next, mut summary, fork } = begun;
+        let mut reached = |at: Offset, summary: &mut Summary| {
+            if let Some(child) = forks.get_mut(&(lineage, at)) {
+                *child = Some(summary.clone());
+            }
+            if fork == Some(at) {
+                *summary = summary.forked();
+            }
+        };
+        for event in Events::new(self, task, lineage, next..to)? {
+            let event = event?;
+            reached(event.offset, &mut summary);
+            summary.add(&event);
+        }
+        reached(to, &mut summary);
+        Ok(summary)
+    }
+
+    /// Stores a note, if it fits into an entry.
+    fn keep_summary(&self, (task, lineage): (TaskNo, LineageId), note: SummaryNote) -> Result<()> {
+        let key = keys::summary(task, lineage);
+        let bytes = note.sealed(&key, self.key()).encode();
+        match bytes.len() + key.len() <= ENTRY_MAX {
+            true => self.log().put_note(key, bytes),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Returns where the fold of a lineage begins: after its note, at its fork if the parent was folded
+/// over it, or at the first event.
+fn begun(note: Option<Noted>, begin: Offset, entry: &LineageEntry, forks: &Forks) -> Begun {
+    if let Some((note, summary)) = note {
+        return Begun { next: note.head.next, summary, fork: None };
+    }
+    let fork = entry.parent.as_ref().map(|parent| (parent.lineage, parent.offset));
+    let fork = fork.filter(|(_, at)| *at >= begin);
+    let at_fork = fork.and_then(|fork| Some((fork.1, forks.get(&fork)?.clone()?)));
+    let fork = fork.map(|(_, at)| at);
+    match at_fork {
+        Some((next, summary)) => Begun { next, summary, fork },
+        None => Begun { next: begin, summary: Summary::default(), fork },
+    }
+}
+
+fn value_of(note: &SummaryNote) -> Result<Option<Value>> {
+    let Some(text) = &note.outcome else {
+        return Ok(None);
+    };
+    let value = serde_json::from_str(text);
+    value.map(Some).map_err(|error| Error::corrupt("summary", "JSON", error))
+}

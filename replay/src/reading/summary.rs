@@ -1,0 +1,293 @@
+//! The summary of a history: title, counts, usage and the last values.
+
+use std::collections::BTreeMap;
+
+use bincode::{Decode, Encode};
+use milepost_codec::{Body, Float, MarkStatus, Message, RunControl};
+use serde::Serialize;
+
+use crate::event::Event;
+use crate::reading::text::{Line, first_line};
+use crate::reading::usage::{Usage, UsageSum};
+
+/// Maximum number of metrics, and the longest name of one in bytes. Others are left out.
+const METRICS: usize = 16;
+const METRIC_NAME: usize = 64;
+
+/// The values of a metric in a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize)]
+#[non_exhaustive]
+pub struct MetricRange {
+    /// The last value.
+    pub last: Float,
+    /// The least value. A NaN is neither the least nor the greatest, unless all are.
+    pub min: Float,
+    /// The greatest value.
+    pub max: Float,
+}
+
+impl MetricRange {
+    fn add(&mut self, value: Float) {
+        self.last = value;
+        self.min = Float(self.min.0.min(value.0));
+        self.max = Float(self.max.0.max(value.0));
+    }
+}
+
+/// The summary of a history. See `docs/READING.md`.
+///
+/// ```
+/// use milepost_codec::{Body, Header, LineageId, Message, StepFailed, StepStarted};
+/// use milepost_replay::Event;
+/// use milepost_replay::reading::Summary;
+///
+/// let bodies: [Body; 3] = [
+///     Message::text("user", "Make the tests pass.").into(),
+///     StepStarted { step: 1, ..Default::default() }.into(),
+///     StepFailed { step: 1, error: "2 tests fail".into() }.into(),
+/// ];
+/// let mut summary = Summary::default();
+/// for (offset, body) in (0..).zip(bodies) {
+///     let (lineage, header) = (LineageId(0), Header::default());
+///     summary.add(&Event { lineage, offset, header, body: Some(body) });
+/// }
+/// assert_eq!(summary.title.as_deref(), Some("Make the tests pass."));
+/// assert_eq!((summary.steps, summary.failed), (1, 1));
+/// assert_eq!(summary.last_error.as_deref(), Some("2 tests fail"));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
+#[non_exhaustive]
+pub struct Summary {
+    /// The first message of a user.
+    pub title: Option<String>,
+    /// The time of the last event, in microseconds since the Unix epoch.
+    pub changed_us: u64,
+    /// The last step.
+    pub step: Option<u64>,
+    /// The last phase.
+    pub phase: Option<String>,
+    /// The last control.
+    pub control: RunControl,
+    /// The number of steps.
+    pub steps: u64,
+    /// The number of calls.
+    pub calls: u64,
+    /// The number of calls and steps that failed.
+    pub failed: u64,
+    /// The last failure.
+    pub last_error: Option<String>,
+    /// The status of the last mark.
+    pub status: Option<MarkStatus>,
+    /// The values of each metric.
+    pub metrics: BTreeMap<String, MetricRange>,
+    /// The usage of the ancestors, before the fork.
+    inherited: Option<Usage>,
+    /// The usage since.
+    own: UsageSum,
+    /// Set between the beginning of a step and its end.
+    is_in_step: bool,
+}
+
+impl Summary {
+    /// Adds the next event of the history.
+    pub fn add(&mut self, event: &Event) {
+        self.changed_us = event.header.time_us;
+        self.own.add(event);
+        let Some(body) = &event.body else { return };
+        match body {
+            Body::Message(message) => self.titled(message),
+            Body::StepStarted(started) => {
+                self.steps += 1;
+                (self.step, self.is_in_step) = (Some(started.step), true);
+            }
+            Body::StepFinished(finished) => {
+                self.step_over(finished.step);
+                for (name, value) in &finished.metrics {
+                    self.measured(name, *value);
+                }
+            }
+            Body::StepFailed(failed) => {
+                self.step_over(failed.step);
+                self.failed(Line::new().add(first_line(&failed.error)).end());
+            }
+            Body::ToolCalled(_) => self.calls += 1,
+            Body::ToolReturned(returned) if !returned.ok => {
+                let output = returned.output.as_ref();
+                let text = output.map(|output| Line::new().add_first_line(output).end());
+                self.failed(text.filter(|text| !text.is_empty()).unwrap_or("failed".into()));
+            }
+            Body::CheckpointMarked(mark) => self.status = Some(mark.status),
+            Body::PhaseChanged(phase) => self.phase = Some(Line::new().add(&phase.phase).end()),
+            Body::ControlChanged(changed) => self.control = changed.to,
+            // A step does not continue behind a fork.
+            Body::LineageOpened(_) | Body::Restored(_) => self.is_in_step = false,
+            _ => {}
+        }
+    }
+
+    /// Returns the summary of a lineage that forks here: further usage is its own.
+    #[must_use]
+    pub fn forked(&self) -> Self {
+        Self { inherited: self.usage(), own: UsageSum::default(), ..self.clone() }
+    }
+
+    /// Returns the usage of the whole history; `None` if none was recorded.
+    pub fn usage(&self) -> Option<Usage> {
+        Usage::sum([self.inherited.clone(), self.own.total()])
+    }
+
+    /// Returns the usage without that of ancestors.
+    pub fn own_usage(&self) -> Option<Usage> {
+        self.own.total()
+    }
+
+    fn titled(&mut self, message: &Message) {
+        if self.title.is_none()
+            && message.role == "user"
+            && let Some(content) = &message.content
+        {
+            let title = Line::new().add_json(content).end();
+            self.title = Some(title).filter(|title| !title.is_empty());
+        }
+    }
+
+    fn step_over(&mut self, step: u64) {
+        if !self.is_in_step {
+            self.steps += 1;
+        }
+        (self.step, self.is_in_step) = (Some(step), false);
+    }
+
+    fn failed(&mut self, error: String) {
+        self.failed += 1;
+        self.last_error = Some(error);
+    }
+
+    fn measured(&mut self, name: &str, value: Float) {
+        if let Some(range) = self.metrics.get_mut(name) {
+            range.add(value);
+        } else if self.metrics.len() < METRICS && name.len() <= METRIC_NAME {
+            let range = MetricRange { last: value, min: value, max: value };
+            self.metrics.insert(name.to_owned(), range);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost_codec::{
+        Application, ControlChanged, Header, LineageId, StepFinished, StepStarted, ToolReturned,
+        wire,
+    };
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn event(offset: u64, body: Body) -> Event {
+        let header = Header { time_us: offset * 1000, ..Header::default() };
+        Event { lineage: LineageId(0), offset, header, body: Some(body) }
+    }
+
+    fn finished(step: u64, loss: f64) -> Body {
+        let metrics = [("loss".to_owned(), Float(loss))].into();
+        StepFinished { step, metrics, ..StepFinished::default() }.into()
+    }
+
+    fn answer(id: &str, input: u64) -> Body {
+        let usage = json!({"id": id, "usage": {"input_tokens": input, "cost_usd": 0.5}});
+        Application::new("answer", &usage).unwrap().into()
+    }
+
+    fn body() -> impl Strategy<Value = Body> {
+        prop_oneof![
+            "[a-z ]{0,8}".prop_map(|text| Message::text("user", &text).into()),
+            (0_u64..4).prop_map(|step| StepStarted { step, ..StepStarted::default() }.into()),
+            (0_u64..4, -2.0..2.0).prop_map(|(step, loss)| finished(step, loss)),
+            ("[ab]", 0_u64..9).prop_map(|(id, input)| answer(&id, input)),
+            any::<bool>().prop_map(|ok| {
+                ToolReturned { call: "c".into(), tool: None, ok, output: None }.into()
+            }),
+        ]
+    }
+
+    fn summary(bodies: &[Body]) -> Summary {
+        let mut summary = Summary::default();
+        for (offset, body) in (0..).zip(bodies) {
+            summary.add(&event(offset, body.clone()));
+        }
+        summary
+    }
+
+    #[test]
+    fn it_counts_steps_calls_and_failures_and_keeps_the_last_values() {
+        let from = RunControl::Idle;
+        let running = ControlChanged { from, to: RunControl::Running, reason: None };
+        let failed = ToolReturned {
+            call: "c".into(),
+            tool: None,
+            ok: false,
+            output: Some(milepost_codec::Json::string("\n  cannot read it\nat all")),
+        };
+        let all = summary(&[
+            Message::text("system", "you are").into(),
+            Message::text("user", "fix\nit").into(),
+            Message::text("user", "again").into(),
+            running.into(),
+            StepStarted { step: 1, ..StepStarted::default() }.into(),
+            failed.into(),
+            finished(1, 0.5),
+            finished(2, f64::NAN),
+            finished(3, -1.0),
+        ]);
+        assert_eq!(all.title.as_deref(), Some("fix it"));
+        assert_eq!((all.steps, all.step, all.failed), (3, Some(3), 1));
+        assert_eq!(all.last_error.as_deref(), Some("cannot read it"));
+        assert_eq!((all.control, all.changed_us), (RunControl::Running, 8000));
+        let loss = all.metrics["loss"];
+        assert_eq!((loss.last.0, loss.min.0, loss.max.0), (-1.0, -1.0, 0.5));
+    }
+
+    #[test]
+    fn metrics_are_bounded_in_number_and_length() {
+        let metrics = (0..40).map(|n| (format!("m{n:02}"), Float(1.0)));
+        let metrics = metrics.chain([("x".repeat(65), Float(1.0))]).collect();
+        let body = StepFinished { step: 1, metrics, ..StepFinished::default() };
+        let all = summary(&[body.into()]);
+        assert_eq!(all.metrics.len(), METRICS);
+        assert!(all.metrics.keys().all(|name| name.len() <= METRIC_NAME));
+    }
+
+    proptest! {
+        #[test]
+        fn one_that_was_stored_half_way_goes_on_as_if_it_never_was(
+            bodies in proptest::collection::vec(body(), 0..40), at in 0_usize..40,
+        ) {
+            let at = at.min(bodies.len());
+            let stored = wire::encode(&summary(&bodies[..at]));
+            let mut again: Summary = wire::decode(&stored, "summary").unwrap();
+            for (offset, body) in (at as u64..).zip(&bodies[at..]) {
+                again.add(&event(offset, body.clone()));
+            }
+            prop_assert_eq!(again, summary(&bodies));
+        }
+
+        #[test]
+        fn the_usage_of_a_fork_is_what_it_inherited_and_its_own(
+            bodies in proptest::collection::vec(body(), 0..40), at in 0_usize..40,
+        ) {
+            let at = at.min(bodies.len());
+            let parent = summary(&bodies[..at]);
+            let mut fork = parent.forked();
+            for (offset, body) in (at as u64..).zip(&bodies[at..]) {
+                fork.add(&event(offset, body.clone()));
+            }
+            let sum = Usage::sum([parent.usage(), fork.own_usage()]);
+            prop_assert_eq!(fork.usage(), sum);
+            prop_assert_eq!((fork.steps, fork.failed), {
+                let whole = summary(&bodies);
+                (whole.steps, whole.failed)
+            });
+        }
+    }
+}
