@@ -26,3 +26,8 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/HOOKS.md")]
 pub struct Hooks;
+
+/// And that of the page on the service.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/howto/serve-over-http.md")]
+pub struct Serving;

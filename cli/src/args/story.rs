@@ -11,7 +11,7 @@ The command of --run gets the state as JSON on its standard input and says by it
 is, as with `git bisect run`: 0 good, 1 to 124, 126 and 127 bad, 125 cannot be said: a neighbour is
 looked at, 64 times at most. Other codes, and a signal that ends it, end the search. What it prints
 goes to standard error.
-docs/COMMANDS.md has the grammar of --when.";
+docs/COMMAND_LINE.md has the grammar of --when.";
 
 #[derive(Debug, ClapArgs)]
 pub struct Blame {

@@ -1,5 +1,5 @@
-//! The picker: a full-screen list of checkpoints to restore. docs/COMMANDS.md describes its screen
-//! and keys.
+//! The picker: a full-screen list of checkpoints to restore. docs/COMMAND_LINE.md describes its
+//! screen and keys.
 //!
 //! ```text
 //! list      the loaded checkpoints, by task

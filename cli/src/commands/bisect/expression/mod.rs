@@ -1,4 +1,4 @@
-//! Conditions of `bisect --when`. docs/COMMANDS.md has the grammar.
+//! Conditions of `bisect --when`. docs/COMMAND_LINE.md has the grammar.
 
 mod parse;
 #[cfg(test)]
