@@ -64,6 +64,10 @@ licences:
 doc:
     RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps
 
+# The pages of docs/ as a book, in target/book (needs `cargo install mdbook --locked`).
+book:
+    mdbook build
+
 # Every fuzz target for a minute each (needs cargo-fuzz). What is new in a corpus goes to
 # `fuzz/target/corpus`, what breaks a promise to `fuzz/artifacts`.
 fuzz-smoke:
