@@ -24,8 +24,10 @@ pub fn command() -> Command {
     for name in names {
         command = command.mut_subcommand(name, |one| {
             one.mut_args(|arg| match arg.get_id().as_str() {
-                "task" => arg.add(ArgValueCompleter::new(tasks)),
-                "address" | "before" | "after" => arg.add(ArgValueCompleter::new(addresses)),
+                "task" | "pattern" => arg.add(ArgValueCompleter::new(tasks)),
+                "address" | "addresses" | "before" | "after" => {
+                    arg.add(ArgValueCompleter::new(addresses))
+                }
                 _ => arg,
             })
         });

@@ -6,6 +6,7 @@
 //! commands/        one file per command
 //! completions      completions of a shell
 //! config/          configuration of the service
+//! defaults         defaults of the user, and aliases
 //! args/            arguments of the command line
 //! picker/          full-screen list of checkpoints to restore
 //! demo/            an iteration engine that records itself, is killed and continues
@@ -25,6 +26,7 @@ mod backend;
 mod commands;
 mod completions;
 mod config;
+mod defaults;
 mod demo;
 mod error;
 mod output;
@@ -59,7 +61,15 @@ static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 fn main() -> ExitCode {
     // Answers a shell that asks for completions, and exits.
     CompleteEnv::with_factory(completions::command).complete();
-    let asked = args::command().try_get_matches();
+    let arguments = std::env::args_os().collect();
+    let arguments = match defaults::Defaults::read() {
+        Ok(defaults) => defaults.applied(arguments),
+        Err(failure) => {
+            failure.print(Out::new(args::asks_for_json(), When::Auto).error_style());
+            return ExitCode::from(failure.code());
+        }
+    };
+    let asked = args::command().args_override_self(true).try_get_matches_from(arguments);
     let args = match asked.and_then(|asked| Args::from_arg_matches(&asked)) {
         Ok(args) => args,
         Err(error) => {

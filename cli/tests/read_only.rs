@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// Commands that read, and what they print is the same every time.
 const READS: [&str; 23] = [
-    "tasks",
+    "tasks --json",
     "lineages run",
     "log run",
     "log run --json",
@@ -168,11 +168,11 @@ impl Drop for Stopped {
 #[test]
 fn a_program_that_is_stopped_and_whose_socket_does_not_answer_keeps_no_command_from_reading() {
     let place = Place::recorded();
-    let before = ["tasks", "log run --utc"].map(|line| place.say(line).ok());
+    let before = ["tasks --json", "log run --utc"].map(|line| place.say(line).ok());
     let program = Stopped::of(&place);
     assert!(place.store().join("server/socket").exists());
     let files = tree(&place.store());
-    for (line, before) in ["tasks", "log run --utc"].iter().zip(before) {
+    for (line, before) in ["tasks --json", "log run --utc"].iter().zip(before) {
         let out = looked(&place.say(line), "is open in process");
         assert_eq!(out, before, "{line}");
     }

@@ -3,22 +3,27 @@
 use clap::{Command, CommandFactory as _};
 
 use super::Args;
+use super::groups::grouped;
+
+/// Number of examples of a command in its short help.
+const SHORT: usize = 3;
 
 /// Builds the command line with its examples.
 pub fn command() -> Command {
-    let mut command = Args::command();
+    let mut command = grouped(Args::command());
     for (name, examples) in EXAMPLES {
         let text = text(examples);
+        let short = self::text(examples.get(..SHORT).unwrap_or(examples));
         command = command.mut_subcommand(name, |one| {
             let own = one.get_after_long_help().map(|own| format!("{own}\n\n"));
             let all = format!("{}{text}", own.unwrap_or_default());
-            one.after_help(text).after_long_help(all)
+            one.after_help(short).after_long_help(all)
         });
     }
     command
 }
 
-fn text(examples: &[(&str, &str)]) -> String {
+fn text(examples: &[Example]) -> String {
     let mut text = String::from("Examples:\n");
     for (line, what) in examples {
         text.push_str(&format!("  milepost {line}\n      {what}\n"));
@@ -264,7 +269,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("serve --listen 127.0.0.1:0 --json", "on a free port, which it prints"),
         ],
     ),
-    ("config", &[("config check", "what `serve` would do, and where each setting is from")]),
+    (
+        "config",
+        &[
+            ("config list", "your defaults and aliases"),
+            ("config check", "what `serve` would do, and where each setting is from"),
+        ],
+    ),
     (
         "webhook",
         &[(

@@ -3,6 +3,7 @@
 mod conversion;
 mod examples;
 mod going_back;
+mod groups;
 mod log;
 mod moment;
 mod replay;
@@ -56,8 +57,7 @@ Exit codes: 0 done, 1 the request could not be met, 2 usage, 3 corrupt or diverg
 /// Heading of the options that every command takes.
 const EVERYWHERE: &str = "Everywhere";
 
-/// An event-sourced log for programs that work in iterations: record runs, inspect any point of
-/// them, go back to it.
+/// Records the steps of agents, optimizers and training loops, and goes back to any of them.
 #[derive(Debug, Parser)]
 #[command(name = "milepost", version, after_long_help = ADDRESSES, max_term_width = 100)]
 pub struct Args {
@@ -66,37 +66,42 @@ pub struct Args {
     pub store: Option<PathBuf>,
     /// Use a service instead of a local store: `http://127.0.0.1:7733`. Default: MILEPOST_SERVER.
     /// The token is read from MILEPOST_TOKEN.
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "URL",
+    #[arg(long, global = true, hide_short_help = true, help_heading = EVERYWHERE,
+          value_name = "URL",
           conflicts_with = "store")]
     pub server: Option<String>,
     /// Print JSON: one document, or one object per line for `log`.
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
     /// When to use colours.
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN",
+    #[arg(long, global = true, hide_short_help = true, help_heading = EVERYWHERE,
+          value_name = "WHEN",
           default_value = "auto")]
     pub color: When,
     /// Print times in local time, not in UTC. TZ names another time zone.
-    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = EVERYWHERE)]
     pub local: bool,
     /// Print without a pager. Otherwise output that is longer than the screen goes to
     /// MILEPOST_PAGER, PAGER or `less`.
-    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = EVERYWHERE)]
     pub no_pager: bool,
     /// Open the store even if it belongs to another user.
-    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = EVERYWHERE)]
     pub trust: bool,
     /// The key of a keyed store: a file with 64 hexadecimal digits. Default: MILEPOST_KEY_FILE, or
     /// the digits themselves in MILEPOST_KEY.
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, help_heading = EVERYWHERE,
+          value_name = "FILE")]
     pub key_file: Option<PathBuf>,
     /// Keep an anchor up to date in this file, on another disk if possible. A store that is behind
     /// its anchor is not opened.
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, help_heading = EVERYWHERE,
+          value_name = "FILE")]
     pub anchor_to: Option<PathBuf>,
     /// The longest wait for a store that another process has open: `500ms`, `5s`, `1m`. Default:
     /// 5s; `run` waits 30s to record its result.
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DURATION",
+    #[arg(long, global = true, hide_short_help = true, help_heading = EVERYWHERE,
+          value_name = "DURATION",
           value_parser = duration)]
     pub wait: Option<Duration>,
     #[command(subcommand)]
@@ -110,13 +115,13 @@ pub enum Command {
     /// The child process of `demo`.
     #[command(hide = true)]
     DemoWorker(DemoWorker),
-    /// Record runs of other programs: JSON Lines, Claude Code, OpenAI's messages, LangGraph,
-    /// SWE-agent, tau-bench.
+    /// Record runs of other programs. Formats: JSON Lines, Claude Code, OpenAI's messages,
+    /// LangGraph, SWE-agent, tau-bench.
     Record(Record),
     /// Create a store for a project. `capture`, `run`, `mark`, `record` and `import` do it, too.
     Init(Init),
-    /// Import a file of `export`, a folder of JSON checkpoint files, or a file that `record` reads.
-    /// The kind of input is detected.
+    /// Import exports, JSON checkpoints, and runs of other programs. The kind of input is detected:
+    /// a file of `export`, a folder of JSON checkpoint files, or a file that `record` reads.
     Import(Import),
     /// Export one task, or all tasks, as one file that another store imports.
     Export(Export),
@@ -164,8 +169,8 @@ pub enum Command {
     Diff(Diff),
     /// Capture a folder of files for a task.
     Capture(Capture),
-    /// Run a command, and record its output, its exit status and its changes to the folder, with a
-    /// checkpoint before and after.
+    /// Run a command, and record its output and its changes to the folder. The exit status is
+    /// recorded too, with a checkpoint before and after.
     Run(Run),
     /// List the files of the last capture before a point.
     Files(Files),
@@ -211,15 +216,16 @@ pub enum Command {
     Stats(Stats),
     /// Serve the store over HTTP until SIGTERM or Ctrl-C; see docs/HTTP.md.
     Serve(Serve),
-    /// Check the configuration of `serve`.
+    /// List your defaults and aliases, and check the configuration of `serve`.
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Create, list and revoke the tokens that `serve` accepts.
     Token(Token),
-    /// Post the document of a hook, from standard input, to another service; see docs/HOOKS.md.
+    /// Post the document of a hook to another service. It is read from standard input; see
+    /// docs/HOOKS.md.
     Webhook(Webhook),
-    /// Print a script with which a shell completes commands, tasks and checkpoints:
-    /// `source <(milepost completions bash)`.
+    /// Print a script with which a shell completes commands, tasks and checkpoints. Bash reads it
+    /// with `source <(milepost completions bash)`.
     Completions(Completions),
     /// Write pages for `man`.
     Man(Man),

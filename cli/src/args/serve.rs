@@ -35,8 +35,11 @@ pub struct ServeFlags {
 
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Check all settings, and print each with its source.
+    /// Check all settings of `serve`, and print each with its source.
     Check(ConfigCheck),
+    /// List your defaults and aliases, which `milepost/config.toml` in your configuration folder
+    /// adds to commands.
+    List,
 }
 
 #[derive(Debug, ClapArgs)]

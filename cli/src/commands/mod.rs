@@ -96,6 +96,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Trust(args) => trust::run(&store, &args, out),
         Command::Serve(args) => serve::run(store, &args, out),
         Command::Config(ConfigCommand::Check(args)) => config::check(&args, out),
+        Command::Config(ConfigCommand::List) => config::list(out),
         Command::Token(args) => token::run(&store, &args, out),
         Command::Completions(args) => shell::completions(&args, out),
         Command::Man(args) => shell::man(&args, out),

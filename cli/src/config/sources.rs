@@ -9,7 +9,13 @@ use crate::args::ServeFlags;
 use crate::error::{Failure, Result};
 
 /// Variables that other parts of the program read.
-const OTHERS: [&str; 4] = ["MILEPOST_HOOK", "MILEPOST_KEY", "MILEPOST_KEY_FILE", "MILEPOST_STORE"];
+const OTHERS: [&str; 5] = [
+    "MILEPOST_HOOK",
+    "MILEPOST_KEY",
+    "MILEPOST_KEY_FILE",
+    "MILEPOST_STORE",
+    crate::defaults::VARIABLE,
+];
 
 /// Variable that names the configuration file.
 const FILE: &str = "MILEPOST_CONFIG";

@@ -101,6 +101,7 @@ impl Place {
         let mut command = Command::new(program);
         command
             .current_dir(self.dir.path())
+            .env("MILEPOST_USER_CONFIG", "")
             .env_remove("MILEPOST_STORE")
             .env_remove("NO_COLOR")
             // The hooks of whoever runs the tests are no part of them.

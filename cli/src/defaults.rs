@@ -1,0 +1,242 @@
+//! Defaults of the user: options that are added to commands, and aliases.
+//!
+//! The file is `milepost/config.toml` in the configuration folder of the user. A project has none,
+//! so that a project from elsewhere changes no command.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Command;
+
+use crate::args;
+use crate::error::{Failure, Result};
+
+/// Variable that names another file, or none if it is empty.
+pub const VARIABLE: &str = "MILEPOST_USER_CONFIG";
+
+/// Table of the aliases, and that of the options of every command.
+const ALIAS: &str = "alias";
+const EVERYWHERE: &str = "everywhere";
+
+/// The content of the file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Defaults {
+    /// The file, if there is one.
+    pub file: Option<PathBuf>,
+    /// Arguments that are added behind a command, by its name.
+    pub added: BTreeMap<String, Vec<String>>,
+    /// Words of each alias.
+    pub aliases: BTreeMap<String, Vec<String>>,
+}
+
+impl Defaults {
+    /// Reads the file. Without one there are no defaults.
+    pub fn read() -> Result<Self> {
+        let Some(file) = named() else {
+            return Ok(Self::default());
+        };
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            Err(error) => return Err(wrong(&file, format!("cannot be read: {error}"))),
+        };
+        let parsed = Self::parse(&text).map_err(|why| wrong(&file, why))?;
+        Ok(Self { file: Some(file), ..parsed })
+    }
+
+    fn parse(text: &str) -> std::result::Result<Self, String> {
+        let table: toml::Table = text.parse().map_err(|error| format!("is no TOML: {error}"))?;
+        let command = args::command();
+        let mut defaults = Self::default();
+        for (name, value) in table {
+            let toml::Value::Table(values) = value else {
+                return Err(format!("has `{name}` outside of a table, such as [log]"));
+            };
+            if name == ALIAS {
+                for (alias, value) in values {
+                    let words = words(&value).ok_or_else(|| {
+                        format!("has an alias `{alias}` that is neither a text nor a list of texts")
+                    })?;
+                    check_alias(&command, &alias, &words)?;
+                    defaults.aliases.insert(alias, words);
+                }
+                continue;
+            }
+            let of = match name.as_str() {
+                EVERYWHERE => &command,
+                name => command
+                    .find_subcommand(name)
+                    .ok_or_else(|| format!("has a table [{name}], and there is no such command"))?,
+            };
+            let mut added = Vec::new();
+            for (option, value) in values {
+                added.extend(argument(&command, of, &option, &value)?);
+            }
+            defaults.added.insert(name, added);
+        }
+        Ok(defaults)
+    }
+
+    /// Replaces an alias, and adds the options of the command.
+    pub fn applied(&self, mut arguments: Vec<OsString>) -> Vec<OsString> {
+        if self.added.is_empty() && self.aliases.is_empty() {
+            return arguments;
+        }
+        let command = args::command();
+        let Some(at) = place_of_command(&command, &arguments) else {
+            return arguments;
+        };
+        let word = arguments.get(at).and_then(|word| word.to_str()).unwrap_or_default().to_owned();
+        let mut name = word.clone();
+        if let Some(words) = self.aliases.get(&word) {
+            arguments.splice(at..=at, words.iter().map(OsString::from));
+            name = words.first().cloned().unwrap_or_default();
+        }
+        let found = command.find_subcommand(&name).map(Command::get_name);
+        let everywhere = self.added.get(EVERYWHERE).into_iter().flatten();
+        let own = found.and_then(|name| self.added.get(name)).into_iter().flatten();
+        let added = everywhere.chain(own).map(OsString::from);
+        arguments.splice(at + 1..at + 1, added);
+        arguments
+    }
+}
+
+/// Returns the file, unless the variable is empty.
+fn named() -> Option<PathBuf> {
+    if let Some(file) = std::env::var_os(VARIABLE) {
+        return Some(PathBuf::from(file)).filter(|file| !file.as_os_str().is_empty());
+    }
+    let folder = std::env::var_os("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty());
+    let folder = folder.map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".config"));
+    Some(folder.or_else(home)?.join("milepost").join("config.toml"))
+}
+
+fn wrong(file: &std::path::Path, why: String) -> Failure {
+    Failure::new(format!("your configuration {} {why}", file.display()))
+        .hint(format!("correct it, or leave it out once: {VARIABLE}= milepost .."))
+}
+
+/// Returns the words of an alias: a list, or a text that is divided at white space.
+fn words(value: &toml::Value) -> Option<Vec<String>> {
+    match value {
+        toml::Value::String(text) => Some(text.split_whitespace().map(str::to_owned).collect()),
+        toml::Value::Array(all) => all.iter().map(|word| Some(word.as_str()?.to_owned())).collect(),
+        _ => None,
+    }
+}
+
+fn check_alias(
+    command: &Command,
+    alias: &str,
+    words: &[String],
+) -> std::result::Result<(), String> {
+    if command.find_subcommand(alias).is_some() {
+        return Err(format!("has an alias `{alias}`, which is the name of a command"));
+    }
+    let first = words.first().map(String::as_str).unwrap_or_default();
+    match command.find_subcommand(first) {
+        Some(_) => Ok(()),
+        None => Err(format!("has an alias `{alias}` of `{first}`, and there is no such command")),
+    }
+}
+
+/// Returns the argument of an option; none for a switch that is off.
+fn argument(
+    command: &Command,
+    of: &Command,
+    option: &str,
+    value: &toml::Value,
+) -> std::result::Result<Option<String>, String> {
+    let mut all = of.get_arguments().chain(command.get_arguments());
+    let found = all.find(|argument| argument.get_long() == Some(option));
+    let name = of.get_name();
+    let found = found.ok_or_else(|| format!("has `{option}` of `{name}`: no such option"))?;
+    let takes_value = found.get_action().takes_values();
+    match value {
+        toml::Value::Boolean(false) if !takes_value => Ok(None),
+        toml::Value::Boolean(true) if !takes_value => Ok(Some(format!("--{option}"))),
+        toml::Value::String(text) if takes_value => Ok(Some(format!("--{option}={text}"))),
+        toml::Value::Integer(number) if takes_value => Ok(Some(format!("--{option}={number}"))),
+        _ if takes_value => Err(format!("has `{option}` of `{name}`, which is a text or a number")),
+        _ => Err(format!("has `{option}` of `{name}`, which is true or false")),
+    }
+}
+
+/// Returns the index of the command among the arguments of `milepost`.
+fn place_of_command(command: &Command, arguments: &[OsString]) -> Option<usize> {
+    let mut is_value = false;
+    for (at, argument) in arguments.iter().enumerate().skip(1) {
+        let text = argument.to_str()?;
+        if is_value {
+            is_value = false;
+        } else if let Some(long) = text.strip_prefix("--") {
+            let mut all = command.get_arguments();
+            let option = all.find(|argument| argument.get_long() == Some(long));
+            is_value = option.is_some_and(|option| option.get_action().takes_values());
+        } else if !text.starts_with('-') {
+            return Some(at);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+        [everywhere]
+        local = true
+        [log]
+        utc = true
+        last = 20
+        [checkpoint]
+        user = "ana"
+        [alias]
+        l = "log --events"
+        s = ["search", "-n", "two words"]
+    "#;
+
+    fn applied(file: &str, line: &str) -> String {
+        let arguments = line.split(' ').map(OsString::from).collect();
+        let applied = Defaults::parse(file).unwrap().applied(arguments);
+        applied.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn options_are_added_behind_the_command_and_aliases_are_replaced() {
+        let file = FILE.replace("[checkpoint]\n        user = \"ana\"\n", "");
+        let of = |line| applied(&file, line);
+        assert_eq!(of("milepost log t"), "milepost log --local --last=20 --utc t");
+        assert_eq!(
+            of("milepost --store log l t -n 5"),
+            "milepost --store log log --local --last=20 --utc --events t -n 5"
+        );
+        assert_eq!(of("milepost s x"), "milepost search --local -n two words x");
+        assert_eq!(of("milepost tasks"), "milepost tasks --local");
+        assert_eq!(of("milepost --help"), "milepost --help");
+        assert_eq!(applied("", "milepost log t"), "milepost log t");
+    }
+
+    #[test]
+    fn a_file_that_is_wrong_is_refused_with_the_reason() {
+        for (file, why) in [
+            ("utc = true", "outside of a table"),
+            ("[logg]\nutc = true", "no such command"),
+            ("[log]\nutcc = true", "no such option"),
+            ("[log]\nutc = 3", "true or false"),
+            ("[log]\nlast = true", "a text or a number"),
+            ("[alias]\nlog = \"tasks\"", "the name of a command"),
+            ("[alias]\nl = \"lo\"", "no such command"),
+            ("[alias]\nl = 3", "neither a text"),
+            ("[log", "no TOML"),
+        ] {
+            let said = Defaults::parse(file).unwrap_err();
+            assert!(said.contains(why), "{file}: {said}");
+        }
+    }
+}
