@@ -155,19 +155,19 @@ impl Failure {
         })
     }
 
-    /// Returns the kind in JSON: that of the engine, or that of the exit code.
+    /// Returns the kind in JSON: that of the exit code, or else that of the engine.
     fn kind_name(&self) -> &'static str {
         match (self.kind, self.code) {
+            (_, USAGE) => "usage",
+            (_, CONFLICT) => "conflict",
+            (_, BUG) => "bug",
+            (Some(ErrorKind::Diverged), _) => "diverged",
+            (_, CORRUPT) => "corrupt",
             (Some(ErrorKind::Invalid), _) => "invalid",
             (Some(ErrorKind::NotFound), _) => "not_found",
             (Some(ErrorKind::Unavailable), _) => "unavailable",
-            (Some(ErrorKind::Diverged), _) => "diverged",
             (Some(ErrorKind::Unsupported), _) => "unsupported",
             (Some(ErrorKind::Poisoned), _) => "poisoned",
-            (_, USAGE) => "usage",
-            (_, CORRUPT) => "corrupt",
-            (_, CONFLICT) => "conflict",
-            (_, BUG) => "bug",
             _ => "unmet",
         }
     }

@@ -15,7 +15,7 @@
 //! outside          stores outside of their projects
 //! backend/         reads and changes a store: opened here, or behind a socket or an address
 //! error            errors, hints and exit codes
-//! output/          tables, JSON, colour, bars, and words for stored values
+//! output/          tables, JSON, colour, bars, and addresses
 //! atomic_file      a file that appears when it is complete
 //! secrets          secrets in the environment
 //! ```

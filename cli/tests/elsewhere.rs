@@ -62,20 +62,20 @@ fn twins() -> (Place, Place) {
 }
 
 const LOOKS: &[&str] = &[
-    "tasks",
-    "tasks --limit 2",
-    "tasks --user nobody",
+    "tasks --utc",
+    "tasks --limit 2 --utc",
+    "tasks --user nobody --utc",
     "lineages run",
     "log run --utc",
     "log run -n 3 --utc",
-    "log run --reverse --kind message",
-    "log run --graph",
+    "log run --reverse --kind message --utc",
+    "log run --graph --utc",
     "search hello",
     "search TOOL --kind step_failed --task r*",
     "compare run airline-0 --all",
-    "log run --step 1 --full",
-    "log run --iteration 0 --kind message",
-    "log run --iteration 1",
+    "log run --step 1 --full --utc",
+    "log run --iteration 0 --kind message --utc",
+    "log run --iteration 1 --utc",
     "log run@4 --utc",
     "show run@4",
     "show run@early",
@@ -99,7 +99,7 @@ const LOOKS: &[&str] = &[
     // What cannot be met is refused in the same words.
     "show run@99",
     "show run",
-    "log nope",
+    "log nope --utc",
     "state run@nope",
     "lineages nope",
     "show @0123456789",
@@ -168,7 +168,7 @@ fn what_is_done_through_the_socket_is_done_as_here() {
         "guide run be brief",
         "edit run a=1 b=text",
         "delete --user nobody --yes",
-        "tasks",
+        "tasks --utc",
         "erase run@4 --yes",
         "resume run",
         "stop run",
@@ -298,11 +298,11 @@ fn a_store_that_nobody_has_open_cannot_be_followed() {
 #[test]
 fn where_nobody_answers_it_says_so() {
     let place = Place::new();
-    let ran = asked(&place, "tasks", &["--server", "http://127.0.0.1:1"]);
+    let ran = asked(&place, "tasks --utc", &["--server", "http://127.0.0.1:1"]);
     ran.failed(1, "127.0.0.1:1");
-    let ran = asked(&place, "tasks", &["--server", "nonsense"]);
+    let ran = asked(&place, "tasks --utc", &["--server", "nonsense"]);
     ran.failed(1, "nonsense");
-    let both = asked(&place, "tasks", &["--server", "http://127.0.0.1:1", "--store", "s"]);
+    let both = asked(&place, "tasks --utc", &["--server", "http://127.0.0.1:1", "--store", "s"]);
     assert_eq!(both.code, 2, "{both:?}");
 }
 

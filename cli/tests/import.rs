@@ -309,7 +309,7 @@ fn damaged_files_are_reported_and_the_rest_is_imported() {
         assert!(ran.err.contains(&format!("{path}: ")), "{}", ran.err);
     }
     assert!(ran.err.contains("\"message\":\"18 files could not be imported\""));
-    assert!(ran.err.contains("hint: "));
+    assert!(ran.err.contains("\"hint\":"));
     assert_eq!(place.ids("tasks"), ["exec-001"]);
     assert_eq!(place.ids("checkpoints exec-001").len(), 2);
     assert_state(&place, &checkpoint("exec-001", 1));

@@ -183,29 +183,29 @@ fn lineages_stand_beside_each_other_down_to_where_they_part() {
     let out = place.say("log a --graph").ok();
     let drawn: Vec<String> = out.lines().map(columns_and_offset).collect();
     let expected = "\
-* @14
+◆ @14
 * @13
 * @12
 * @11
 * @10
 * @9
-| * @10
+| ◆ @10
 | * @9
 | * @8
 | * @7
 | * @6
 | * @5
-| | * @12
+| | ◆ @12
 | | * @11
 | | * @10
 | | * @9
 |_|/
-* | @8
+◆ | @8
 * | @7
 * | @6
 * | @5
 |/
-* @4
+◆ @4
 * @3
 * @2
 * @1

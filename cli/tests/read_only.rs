@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process};
 const READS: [&str; 23] = [
     "tasks --json",
     "lineages run",
-    "log run",
+    "log run --utc",
     "log run --json",
     "show run@3",
     "transcript run",

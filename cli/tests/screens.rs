@@ -76,8 +76,8 @@ fn lists() {
     screen(
         "lists",
         &[
-            "tasks",
-            "tasks --limit 2",
+            "tasks --utc",
+            "tasks --utc --limit 2",
             "tasks --user nobody",
             "tasks --json --limit 1",
             "lineages run",
@@ -101,13 +101,13 @@ fn log() {
         &[
             "log run --utc",
             "log run/0 --utc",
-            "log run/0 --events",
-            "log run -n 3 --reverse --events",
-            "log run --graph",
-            "log airline-0 --graph -n 20",
+            "log run/0 --events --utc",
+            "log run -n 3 --reverse --events --utc",
+            "log run --graph --utc",
+            "log airline-0 --graph -n 20 --utc",
             "log run --step 9 --full",
-            "log run --kind message --grep wide",
-            "log react -n 4",
+            "log run --kind message --grep wide --utc",
+            "log react -n 4 --utc",
             "log run -n 2 --json",
         ],
     );

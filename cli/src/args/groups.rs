@@ -67,8 +67,12 @@ const GROUPS: [Group; 7] = [
 const WIDTH: usize = 80;
 
 /// The help of `milepost`: the groups take the place of one long list.
-const TEMPLATE: &str =
-    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Everywhere:\n{options}{after-help}";
+const TEMPLATE: &str = "\
+{about-with-newline}
+{usage-heading} {usage}
+
+{before-help}Everywhere:
+{options}{after-help}";
 
 const MORE: &str = "`milepost COMMAND -h` has the options of a command, `milepost --help` a line \
                     for each.";

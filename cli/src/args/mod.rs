@@ -290,6 +290,9 @@ pub enum TaskOrder {
 pub struct Tasks {
     /// Only tasks of this name, in which `*` matches any text.
     pub pattern: Option<String>,
+    /// Print times in UTC, not as ages.
+    #[arg(long)]
+    pub utc: bool,
     /// Only tasks with a lineage that failed.
     #[arg(long)]
     pub failed: bool,

@@ -27,22 +27,22 @@ pub struct Capture {
 #[derive(Debug, ClapArgs)]
 pub struct ScanOptions {
     /// Leave out files larger than this, in bytes. Default: 67108864 (64 MiB).
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, hide_short_help = true, value_name = "BYTES")]
     pub max_file: Option<u64>,
     /// The largest total size, in bytes. The first file that exceeds it and all later ones are left
     /// out. Default: 8589934592 (8 GiB).
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, hide_short_help = true, value_name = "BYTES")]
     pub max_total: Option<u64>,
     /// Capture the folder even if it is your home folder, `/`, or a folder above your home.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub anyway: bool,
     /// Leave out files that were captured before and that a rule ignores now. They stay in the
     /// folder.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub forget_ignored: bool,
     /// Also capture what tools make again: `node_modules`, `target`, `__pycache__`, `*.log` and the
     /// others of the default list in docs/WORKSPACE.md.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_default_ignores: bool,
 }
 

@@ -23,7 +23,7 @@ pub fn run(source: &dyn Backend, args: &Replay, out: &mut Out) -> Result<()> {
     let lineages = source.lineages(&point.task)?;
     let begin = lineages.iter().find(|lineage| lineage.id == point.lineage);
     let begin = begin.map_or(0, |lineage| lineage.begin.0).max(args.from);
-    let entry = Entry::new(&point, false, false);
+    let entry = Entry::new(&point, false, false, true);
     // A program that reads the output gets JSON.
     out.json |= !out.is_terminal();
     let mut before = None;

@@ -10,6 +10,7 @@ use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{
     FittedRow, FittedTable, NONE, Out, Style, age, excerpt, grouped_short, hint, note, printable,
+    time_short,
 };
 use crate::store_locator::now_us;
 
@@ -31,7 +32,7 @@ pub fn run(source: &dyn Backend, args: &args::Tasks, out: &mut Out) -> Result<()
             false => out.line("no tasks; `milepost record FILE` records one")?,
         }
     } else {
-        table(&all, out)?;
+        table(&all, args.utc, out)?;
     }
     if let Some(cursor) = next {
         hint(&format!("there is more: --cursor {cursor}"));
@@ -89,18 +90,26 @@ fn tokens(task: &SummaryForm) -> Option<u64> {
     task.usage.as_ref().and_then(|usage| usage.tokens())
 }
 
-fn table(all: &[SummaryForm], out: &mut Out) -> Result<()> {
+fn table(all: &[SummaryForm], stamps: bool, out: &mut Out) -> Result<()> {
     let now = now_us();
     let is_of_many = all.windows(2).any(|pair| matches!(pair, [a, b] if a.user != b.user));
     let row = |task: &SummaryForm| FittedRow {
         name: task.id.clone(),
-        cells: cells(task, is_of_many, now),
+        cells: cells(task, is_of_many, (!stamps).then_some(now)),
         text: task.title.clone().unwrap_or_default(),
         style: task.active().is_some_and(is_bad).then_some(Style::Bad),
     };
     let table = FittedTable {
         name: "TASK",
-        titles: vec!["USER", "OUTCOME", "STEPS", "FAILED", "TOKENS", "COST", "AGE"],
+        titles: vec![
+            "USER",
+            "OUTCOME",
+            "STEPS",
+            "FAILED",
+            "TOKENS",
+            "COST",
+            if stamps { "CHANGED" } else { "AGE" },
+        ],
         text: "TITLE",
         rows: all.iter().map(row).collect(),
     };
@@ -108,7 +117,7 @@ fn table(all: &[SummaryForm], out: &mut Out) -> Result<()> {
 }
 
 /// Returns the cells between the name and the title.
-fn cells(task: &SummaryForm, with_user: bool, now: u64) -> Vec<String> {
+fn cells(task: &SummaryForm, with_user: bool, now: Option<u64>) -> Vec<String> {
     vec![
         if with_user { task.user.clone() } else { none() },
         outcomes(&task.lineages),
@@ -116,7 +125,10 @@ fn cells(task: &SummaryForm, with_user: bool, now: u64) -> Vec<String> {
         number(task.failed.0),
         tokens(task).map_or_else(none, grouped_short),
         cost(task.usage.as_ref()),
-        age(now.saturating_sub(task.changed_us.0)),
+        match now {
+            Some(now) => age(now.saturating_sub(task.changed_us.0)),
+            None => time_short(task.changed_us.0),
+        },
     ]
 }
 

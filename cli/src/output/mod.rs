@@ -3,7 +3,7 @@
 //! ```text
 //! text          text without characters that could harm a terminal, and its width
 //! units         times, sizes, numbers
-//! words         words for stored values
+//! words         addresses as text
 //! lineage_tree  lineages as a tree
 //! escaped       bytes and JSON on a terminal
 //! fitted_table  tables that never exceed the terminal

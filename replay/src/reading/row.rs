@@ -50,7 +50,8 @@ pub fn row(event: &Event) -> String {
             }
         }
         Body::WorkspaceCaptured(captured) => {
-            line.add(&format!("{} files, {} bytes", captured.files, captured.bytes));
+            let files = if captured.files == 1 { "file" } else { "files" };
+            line.add(&format!("{} {files}, {} bytes", captured.files, captured.bytes));
         }
         Body::CheckpointMarked(mark) => {
             line.add(mark.cause.name()).add(" ").add(mark.status.name());

@@ -1,10 +1,13 @@
 //! Output of an event: on one line, in full, or as JSON.
 
+use milepost::reading::row;
 use milepost_api::{EventForm, PointForm};
 
 use crate::commands::show;
+use crate::commands::turn_text::event_of;
 use crate::error::Result;
-use crate::output::{Out, Style, printable, time_short, words};
+use crate::output::{Out, Style, age, fitted, printable, time_short};
+use crate::store_locator::now_us;
 
 /// Width of the longest name of a kind.
 const KIND_WIDTH: usize = 19;
@@ -14,13 +17,17 @@ pub struct Entry<'a> {
     full: bool,
     /// Full events are printed as JSON.
     raw: bool,
+    /// Times are printed in full, not as ages.
+    stamps: bool,
+    now_us: u64,
     /// Width of the largest offset.
     width: usize,
 }
 
 impl<'a> Entry<'a> {
-    pub fn new(point: &'a PointForm, full: bool, raw: bool) -> Self {
-        Self { point, full, raw, width: point.offset.to_string().len() + 1 }
+    pub fn new(point: &'a PointForm, full: bool, raw: bool, stamps: bool) -> Self {
+        let width = point.offset.to_string().len() + 1;
+        Self { point, full, raw, stamps, now_us: now_us(), width }
     }
 
     pub fn print(&self, event: &EventForm, out: &mut Out) -> Result<()> {
@@ -31,17 +38,25 @@ impl<'a> Entry<'a> {
             show::print_event(self.point, (event, self.raw), &[], out)?;
             return Ok(out.line("")?);
         }
-        let line = self.line(event, out);
+        let line = self.line(event, 0, out);
         Ok(out.line(line)?)
     }
 
-    /// Formats an event on one line.
-    pub fn line(&self, event: &EventForm, out: &Out) -> String {
-        let kind = out.style(Style::Name, &format!("{:KIND_WIDTH$}", printable(&event.kind)));
-        let offset = format!("@{}", event.offset);
-        let time = out.style(Style::Dim, &time_short(event.time_us.0));
-        let summary = words::summary(event.body.as_ref());
-        let line = format!("{offset:>width$}  {time}  {kind}  {summary}", width = self.width);
-        line.trim_end().to_owned()
+    /// Formats an event on one line. On a terminal it leaves `taken` columns of the line.
+    pub fn line(&self, event: &EventForm, taken: usize, out: &Out) -> String {
+        let kind = format!("{:KIND_WIDTH$}", printable(&event.kind));
+        let time = match self.stamps {
+            true => time_short(event.time_us.0),
+            false => format!("{:>4}", age(self.now_us.saturating_sub(event.time_us.0))),
+        };
+        let offset = format!("{:>width$}", format!("@{}", event.offset), width = self.width);
+        let taken = taken + offset.len() + time.len() + KIND_WIDTH + 6;
+        let row = row(&event_of(event.clone()));
+        let row = match out.is_terminal() {
+            true => fitted(&row, out.columns().saturating_sub(taken)),
+            false => printable(&row).into_owned(),
+        };
+        let (kind, time) = (out.style(Style::Name, &kind), out.style(Style::Dim, &time));
+        format!("{offset}  {time}  {kind}  {row}").trim_end().to_owned()
     }
 }

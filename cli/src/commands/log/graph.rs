@@ -17,6 +17,9 @@ use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, Style, words};
 
+/// Kind of the event of a checkpoint.
+const MARKED: &str = "checkpoint_marked";
+
 pub fn run(source: &dyn Backend, point: &PointForm, args: &args::Log, out: &mut Out) -> Result<()> {
     if EventFilter::is_ordered(&args.filter) {
         return Err(Failure::new("--step and --iteration are for one lineage, not for --graph")
@@ -38,7 +41,7 @@ pub fn run(source: &dyn Backend, point: &PointForm, args: &args::Log, out: &mut 
     }
     let mut graph = Graph { tracks, columns: Vec::new() };
     let widest = ends.iter().max_by_key(|end| end.offset.0).unwrap_or(point);
-    let entry = Entry::new(widest, false, false);
+    let entry = Entry::new(widest, false, false, args.utc);
     let mut filter = EventFilter::new(&args.filter);
     let mut left = args.last.unwrap_or(u64::MAX);
     while left > 0
@@ -56,9 +59,10 @@ pub fn run(source: &dyn Backend, point: &PointForm, args: &args::Log, out: &mut 
         match (takes, out.json) {
             (true, true) => out.json(&event)?,
             (true, false) => {
-                let line = entry.line(&event, out);
-                let tail = graph.tail(id, out);
-                out.line(format!("{}{line}{tail}", graph.row(id, out)))?;
+                let glyph = if event.kind == MARKED { "◆" } else { "*" };
+                let (row, tail) = (graph.row(id, glyph, out), graph.tail(id, out));
+                let line = entry.line(&event, 2 * graph.columns.len() + tail.chars().count(), out);
+                out.line(format!("{row}{line}{tail}"))?;
             }
             (false, _) => graph.seen(id),
         }
@@ -166,12 +170,12 @@ impl Graph<'_> {
     }
 
     /// Returns the columns in front of an event's line.
-    fn row(&mut self, id: LineageId, out: &Out) -> String {
+    fn row(&mut self, id: LineageId, glyph: &str, out: &Out) -> String {
         let own = self.column(id);
         let mut row = String::new();
         for (column, lineage) in self.columns.iter().enumerate() {
             row.push_str(&match (column == own, lineage) {
-                (true, _) => out.style(Style::Bold, "*"),
+                (true, _) => out.style(Style::Bold, glyph),
                 (false, Some(_)) => out.style(Style::Dim, "|"),
                 (false, None) => " ".to_owned(),
             });

@@ -51,7 +51,7 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
         }),
         point: &point,
     };
-    let entry = Entry::new(&point, args.full || args.raw, args.raw);
+    let entry = Entry::new(&point, args.full || args.raw, args.raw, args.utc);
     if args.follow {
         return follow::run(&log, &entry, out);
     }
