@@ -137,6 +137,18 @@ fn checkpoints_are_found_by_metadata_and_status() {
 }
 
 #[test]
+fn a_label_that_is_used_again_moves_and_the_output_names_both_points() {
+    let place = Place::recorded();
+    assert!(!place.say("mark run@4 good").ok().contains("moved"));
+    let out = place.say("mark run@8 good").ok();
+    assert!(out.contains("label `good` moved from @4 to @8\n"), "{out}");
+    assert!(!place.say("mark run@8 good").ok().contains("moved"), "it stays where it was");
+    // In another task it is another label.
+    assert!(!place.say("mark react good").ok().contains("moved"));
+    assert_eq!(place.json("mark run@4 good")["at"], "4");
+}
+
+#[test]
 fn a_mark_has_a_label_and_an_address() {
     let place = Place::recorded();
     assert!(place.say("mark run@4 greeted").ok().contains("marked run/0@4 as `greeted`"));

@@ -18,7 +18,11 @@ use serde_json::{Value, json};
 /// Exports a store, and gives the lines.
 #[track_caller]
 fn export(place: &Place, line: &str) -> String {
-    place.say(line).ok()
+    let ran = place.say(line);
+    let is_redacted = line.contains("--redact");
+    assert_eq!((ran.code, ran.err.is_empty()), (0, !is_redacted), "{}", ran.err);
+    assert!(!is_redacted || ran.err.starts_with("milepost: redacted "), "{}", ran.err);
+    ran.out
 }
 
 /// A place with an empty folder and a file to import.

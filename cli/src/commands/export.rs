@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use milepost::Engine;
-use milepost_formats::export_file::{self, Counts, ExportOptions, Sink};
+use milepost_formats::export_file::{self, Counts, ExportOptions, Exported, Sink};
 use serde_json::json;
 
 use super::checkpoint_export;
@@ -38,26 +38,43 @@ pub fn run(engine: &Engine, task: Option<String>, args: &Export, out: &mut Out) 
     let mut bars = Bars::new(0, out);
     let file = args.output.as_ref().filter(|path| *path != Path::new("-"));
     let Some(path) = file else {
-        let written = job.write(&mut bars, &mut |bytes| out.bytes(bytes));
-        return written.map(|_| ());
+        let exported = job.write(&mut bars, &mut |bytes| out.bytes(bytes))?;
+        if args.redact {
+            note(&redacted(exported));
+        }
+        return Ok(());
     };
-    let Counts { events, chunks, .. } = job.write_file(&mut bars, path)?;
+    let exported = job.write_file(&mut bars, path)?;
+    let Counts { events, chunks, .. } = exported.counts;
     if out.json {
         return Ok(out.json(&json!({
             "file": path.display().to_string(),
             "tasks": tasks,
             "events": big(events.0),
             "chunks": big(chunks.0),
+            "redacted": args.redact.then(|| big(exported.redacted)),
         }))?);
     }
     let (tasks, events) = (count(tasks.len() as u64, "task"), count(events.0, "event"));
     let chunks = count(chunks.0, "chunk");
-    Ok(out.line(format!("exported {tasks}: {events}, {chunks}"))?)
+    out.line(format!("exported {tasks}: {events}, {chunks}"))?;
+    match args.redact {
+        true => Ok(out.line(redacted(exported))?),
+        false => Ok(()),
+    }
+}
+
+/// Returns the line about the replaced texts.
+fn redacted(exported: Exported) -> String {
+    match exported.redacted {
+        0 => "redacted nothing: no text resembles a secret".to_owned(),
+        texts => format!("redacted {}", count(texts, "text")),
+    }
 }
 
 impl Job<'_> {
     /// Exports into a file, which appears when it is complete.
-    fn write_file(&self, bars: &mut Bars<'_>, path: &Path) -> Result<Counts> {
+    fn write_file(&self, bars: &mut Bars<'_>, path: &Path) -> Result<Exported> {
         let failed = |error: io::Error| {
             Failure::new(format!("{}: {error}", path.display()))
                 .hint("give a file in a folder that is there and may be written to")
@@ -68,7 +85,7 @@ impl Job<'_> {
             let named = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
             file.write(bytes).map_err(named)
         }) {
-            Ok(counts) => file.end().map_err(failed).map(|()| counts),
+            Ok(exported) => file.end().map_err(failed).map(|()| exported),
             Err(failure) => {
                 file.take_back();
                 Err(failure)
@@ -76,7 +93,7 @@ impl Job<'_> {
         }
     }
 
-    fn write(&self, bars: &mut Bars<'_>, sink: &mut Sink<'_>) -> Result<Counts> {
+    fn write(&self, bars: &mut Bars<'_>, sink: &mut Sink<'_>) -> Result<Exported> {
         let Self { engine, tasks, options } = *self;
         let exported = export_file::export(engine, tasks, options, sink, bars)?;
         if exported.captures > 0 {
@@ -86,6 +103,6 @@ impl Job<'_> {
                  --files takes them along"
             ));
         }
-        Ok(exported.counts)
+        Ok(exported)
     }
 }

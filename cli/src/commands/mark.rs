@@ -1,6 +1,7 @@
 //! `mark`: a checkpoint at a point.
 
 use milepost::{ErrorKind, Json};
+use milepost_api::PointForm;
 
 use crate::args;
 use crate::backend::{Backend, MarkAsked, hints};
@@ -23,13 +24,26 @@ pub fn run(source: &dyn Backend, args: &args::Mark, out: &mut Out) -> Result<()>
         status: args.status.into(),
         metadata,
     };
+    let before = if out.json { None } else { labelled(source, &point, &args.label) };
     let checkpoint = source.mark(&point, asked)?;
     if out.json {
         return Ok(out.json(&checkpoint)?);
     }
-    let place = words::address(&checkpoint.task, checkpoint.lineage, checkpoint.at.0);
+    let at = checkpoint.at.0;
+    let place = words::address(&checkpoint.task, checkpoint.lineage, at);
     out.line(printable(&format!("marked {place} as `{}`", args.label)))?;
+    if let Some(before) = before.filter(|before| *before != at) {
+        let moved = format!("label `{}` moved from @{before} to @{at}", args.label);
+        out.line(printable(&moved))?;
+    }
     Ok(out.line(format!("checkpoint @{}", checkpoint.id))?)
+}
+
+/// Returns the offset that a label names on the lineage of a point, if it is used there.
+fn labelled(source: &dyn Backend, point: &PointForm, label: &str) -> Option<u64> {
+    let (task, lineage) = (words::encode(&point.task), point.lineage);
+    let found = source.point(&format!("{task}/{lineage}@{}", words::encode(label)));
+    found.ok().map(|point| point.offset.0)
 }
 
 /// Refuses a label that names a task: the label itself was left out.

@@ -161,3 +161,26 @@ fn captured_folders_are_no_more_than_a_name_in_a_redacted_export() {
     assert_ne!(root(&redacted), root(&plain));
     assert!(!redacted.contains(&root(&plain)));
 }
+
+#[test]
+fn the_number_of_redacted_texts_is_printed() {
+    let place = Place::new();
+    let engine = Engine::open(place.store(), Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    let secret = &secrets()[0];
+    // Two texts of one event, one of them with two secrets, and one that replaces a name.
+    let call = json!({"kind": "tool_called", "call": "c", "tool": "sh", "arguments": {
+        "a": format!("{secret} and {secret}"), "password": "x", secret.as_str(): "named",
+    }});
+    task.append(milepost::Body::from_json(&call.to_string()).unwrap()).unwrap();
+    task.append(Append::from(Message::text("user", secret)).actor(secret.as_str())).unwrap();
+    engine.start_task("calm", "ana").unwrap();
+    engine.close().unwrap();
+    assert_eq!(place.say("export t --redact").err, "milepost: redacted 5 texts\n");
+    let out = place.say("export t --redact -o out.jsonl").ok();
+    assert!(out.ends_with("redacted 5 texts\n"), "{out}");
+    assert_eq!(place.json("export t --redact -o out.jsonl")["redacted"], "5");
+    let none = "redacted nothing: no text resembles a secret\n";
+    assert!(place.say("export calm --redact -o out.jsonl").ok().ends_with(none));
+    assert!(!place.say("export t -o out.jsonl").ok().contains("redacted"));
+}

@@ -46,6 +46,8 @@ pub struct Exported {
     /// The number of captured folders whose files are missing, so that the tasks can be imported as
     /// copies only. 0 for a redacted export, which is imported as a copy anyway.
     pub captures: u64,
+    /// The number of texts that were replaced because they look like secrets.
+    pub redacted: u64,
 }
 
 /// Checks that tasks can be exported, before anything is written.
@@ -127,9 +129,11 @@ pub fn export(
     });
     progress.end();
     done?;
+    let redacted = writer.redacted();
     let counts = writer.end()?;
     let are_missing = !options.files && !options.redact;
-    Ok(Exported { counts, captures: if are_missing { captures } else { 0 } })
+    let captures = if are_missing { captures } else { 0 };
+    Ok(Exported { counts, captures, redacted })
 }
 
 fn is_capture(event: &ExportEvent) -> bool {

@@ -24,6 +24,8 @@ pub struct ExportWriter<'a> {
     /// The task of the following lines.
     task: String,
     counts: Counts,
+    /// The number of replaced texts.
+    redacted: u64,
 }
 
 impl<'a> ExportWriter<'a> {
@@ -43,6 +45,7 @@ impl<'a> ExportWriter<'a> {
             digest: blake3::Hasher::new(),
             task: String::new(),
             counts: Counts::default(),
+            redacted: 0,
         };
         writer.put(text(header))?;
         Ok(writer)
@@ -67,7 +70,10 @@ impl<'a> ExportWriter<'a> {
             ExportItem::Event(event) => {
                 self.counts.events.0 += 1;
                 let line = match self.redact {
-                    Some(redact) => redacted_text(event, redact),
+                    Some(redact) => redacted_text(event, redact).map(|(line, count)| {
+                        self.redacted += count;
+                        line
+                    }),
                     None => event_text(event),
                 };
                 let (task, at) = (&self.task, event.offset);
@@ -78,6 +84,11 @@ impl<'a> ExportWriter<'a> {
             }
             _ => Err(io::Error::other("something that has no line")),
         }
+    }
+
+    /// Returns the number of texts that were replaced so far, because they look like secrets.
+    pub fn redacted(&self) -> u64 {
+        self.redacted
     }
 
     /// Writes the last line, and returns the counts of the lines before it.
@@ -162,8 +173,9 @@ pub fn event_text(event: &ExportEvent) -> Result<String, String> {
 }
 
 /// Returns the line of an event with redacted texts, without the salt and hashes that would help to
-/// guess the original.
-fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<String, String> {
+/// guess the original. Also returns the number of replaced texts.
+fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<(String, u64), String> {
+    let mut count = 0;
     let (mut form, header) = form_and_header(event)?;
     if form.header.is_some() {
         return Err("its header has more than this version knows: it cannot be redacted".into());
@@ -171,12 +183,17 @@ fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<String, Str
     let texts = [&mut form.actor, &mut form.user, &mut form.correlation];
     for text in texts.into_iter().flatten() {
         let other = redact.text(text, false);
+        count += u64::from(other != *text);
         *text = match other.len() <= TEXT_MAX {
             true => other,
             false => redact.text(text, true),
         };
     }
-    form.key = form.key.map(|key| redact.key(&key, TEXT_MAX));
+    if let Some(key) = form.key.take() {
+        let other = redact.key(&key, TEXT_MAX);
+        count += u64::from(other != key);
+        form.key = Some(other);
+    }
     let payload = match &event.body {
         ExportBody::Inline(payload) | ExportBody::Chunked(payload) => payload,
         ExportBody::Listed(_) => {
@@ -185,16 +202,17 @@ fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<String, Str
         ExportBody::Erased(hash) => {
             form.erased = Some(*hash);
             form.number = Some(header.kind);
-            return text(&form);
+            return Ok((text(&form)?, count));
         }
     };
     let json = body_json(event.log, header.kind, payload);
     let json =
         json.ok_or("it is of a kind that this version does not know: it cannot be redacted")?;
     let before = json.replace(['\n', '\r'], " ");
-    let mut json = redact.json(&before, false);
+    let (mut json, texts) = redact.json(&before, false);
+    count += texts;
     if json != before && !is_accepted(event.log, &json) {
-        json = redact.json(&before, true);
+        (json, _) = redact.json(&before, true);
     }
     for root in folders(event.log, header.kind, payload) {
         // The names and contents of the captured files could be guessed from the hash.
@@ -205,7 +223,7 @@ fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<String, Str
     }
     let body = RawValue::from_string(json).map_err(|error| error.to_string())?;
     form.body = Some(&body);
-    text(&form)
+    Ok((text(&form)?, count))
 }
 
 /// Redaction of secrets. With `brief`, a replacement is never longer than the secret.
@@ -214,8 +232,8 @@ pub trait Redact {
     fn text(&self, text: &str, brief: bool) -> String;
     /// Redacts an idempotency key, to at most `max` bytes. Distinct keys stay distinct.
     fn key(&self, key: &str, max: usize) -> String;
-    /// Redacts the strings of a JSON text.
-    fn json(&self, json: &str, brief: bool) -> String;
+    /// Redacts the strings of a JSON text. Returns the number of those with a secret.
+    fn json(&self, json: &str, brief: bool) -> (String, u64);
     /// Returns the replacement of a hash whose content could be guessed, always the same.
     fn hash(&self, hash: Hash) -> Hash;
     /// Returns the new id of a checkpoint with redacted texts, and uses it in every later text: a

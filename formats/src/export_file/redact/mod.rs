@@ -10,7 +10,7 @@ mod walk;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use data_encoding::BASE64;
 use milepost::{CheckpointId, Hash};
@@ -93,6 +93,8 @@ struct Look<'a> {
     brief: bool,
     /// Number of JSON texts around this one.
     nested: u32,
+    /// Addresses of the replaced strings: the walk may look at a string twice.
+    replaced: RefCell<HashSet<usize>>,
 }
 
 impl Look<'_> {
@@ -108,8 +110,31 @@ impl Look<'_> {
         {
             return None;
         }
-        let look = Look { nested: self.nested + 1, ..*self };
+        let nested = self.nested + 1;
+        let look = Look {
+            patterns: self.patterns,
+            brief: self.brief,
+            nested,
+            replaced: RefCell::default(),
+        };
         Some(Walk::json(&look, text))
+    }
+
+    /// Returns the replacement of a string with a secret.
+    fn without_secret(&self, text: &str, name: Option<&str>) -> Option<String> {
+        if name.is_some_and(is_secret) {
+            return self.says("[redacted:field]", "*");
+        }
+        if name == Some("base64") && self.patterns.is_secret_in(text) {
+            return self.says(&BASE64.encode(b"[redacted:bytes]"), "");
+        }
+        if let Some(inner) = self.inner(text) {
+            return (inner != text).then(|| serde_json::Value::from(inner).to_string());
+        }
+        match self.patterns.redacted(text, self.brief) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(text) => Some(serde_json::Value::from(text).to_string()),
+        }
     }
 }
 
@@ -119,22 +144,16 @@ impl Strings for Look<'_> {
         if text.is_empty() {
             return None;
         }
-        if name.is_some_and(is_secret) {
-            return self.says("[redacted:field]", "*");
-        }
-        if let Some(id) = self.patterns.renamed.borrow().get(&text) {
+        if !name.is_some_and(is_secret)
+            && let Some(id) = self.patterns.renamed.borrow().get(&text)
+        {
             return Some(format!("\"{id}\""));
         }
-        if name == Some("base64") && self.patterns.is_secret_in(&text) {
-            return self.says(&BASE64.encode(b"[redacted:bytes]"), "");
+        let replacement = self.without_secret(&text, name);
+        if replacement.is_some() {
+            self.replaced.borrow_mut().insert(literal.as_ptr().addr());
         }
-        if let Some(inner) = self.inner(&text) {
-            return (inner != text).then(|| serde_json::Value::from(inner).to_string());
-        }
-        match self.patterns.redacted(&text, self.brief) {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(text) => Some(serde_json::Value::from(text).to_string()),
-        }
+        replacement
     }
 }
 
@@ -155,9 +174,10 @@ impl Redact for Patterns {
         }
     }
 
-    fn json(&self, json: &str, brief: bool) -> String {
-        let look = Look { patterns: self, brief, nested: 0 };
-        Walk::json(&look, json)
+    fn json(&self, json: &str, brief: bool) -> (String, u64) {
+        let look = Look { patterns: self, brief, nested: 0, replaced: RefCell::default() };
+        let text = Walk::json(&look, json);
+        (text, look.replaced.into_inner().len() as u64)
     }
 
     fn checkpoint(&self, id: CheckpointId) -> CheckpointId {

@@ -1,7 +1,7 @@
 use super::*;
 
 fn redacted(json: &str) -> String {
-    Patterns::new([7; 32]).unwrap().json(json, false)
+    Patterns::new([7; 32]).unwrap().json(json, false).0
 }
 
 /// Returns secrets of each pattern, with the name in their replacement.
@@ -176,7 +176,7 @@ fn what_is_brief_is_never_longer() {
         assert!(found.len() <= text.len() && found.contains('*'), "{text}: {found}");
     }
     for json in [r#"{"token":"a"}"#, r#"{"a":{"base64":"cGFzc3dvcmQ9YQ=="}}"#] {
-        let found = patterns.json(json, true);
+        let found = patterns.json(json, true).0;
         assert!(found.len() <= json.len() && found != json, "{json}: {found}");
     }
 }
@@ -196,7 +196,7 @@ fn a_checkpoint_has_its_other_id_wherever_it_is_named() {
     let (id, not) = (CheckpointId([1; 32]), CheckpointId([2; 32]));
     let other = patterns.checkpoint(id);
     assert_ne!(other, id);
-    let found = patterns.json(&format!(r#"{{"parent":"{id}","n":["{not}"]}}"#), false);
+    let found = patterns.json(&format!(r#"{{"parent":"{id}","n":["{not}"]}}"#), false).0;
     assert_eq!(found, format!(r#"{{"parent":"{other}","n":["{not}"]}}"#));
 }
 
