@@ -310,8 +310,15 @@ fn next_step(remedy: Remedy) -> Cow<'static, str> {
         Remedy::NameFile => "name the file",
         Remedy::GiveEvents => "give a file with one event an object a line, or a .traj file",
         Remedy::GiveEventLines => "give one event an object a line",
+        Remedy::AllowUnknown => {
+            "correct the kinds, or record these lines as `application` events with --allow-unknown"
+        }
         Remedy::GiveSession => "give a session file, as in ~/.claude/projects/",
         Remedy::GiveSessionFolder => "give a folder of *.jsonl files, as in ~/.claude/projects/",
+        Remedy::GiveRunFolder => {
+            "give a folder with runs, exports or ckpt-*.json files, or name the files; docs/IMPORT.md \
+             lists the formats"
+        }
         Remedy::GiveUsedDatabase => "give the database of a graph that ran",
         Remedy::GiveDatabase => {
             "give a database that LangGraph's SqliteSaver made, or one with a checkpoint table"

@@ -7,6 +7,8 @@ mod common;
 mod killed;
 #[path = "import/projects.rs"]
 mod projects;
+#[path = "import/several.rs"]
+mod several;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -113,8 +115,8 @@ fn every_field_of_a_file_arrives_where_it_should() {
 fn a_table_says_what_was_imported() {
     let out = place(3).say("import old").ok();
     let lines: Vec<Vec<&str>> = out.lines().map(|l| l.split_whitespace().collect()).collect();
-    let titles = ["TASK", "EVENTS", "CHECKPOINTS", "REPEATED", "HEAD"];
-    assert_eq!(lines, [titles, ["exec-001", "15", "3", "0", "@19"]]);
+    let titles = ["TASK", "FORMAT", "LINEAGES", "EVENTS", "CHECKPOINTS", "REPEATED", "HEAD"];
+    assert_eq!(lines, [titles, ["exec-001", "checkpoints", "1", "15", "3", "0", "@19"]]);
 }
 
 #[test]
@@ -386,6 +388,7 @@ fn where_there_is_nothing_to_import_nothing_is_made() {
     fs::create_dir(place.path("empty")).unwrap();
     place.say("import nope").failed(1, "nope: ");
     place.say("import file.json").failed(1, "not a folder");
+    place.say("import missing.jsonl").failed(1, "hint: check the name");
     place.say("import empty").failed(1, "no ckpt-*.json");
     place.write("empty/ckpt-a.json", "oops");
     place.say("import empty").failed(1, "1 file could not be");

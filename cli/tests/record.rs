@@ -2,7 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
+#[path = "record/bad_lines.rs"]
+mod bad_lines;
 mod common;
+#[path = "record/killed.rs"]
+mod killed;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,7 +14,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use common::{Place, Ran, fixture, real_runs, text};
+use common::{Place, Ran, fixture, number, real_runs, text};
 use serde_json::{Value, json};
 
 const HELLO: &str = "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"hello\"}\n";
@@ -29,9 +33,9 @@ fn each_format_is_told_by_its_content() {
         fs::copy(fixture(name), &copy).unwrap();
         let ran = place.run([OsStr::new("record"), copy.as_os_str(), OsStr::new("--json")]);
         let recorded: Value = serde_json::from_str(&ran.ok()).unwrap();
-        assert_eq!(recorded[0]["format"], format, "{name}");
-        assert!(text(&recorded[0], "events").parse::<u64>().unwrap() > 0);
-        text(&recorded[0], "id");
+        assert_eq!(recorded["tasks"][0]["format"], format, "{name}");
+        assert!(text(&recorded["tasks"][0], "events").parse::<u64>().unwrap() > 0);
+        text(&recorded["tasks"][0], "id");
     }
 }
 

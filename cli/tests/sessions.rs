@@ -200,19 +200,16 @@ fn a_folder_of_sessions_is_imported_with_all_there_is_in_it() {
     fs::write(folder.join("another.jsonl"), &other).unwrap();
     let agent = rewound().text().replace("\"cwd\"", "\"agentId\":\"77\",\"cwd\"");
     fs::write(folder.join("s/subagents/agent-77.jsonl"), agent).unwrap();
-    fs::write(folder.join("notes.jsonl"), "{\"kind\":\"message\"}\n").unwrap();
+    fs::write(folder.join("notes.jsonl"), "{\"type\":\"message\"}\n").unwrap();
     let ran = place.say("import projects --json");
-    assert!(
-        ran.err.contains("projects: 1 *.jsonl file in it that no session begins: left out"),
-        "{ran:?}"
-    );
+    assert!(ran.err.contains("projects: 1 other file in it without a run or an export"), "{ran:?}");
     let said: Value = serde_json::from_str(&ran.out).unwrap();
     let mut ids: Vec<&str> =
         said["tasks"].as_array().unwrap().iter().map(|t| text(t, "id")).collect();
     ids.sort_unstable();
     assert_eq!(ids, [SESSION, &format!("{SESSION}-agent-77"), "another"]);
     let refused = place.say("import projects --as one");
-    refused.failed(1, "--as names one task, and there are 3 sessions");
+    refused.failed(1, "--as names one task, and there are 3 inputs");
     place.say("import projects/-home-ana/another.jsonl --as one").ok();
     assert_eq!(conversation(&place, "one").len(), 7);
 }

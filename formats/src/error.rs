@@ -38,10 +38,14 @@ pub enum Remedy {
     GiveEvents,
     /// The lines are blank: each needs an event.
     GiveEventLines,
+    /// The lines have kinds that are unknown: they are to be allowed.
+    AllowUnknown,
     /// The lines are blank: the file is to be a session.
     GiveSession,
     /// The folder has no session.
     GiveSessionFolder,
+    /// The folder has nothing to import, or too much to search.
+    GiveRunFolder,
     /// The database has no checkpoint.
     GiveUsedDatabase,
     /// The file is not a database with checkpoints.

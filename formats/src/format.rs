@@ -79,6 +79,13 @@ pub fn from_content(start: &[u8]) -> Option<Format> {
     format.or_else(|| is_pause_state(&keys).then_some(Format::PauseState))
 }
 
+/// Returns `true` if a list begins with a result of tau-bench, which has a trajectory.
+pub fn is_results(start: &[u8]) -> bool {
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+    let list = start.strip_prefix(b"[").map(top_keys);
+    list.is_some_and(|keys| keys.iter().any(|key| key == b"traj"))
+}
+
 /// Returns `true` if the keys are those of a task that is, or was, paused.
 fn is_pause_state(keys: &[Vec<u8>]) -> bool {
     let of_task = |key: &Vec<u8>| matches!(key.as_slice(), b"task_id" | b"taskId");

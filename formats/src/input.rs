@@ -1,33 +1,16 @@
-//! Inputs: the kind of a path, and runs that are opened.
+//! Runs that are opened, and their beginnings.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use crate::checkpoint_folder;
 use crate::error::{Error, Remedy, Result};
-use crate::export_file::{BEGINNING, ExportInput};
-use crate::format::{Format, from_content};
-use crate::progress::{Note, Progress};
 
 /// Number of bytes read to detect the format.
 const START: usize = 64 << 10;
 
-/// Maximum depth of the search for sessions: projects, sessions, and their agents.
-const DEPTH_MAX: usize = 4;
-
 /// An input that is read once, in order.
 pub(crate) type Reader = BufReader<Box<dyn Read>>;
-
-/// The input at a path.
-pub enum Input {
-    /// An export, or an input that fails as one.
-    Export(ExportInput),
-    /// A folder of JSON checkpoint files.
-    Checkpoints,
-    /// Runs of other programs.
-    Runs(Vec<PathBuf>),
-}
 
 /// A run that is open for reading.
 pub struct RunInput {
@@ -106,110 +89,8 @@ fn beginning(mut reader: Reader) -> io::Result<Reader> {
     }
 }
 
-/// Returns the kind of input at a path. A given format is not checked.
-///
-/// # Errors
-///
-/// `Io`: the path cannot be read. `Invalid`: a folder has no run in the format.
-pub fn look(path: &Path, format: Option<Format>, progress: &mut dyn Progress) -> Result<Input> {
-    if path.as_os_str() == "-" {
-        return Ok(match format {
-            None => Input::Export(ExportInput::open(path)?),
-            Some(_) => Input::Runs(vec![path.to_owned()]),
-        });
-    }
-    let Ok(metadata) = fs::metadata(path) else {
-        return Ok(Input::Checkpoints);
-    };
-    if metadata.is_dir() {
-        return in_folder(path, format, progress);
-    }
-    if format.is_some() {
-        return Ok(Input::Runs(vec![path.to_owned()]));
-    }
-    // Bytes read from a pipe would be lost.
-    let start = match metadata.is_file() {
-        true => start(path)?,
-        false => Vec::new(),
-    };
-    let trajectory = path.extension().is_some_and(|ending| ending == "traj");
-    let detected = from_content(&start).is_some() || trajectory;
-    Ok(match detected && !start.starts_with(BEGINNING.as_bytes()) {
-        true => Input::Runs(vec![path.to_owned()]),
-        false => Input::Export(ExportInput::open(path)?),
-    })
-}
-
-fn in_folder(path: &Path, format: Option<Format>, progress: &mut dyn Progress) -> Result<Input> {
-    let checkpoints = format.is_none() && checkpoint_folder::has_files(path);
-    let mut found = FoundSessions::default();
-    find_sessions(path, DEPTH_MAX, &mut found);
-    let mut sessions = found.sessions;
-    let count = sessions.len() as u64;
-    if checkpoints {
-        if count > 0 {
-            progress.note(Note::SessionsIgnored { folder: path, sessions: count });
-        }
-        return Ok(Input::Checkpoints);
-    }
-    if found.others > 0 && count > 0 {
-        progress.note(Note::FilesIgnored { folder: path, files: found.others });
-    }
-    let place = path.display();
-    if count > 0 && matches!(format, None | Some(Format::ClaudeCode)) {
-        sessions.sort();
-        return Ok(Input::Runs(sessions));
-    }
-    match format {
-        None => Ok(Input::Checkpoints),
-        Some(Format::ClaudeCode) => {
-            Err(Error::invalid(format!("{place}: no session in it: there is nothing to import"))
-                .remedied_by(Remedy::GiveSessionFolder))
-        }
-        Some(other) => {
-            let name = other.name();
-            Err(Error::invalid(format!("{place} is a folder, and {name} is read from files"))
-                .remedied_by(Remedy::NameFile))
-        }
-    }
-}
-
-/// Contents of a folder.
-#[derive(Default)]
-struct FoundSessions {
-    sessions: Vec<PathBuf>,
-    /// Number of `*.jsonl` files that are not sessions.
-    others: u64,
-}
-
-/// Searches a folder and its subfolders for sessions, without following links. An entry that cannot
-/// be read counts as a session, so that its error is reported when it is imported.
-fn find_sessions(folder: &Path, depth: usize, found: &mut FoundSessions) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        found.sessions.push(folder.to_owned());
-        return;
-    };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        let Ok(kind) = entry.file_type() else {
-            found.sessions.push(path);
-            continue;
-        };
-        if kind.is_dir() && depth > 1 {
-            find_sessions(&path, depth - 1, found);
-        }
-        let lines = path.extension().is_some_and(|ending| ending == "jsonl");
-        if kind.is_file() && lines {
-            match start(&path) {
-                Ok(start) if from_content(&start) != Some(Format::ClaudeCode) => found.others += 1,
-                _ => found.sessions.push(path),
-            }
-        }
-    }
-}
-
 /// Reads the beginning of a file.
-fn start(path: &Path) -> Result<Vec<u8>> {
+pub(crate) fn start(path: &Path) -> Result<Vec<u8>> {
     let failed = |error: io::Error| Error::from(error).at(path.display());
     let mut start = Vec::new();
     let file = File::open(path).map_err(failed)?;

@@ -1,6 +1,6 @@
 //! Files that become tasks of a Milepost store, and files that tasks become.
 //!
-//! [`input::look`] detects the kind of a path. Each area has a function that takes an engine, an
+//! [`look::look`] detects the inputs at a path. Each area has a function that takes an engine, an
 //! input, options and a [`Progress`], and returns a report:
 //!
 //! | area | function | report |
@@ -18,8 +18,9 @@
 //! # Modules of the source
 //!
 //! ```text
+//! look               detects the inputs at a path
 //! record/            records runs of other programs: converts and writes each format
-//! input              detects the kind of a path, and opens runs
+//! input              opens runs
 //! checkpoint_folder/ imports folders of JSON checkpoint files
 //! export_file/       writes and imports the export file of Milepost, and redacts secrets
 //! json_object        JSON objects with their fields in order, and values as compact text
@@ -48,6 +49,7 @@
 //!     format: None,
 //!     strict: false,
 //!     acknowledge: false,
+//!     allow_unknown: false,
 //!     event_max: 1 << 20,
 //! };
 //! let engine = Engine::in_memory(Options::default())?;
@@ -66,6 +68,7 @@ pub mod export_file;
 mod format;
 pub mod input;
 mod json_object;
+pub mod look;
 mod progress;
 pub mod record;
 

@@ -52,7 +52,7 @@ pub enum Note<'a> {
         /// The number of sessions.
         sessions: u64,
     },
-    /// A folder with sessions has other files of lines, which are not imported.
+    /// A folder with runs has other files, which are not imported.
     FilesIgnored {
         /// The folder.
         folder: &'a Path,

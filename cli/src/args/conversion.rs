@@ -12,11 +12,33 @@ pub struct Record {
     /// The files, `-` for standard input.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The task to record into. Default: the file's name without its extension, or the id of a
-    /// session. For a file with several tasks, the prefix of their names.
-    #[arg(long, value_name = "ID")]
+    #[command(flatten)]
+    pub runs: RunArgs,
+    /// Print one JSON line for each durable event, with its offset and hash.
+    #[arg(long)]
+    pub ack: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Import {
+    /// Files of `export`, or `-` for standard input; files that `record` reads; folders: a project
+    /// with `persistence/checkpoint/`, its `persistence` folder, a folder of ckpt-*.json files, a
+    /// folder with several projects, or one with any of these files.
+    #[arg(required = true, value_name = "FILE|FOLDER")]
+    pub from: Vec<PathBuf>,
+    #[command(flatten)]
+    pub runs: RunArgs,
+}
+
+/// Arguments of `record` and `import`.
+#[derive(Debug, ClapArgs)]
+pub struct RunArgs {
+    /// The task of the run. Default: the file's name without its extension, or the id of a session.
+    /// For a file with several tasks, the prefix of their names. An export of one task is imported
+    /// as a copy under this name, with hashes of its own.
+    #[arg(long, visible_alias = "as", value_name = "NAME")]
     pub task: Option<String>,
-    /// The owner of the task. Default: the current user.
+    /// The owner of the tasks. An export names its own. Default: the current user.
     #[arg(long)]
     pub user: Option<String>,
     /// The format of the runs.
@@ -25,34 +47,12 @@ pub struct Record {
     /// Stop at the first line that cannot be read.
     #[arg(long)]
     pub strict: bool,
-    /// Print one JSON line for each durable event, with its offset and hash.
+    /// Record a line of an unknown kind as an `application` event, instead of refusing it.
     #[arg(long)]
-    pub ack: bool,
-    /// The largest event, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
-    pub event_max: usize,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Import {
-    /// A file of `export`, or `-` for standard input; a folder: a project with
-    /// `persistence/checkpoint/`, its `persistence` folder, a folder of ckpt-*.json files, a folder
-    /// with several projects, or one with sessions of Claude Code; or a file that `record` reads.
-    #[arg(value_name = "FILE|FOLDER")]
-    pub from: PathBuf,
-    /// For an export of one task: import it as a copy under this name, with hashes of its own. For
-    /// a run of another program: the name of its task.
-    #[arg(long = "as", value_name = "NAME")]
-    pub name: Option<String>,
-    /// The owner of the tasks. An export names its own. Default: the current user.
-    #[arg(long)]
-    pub user: Option<String>,
-    /// The format of runs of other programs.
-    #[arg(long, default_value = "auto")]
-    pub format: RunFormat,
-    /// Stop at the first line that cannot be read.
-    #[arg(long)]
-    pub strict: bool,
+    pub allow_unknown: bool,
+    /// The largest event of a run, in bytes. Default: 64 MiB.
+    #[arg(long, value_name = "BYTES")]
+    pub event_max: Option<usize>,
 }
 
 #[derive(Debug, ClapArgs)]

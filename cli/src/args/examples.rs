@@ -64,6 +64,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "import checkpoints.sqlite",
                 "what LangGraph's SqliteSaver keeps, a task for each thread",
             ),
+            ("import runs/ old.jsonl", "every run in a folder, and an export"),
             ("import pause_state.json", "the context of a paused run"),
         ],
     ),

@@ -23,7 +23,7 @@ use milepost::state::MessageRange;
 
 use crate::demo::{Demo, DemoWorker};
 use crate::output::When;
-pub use conversion::{Export, Import, Record};
+pub use conversion::{Export, Import, Record, RunArgs};
 pub use examples::command;
 pub use going_back::{
     Branch, Checkpoint, FolderOptions, GoingBack, Paths, Recover, Restore, Rollback, Undo,

@@ -19,7 +19,12 @@ pub struct Bars<'a> {
     style: ErrorStyle,
     /// Receiver of acknowledgements.
     out: Option<&'a mut Out>,
+    /// The number of skipped lines, files or checkpoints.
+    skipped: u64,
 }
+
+/// Maximum number of skipped lines, files or checkpoints of an input that are printed.
+const SKIPPED_SHOWN: u64 = 20;
 
 impl<'a> Bars<'a> {
     /// Returns bars without acknowledgements.
@@ -30,13 +35,15 @@ impl<'a> Bars<'a> {
             shown: !out.json,
             style: out.error_style(),
             out: None,
+            skipped: 0,
         }
     }
 
     /// Returns bars with acknowledgements.
     pub fn acknowledging(bytes_min: u64, out: &'a mut Out) -> Self {
-        let bars = Self::new(bytes_min, out);
-        Self { out: Some(out), ..bars }
+        let mut bars = Self::new(bytes_min, out);
+        bars.out = Some(out);
+        bars
     }
 
     /// Returns the minimum total for a progress bar.
@@ -69,6 +76,10 @@ impl Progress for Bars<'_> {
     fn note(&mut self, fact: Note<'_>) {
         match fact {
             Note::Skipped { place, reason } => {
+                self.skipped += 1;
+                if self.skipped > SKIPPED_SHOWN {
+                    return;
+                }
                 let text = format!("{place}: {reason}");
                 // If standard error is closed, the report is lost.
                 let say = || writeln!(io::stderr().lock(), "{}", printable(&text)).ok();
@@ -83,8 +94,8 @@ impl Progress for Bars<'_> {
                 ));
             }
             Note::FilesIgnored { folder, files } => {
-                let (folder, files) = (folder.display(), count(files, "*.jsonl file"));
-                note(&format!("{folder}: {files} in it that no session begins: left out"));
+                let (folder, files) = (folder.display(), count(files, "other file"));
+                note(&format!("{folder}: {files} in it without a run or an export"));
             }
             Note::RepeatedIds { input, lines } => {
                 let lines = count(lines, "line");
@@ -110,5 +121,15 @@ impl Progress for Bars<'_> {
             let text = format!("standard output failed after event {offset}: {error}");
             io::Error::other(text)
         })
+    }
+}
+
+impl Drop for Bars<'_> {
+    /// Prints the number of skipped lines that were not printed.
+    fn drop(&mut self) {
+        let hidden = self.skipped.saturating_sub(SKIPPED_SHOWN);
+        if hidden > 0 {
+            note(&format!("{hidden} more of these are not printed"));
+        }
     }
 }

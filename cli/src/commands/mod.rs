@@ -27,6 +27,7 @@ mod file_diff;
 mod files;
 mod first_capture;
 mod import;
+mod import_report;
 mod init;
 mod key;
 mod lineages;

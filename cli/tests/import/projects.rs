@@ -52,6 +52,6 @@ fn seed_000_a_folder_without_files_and_projects_is_refused() {
     place.say("import cache").failed(1, "no ckpt-*.json file");
     assert!(!place.store().exists());
     std::os::unix::fs::symlink(place.path("cache/a/b/c/d"), place.path("cache/link")).unwrap();
-    place.say("import cache").failed(1, "cache: no ckpt-*.json file");
+    place.say("import cache").failed(1, "cache: no run, no export and no ckpt-*.json file");
     place.say("import cache/link").ok();
 }

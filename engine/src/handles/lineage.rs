@@ -189,7 +189,7 @@ impl Lineage {
         done.tell(self.inner());
     }
 
-    fn tell_marked(&self, id: CheckpointId, mark: Option<&Mark>) {
+    pub(super) fn tell_marked(&self, id: CheckpointId, mark: Option<&Mark>) {
         let done = AuditEvent {
             correlation: mark.and_then(|mark| mark.context().correlation.as_deref()),
             checkpoint: mark.map(|mark| (id, mark.cause_given())),
@@ -206,14 +206,23 @@ impl Lineage {
     /// `Invalid` and `Unavailable` as [`Lineage::append`]; others come through the ticket. A change
     /// of control is `Invalid` here, since it can only be checked when it is committed.
     pub fn submit(&self, append: impl Into<Append>) -> Result<Ticket> {
-        let append = append.into();
+        self.submit_ref(&append.into())
+    }
+
+    /// Queues events, as [`Lineage::submit`], for a program that keeps them until they are
+    /// accepted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lineage::submit`].
+    pub fn submit_ref(&self, append: &Append) -> Result<Ticket> {
         if append.control_changes().next().is_some() {
             let why = "a change of control is not queued: use append or change_control";
             return self.inner().meters.refused(Err(Error::invalid(why)));
         }
-        let request = self.request(&append)?;
+        let request = self.request(append)?;
         let slot = self.engine.inner.committer.submit(request)?;
-        Ok(Ticket::new(slot, self, &append))
+        Ok(Ticket::new(slot, self, append))
     }
 
     /// Queues a plain append: see [`Task::try_submit`].

@@ -311,6 +311,12 @@ impl Task {
         Ok((append.and(bodies), captured))
     }
 
+    /// Returns `true` if a checkpoint of the task calls a hook or a participant. If not,
+    /// [`Lineage::submit`] can queue it.
+    pub fn calls_at_checkpoints(&self) -> bool {
+        !self.engine.inner.options.hooks.is_empty() || !self.engine.joined(self.no).is_empty()
+    }
+
     fn ask_hooks(&self, mark: Option<&Mark>) -> Result<()> {
         let Some(mark) = mark else {
             return Ok(());

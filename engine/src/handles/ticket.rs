@@ -10,7 +10,9 @@ use milepost_codec::{PhaseChanged, Result};
 use crate::commit::append::{Append, Appended};
 use crate::commit::committer::{CommitResult, Slot};
 use crate::context::Context;
+use crate::handles::audit;
 use crate::handles::lineage::Lineage;
+use crate::history::checkpoint::Mark;
 
 /// An append in progress. A thread can wait for it, and a task of any runtime can await it as a
 /// future.
@@ -22,13 +24,17 @@ pub struct Ticket {
     slot: Arc<Slot>,
     /// The phase that the events enter, its lineage, and the context of the append.
     entered: Option<(Lineage, PhaseChanged, Context)>,
+    /// The mark after the events and its lineage, if the audit log is heard.
+    marked: Option<Box<(Lineage, Mark)>>,
 }
 
 impl Ticket {
     pub(crate) fn new(slot: Arc<Slot>, lineage: &Lineage, append: &Append) -> Self {
         let changed = append.phase_entered().cloned();
         let entered = changed.map(|changed| (lineage.clone(), changed, append.context().clone()));
-        Self { slot, entered }
+        let mark = append.marked().filter(|_| audit::is_heard());
+        let marked = mark.map(|mark| Box::new((lineage.clone(), mark)));
+        Self { slot, entered, marked }
     }
 
     /// Returns `true` if the result is available.
@@ -46,6 +52,12 @@ impl Ticket {
         let appended = Appended::of(&done?)?;
         if let Some((lineage, changed, context)) = self.entered.take() {
             lineage.entered(&changed, &context, appended.repeated);
+        }
+        if let (Some(id), Some(marked)) = (appended.checkpoint, self.marked.take())
+            && !appended.repeated
+        {
+            let (lineage, mark) = *marked;
+            lineage.tell_marked(id, Some(&mark));
         }
         Ok(appended)
     }

@@ -3,14 +3,25 @@
 use std::io::{self, BufRead};
 
 use milepost::Body;
+use milepost::events::Application;
+use serde::Deserialize;
 
 use crate::bounded_lines::BoundedLines;
+
+/// Characters of a line that a message quotes.
+const QUOTE_CHARS: usize = 40;
+
+/// The likeness of two names, from 0 to 1, above which one is taken for a typo of the other.
+const LIKE_MIN: f64 = 0.6;
 
 /// A parsed line of input.
 #[derive(Debug, PartialEq)]
 pub enum EventLine {
     /// An event.
     Event(Body),
+    /// An object with a kind that events do not have: the kind, and the line as an `application`
+    /// event.
+    Unknown(String, Body),
     /// Only white space.
     Blank,
     /// A line that cannot be parsed, and the reason.
@@ -67,8 +78,9 @@ impl<R: BufRead> Lines<R> {
             Text::Blank => EventLine::Blank,
             Text::Bad(why) => EventLine::Bad(why),
             Text::Line(text) => match Body::from_json(text) {
+                Ok(Body::Application(own)) => application(own, text),
                 Ok(body) => EventLine::Event(body),
-                Err(error) => EventLine::Bad(error.to_string()),
+                Err(error) => EventLine::Bad(reason(&error.to_string(), text)),
             },
         })
     }
@@ -97,12 +109,59 @@ fn text(line: &[u8], first: bool) -> Text<'_> {
     let text = match std::str::from_utf8(line) {
         Ok(text) => text.trim(),
         Err(error) => {
-            return Text::Bad(format!("invalid UTF-8 at byte {} of the line", error.valid_up_to()));
+            let (at, shown) = (error.valid_up_to(), String::from_utf8_lossy(line));
+            return Text::Bad(format!("invalid UTF-8 at byte {at} of the line: {}", quote(&shown)));
         }
     };
     match text.is_empty() {
         true => Text::Blank,
         false => Text::Line(text),
+    }
+}
+
+/// Returns an application event, or an event of an unknown kind that was made into one.
+fn application(own: Application, text: &str) -> EventLine {
+    #[derive(Deserialize)]
+    struct Kind {
+        kind: String,
+    }
+    match serde_json::from_str::<Kind>(text) {
+        Ok(Kind { kind }) if kind != Body::name_of(Application::KIND) => {
+            EventLine::Unknown(kind, own.into())
+        }
+        _ => EventLine::Event(own.into()),
+    }
+}
+
+/// Returns the reason to refuse a line, with its text. The line has its number already: of the
+/// place in an error of JSON only the column is kept.
+fn reason(error: &str, text: &str) -> String {
+    let shown = quote(text);
+    match error.rsplit_once(" at line 1 column ") {
+        Some((error, column)) => format!("{error} at column {column}: {shown}"),
+        None => format!("{error}: {shown}"),
+    }
+}
+
+/// Returns the beginning of a text in backquotes.
+fn quote(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(QUOTE_CHARS) {
+        Some((end, _)) => format!("`{}…`", text.get(..end).unwrap_or(text)),
+        None => format!("`{text}`"),
+    }
+}
+
+/// Returns the reason to refuse a kind that events do not have, with the nearest one that they
+/// have.
+pub fn unknown_kind(kind: &str) -> String {
+    let likeness = |known: &str| strsim::normalized_damerau_levenshtein(known, kind);
+    let known = (1..).map_while(|number| Body::is_known(number).then(|| Body::name_of(number)));
+    let near = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let shown = quote(kind);
+    match near.filter(|near| likeness(near) >= LIKE_MIN) {
+        Some(near) => format!("events have no kind {shown}; did you mean `{near}`?"),
+        None => format!("events have no kind {shown}"),
     }
 }
 
@@ -157,5 +216,24 @@ mod tests {
         assert!(why[0].contains("invalid UTF-8 at byte 26"), "{}", why[0]);
         assert!(why[1].contains("EOF"), "{}", why[1]);
         assert!(why[2].contains("object"), "{}", why[2]);
+        assert_eq!(
+            lines("nope, this is the text of a page and no event: ä\n".as_bytes(), 100),
+            [EventLine::Bad(
+                "not a JSON object: expected ident at column 2: \
+                 `nope, this is the text of a page and no …`"
+                    .to_owned()
+            )]
+        );
+    }
+
+    #[test]
+    fn an_unknown_kind_is_told_apart_and_the_nearest_one_is_named() {
+        let own = r#"{"kind":"application","name":"messag","data":{"kind":"messag"}}"#;
+        let typo = r#"{"kind":"messag","role":"user"}"#;
+        let read = lines(format!("{own}\n{typo}\n").as_bytes(), 100);
+        assert!(matches!(&read[0], EventLine::Event(Body::Application(_))), "{read:?}");
+        assert!(matches!(&read[1], EventLine::Unknown(kind, _) if kind == "messag"), "{read:?}");
+        assert_eq!(unknown_kind("messag"), "events have no kind `messag`; did you mean `message`?");
+        assert_eq!(unknown_kind("tea_break"), "events have no kind `tea_break`");
     }
 }

@@ -5,16 +5,19 @@ use std::io::BufRead;
 use milepost::events::{MarkCause, MarkStatus};
 use milepost::{Body, Engine, ErrorKind, Lineage, Mark};
 
-use super::jsonl::{EventLine, Lines};
+use super::jsonl::{EventLine, Lines, unknown_kind};
 use super::write::{LineageWriter, Refused, acknowledge, step_mark};
 use super::{Job, RecordReport, RecordedTask};
 use crate::error::{Error, Remedy, Result};
 use crate::format::Format;
 use crate::input::Reader;
-use crate::progress::{Note, Progress, Unit, Work};
+use crate::progress::{Durable, Note, Progress, Unit, Work};
 
 /// Maximum size of a line beyond its event: names and quotes of JSON, and escapes.
 const LINE_SLACK: usize = 1 << 20;
+
+/// Number of bad lines at the beginning of an input that show that it is no JSON Lines.
+const BAD_BEGINNING: u64 = 20;
 
 /// Records lines. An existing task is appended to on its active lineage.
 pub(super) fn record(
@@ -32,6 +35,9 @@ pub(super) fn record(
         id: job.task_id(),
         writer: None,
         bad_lines: 0,
+        unknown_kinds: 0,
+        withheld: Vec::new(),
+        is_begun: false,
         progress,
     };
     let read = recorder.lines(lines);
@@ -46,6 +52,11 @@ struct Recorder<'a> {
     /// Created at the first event, so that an input without one leaves no task.
     writer: Option<LineageWriter>,
     bad_lines: u64,
+    unknown_kinds: u64,
+    /// Bad lines at the beginning, except for the first one: the input may be no JSON Lines.
+    withheld: Vec<(u64, String)>,
+    /// True once a line was an event.
+    is_begun: bool,
     progress: &'a mut dyn Progress,
 }
 
@@ -62,7 +73,17 @@ impl Recorder<'_> {
                 EventLine::End => return Ok(()),
                 EventLine::Blank => {}
                 EventLine::Bad(why) => self.report_bad_line(lines.number(), &why),
-                EventLine::Event(body) => self.event(lines.number(), body, lines.length())?,
+                EventLine::Unknown(kind, _) if !self.job.options.allow_unknown => {
+                    self.unknown_kinds += 1;
+                    self.report_bad_line(lines.number(), &unknown_kind(&kind));
+                }
+                EventLine::Event(body) | EventLine::Unknown(_, body) => {
+                    self.begin();
+                    self.event(lines.number(), body, lines.length())?;
+                }
+            }
+            if !self.is_begun && self.bad_lines >= BAD_BEGINNING {
+                return Err(self.not_json_lines());
             }
             if self.job.options.strict && self.bad_lines > 0 {
                 return Ok(());
@@ -70,8 +91,35 @@ impl Recorder<'_> {
         }
     }
 
+    /// Reports the bad lines before the first event.
+    fn begin(&mut self) {
+        self.is_begun = true;
+        for (line, why) in std::mem::take(&mut self.withheld) {
+            self.note_bad_line(line, &why);
+        }
+    }
+
+    /// Returns the error of an input without an event among its first lines.
+    fn not_json_lines(&mut self) -> Error {
+        self.withheld.clear();
+        let (name, lines) = (self.job.name, self.bad_lines);
+        let remedy = match self.unknown_kinds {
+            0 => Remedy::GiveEventLines,
+            _ => Remedy::AllowUnknown,
+        };
+        let why = format!("none of the first {lines} lines is an event: this is no JSON Lines");
+        Error::invalid(why).at(name).remedied_by(remedy)
+    }
+
     fn report_bad_line(&mut self, line: u64, why: &str) {
         self.bad_lines += 1;
+        match self.is_begun || self.bad_lines == 1 {
+            true => self.note_bad_line(line, why),
+            false => self.withheld.push((line, why.to_owned())),
+        }
+    }
+
+    fn note_bad_line(&mut self, line: u64, why: &str) {
         let place = format!("{}:{line}", self.job.name);
         self.progress.note(Note::Skipped { place: &place, reason: why });
     }
@@ -81,38 +129,45 @@ impl Recorder<'_> {
             self.report_bad_line(line, &why);
             return Ok(());
         }
-        let step_end = match &body {
-            Body::StepFinished(step) => Some((step.step, MarkStatus::Success)),
-            Body::StepFailed(step) => Some((step.step, MarkStatus::Failure)),
+        let step_mark = match &body {
+            Body::StepFinished(step) => Some(step_mark(step.step, MarkStatus::Success)),
+            Body::StepFailed(step) => Some(step_mark(step.step, MarkStatus::Failure)),
             _ => None,
         };
         let alone = self.alone;
         let writer = self.writer()?;
         let durable = match body {
-            Body::CheckpointMarked(mark) => match writer.mark(mark.into()) {
-                Ok(durable) => Some(durable),
-                Err(error)
-                    if error.engine().map(milepost::Error::kind) == Some(ErrorKind::Invalid) =>
-                {
-                    self.report_bad_line(line, &error.to_string());
-                    None
-                }
-                Err(error) => return Err(error),
-            },
-            body if alone => writer.push_alone(line, body)?,
+            Body::CheckpointMarked(mark) => self.mark(line, mark.into())?,
+            body if alone => writer.push_alone(line, body, step_mark)?,
             body => {
                 writer.push(line, body, length)?;
+                if let Some(mark) = step_mark {
+                    writer.mark(mark)?;
+                }
                 None
             }
         };
         self.report_refused();
-        if let Some((step, status)) = step_end {
-            self.writer()?.mark(step_mark(step, status))?;
-            self.report_refused();
-        }
         match durable {
             Some(durable) if self.job.options.acknowledge => acknowledge(durable, self.progress),
             _ => Ok(()),
+        }
+    }
+
+    /// Marks a checkpoint that is a line of the input.
+    fn mark(&mut self, line: u64, mark: Mark) -> Result<Option<Durable>> {
+        let alone = self.alone;
+        let writer = self.writer()?;
+        let marked = match alone {
+            true => writer.mark_alone(mark).map(Some),
+            false => writer.mark(mark).map(|()| None),
+        };
+        match marked {
+            Err(error) if error.engine().map(milepost::Error::kind) == Some(ErrorKind::Invalid) => {
+                self.report_bad_line(line, &error.to_string());
+                Ok(None)
+            }
+            marked => marked,
         }
     }
 
@@ -143,7 +198,7 @@ impl Recorder<'_> {
             Some(writer) => Ok(writer),
             none => {
                 let lineage = lineage(self.job.engine, &self.id, &self.job.options.user)?;
-                Ok(none.insert(LineageWriter::new(lineage)))
+                Ok(none.insert(LineageWriter::new(lineage)?))
             }
         }
     }
@@ -156,16 +211,21 @@ impl Recorder<'_> {
     }
 
     fn finish(mut self, read: Result<()>) -> Result<RecordReport> {
+        self.begin();
         let bad_before = self.bad_lines;
         if let Some(writer) = &mut self.writer {
             writer.flush()?;
             if writer.unmarked {
-                writer.mark(Mark::new().cause(MarkCause::Imported))?;
+                writer.mark_alone(Mark::new().cause(MarkCause::Imported))?;
             }
         }
         self.report_refused();
         read?;
-        let mut report = RecordReport { bad_lines: self.bad_lines, ..RecordReport::default() };
+        let mut report = RecordReport {
+            bad_lines: self.bad_lines,
+            unknown_kinds: self.unknown_kinds,
+            ..RecordReport::default()
+        };
         match &self.writer {
             Some(writer) => report.tasks.push(RecordedTask {
                 task: self.id,

@@ -68,6 +68,8 @@ pub struct RecordOptions {
     /// Make each event durable before the next line is read, and pass it to
     /// [`Progress::acknowledge`].
     pub acknowledge: bool,
+    /// Record JSON Lines of an unknown kind as `application` events, instead of refusing them.
+    pub allow_unknown: bool,
     /// The largest event, in bytes.
     pub event_max: usize,
 }
@@ -96,6 +98,8 @@ pub struct RecordReport {
     pub tasks: Vec<RecordedTask>,
     /// The number of lines that were not recorded.
     pub bad_lines: u64,
+    /// The number of those lines with an unknown kind.
+    pub unknown_kinds: u64,
     /// The number of checkpoints of a database, and of their writes, that were not recorded.
     pub bad_checkpoints: u64,
     /// The first error of a whole task, if others of the input were recorded.
@@ -135,6 +139,14 @@ fn now() -> String {
     let stamp = i64::try_from(us).ok().and_then(|us| Timestamp::from_microsecond(us).ok());
     let text = stamp.map_or_else(|| format!("{us} us"), |stamp| stamp.to_string());
     text.replace([':', '-'], "")
+}
+
+/// Returns the format of a database of checkpoints; `None` if it has other tables, or cannot be read.
+pub(crate) fn database_format(path: &Path) -> Option<Format> {
+    if checkpoint_table::is_table(path) {
+        return Some(Format::CheckpointTable);
+    }
+    langgraph::is_database(path).then_some(Format::LangGraph)
 }
 
 /// Records an input. Events recorded before an error stay in the store; a document is recorded as a

@@ -12,7 +12,6 @@ pub enum Item {
     /// An event.
     Event(Body),
     /// A checkpoint at the end of a step.
-    /// XX
     Mark {
         /// The result of the step.
         status: MarkStatus,

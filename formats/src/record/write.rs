@@ -1,18 +1,27 @@
 //! Writes plans and lines to the store: in batches, or one by one if each is acknowledged.
 
+use std::collections::VecDeque;
+
 use milepost::events::{MarkCause, MarkStatus};
 use milepost::{
-    Append, Appended, Body, Engine, ErrorKind, Json, Lineage, Mark, Offset, Point, Ticket,
+    Append, Appended, Body, Engine, ErrorKind, Json, Lineage, Mark, Offset, Point, Task, Ticket,
 };
 
 use super::plan::{Item, Plan, Run, common_prefix};
 use crate::error::{Error, Remedy, Result};
 use crate::progress::{Durable, Progress};
 
-/// Maximum number of events in a batch.
+/// Maximum number of events in an append.
 const BATCH_EVENTS: usize = 256;
-/// Maximum size of a batch, in bytes.
+/// Maximum size of an append, in bytes.
 const BATCH_BYTES: usize = 1 << 20;
+/// Maximum number of appends that are queued in the engine.
+const QUEUE_APPENDS: usize = 4096;
+/// Maximum size of the queued appends, in bytes.
+const QUEUE_BYTES: usize = 8 << 20;
+/// Maximum size of the names and metadata of a mark that is queued. The engine can refuse a larger
+/// one after later appends are queued.
+const QUEUED_MARK: usize = 1024;
 
 /// An event that the engine refused, with the number given to it.
 #[derive(Debug)]
@@ -21,16 +30,23 @@ pub struct Refused {
     pub why: String,
 }
 
-/// Events with their numbers.
-type Batch = Vec<(u64, Body)>;
+/// A queued append.
+struct Queued {
+    ticket: Ticket,
+    bytes: usize,
+}
 
-/// Writes to one lineage.
+/// Writes to one lineage. Appends are queued, so that one commit takes many of them; a mark is part
+/// of the append before it.
 pub struct LineageWriter {
     lineage: Lineage,
-    batch: Batch,
+    /// The lineage with the hooks and participants of its task, if there are any.
+    observed: Option<Task>,
+    /// The events of the next append, with their numbers.
+    batch: Vec<(u64, Body)>,
     batch_bytes: usize,
-    /// The previous batch, and the result of its submission.
-    in_flight: Option<(Batch, milepost::Result<Ticket>)>,
+    queue: VecDeque<Queued>,
+    queue_bytes: usize,
     refused: Vec<Refused>,
     pub events: u64,
     pub checkpoints: u64,
@@ -39,93 +55,157 @@ pub struct LineageWriter {
 }
 
 impl LineageWriter {
-    pub fn new(lineage: Lineage) -> Self {
-        Self {
+    pub fn new(lineage: Lineage) -> Result<Self> {
+        let task = lineage.with_hooks()?;
+        Ok(Self {
             lineage,
+            observed: task.calls_at_checkpoints().then_some(task),
             batch: Vec::new(),
             batch_bytes: 0,
-            in_flight: None,
+            queue: VecDeque::new(),
+            queue_bytes: 0,
             refused: Vec::new(),
             events: 0,
             checkpoints: 0,
             unmarked: false,
-        }
+        })
     }
 
     pub fn lineage(&self) -> &Lineage {
         &self.lineage
     }
 
-    /// Adds an event to the batch. `number` names it if it is refused; `bytes` is its approximate
-    /// size.
+    /// Adds an event to the next append. `number` names it if it is refused; `bytes` is its
+    /// approximate size.
     pub fn push(&mut self, number: u64, body: Body, bytes: usize) -> Result<()> {
+        // A full batch waits for the next event: a mark may follow it.
+        if self.batch.len() >= BATCH_EVENTS || self.batch_bytes >= BATCH_BYTES {
+            self.submit(None)?;
+        }
         self.batch.push((number, body));
         self.batch_bytes = self.batch_bytes.saturating_add(bytes);
-        if self.batch.len() >= BATCH_EVENTS || self.batch_bytes >= BATCH_BYTES {
-            self.submit()?;
-        }
         Ok(())
     }
 
-    /// Submits the batch. The next one is filled while it is written to the disk.
-    fn submit(&mut self) -> Result<()> {
-        self.settle()?;
+    /// Marks a checkpoint after all events so far, in the same append as the last of them.
+    pub fn mark(&mut self, mark: Mark) -> Result<()> {
+        if self.batch.is_empty() {
+            return self.mark_alone(mark).map(drop);
+        }
+        self.submit(Some(mark))
+    }
+
+    /// Queues the batch. The next one is filled while it is written to the disk.
+    fn submit(&mut self, mark: Option<Mark>) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
-        self.batch_bytes = 0;
+        let bytes = std::mem::take(&mut self.batch_bytes);
         if batch.is_empty() {
             return Ok(());
         }
-        let append = Append::batch(batch.iter().map(|(_, body)| body.clone()));
+        let numbers: Vec<u64> = batch.iter().map(|(number, _)| *number).collect();
         // `submit` does not accept changes of control.
-        let control = |(_, body): &(u64, Body)| matches!(body, Body::ControlChanged(_));
-        if batch.iter().any(control) {
-            let result = self.lineage.append(append);
-            return self.settled(batch, result);
+        let waits = batch.iter().any(|(_, body)| matches!(body, Body::ControlChanged(_)))
+            || mark.as_ref().is_some_and(|mark| self.observed.is_some() || is_large(mark));
+        let append = Append::batch(batch.into_iter().map(|(_, body)| body));
+        let append = match &mark {
+            Some(mark) => append.mark(mark.clone()),
+            None => append,
+        };
+        if waits {
+            self.settle(0, 0)?;
+            let result = match &self.observed {
+                Some(task) => task.append(append.clone()),
+                None => self.lineage.append_ref(&append),
+            };
+            let Some(appended) = self.refusal(result)? else {
+                return self.one_by_one(&numbers, &append, mark);
+            };
+            self.count(&appended);
+            return Ok(());
         }
-        let ticket = self.lineage.submit(append);
-        self.in_flight = Some((batch, ticket));
+        let ticket = self.lineage.submit_ref(&append);
+        match self.refusal(ticket)? {
+            Some(ticket) => {
+                self.queue.push_back(Queued { ticket, bytes });
+                self.queue_bytes = self.queue_bytes.saturating_add(bytes);
+                self.settle(QUEUE_APPENDS, QUEUE_BYTES)
+            }
+            None => {
+                self.settle(0, 0)?;
+                self.one_by_one(&numbers, &append, mark)
+            }
+        }
+    }
+
+    /// Waits until at most this many appends with this many bytes are queued.
+    fn settle(&mut self, appends: usize, bytes: usize) -> Result<()> {
+        while self.queue.len() > appends || self.queue_bytes > bytes {
+            let Some(Queued { ticket, bytes }) = self.queue.pop_front() else { break };
+            self.queue_bytes = self.queue_bytes.saturating_sub(bytes);
+            // The engine refuses events when they are queued. Later appends may be written, so a
+            // refusal here ends the recording.
+            let appended = ticket.wait()?;
+            self.count(&appended);
+        }
         Ok(())
     }
 
-    /// Waits for the submitted batch.
-    fn settle(&mut self) -> Result<()> {
-        match self.in_flight.take() {
-            Some((batch, ticket)) => self.settled(batch, ticket.and_then(Ticket::wait)),
+    /// Returns `None` if an append was refused for its events or its mark. A refused append writes
+    /// nothing.
+    fn refusal<T>(&self, result: milepost::Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(done) => Ok(Some(done)),
+            Err(error) if error.kind() == ErrorKind::Invalid => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Appends the events and the mark of a refused append one by one, in order; only what the
+    /// engine refuses is lost.
+    fn one_by_one(&mut self, numbers: &[u64], append: &Append, mark: Option<Mark>) -> Result<()> {
+        for (number, body) in numbers.iter().zip(append.bodies()) {
+            self.append(*number, body.clone())?;
+        }
+        match mark {
+            Some(mark) => self.mark_alone(mark).map(drop),
             None => Ok(()),
         }
     }
 
-    /// Handles the result of a batch. A refused batch writes nothing, so its events are then
-    /// appended one by one, in order; only those that the engine refuses are lost.
-    fn settled(
-        &mut self,
-        batch: Vec<(u64, Body)>,
-        result: milepost::Result<Appended>,
-    ) -> Result<()> {
-        match result {
-            Ok(appended) => {
-                self.count(&appended);
-                return Ok(());
-            }
-            Err(error) if error.kind() != ErrorKind::Invalid => return Err(error.into()),
-            Err(_) => {}
-        }
-        for (number, body) in batch {
-            self.append(number, body)?;
-        }
-        Ok(())
-    }
-
     /// Waits until every event so far is durable or refused.
     pub fn flush(&mut self) -> Result<()> {
-        self.submit()?;
-        self.settle()
+        self.submit(None)?;
+        self.settle(0, 0)
     }
 
-    /// Writes one event durably. Returns `None` if it was refused.
-    pub fn push_alone(&mut self, number: u64, body: Body) -> Result<Option<Durable>> {
+    /// Writes one event durably, with a mark after it in the same commit. Returns `None` if the
+    /// event was refused.
+    pub fn push_alone(
+        &mut self,
+        number: u64,
+        body: Body,
+        mark: Option<Mark>,
+    ) -> Result<Option<Durable>> {
         self.flush()?;
-        self.append(number, body)
+        let Some(mark) = mark else {
+            return self.append(number, body);
+        };
+        let task = self.lineage.with_hooks()?;
+        let marked = task.append_marked(body.clone(), mark.clone());
+        match self.refusal(marked)? {
+            Some(checkpoint) => {
+                self.events += 1;
+                self.checkpoints += 1;
+                self.unmarked = false;
+                let offset = checkpoint.at.saturating_sub(1);
+                Ok(Some(Durable { offset, hash: checkpoint.hash }))
+            }
+            None => {
+                let durable = self.append(number, body)?;
+                self.mark_alone(mark)?;
+                Ok(durable)
+            }
+        }
     }
 
     fn append(&mut self, number: u64, body: Body) -> Result<Option<Durable>> {
@@ -144,7 +224,8 @@ impl LineageWriter {
 
     fn count(&mut self, appended: &Appended) {
         self.events += u64::from(appended.count);
-        self.unmarked = true;
+        self.checkpoints += u64::from(appended.checkpoint.is_some());
+        self.unmarked = appended.checkpoint.is_none();
     }
 
     /// Returns the events that were refused since the last call.
@@ -152,8 +233,8 @@ impl LineageWriter {
         std::mem::take(&mut self.refused)
     }
 
-    /// Marks a checkpoint after all events so far.
-    pub fn mark(&mut self, mark: Mark) -> Result<Durable> {
+    /// Marks a checkpoint after all events so far, and makes it durable.
+    pub fn mark_alone(&mut self, mark: Mark) -> Result<Durable> {
         self.flush()?;
         let checkpoint = self.lineage.with_hooks()?.checkpoint(mark)?;
         self.checkpoints += 1;
@@ -163,12 +244,28 @@ impl LineageWriter {
     }
 }
 
+/// Returns `true` if a mark is not queued.
+fn is_large(mark: &Mark) -> bool {
+    let body = mark.body();
+    let names = body.label.iter().chain(&body.aliases).map(String::len);
+    let metadata = body.metadata.as_ref().map_or(0, |json| json.text().len());
+    names.sum::<usize>() + metadata > QUEUED_MARK
+}
+
 /// Returns the mark at the end of a step.
 pub fn step_mark(step: u64, status: MarkStatus) -> Mark {
     let mark = Mark::new().cause(MarkCause::Step).status(status);
     match Json::new(format!("{{\"step\":{step}}}")) {
         Ok(metadata) => mark.metadata(metadata),
         Err(_) => mark,
+    }
+}
+
+/// Returns the mark of an item that is one.
+fn mark_of(item: &Item) -> Option<Mark> {
+    match item {
+        Item::Mark { status, step } => Some(step_mark(*step, *status)),
+        Item::Event(_) => None,
     }
 }
 
@@ -251,13 +348,20 @@ fn lay<'a>(
 ) -> Result<Next<'a>> {
     let shared = points.len();
     let mut offset = lineage.head()?.next;
-    let mut writer = LineageWriter::new(lineage.clone());
-    for item in run.items.iter().skip(shared) {
+    let mut writer = LineageWriter::new(lineage.clone())?;
+    let mut items = run.items.iter().skip(shared).peekable();
+    while let Some(item) = items.next() {
         points.push(offset);
         offset += 1;
         match item {
             Item::Event(body) if each => {
-                if let Some(durable) = writer.push_alone(0, body.clone())? {
+                let mark = items.peek().and_then(|next| mark_of(next));
+                if mark.is_some() {
+                    items.next();
+                    points.push(offset);
+                    offset += 1;
+                }
+                if let Some(durable) = writer.push_alone(0, body.clone(), mark)? {
                     acknowledge(durable, progress)?;
                 }
             }
@@ -266,9 +370,7 @@ fn lay<'a>(
                 let bytes = BATCH_BYTES / BATCH_EVENTS;
                 writer.push(0, body.clone(), bytes)?;
             }
-            Item::Mark { status, step } => {
-                writer.mark(step_mark(*step, *status))?;
-            }
+            Item::Mark { status, step } => writer.mark(step_mark(*step, *status))?,
         }
         if let Some(refused) = writer.take_refused().into_iter().next() {
             return Err(Error::invalid(refused.why));

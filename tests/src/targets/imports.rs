@@ -69,7 +69,7 @@ fn lines(bytes: &[u8], at_once: usize) {
     loop {
         let line = bounded("lines", LINE_MAX, 0, || lines.next_line());
         match line.expect("bytes in memory") {
-            EventLine::Event(body) => {
+            EventLine::Event(body) | EventLine::Unknown(_, body) => {
                 texts::comes_back(&body);
                 texts::append(vec![body]);
             }

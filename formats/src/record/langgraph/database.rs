@@ -33,6 +33,11 @@ pub struct Write {
     pub value: Stored,
 }
 
+/// Returns `true` if a file is a database with the tables of a checkpointer.
+pub fn is_database(path: &Path) -> bool {
+    Database::open(path).is_ok()
+}
+
 /// A database, read in one transaction.
 pub struct Database(SqliteSnapshot);
 

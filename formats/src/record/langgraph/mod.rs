@@ -22,6 +22,7 @@ use super::{Job, RecordReport, RecordedTask};
 use crate::error::Result;
 use crate::format::Format;
 use crate::progress::Progress;
+pub(super) use database::is_database;
 use database::{CheckpointRow, Database, ThreadId};
 use databases::tasks::{StoredTask, record_each};
 use events::KEY;

@@ -1,0 +1,212 @@
+//! The inputs at a path: files, and what is recognized in a folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::checkpoint_folder;
+use crate::error::{Error, Remedy, Result};
+use crate::export_file::BEGINNING;
+use crate::format::{Format, from_content, is_results};
+use crate::input::start;
+use crate::progress::{Note, Progress};
+use crate::record;
+
+/// Maximum depth of the search for runs. Of sessions: projects, sessions, and their agents.
+const DEPTH_MAX: usize = 4;
+
+/// Maximum number of files in a folder that is searched.
+const FILES_MAX: u64 = 100_000;
+
+/// An input of an import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// An export, or a file that fails as one.
+    Export(PathBuf),
+    /// A folder of JSON checkpoint files, or of projects with them.
+    Checkpoints(PathBuf),
+    /// A run of another program.
+    Run(PathBuf),
+}
+
+impl Input {
+    /// Returns the path.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Export(path) | Self::Checkpoints(path) | Self::Run(path) => path,
+        }
+    }
+}
+
+/// Returns the inputs at a path: one for a file, and all that are found in a folder. The given
+/// format of a file is not checked.
+///
+/// # Errors
+///
+/// `Io`: the path cannot be read. `Invalid`: a folder has no run in the format, or too many files.
+pub fn look(
+    path: &Path,
+    format: Option<Format>,
+    progress: &mut dyn Progress,
+) -> Result<Vec<Input>> {
+    if path.as_os_str() == "-" {
+        return Ok(vec![match format {
+            None => Input::Export(path.to_owned()),
+            Some(_) => Input::Run(path.to_owned()),
+        }]);
+    }
+    let metadata = fs::metadata(path)
+        .map_err(|error| Error::from(error).at(path.display()).remedied_by(Remedy::CheckPath))?;
+    if metadata.is_dir() {
+        return in_folder(path, format, progress);
+    }
+    if format.is_some() {
+        return Ok(vec![Input::Run(path.to_owned())]);
+    }
+    // Bytes read from a pipe would be lost.
+    let start = match metadata.is_file() {
+        true => start(path)?,
+        false => Vec::new(),
+    };
+    let detected = from_content(&start).is_some() || is_trajectory(path);
+    Ok(vec![match detected && !start.starts_with(BEGINNING.as_bytes()) {
+        true => Input::Run(path.to_owned()),
+        false => Input::Export(path.to_owned()),
+    }])
+}
+
+fn is_trajectory(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "traj")
+}
+
+fn in_folder(
+    path: &Path,
+    format: Option<Format>,
+    progress: &mut dyn Progress,
+) -> Result<Vec<Input>> {
+    let is_own = format.is_none() && checkpoint_folder::has_files(path);
+    let mut found = Found { format, only_lines: is_own, ..Found::default() };
+    found.search(path, DEPTH_MAX)?;
+    let Found { mut inputs, sessions, others, .. } = found;
+    if is_own {
+        if sessions > 0 {
+            progress.note(Note::SessionsIgnored { folder: path, sessions });
+        }
+        return Ok(vec![Input::Checkpoints(path.to_owned())]);
+    }
+    if format.is_none() && checkpoint_folder::files(path).is_ok() {
+        inputs.insert(0, Input::Checkpoints(path.to_owned()));
+    }
+    if !inputs.is_empty() {
+        if others > 0 {
+            progress.note(Note::FilesIgnored { folder: path, files: others });
+        }
+        return Ok(inputs);
+    }
+    let place = path.display();
+    match format {
+        None => Err(Error::invalid(format!(
+            "{place}: no run, no export and no ckpt-*.json file in it: there is nothing to import"
+        ))
+        .remedied_by(Remedy::GiveRunFolder)),
+        Some(Format::ClaudeCode) => {
+            Err(Error::invalid(format!("{place}: no session in it: there is nothing to import"))
+                .remedied_by(Remedy::GiveSessionFolder))
+        }
+        Some(other) => {
+            let name = other.name();
+            Err(Error::invalid(format!("{place}: no run of {name} in it, by its content"))
+                .remedied_by(Remedy::NameFile))
+        }
+    }
+}
+
+/// Contents of a folder.
+#[derive(Default)]
+struct Found {
+    /// The format to look for.
+    format: Option<Format>,
+    /// Look at `*.jsonl` files only.
+    only_lines: bool,
+    /// What is recognized, in the order of names.
+    inputs: Vec<Input>,
+    /// The number of sessions of Claude Code among the inputs.
+    sessions: u64,
+    /// The number of files that are not recognized.
+    others: u64,
+    /// The number of all files.
+    files: u64,
+}
+
+impl Found {
+    /// Searches a folder and its subfolders, without hidden entries, checkpoint files and links. A
+    /// folder that cannot be read is an input, so that its error is reported when it is imported.
+    fn search(&mut self, folder: &Path, depth: usize) -> Result<()> {
+        let Ok(entries) = fs::read_dir(folder) else {
+            self.inputs.push(Input::Run(folder.to_owned()));
+            return Ok(());
+        };
+        let mut entries: Vec<_> = entries.flatten().collect();
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let (path, name) = (entry.path(), entry.file_name());
+            let is_hidden = name.as_encoded_bytes().starts_with(b".");
+            let Ok(kind) = entry.file_type() else {
+                self.inputs.push(Input::Run(path));
+                continue;
+            };
+            if is_hidden || checkpoint_folder::is_checkpoint(&name) {
+                continue;
+            }
+            if kind.is_dir() && depth > 1 {
+                self.search(&path, depth - 1)?;
+            }
+            if kind.is_file() {
+                self.file(path);
+            }
+            if self.files > FILES_MAX {
+                let place = folder.display();
+                return Err(Error::invalid(format!(
+                    "more than {FILES_MAX} files, up to those in {place}"
+                ))
+                .remedied_by(Remedy::GiveRunFolder));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a file. One of lines that cannot be read is an input, which fails.
+    fn file(&mut self, path: PathBuf) {
+        let is_lines = path.extension().is_some_and(|ending| ending == "jsonl");
+        if self.only_lines && !is_lines {
+            return;
+        }
+        self.files += 1;
+        let Ok(start) = start(&path) else {
+            match is_lines {
+                true => self.inputs.push(Input::Run(path)),
+                false => self.others += 1,
+            }
+            return;
+        };
+        if start.starts_with(BEGINNING.as_bytes()) && self.format.is_none() {
+            return self.inputs.push(Input::Export(path));
+        }
+        let found = recognized(&path, &start);
+        match found.filter(|found| self.format.is_none_or(|format| format == *found)) {
+            Some(format) => {
+                self.sessions += u64::from(format == Format::ClaudeCode);
+                self.inputs.push(Input::Run(path));
+            }
+            None => self.others += 1,
+        }
+    }
+}
+
+/// Returns the format of a run in a folder. Lists and databases of unknown programs have none.
+fn recognized(path: &Path, start: &[u8]) -> Option<Format> {
+    match from_content(start).or(is_trajectory(path).then_some(Format::SweAgent))? {
+        Format::TauBench => is_results(start).then_some(Format::TauBench),
+        Format::LangGraph => record::database_format(path),
+        format => Some(format),
+    }
+}
