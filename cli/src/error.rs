@@ -316,8 +316,8 @@ fn next_step(remedy: Remedy) -> Cow<'static, str> {
         Remedy::GiveSession => "give a session file, as in ~/.claude/projects/",
         Remedy::GiveSessionFolder => "give a folder of *.jsonl files, as in ~/.claude/projects/",
         Remedy::GiveRunFolder => {
-            "give a folder with runs, exports or ckpt-*.json files, or name the files; docs/IMPORT.md \
-             lists the formats"
+            "give a folder with runs, exports or ckpt-*.json files, or name the files; \
+             docs/IMPORT.md lists the formats"
         }
         Remedy::GiveUsedDatabase => "give the database of a graph that ran",
         Remedy::GiveDatabase => {

@@ -93,13 +93,13 @@ fn in_folder(
         }
         return Ok(vec![Input::Checkpoints(path.to_owned())]);
     }
+    if others > 0 && !inputs.is_empty() {
+        progress.note(Note::FilesIgnored { folder: path, files: others });
+    }
     if format.is_none() && checkpoint_folder::files(path).is_ok() {
         inputs.insert(0, Input::Checkpoints(path.to_owned()));
     }
     if !inputs.is_empty() {
-        if others > 0 {
-            progress.note(Note::FilesIgnored { folder: path, files: others });
-        }
         return Ok(inputs);
     }
     let place = path.display();
@@ -127,7 +127,7 @@ struct Found {
     format: Option<Format>,
     /// Look at `*.jsonl` files only.
     only_lines: bool,
-    /// What is recognized, in the order of names.
+    /// The recognized inputs, in the order of names.
     inputs: Vec<Input>,
     /// The number of sessions of Claude Code among the inputs.
     sessions: u64,

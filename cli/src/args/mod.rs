@@ -120,8 +120,8 @@ pub enum Command {
     Record(Record),
     /// Create a store for a project. `capture`, `run`, `mark`, `record` and `import` do it, too.
     Init(Init),
-    /// Import exports, JSON checkpoints, and runs of other programs. The kind of input is detected:
-    /// a file of `export`, a folder of JSON checkpoint files, or a file that `record` reads.
+    /// Import files and folders: exports, JSON checkpoint files, and runs that `record` reads.
+    /// The kind of input is detected.
     Import(Import),
     /// Export one task, or all tasks, as one file that another store imports.
     Export(Export),

@@ -11,7 +11,7 @@ use milepost_formats::look::{Input, look};
 use milepost_formats::record::{RecordOptions, record};
 
 use super::conversion::Bars;
-use super::import_report::Report;
+use super::import_report::ImportReport;
 use crate::args::{Import, RunArgs};
 use crate::backend::hints::current_user;
 use crate::error::{Failure, Result};
@@ -32,7 +32,7 @@ pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
     }
     // A checkpoint or a value of a database becomes an event that is a little larger.
     let event_max = args.runs.event_max.unwrap_or(checkpoint_folder::EVENT_MAX);
-    let job = Job { store, args: &args.runs, ack: false, attaches: true, event_max };
+    let job = ImportJob { store, args: &args.runs, ack: false, attaches: true, event_max };
     Importer::new(job).run(inputs, out)
 }
 
@@ -40,7 +40,7 @@ pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
 pub type Looked = Result<Input, (PathBuf, Failure)>;
 
 /// Settings of `record` and `import`.
-pub struct Job<'a> {
+pub struct ImportJob<'a> {
     pub store: &'a StoreArgs,
     pub args: &'a RunArgs,
     /// `true` prints an acknowledgement of each event, and no report.
@@ -53,17 +53,20 @@ pub struct Job<'a> {
 
 /// Imports inputs one by one.
 pub struct Importer<'a> {
-    job: Job<'a>,
+    job: ImportJob<'a>,
     /// Opened for the first input that can be read: without one, no store is created.
     engine: Option<(Engine, Option<Attachment>)>,
     /// `true` if all inputs are exports.
     only_exports: bool,
-    report: Report,
+    /// The largest event of the store, in bytes.
+    event_max: usize,
+    report: ImportReport,
 }
 
 impl<'a> Importer<'a> {
-    pub fn new(job: Job<'a>) -> Self {
-        Self { job, engine: None, only_exports: false, report: Report::default() }
+    pub fn new(job: ImportJob<'a>) -> Self {
+        let event_max = job.event_max;
+        Self { job, engine: None, only_exports: false, event_max, report: ImportReport::default() }
     }
 
     /// Imports the inputs in order. With several ones, the failure of one is printed, and the
@@ -75,7 +78,11 @@ impl<'a> Importer<'a> {
             return Err(Failure::new(format!("--as names one task, and there are {inputs}"))
                 .hint("leave it out, or give one input"));
         }
-        self.only_exports = inputs.iter().flatten().all(|one| matches!(one, Input::Export(_)));
+        let is_export = |input: &Input| matches!(input, Input::Export(_));
+        self.only_exports = inputs.iter().flatten().all(is_export);
+        if inputs.iter().flatten().any(is_export) {
+            self.event_max = self.event_max.max(export_file::EVENT_MAX);
+        }
         for input in inputs {
             let (path, done) = match input {
                 Ok(input) => (input.path().to_owned(), self.input(&input, out)),
@@ -114,9 +121,8 @@ impl<'a> Importer<'a> {
         if let Some((engine, _)) = &self.engine {
             return Ok(engine.clone());
         }
-        let Job { store, event_max, .. } = self.job;
-        let event_max = event_max.max(export_file::EVENT_MAX);
-        let options = Options::default().event_max(event_max);
+        let store = self.job.store;
+        let options = Options::default().event_max(self.event_max);
         // Hooks do not receive imported events.
         let engine = match self.only_exports {
             true => store.open_or_create(options)?,
@@ -135,7 +141,7 @@ impl<'a> Importer<'a> {
     fn run_of(&mut self, path: &Path, out: &mut Out) -> Result<()> {
         let input = RunInput::open(path)?;
         let name = input.name().to_owned();
-        let Job { args, ack, event_max, .. } = self.job;
+        let ImportJob { args, ack, event_max, .. } = self.job;
         let options = RecordOptions {
             user: self.user(),
             task: args.task.clone(),

@@ -30,7 +30,7 @@ struct ReportedTask {
 
 /// Result of all inputs.
 #[derive(Default)]
-pub struct Report {
+pub struct ImportReport {
     tasks: Vec<ReportedTask>,
     bad_lines: u64,
     /// Those of the lines that have an unknown kind.
@@ -47,7 +47,7 @@ pub struct Report {
     worst: Option<Failure>,
 }
 
-impl Report {
+impl ImportReport {
     /// Returns `true` if all of each input was imported.
     pub fn is_complete(&self) -> bool {
         self.bad_lines == 0

@@ -1,8 +1,10 @@
 //! `record`: turns runs of other programs into tasks.
 
+// tidy: one command
+
 use milepost_formats::look::Input;
 
-use super::import::{Importer, Job};
+use super::import::{ImportJob, Importer};
 use crate::args::Record;
 use crate::error::Result;
 use crate::output::Out;
@@ -15,7 +17,7 @@ pub fn run(store: &StoreArgs, args: &Record, out: &mut Out) -> Result<()> {
     // A pipe may stay open for days, so other processes can attach.
     let attaches = args.files.iter().any(|path| path.as_os_str() == "-");
     let event_max = args.runs.event_max.unwrap_or(EVENT_MAX);
-    let job = Job { store, args: &args.runs, ack: args.ack, attaches, event_max };
+    let job = ImportJob { store, args: &args.runs, ack: args.ack, attaches, event_max };
     let inputs = args.files.iter().map(|path| Ok(Input::Run(path.clone()))).collect();
     Importer::new(job).run(inputs, out)
 }

@@ -141,7 +141,8 @@ fn now() -> String {
     text.replace([':', '-'], "")
 }
 
-/// Returns the format of a database of checkpoints; `None` if it has other tables, or cannot be read.
+/// Returns the format of a database of checkpoints; `None` if it has other tables, or cannot be
+/// read.
 pub(crate) fn database_format(path: &Path) -> Option<Format> {
     if checkpoint_table::is_table(path) {
         return Some(Format::CheckpointTable);

@@ -26,7 +26,7 @@ const CRATES: [(&str, usize); 11] = [
     ("runtime", 4_400),
     ("workspace", 16_500),
     ("api", 2_500),
-    ("formats", 8_900),
+    ("formats", 9_200),
     ("server", 11_000),
     ("client", 3_500),
     ("cli", 20_500),
