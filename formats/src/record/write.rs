@@ -380,3 +380,93 @@ fn lay<'a>(
     points.push(offset);
     Ok(Next { laid: Laid { lineage, items: &run.items, points }, writer })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use milepost::events::{Message, StepFinished};
+    use milepost::{Checkpoint, Hook, Options};
+
+    use super::*;
+
+    /// A hook that refuses every third checkpoint, and counts the calls.
+    #[derive(Default)]
+    struct Refuses {
+        asked: AtomicU64,
+        told: AtomicU64,
+    }
+
+    impl Hook for Refuses {
+        fn name(&self) -> &str {
+            "refuses"
+        }
+
+        fn before_checkpoint(&self, task: &Task, _: &Mark) -> Result<(), String> {
+            let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
+            match asked % 3 {
+                0 => Err(format!("not in {}", task.id())),
+                _ => Ok(()),
+            }
+        }
+
+        fn after_checkpoint(&self, _: &Task, _: &Checkpoint) {
+            self.told.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn writer(options: Options) -> (Engine, LineageWriter) {
+        let engine = Engine::in_memory(options).unwrap();
+        let task = engine.start_task("t", "ana").unwrap();
+        let writer = LineageWriter::new(task.lineage().clone()).unwrap();
+        (engine, writer)
+    }
+
+    fn finished(step: u64) -> Body {
+        StepFinished { step, ..StepFinished::default() }.into()
+    }
+
+    #[test]
+    fn each_step_is_one_commit_if_hooks_are_asked() {
+        let hook = Arc::new(Refuses::default());
+        let (engine, mut writer) = writer(Options::default().hook(hook.clone()));
+        let before = engine.store().metrics().commits;
+        for step in 1..=2 {
+            writer.push(step, finished(step), 10).unwrap();
+            writer.mark(step_mark(step, MarkStatus::Success)).unwrap();
+        }
+        assert_eq!(engine.store().metrics().commits - before, 2);
+        // Of a refused checkpoint the events stay.
+        writer.push(3, finished(3), 10).unwrap();
+        hook.asked.store(2, Ordering::SeqCst);
+        writer.mark(step_mark(3, MarkStatus::Success)).unwrap();
+        writer.flush().unwrap();
+        assert_eq!((writer.events, writer.checkpoints), (3, 3));
+        engine.close().unwrap();
+        assert_eq!(hook.told.load(Ordering::SeqCst), 3);
+    }
+
+    #[test]
+    fn what_is_refused_is_lost_alone_and_the_order_stays() {
+        let (engine, mut writer) = writer(Options::default().event_max(1000));
+        let said = |text: &str| Body::from(Message::text("user", text));
+        for number in 0..600 {
+            let text = if number == 300 { "x".repeat(2000) } else { number.to_string() };
+            writer.push(number, said(&text), 10).unwrap();
+            if number % 50 == 49 {
+                writer.mark(step_mark(number, MarkStatus::Success)).unwrap();
+            }
+        }
+        writer.flush().unwrap();
+        let refused = writer.take_refused();
+        assert_eq!(refused.iter().map(|refused| refused.number).collect::<Vec<_>>(), [300]);
+        assert_eq!((writer.events, writer.checkpoints), (599, 12));
+        let messages = engine.task("t").unwrap().messages().unwrap();
+        let texts: Vec<String> = messages
+            .map(|message| message.unwrap().content.unwrap().text().trim_matches('"').to_owned())
+            .collect();
+        let expected = (0..600).filter(|number| *number != 300).map(|number| number.to_string());
+        assert_eq!(texts, expected.collect::<Vec<_>>());
+    }
+}

@@ -196,6 +196,25 @@ fn what_is_done_on_somebodys_behalf_says_so_in_events_and_audit() {
 }
 
 #[test]
+fn a_checkpoint_that_is_queued_is_told_once_it_is_durable() {
+    let (engine, _) = crate::engine();
+    let task = engine.start_task("t", "ana").unwrap();
+    let append = |step| {
+        let step = StepFinished { step, ..Default::default() };
+        Append::from(step).mark(Mark::new().label("queued"))
+    };
+    let told = told(|| {
+        let ticket = task.lineage().submit_ref(&append(1)).unwrap();
+        assert!(ticket.wait().unwrap().checkpoint.is_some());
+        let [first, second] =
+            [(); 2].map(|()| task.submit(append(2).key("once")).unwrap().wait().unwrap());
+        assert_eq!((first.repeated, second.repeated), (false, true));
+    });
+    let marked = "checkpoint_marked: idle -> idle [ -> ]";
+    assert_eq!(brief(&told), [marked, marked]);
+}
+
+#[test]
 fn one_append_may_change_control_and_phase_and_be_marked() {
     let (engine, _) = crate::engine();
     let task = engine.start_task("t", "ana").unwrap();
