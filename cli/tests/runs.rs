@@ -133,7 +133,7 @@ fn what_is_nothing_known_is_refused_and_a_format_that_is_named_is_believed() {
     fs::create_dir(folder).unwrap();
     place.say("import empty").failed(1, "no ckpt-*.json file");
     place.say("import empty --format claude-code").failed(1, "no session in it");
-    place.say("import empty --format openai").failed(1, "openai is read from files");
+    place.say("import empty --format openai").failed(1, "no run of openai in it");
 }
 
 #[test]
