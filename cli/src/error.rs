@@ -306,7 +306,9 @@ impl From<&milepost_formats::Error> for Failure {
 fn next_step(remedy: Remedy) -> Cow<'static, str> {
     let text = match remedy {
         Remedy::CheckPath => "check the name; `-` is standard input",
-        Remedy::NameFiles => "name the files in it, as in `milepost record DIR/*`",
+        Remedy::NameFiles => {
+            "name the files in it, or take all runs in it with `milepost import DIR`"
+        }
         Remedy::NameFile => "name the file",
         Remedy::GiveEvents => "give a file with one event an object a line, or a .traj file",
         Remedy::GiveEventLines => "give one event an object a line",
