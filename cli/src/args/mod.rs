@@ -120,7 +120,7 @@ pub enum Command {
     Record(Record),
     /// Create a store for a project. `capture`, `run`, `mark`, `record` and `import` do it, too.
     Init(Init),
-    /// Import files and folders: exports, JSON checkpoint files, and runs that `record` reads.
+    /// Import files and folders: exports, JSON checkpoints, runs that `record` reads.
     /// The kind of input is detected.
     Import(Import),
     /// Export one task, or all tasks, as one file that another store imports.

@@ -89,7 +89,7 @@ impl<'a> Importer<'a> {
                 Err((path, failure)) => (path, Err(failure)),
             };
             if let Err(failure) = done {
-                self.report.fail(&path, failure, several.then_some(out.colors_stderr()));
+                self.report.fail(&path, failure, several.then_some(out.error_style()));
             }
             if self.job.args.strict && !self.report.is_complete() {
                 break;

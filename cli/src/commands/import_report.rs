@@ -10,7 +10,7 @@ use milepost_formats::record::RecordReport;
 use serde_json::{Value, json};
 
 use crate::error::{Failure, Result, UNMET};
-use crate::output::{Out, big, count, printable};
+use crate::output::{ErrorStyle, Out, big, count, printable};
 
 /// A task that was imported.
 struct ReportedTask {
@@ -63,11 +63,11 @@ impl ImportReport {
 
     /// Adds the failure of an input. It is printed if there are other inputs; `printed` then says
     /// if in colours.
-    pub fn fail(&mut self, path: &Path, failure: Failure, printed: Option<bool>) {
+    pub fn fail(&mut self, path: &Path, failure: Failure, printed: Option<ErrorStyle>) {
         self.failed.push((path.display().to_string(), failure.to_string()));
         let failure = match printed {
-            Some(color) => {
-                failure.print(color);
+            Some(style) => {
+                failure.print(style);
                 Failure::reported(failure.code())
             }
             None => failure,

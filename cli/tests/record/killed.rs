@@ -73,7 +73,7 @@ fn a_kill_leaves_the_beginning_of_the_file_and_a_repetition_appends_all_of_it() 
         }
         assert_eq!((left.len() - 1) % 4, 0, "a step is there as a whole, with its checkpoint");
         place.say("record run.jsonl").ok();
-        let both = number(&place.json("tasks")[0], "events");
+        let both = number(&place.items("tasks")[0], "events");
         assert_eq!(both, left.len() as u64 + STEPS * 4, "the lines are appended once more");
         return;
     }
