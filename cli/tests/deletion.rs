@@ -141,6 +141,21 @@ fn what_is_let_go_of_is_in_no_file_after_a_compaction() {
 }
 
 #[test]
+fn a_title_in_a_summary_is_gone_with_its_event() {
+    let place = Place::new();
+    let said = "my words are zanzibarish";
+    let line = format!("{{\"kind\":\"message\",\"role\":\"user\",\"content\":\"{said}\"}}\n");
+    place.write("run.jsonl", line.as_bytes());
+    place.say("record --task run run.jsonl").ok();
+    assert!(place.say("tasks").ok().contains(said));
+    place.say("erase run@1 --yes").ok();
+    assert!(!place.say("tasks").ok().contains(said));
+    place.say("compact").ok();
+    assert!(!holds(&place.store(), b"zanzibarish"));
+    assert_eq!(place.items("tasks")[0]["title"], Value::Null);
+}
+
+#[test]
 fn a_compaction_names_the_files_that_it_did_not_look_into() {
     let place = Place::recorded();
     place.say("verify").ok();
