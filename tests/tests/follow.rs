@@ -45,6 +45,8 @@ enum Step {
     Append(u8),
     Restore(u8),
     Undo,
+    Redo,
+    Switch(u8),
     Aside(u8),
     Take(u8),
     Reconnect,
@@ -55,6 +57,8 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (1_u8..5).prop_map(Step::Append),
         2 => any::<u8>().prop_map(Step::Restore),
         1 => Just(Step::Undo),
+        1 => Just(Step::Redo),
+        1 => any::<u8>().prop_map(Step::Switch),
         1 => any::<u8>().prop_map(Step::Aside),
         4 => (1_u8..8).prop_map(Step::Take),
         2 => Just(Step::Reconnect),
@@ -93,6 +97,16 @@ proptest! {
                     if let Err(error) = engine.undo("t").run() {
                         prop_assert_eq!(error.kind(), ErrorKind::Invalid);
                     }
+                }
+                Step::Redo => {
+                    if let Err(error) = engine.redo("t") {
+                        prop_assert_eq!(error.kind(), ErrorKind::Invalid);
+                    }
+                }
+                Step::Switch(to) => {
+                    let lineages = task.lineages().unwrap();
+                    let to = lineages[usize::from(to) % lineages.len()].id;
+                    engine.switch(&task.lineage_named(to).unwrap()).unwrap();
                 }
                 Step::Aside(at) => {
                     let point = task.point(1 + u64::from(at) % head).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use milepost::{Hash, Result};
+use milepost::{Error, Hash, Result};
 use milepost_codec::{ChunkId, EntryKind, Item, Name, TreePath};
 
 use crate::chunks::Chunks;
@@ -64,6 +64,35 @@ impl Snapshot {
     /// `NotFound` and `Corrupt`: a folder of one of them cannot be read.
     pub fn diff(&self, other: &Self) -> Result<FileChanges> {
         between(self, other)
+    }
+
+    /// Returns the number of files and links that differ from those of `other`: by content,
+    /// permission bits or kind, or because only one of the two has them. Equal folders are not
+    /// read, and the count ends at `at_most`.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` and `Corrupt`: a folder of one of them cannot be read.
+    pub fn count_differences(&self, other: &Self, at_most: u64) -> Result<u64> {
+        let mut found = 0;
+        if self.tree() == other.tree() {
+            return Ok(found);
+        }
+        let trees = [Some(self.tree()), Some(other.tree())];
+        let mut budgets = [self.budget(), other.budget()];
+        let counted = side_by_side(&**self.chunks(), trees, &mut |_, items| {
+            for (budget, item) in budgets.iter_mut().zip(items) {
+                item.iter().try_for_each(|item| budget.take(item))?;
+            }
+            let is_file = |item: &Item| !item.kind.is_directory();
+            found += u64::from(items.iter().flatten().any(is_file));
+            // The error only ends the comparison.
+            if found < at_most { Ok(()) } else { Err(Error::invalid("enough differences")) }
+        });
+        match counted {
+            Err(error) if found < at_most => Err(error),
+            _ => Ok(found),
+        }
     }
 }
 

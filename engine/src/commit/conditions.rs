@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use milepost_codec::{
-    ActivationCause, Body, Control, Error, ErrorKind, Header, LineageId, LogId, Offset, Result,
-    TEXT_MAX, TaskNo, check_size,
+    Activated, ActivationCause, Body, Control, Error, ErrorKind, Header, LineageId, LogId, Offset,
+    Result, TEXT_MAX, TaskNo, check_size,
 };
 use milepost_store::index::{KeyEntry, keys};
 
@@ -17,12 +17,13 @@ thread_local! {
     static NOW: RefCell<Conditions> = const { RefCell::new(Conditions::NONE) };
 }
 
-/// Conditions of starts, checkpoints, restores and undos, for all calls of a thread.
+/// Conditions of starts, checkpoints, restores, undos, switches and redos, for all calls of a
+/// thread.
 ///
 /// The event of the operation keeps the key, as with an append. If an operation is repeated with
 /// the same key, nothing is done twice: a start returns the task that was started, a checkpoint the
-/// one that was marked, a restore the lineage that it opened and an undo the lineage that it went
-/// back to. The same key for a different operation is a `Conflict`. Keys of events that were
+/// one that was marked, a restore the lineage that it opened, and an undo, a switch and a redo the
+/// lineage that it made active. The same key for a different operation is a `Conflict`. Keys of events that were
 /// deleted or removed by retention are forgotten.
 ///
 /// ```
@@ -119,16 +120,18 @@ pub(crate) fn on_body(body: &Body, mut header: Header) -> Result<Header> {
     Ok(header)
 }
 
-/// Adds the key to the header of a control event that is an undo.
+/// Adds the key to the header of a control event that is an undo, a switch or a redo.
 pub(crate) fn on_control(control: &Control, mut header: Header) -> Result<Header> {
-    if matches!(control, Control::Activated(to) if to.cause == ActivationCause::Undone) {
+    let is_keyed =
+        |to: &Activated| matches!(to.cause, ActivationCause::Undone | ActivationCause::Chosen);
+    if matches!(control, Control::Activated(to) if is_keyed(to)) {
         header.key = key()?;
         header.batch = u32::from(header.key.is_some());
     }
     Ok(header)
 }
 
-fn used_otherwise(key: &str, at: impl std::fmt::Display) -> Error {
+pub(crate) fn used_otherwise(key: &str, at: impl std::fmt::Display) -> Error {
     let text = format!("the key `{key}` was used for something else, {at}");
     Error::new(ErrorKind::Conflict, text)
 }
@@ -175,8 +178,14 @@ impl Catalog {
         Ok(None)
     }
 
-    /// Returns the lineage that an undo under a key went back to.
-    pub(crate) fn undone_under(&self, task: TaskNo, key: &str) -> Result<Option<LineageId>> {
+    /// Returns the lineage that an undo under a key, or a switch or redo under one, made active.
+    /// Fails with `Conflict` if the activation under the key has another cause.
+    pub(crate) fn activated_under(
+        &self,
+        task: TaskNo,
+        key: &str,
+        cause: ActivationCause,
+    ) -> Result<Option<LineageId>> {
         let mut found = None;
         let mut cursor = Cursor::new(self.log(), LogId::control(task), 0);
         while let Some(()) = cursor.next_record(|_, record| {
@@ -184,11 +193,16 @@ impl Catalog {
             if header.key.as_deref() == Some(key)
                 && let Control::Activated(to) = Control::decode(header.kind, record.payload)?
             {
-                found = Some(to.lineage);
+                found = Some(to);
             }
             Ok(())
         })? {}
-        Ok(found)
+        match found {
+            Some(to) if to.cause != cause => {
+                Err(used_otherwise(key, format!("activation {}", to.epoch)))
+            }
+            found => Ok(found.map(|to| to.lineage)),
+        }
     }
 
     /// Returns the offset of the mark made under a key, on a lineage or its ancestors before the

@@ -105,6 +105,10 @@ impl Lineage {
         self.task
     }
 
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
+    }
+
     pub(crate) fn inner(&self) -> &Inner {
         &self.engine.inner
     }

@@ -1,6 +1,7 @@
 //! Reads of the log: tasks, lineages, events, states, checkpoints.
 
 // tidy: names the parts
+mod activations;
 pub(crate) mod address;
 mod ancestry;
 pub(crate) mod base;

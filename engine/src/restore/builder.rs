@@ -55,8 +55,9 @@ impl Engine {
         Restore::new(self, Viewer::ALL, Target::Point(point))
     }
 
-    /// Undoes the last restore of a task: the lineage that was active before it becomes active
-    /// again. A second call undoes the restore before that. If the restore also restored files, the
+    /// Undoes the last restore or [switch](Engine::switch) of a task: the lineage that was active
+    /// before it becomes active again. A second call undoes the one before that, and
+    /// [`Engine::redo`] takes the undo back. If the restore also restored files, the
     /// participants that [joined](crate::restore::Restores::join) the task take part.
     pub fn undo<'a>(&'a self, task: &'a str) -> Restore<'a> {
         Restore::new(self, Viewer::ALL, Target::Before(task))
@@ -115,6 +116,21 @@ impl<'a> Restore<'a> {
                 Ok(point.clone())
             }
             Target::Before(task) => self.engine.undo_point(task, self.viewer),
+        }
+    }
+
+    /// Returns `true` if [`run`](Restore::run) also restores files: that of an undo if the restore
+    /// to undo did, and another one with participants, unless its scope is the state. An undo of a
+    /// [switch](Engine::switch) restores none.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: the task does not exist, or retention dropped its active lineage.
+    pub fn restores_files(&self) -> Result<bool> {
+        let catalog = &self.engine.inner.catalog;
+        match self.to {
+            Target::Point(_) => Ok(!self.with.is_empty() && self.scope != Some(Scope::State)),
+            Target::Before(task) => catalog.undo_takes_files(catalog.find_for(task, self.viewer)?),
         }
     }
 

@@ -77,7 +77,8 @@ impl Engine {
         opened.map(|lineage| self.on_lineage(point.no, lineage)).transpose()
     }
 
-    fn on_lineage(&self, task: TaskNo, lineage: LineageId) -> Result<Task> {
+    /// Returns the task on a lineage, which need not be the active one any more.
+    pub(super) fn on_lineage(&self, task: TaskNo, lineage: LineageId) -> Result<Task> {
         match Task::of(self, task)? {
             now if now.lineage().id() == lineage => Ok(now),
             _ => Lineage::new(self, task, lineage, None)?.with_hooks(),
@@ -115,9 +116,8 @@ impl Engine {
                 return Ok(task);
             }
             inner.catalog.goes_on(no)?;
-            let (epoch, active) = inner.catalog.active(no)?;
-            let opened = inner.catalog.lineage(no, active.lineage)?;
-            if active.back.is_some() && opened.lineage_type == LineageType::Rollback {
+            let (epoch, _) = inner.catalog.active(no)?;
+            if inner.catalog.undo_takes_files(no)? {
                 let joined = self.joined(no);
                 if !joined.is_empty() {
                     return self.undo_with((no, task), viewer, &joined);
@@ -183,7 +183,7 @@ impl Engine {
         let Some(key) = conditions::key()? else {
             return Ok(None);
         };
-        let lineage = self.inner.catalog.undone_under(no, &key)?;
+        let lineage = self.inner.catalog.activated_under(no, &key, ActivationCause::Undone)?;
         lineage.map(|lineage| self.on_lineage(no, lineage)).transpose()
     }
 

@@ -1,9 +1,11 @@
-//! Restores: forks of a lineage, with and without participants.
+//! Restores: forks of a lineage, with and without participants, and switches between lineages.
 
 // tidy: names the parts
 pub(crate) mod builder;
 pub(crate) mod fork;
+pub(crate) mod last_capture;
 pub(crate) mod restores;
+pub(crate) mod switch;
 pub(crate) mod two_phase;
 
 pub use self::restores::Restores;

@@ -56,8 +56,8 @@ impl Engine {
     ) -> Result<Task> {
         let catalog = &self.inner.catalog;
         let (epoch, active) = catalog.active(no)?;
-        let lineage_type = catalog.lineage(no, active.lineage)?.lineage_type;
-        let (LineageType::Rollback, Some(back)) = (lineage_type, active.back) else {
+        let takes_files = catalog.undo_takes_files(no)?;
+        let Some(back) = active.back.filter(|_| takes_files) else {
             return self.undo_joined(task, viewer);
         };
         let before = catalog.activation(no, back)?;
@@ -141,7 +141,7 @@ impl Engine {
         // Holds captured and prepared chunks until the begin event names them.
         let _held = self.inner.catalog.log().storing();
         let there = self.workspace_at(&target.to)?;
-        let known = self.workspace_at(&task.point(task.head()?.next)?)?;
+        let known = self.last_capture(task)?;
         self.capture_present(task, &target.to, with)?;
         let present = self.workspace_at(&task.point(task.head()?.next)?)?;
         let mut parts = Vec::with_capacity(with.len());
@@ -347,11 +347,11 @@ impl Engine {
         }
     }
 
-    /// Returns the capture event of a state-only restore. The files stay, so it names the head's
+    /// Returns the capture event of a state-only restore. The files stay, so it names the last
     /// capture.
     pub(crate) fn carried(&self, to: &Point) -> Result<Vec<Body>> {
         let task = Task::of(self, to.no)?;
-        let now = self.workspace_at(&task.point(task.head()?.next)?)?;
+        let now = self.last_capture(&task)?;
         if now == self.workspace_at(to)? {
             return Ok(Vec::new());
         }

@@ -4,3 +4,4 @@
 mod forked;
 mod refusals;
 mod summaries;
+mod switch;

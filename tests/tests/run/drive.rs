@@ -94,6 +94,36 @@ fn a_restore_to_a_point_before_the_run_began_begins_it_again() {
     assert_eq!(finished(&engine.task("t").unwrap()), [1, 2, 3]);
 }
 
+#[test]
+fn a_run_continues_on_the_lineage_that_a_user_switches_to() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let run = resumed(&engine);
+    let mut first = None;
+    let mut seen = Vec::new();
+    run.drive(|step| {
+        let task = engine.task("t")?;
+        seen.push((task.lineage().id().0, step.number()));
+        match (step.number(), &first) {
+            // A lineage as it is before the third step, and this one continues.
+            (3, None) => {
+                let at = engine.query().checkpoints(&CheckpointQuery::default())?.items;
+                let at = engine.point(&at.first().unwrap().id.to_string())?;
+                first = Some(engine.branch(&at, None)?);
+            }
+            (5, Some(branch)) if task.lineage().id().0 == 0 => {
+                engine.switch(branch)?;
+            }
+            (4, Some(_)) if task.lineage().id().0 == 1 => step.end_run(),
+            _ => {}
+        }
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+    let expected = [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 3), (1, 4)];
+    assert_eq!(seen, expected);
+    assert_eq!(finished(&engine.task("t").unwrap()), [1, 2, 3, 4]);
+}
+
 /// A resource whose restore takes until a step of the run was refused.
 struct Slow {
     begun: Barrier,

@@ -17,7 +17,6 @@ mod record;
 
 use std::sync::Arc;
 
-use milepost::events::LineageType;
 use milepost::restore::PendingRestore;
 use milepost::{Engine, Error, Hash, Participant, Point, Result, Scope, Task};
 use milepost_codec::{ChunkId, PathBytes, RestoreOutcome};
@@ -65,7 +64,7 @@ impl Workspace {
     pub fn plan(&self, engine: &Engine, to: &Point, choices: &Choices) -> Result<Plan> {
         let chunks = engine.store().chunks();
         let task = engine.task(&to.task)?;
-        let known = engine.workspace_at(&task.point(task.head()?.next)?)?;
+        let known = engine.last_capture(&task)?;
         let target = participant::target(&chunks, engine.workspace_at(to)?)?;
         let workspaces_dir = capture::workspaces_dir(&chunks)?;
         let lock = Lock::take(self.folder(), workspaces_dir.as_deref(), participant::SHORT_WAIT);
@@ -116,9 +115,9 @@ impl Workspace {
     /// As [`Workspace::plan`] and [`Restore::target`](milepost::Restore::target). `Invalid`: the
     /// last restore left the files alone, so an undo does too.
     pub fn plan_undo(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<Plan> {
-        let to = engine.undo(task).target()?;
-        let active = engine.task(task)?.lineage().info()?;
-        if active.lineage_type != LineageType::Rollback {
+        let undo = engine.undo(task);
+        let to = undo.target()?;
+        if !undo.restores_files()? {
             return Err(Error::invalid(format!(
                 "the last restore of task `{task}` took no files back: an undo leaves them"
             )));

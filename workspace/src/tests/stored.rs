@@ -61,6 +61,10 @@ fn a_diff_lists_what_came_went_changed_and_moved() {
         renamed.map(|r| (r.from.path.to_string(), r.to.path.to_string())).collect();
     let expected = [("moved", "d/there"), ("old/large", "e/large")];
     assert_eq!(renamed, expected.map(|(from, to)| (from.to_owned(), to.to_owned())));
+    // Each of them is counted, a moved file where it was and where it is.
+    assert_eq!(before.count_differences(&after, 100).unwrap(), 12);
+    assert_eq!(after.count_differences(&before, 5).unwrap(), 5);
+    assert_eq!(before.count_differences(&before, 5).unwrap(), 0);
     // The reverse diff is the reverse.
     let back = after.diff(&before).unwrap();
     assert_eq!(names(&back.removed), names(&changes.added));
