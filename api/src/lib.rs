@@ -58,7 +58,7 @@ pub use events::{EventForm, MovedForm, RangeForm};
 pub use points::{EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
 pub use requests::{
     BranchAsked, CheckpointGiven, ChoicesAsked, ControlAsked, EraseAsked, Fields, GuidanceAsked,
-    MarkGiven, PinAsked, RestoreAsked, RetentionAsked, TaskGiven, VerifyAsked,
+    MarkGiven, PinAsked, RestoreAsked, RetentionAsked, SwitchAsked, TaskGiven, VerifyAsked,
 };
 pub use restores::{PlaceForm, RestorePlanForm, RestoredForm};
 pub use results::{AppendedForm, ControlForm, ErasedForm};

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::{Big, ChangeForm, LineageForm, TaskForm};
 
-/// The result of a restore or an undo.
+/// The result of a restore, an undo, a switch or a redo.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct RestoredForm {

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use milepost::ids::TaskNo;
 use milepost::integrity::Anchor;
 use milepost::retention::Pin;
-use milepost::{Engine, Error, Point, Result, View};
+use milepost::{Engine, Error, LineageId, Point, Result, View};
 
 use crate::{CountsForm, LineageForm, PinForm, RestoredForm, TaskStatsForm, UserForm, VerifyForm};
 
@@ -88,6 +88,25 @@ pub fn restore(view: &View, to: &Point, description: Option<&str>) -> Result<Res
         None => restore.run(),
     };
     RestoredForm::of(&restored?)
+}
+
+/// Switches a task to one of its lineages.
+///
+/// # Errors
+///
+/// As [`View::switch`]. `NotFound`: there is no such task or lineage.
+pub fn switch(view: &View, task: &str, lineage: LineageId) -> Result<RestoredForm> {
+    let lineage = view.task(task)?.lineage_named(lineage)?;
+    RestoredForm::of(&view.switch(&lineage)?)
+}
+
+/// Redoes the last undone restore or switch of a task.
+///
+/// # Errors
+///
+/// As [`View::redo`].
+pub fn redo(view: &View, task: &str) -> Result<RestoredForm> {
+    RestoredForm::of(&view.redo(task)?)
 }
 
 /// Verifies the store, or one task. With `states`, also folds every lineage from its beginning. An

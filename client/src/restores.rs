@@ -1,8 +1,8 @@
-//! Restores and undos.
+//! Restores, undos, switches and redos.
 
 use std::path::PathBuf;
 
-use milepost_api::{ChoicesAsked, RestoreAsked, RestorePlanForm, RestoredForm};
+use milepost_api::{ChoicesAsked, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked};
 use milepost_codec::{Scope, TreePath};
 use reqwest::Method;
 
@@ -93,7 +93,7 @@ impl From<&str> for Restore {
     }
 }
 
-/// Retries of state restores and undos take effect once: see [the crate](crate#asking-again). A
+/// Retries of state restores, undos, switches and redos take effect once: see [the crate](crate#asking-again). A
 /// restore with files has no generated key and is not retried; after a missing answer, the task
 /// shows its outcome.
 impl Client {
@@ -124,7 +124,7 @@ impl Client {
         request.read().await
     }
 
-    /// Undoes the last restore of a task: activates the previous lineage.
+    /// Undoes the last restore or switch of a task: activates the previous lineage.
     ///
     /// # Errors
     ///
@@ -132,6 +132,29 @@ impl Client {
     /// included files.
     pub async fn undo(&self, task: &str) -> Result<RestoredForm> {
         let request = self.request(Method::POST, ["v1", "tasks", task, "undo"])?;
+        Conditions::default().on(request)?.read().await
+    }
+
+    /// Switches a task to one of its lineages. Opens none, and leaves files as they are.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no such task or lineage. `Unavailable`: a restore of the task has not ended.
+    pub async fn switch(&self, task: &str, lineage: u32) -> Result<RestoredForm> {
+        let request = self.request(Method::PUT, ["v1", "tasks", task, "active"])?;
+        let request = request.json(&SwitchAsked { lineage })?;
+        Conditions::default().on(request)?.read().await
+    }
+
+    /// Redoes the last undone restore or switch of a task: activates the lineage that the undo
+    /// left.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no such task. `Invalid`: there is no undo to take back. `Conflict`: the undone
+    /// restore included files.
+    pub async fn redo(&self, task: &str) -> Result<RestoredForm> {
+        let request = self.request(Method::POST, ["v1", "tasks", task, "redo"])?;
         Conditions::default().on(request)?.read().await
     }
 }

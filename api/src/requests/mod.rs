@@ -211,6 +211,15 @@ pub struct BranchAsked {
     pub description: Option<String>,
 }
 
+/// A lineage to switch a task to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SwitchAsked {
+    /// The lineage.
+    pub lineage: u32,
+}
+
 /// The scope of a verification.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]

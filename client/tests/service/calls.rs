@@ -372,6 +372,27 @@ pub async fn undo() {
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
+pub async fn switch() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    client.branch("essay@one", None).await.unwrap();
+    let switched = client.switch("essay", 1).await.unwrap();
+    assert_eq!((switched.task.active.0, switched.lineage.id.0), (1, 1));
+    assert_eq!(client.undo("essay").await.unwrap().task.active.0, 0);
+    let error = client.switch("essay", 2).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+}
+
+pub async fn redo() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    client.restore("essay@one").await.unwrap();
+    client.undo("essay").await.unwrap();
+    assert_eq!(client.redo("essay").await.unwrap().task.active.0, 1);
+    let error = client.redo("essay").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+}
+
 pub async fn verify() {
     let served = Served::with_essay().await;
     let client = served.client();

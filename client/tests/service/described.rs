@@ -38,6 +38,8 @@ const CALLS: &[(&str, Call)] = &[
     ("plan_restore", || Box::pin(calls::plan_restore())),
     ("restore", || Box::pin(calls::restore())),
     ("undo", || Box::pin(calls::undo())),
+    ("switch", || Box::pin(calls::switch())),
+    ("redo", || Box::pin(calls::redo())),
     ("verify", || Box::pin(calls::verify())),
     ("plan_retention", || Box::pin(calls::plan_retention())),
     ("retain", || Box::pin(calls::retain())),

@@ -20,6 +20,8 @@ async fn each_route_is_described_with_its_errors_as_problems() {
         ("post", "/v1/restores/plan", "200"),
         ("post", "/v1/restores", "201"),
         ("post", "/v1/tasks/{task}/undo", "200"),
+        ("post", "/v1/tasks/{task}/redo", "200"),
+        ("put", "/v1/tasks/{task}/active", "200"),
         ("post", "/v1/verify", "200"),
         ("post", "/v1/retention/plan", "200"),
         ("post", "/v1/retention", "200"),

@@ -60,6 +60,8 @@ async fn no_body_makes_a_route_fail() {
             ("POST", "/v1/restores/plan"),
             ("POST", "/v1/restores"),
             ("POST", "/v1/tasks/hers/undo"),
+            ("POST", "/v1/tasks/hers/redo"),
+            ("PUT", "/v1/tasks/hers/active"),
             ("POST", "/v1/verify"),
             ("POST", "/v1/retention/plan"),
             ("POST", "/v1/retention"),

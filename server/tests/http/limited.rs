@@ -25,6 +25,8 @@ async fn a_read_only_token_changes_nothing() {
         ("POST", "/v1/tasks/hers/checkpoints", "{}"),
         ("POST", "/v1/restores", r#"{"to": "hers@1"}"#),
         ("POST", "/v1/tasks/hers/undo", ""),
+        ("POST", "/v1/tasks/hers/redo", ""),
+        ("PUT", "/v1/tasks/hers/active", r#"{"lineage": 0}"#),
         ("POST", "/v1/points/hers@1/erase", "{}"),
         ("POST", "/api/v0/checkpoint/direct/cleanup", r#"{"thread_id": "hers"}"#),
         ("DELETE", "/v1/tasks/hers", ""),

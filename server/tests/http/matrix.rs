@@ -56,6 +56,8 @@ const ROWS: &[Row] = &[
     get("/v1/tasks?user=ana", [200, 403, 200]),
     get("/v1/tasks/TASK", OWN),
     get("/v1/tasks/TASK/lineages", OWN),
+    get("/v1/summaries", OPEN),
+    get("/v1/tasks/TASK/summary", OWN),
     row("DELETE", "/v1/tasks/TASK", "", [204, 404, 204]),
     // Events
     get("/v1/tasks/TASK/events", OWN),
@@ -109,6 +111,8 @@ const ROWS: &[Row] = &[
         [403, 403, 400],
     ),
     row("POST", "/v1/tasks/TASK/undo", "", OWN),
+    row("POST", "/v1/tasks/TASK/redo", "", OWN),
+    row("PUT", "/v1/tasks/TASK/active", r#"{"lineage": 2}"#, OWN),
     // The store
     get("/v1/anchor", ADMIN),
     row("POST", "/v1/verify", "", ADMIN),
@@ -179,8 +183,8 @@ fn strangers(served: &Served) -> Vec<Caller> {
     ]
 }
 
-/// A task of ana's that has everything that can be asked for, went back once, and its checkpoint's
-/// id.
+/// A task of ana's that has everything that can be asked for, went back twice and undid one of the
+/// two, and its checkpoint's id.
 fn whole(served: &Served, workspace: &Workspace, id: &str) -> String {
     let task = served.task(id, "ana", 0);
     task.append(Message::text("user", "hello")).unwrap();
@@ -188,6 +192,8 @@ fn whole(served: &Served, workspace: &Workspace, id: &str) -> String {
     workspace.capture(&served.engine, &task, first).unwrap();
     let point = served.engine.point(&format!("{id}@first")).unwrap();
     served.engine.restore(&point).run().unwrap();
+    served.engine.restore(&point).run().unwrap();
+    served.engine.undo(id).run().unwrap();
     point.checkpoint.unwrap().to_string()
 }
 

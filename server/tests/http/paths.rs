@@ -76,6 +76,8 @@ async fn no_name_in_a_path_leads_anywhere() {
             ("POST", "/v1/tasks/NAME/guidance", r#"{"text": "a"}"#),
             ("PATCH", "/v1/tasks/NAME/artifacts", r#"{"a": 1}"#),
             ("POST", "/v1/tasks/NAME/undo", ""),
+            ("POST", "/v1/tasks/NAME/redo", ""),
+            ("PUT", "/v1/tasks/NAME/active", r#"{"lineage": 0}"#),
             ("GET", "/v1/points/NAME", ""),
             ("GET", "/v1/points/NAME/event", ""),
             ("GET", "/v1/points/NAME/state", ""),

@@ -10,6 +10,9 @@ use crate::changing::{Three, problem};
 const RESTORES: &str = "/v1/restores";
 const PLAN: &str = "/v1/restores/plan";
 const UNDO: &str = "/v1/tasks/hers/undo";
+const REDO: &str = "/v1/tasks/hers/redo";
+const ACTIVE: &str = "/v1/tasks/hers/active";
+const ROOT: &str = r#"{"lineage": 0}"#;
 const DRAFT: &str = r#"{"to": "hers@draft"}"#;
 
 /// Of ana's task: a phase, a checkpoint `draft`, and another phase.
@@ -122,6 +125,41 @@ async fn somebody_elses_task_goes_nowhere() {
         .map(|id| format!("{{\"to\": \"@{id}\"}}"));
     three.hides_in("POST", (PLAN, &hers), (PLAN, &nobodys)).await;
     three.hides("POST", UNDO, "/v1/tasks/none/undo", "").await;
+    three.hides("POST", REDO, "/v1/tasks/none/redo", "").await;
+    three.hides_in("PUT", (ACTIVE, ROOT), ("/v1/tasks/none/active", ROOT)).await;
+}
+
+#[tokio::test]
+async fn a_task_switches_to_a_lineage_and_undo_and_redo_go_there_and_back() {
+    let three = drafted();
+    let engine = &three.served.engine;
+    engine.branch(&engine.point("hers@draft").unwrap(), None).unwrap();
+    let put =
+        async |body: &str, headers: &[(&str, &str)]| three.with("PUT", ACTIVE, headers, body).await;
+    let came = put(r#"{"lineage": 1}"#, &[]).await;
+    assert_eq!(came.status, 200, "{came:?}");
+    let form = came.json();
+    assert_eq!((&form["task"]["active"], &form["lineage"]["id"]), (&json!(1), &json!(1)));
+    assert_eq!((&form["task"]["epoch"], phase(&three).as_str()), (&json!("2"), "drafting"));
+    // Again: nothing is changed.
+    assert_eq!(put(r#"{"lineage": 1}"#, &[]).await.json()["task"]["epoch"], "2");
+    assert_eq!(three.post(UNDO, "").await.json()["lineage"]["id"], 0);
+    let redone = three.post(REDO, "").await;
+    assert_eq!((redone.status.as_u16(), &redone.json()["lineage"]["id"]), (200, &json!(1)));
+    assert_eq!(problem(&three.post(REDO, "").await), (400, "invalid".into()));
+    assert_eq!(problem(&put(r#"{"lineage": 9}"#, &[]).await), (404, "not_found".into()));
+    for wrong in ["", "{}", r#"{"lineage": -1}"#, r#"{"lineage": 0, "to": 1}"#] {
+        assert_eq!(put(wrong, &[]).await.status, 400, "{wrong}");
+    }
+    // The head of the lineage that it leaves is a condition, and a key is used once.
+    let came = put(ROOT, &[("if-match", "\"99\"")]).await;
+    assert_eq!((came.status.as_u16(), &came.json()["head"]), (412, &json!("4")), "{came:?}");
+    let key = [("idempotency-key", "s")];
+    assert_eq!(put(ROOT, &key).await.json()["lineage"]["id"], 0);
+    assert_eq!(three.post(UNDO, "").await.json()["lineage"]["id"], 1);
+    assert_eq!(put(ROOT, &key).await.json()["lineage"]["id"], 0);
+    assert_eq!(engine.task("hers").unwrap().lineage().id().0, 1, "it is not done again");
+    assert_eq!(put(r#"{"lineage": 1}"#, &key).await.status, 409);
 }
 
 /// A store beside a folder with one file, captured before `ana` wrote on; and a restore of it.
@@ -183,6 +221,10 @@ async fn files_go_back_with_the_state_or_without_for_an_admin() {
         assert_eq!(form["files"]["changes"][0]["path"], "essay.md");
         assert_eq!(form["kept"], json!([]));
         assert_eq!(captured.text(), "first");
+        // A switch away from it is undone without the folder.
+        let came = three.with("PUT", ACTIVE, &[], ROOT).await;
+        assert_eq!(came.status, 200, "{came:?}");
+        assert_eq!(three.post(UNDO, "").await.json()["lineage"]["type"], "rollback");
         let undo = three.post(UNDO, "").await;
         assert_eq!(problem(&undo), (409, "conflict".into()), "it does not know the folder");
     }

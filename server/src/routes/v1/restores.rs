@@ -1,12 +1,11 @@
-//! Restores and undos.
+//! Restores, undos, switches and redos.
 
 use axum::Extension;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use milepost::events::LineageType;
 use milepost::state::Changes;
-use milepost::{Detail, Engine, ErrorKind, Point, Scope};
+use milepost::{Detail, Engine, ErrorKind, LineageId, Point, Scope};
 use milepost_api::{files_plan, service};
 use milepost_workspace::Plan;
 use utoipa_axum::router::OpenApiRouter;
@@ -17,7 +16,7 @@ use crate::auth::Caller;
 use crate::budget::Shares;
 use crate::error::{ApiError, ReadProblems, WriteProblems};
 use crate::extract::{PathName, Required};
-use crate::forms::{ChangesForm, RestoreAsked, RestorePlanForm, RestoredForm};
+use crate::forms::{ChangesForm, RestoreAsked, RestorePlanForm, RestoredForm, SwitchAsked};
 use crate::states;
 use crate::view::View;
 use crate::workspace_folder::WorkspaceFolder;
@@ -27,7 +26,12 @@ use crate::write_context::{WriteContext, refused};
 const CHANGES: usize = 1000;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(plan)).routes(routes!(restore)).routes(routes!(undo))
+    OpenApiRouter::new()
+        .routes(routes!(plan))
+        .routes(routes!(restore))
+        .routes(routes!(undo))
+        .routes(routes!(switch))
+        .routes(routes!(redo))
 }
 
 /// Files to restore. Folders have no owner, so this needs the whole engine.
@@ -168,7 +172,7 @@ async fn restore(
     app.work(move |engine| context.during(|| restore(&View::of(engine, &context.caller)))).await
 }
 
-/// Undoes the last restore of a task: activates the previous lineage.
+/// Undoes the last restore or switch of a task: activates the previous lineage.
 #[utoipa::path(
     post,
     path = "/v1/tasks/{task}/undo",
@@ -196,17 +200,85 @@ async fn undo(
     PathName(task): PathName,
 ) -> Result<Json<RestoredForm>, ApiError> {
     let undo = move |view: &View<'_>| {
-        let lineage = view.task(&task)?.lineage().info()?;
+        let takes_files = view.undo(&task).restores_files()?;
         let done = view.undo(&task).run().map_err(|error| {
             // A retry does not help: only the command knows the location of the files.
             let waits = matches!(error.detail(), Some(Detail::Pending { .. }));
-            let files = lineage.lineage_type == LineageType::Rollback && !waits;
             match error.kind() {
-                ErrorKind::Unavailable if files => ApiError::conflict(error.to_string()),
+                ErrorKind::Unavailable if takes_files && !waits => {
+                    ApiError::conflict(error.to_string())
+                }
                 _ => refused(error),
             }
         });
         Ok(Json(RestoredForm::of(&done?)?))
     };
     app.work(move |engine| context.during(|| undo(&View::of(engine, &context.caller)))).await
+}
+
+/// Switches a task to one of its lineages. Opens none, and leaves files as they are. An undo
+/// returns to the lineage before.
+#[utoipa::path(
+    put,
+    path = "/v1/tasks/{task}/active",
+    operation_id = "switch",
+    tag = "restores",
+    params(
+        ("task" = String, Path, description = "The task's id"),
+        ("If-Match" = Option<String>, Header, description = "The expected head of the lineage that \
+            the task leaves, in quotes"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Switched once under this key"),
+    ),
+    request_body = SwitchAsked,
+    responses(
+        (status = 200, body = RestoredForm),
+        WriteProblems,
+        (status = 409, description = "The key was used for something else"),
+        (status = 412, description = "The head is elsewhere"),
+        (status = 503, description = "The store cannot answer, or a restore of the task has not \
+            ended"),
+    ),
+)]
+async fn switch(
+    State(app): State<App>,
+    context: WriteContext,
+    PathName(task): PathName,
+    Required(asked): Required<SwitchAsked>,
+) -> Result<Json<RestoredForm>, ApiError> {
+    let switch = move |view: &View<'_>| {
+        let done = service::switch(view, &task, LineageId(asked.lineage));
+        Ok(Json(done.map_err(refused)?))
+    };
+    app.work(move |engine| context.during(|| switch(&View::of(engine, &context.caller)))).await
+}
+
+/// Redoes the last undone restore or switch of a task: activates the lineage that the undo left.
+#[utoipa::path(
+    post,
+    path = "/v1/tasks/{task}/redo",
+    operation_id = "redo",
+    tag = "restores",
+    params(
+        ("task" = String, Path, description = "The task's id"),
+        ("If-Match" = Option<String>, Header, description = "The expected head of the lineage that \
+            the task leaves, in quotes"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Redone once under this key"),
+    ),
+    responses(
+        (status = 200, body = RestoredForm),
+        ReadProblems,
+        (status = 400, description = "There is no undo to take back"),
+        (status = 409, description = "The undone restore took files back"),
+        (status = 412, description = "The head is elsewhere"),
+        (status = 503, description = "The store cannot answer, or a restore of the task has not \
+            ended"),
+    ),
+)]
+async fn redo(
+    State(app): State<App>,
+    context: WriteContext,
+    PathName(task): PathName,
+) -> Result<Json<RestoredForm>, ApiError> {
+    let redo = move |view: &View<'_>| Ok(Json(service::redo(view, &task).map_err(refused)?));
+    app.work(move |engine| context.during(|| redo(&View::of(engine, &context.caller)))).await
 }
