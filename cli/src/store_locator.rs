@@ -21,6 +21,9 @@ use crate::outside;
 /// Name of the store's folder.
 pub const FOLDER: &str = ".milepost";
 
+/// File that each store has.
+pub const SETTINGS: &str = "store";
+
 /// Socket in the store, at which the program that has it open answers.
 const SOCKET: &str = "server/socket";
 
@@ -162,6 +165,15 @@ impl StoreArgs {
         }
         self.check_owner(&dir)?;
         Ok(dir)
+    }
+
+    /// Returns the folder in which [`StoreArgs::open_or_create`] creates a store; `None` if there
+    /// is one, or a service replaces it.
+    pub fn to_make(&self) -> Result<Option<PathBuf>> {
+        if self.url().is_some() {
+            return Ok(None);
+        }
+        Ok(Some(self.there_or_here()?).filter(|dir| !dir.join(SETTINGS).is_file()))
     }
 
     /// Opens the store, and creates it if it does not exist.

@@ -16,14 +16,14 @@ const WORDS: [(&[&str], &str); 13] = [
     ),
     (&["fork"], "`milepost branch ADDRESS` opens a lineage at a point"),
     (
-        &["revert", "reset", "checkout", "back", "goto"],
+        &["revert", "reset", "back", "goto"],
         "`milepost restore ADDRESS` goes back to a point, `milepost rollback ADDRESS` with the \
          files; `milepost undo TASK` takes it back",
     ),
     (
-        &["switch", "redo", "resume-at"],
-        "`milepost restore TASK/LINEAGE` continues on another lineage; `milepost lineages TASK` \
-         draws them",
+        &["checkout", "use", "resume-at"],
+        "`milepost switch TASK/LINEAGE` continues on another lineage, which `milepost lineages \
+         TASK` draws; `milepost restore ADDRESS` continues from an earlier point",
     ),
     (
         &["commit", "save", "snapshot", "add"],
@@ -31,8 +31,8 @@ const WORDS: [(&[&str], &str); 13] = [
          folder",
     ),
     (
-        &["new", "create", "start"],
-        "`milepost init` makes a store; `milepost capture` and `milepost run` start a task",
+        &["new", "create", "begin"],
+        "`milepost start TASK` starts a task, `milepost init` makes a store",
     ),
     (
         &["ui", "web", "dashboard"],

@@ -188,6 +188,51 @@ fn a_restore_goes_back_in_a_new_lineage_and_can_be_undone() {
 }
 
 #[test]
+fn a_switch_continues_on_another_lineage_and_undo_and_redo_go_there_and_back() {
+    let place = Place::recorded();
+    let out = place.say("branch run@7").ok();
+    assert!(out.contains("`milepost switch run/1` continues on it"), "{out}");
+    let out = place.say("switch run/1").ok();
+    let expected = "switched to lineage 1\n\
+                    run continues on lineage 1, head @8\n\
+                    lineage 0 stays as it is: `milepost undo run` returns to it\n";
+    assert_eq!(out, expected);
+    let out = place.say("switch run/1").ok();
+    assert!(out.starts_with("lineage 1 is the active one already: nothing is changed\n"), "{out}");
+    let out = place.say("undo run").ok();
+    assert!(out.ends_with("lineage 1 stays: `milepost redo run` takes the undo back\n"), "{out}");
+    let redone = place.json("redo run");
+    assert_eq!(
+        (&redone["id"], &redone["left"], &redone["epoch"]),
+        (&1.into(), &0.into(), &"4".into())
+    );
+    assert_eq!(redone["files"], Value::Null);
+    place.say("redo run").failed(1, "there is no undo to take back");
+    assert_eq!(place.json("lineages run").as_array().unwrap().len(), 2, "none was opened");
+}
+
+#[test]
+fn a_task_is_started_and_so_is_its_store() {
+    let place = Place::new();
+    place.write("state.json", r#"{"variables": {"score": 1}}"#);
+    let out = place.say("start essay --user bob --initial state.json").ok();
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].starts_with("made the store ") && lines[0].ends_with("/.milepost"), "{out}");
+    assert_eq!(lines[1], "started the task essay of bob");
+    assert_eq!(place.json("state essay")["variables"]["score"], 1);
+    let again = place.say("start essay");
+    again.failed(4, "there is a task `essay`");
+    assert!(again.err.contains("`milepost log essay` shows it"), "{again:?}");
+    let other = place.json("start other");
+    assert_eq!((text(&other, "id"), &other["store_made"]), ("other", &Value::Null));
+    let named = place.json("--store elsewhere start third");
+    assert!(text(&named, "store_made").ends_with("elsewhere"), "{named}");
+    place.write("wrong.json", "{");
+    place.say("start fourth --initial wrong.json").failed(2, "wrong.json is not JSON");
+    assert_eq!(place.items("tasks").as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn a_diff_lists_what_changed() {
     let place = Place::recorded();
     let out = place.say("diff run@7 run").ok();

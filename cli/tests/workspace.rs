@@ -9,6 +9,8 @@ mod diff;
 mod recover;
 #[path = "workspace/rollback.rs"]
 mod rollback;
+#[path = "workspace/switch.rs"]
+mod switch;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

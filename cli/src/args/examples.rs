@@ -53,6 +53,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "start",
+        &[
+            ("start run", "a new task of yours, without events"),
+            ("start run --user bob --initial state.json", "for another user, with a state"),
+        ],
+    ),
+    (
         "import",
         &[
             ("import run.jsonl", "what `milepost export` made"),
@@ -161,6 +168,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("branch run~1 -m 'a smaller step'", "from the last checkpoint, and why"),
         ],
     ),
+    ("switch", &[("switch run/1", "continue on another lineage; `milepost undo run` returns")]),
     (
         "restore",
         &[
@@ -183,6 +191,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("undo run --dry-run", "what that would do with the files"),
         ],
     ),
+    ("redo", &[("redo run", "take the last undo back")]),
     (
         "recover",
         &[

@@ -106,6 +106,13 @@ pub struct Branch {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct Switch {
+    /// The lineage: `TASK/LINEAGE`, as `milepost lineages TASK` shows them.
+    #[arg(value_name = "TASK/LINEAGE")]
+    pub address: String,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct Checkpoint {
     /// Only checkpoints of this task.
     pub task: Option<String>,

@@ -26,7 +26,7 @@ use crate::output::When;
 pub use conversion::{Export, Import, Record, RunArgs};
 pub use examples::command;
 pub use going_back::{
-    Branch, Checkpoint, FolderOptions, GoingBack, Paths, Recover, Restore, Rollback, Undo,
+    Branch, Checkpoint, FolderOptions, GoingBack, Paths, Recover, Restore, Rollback, Switch, Undo,
 };
 pub use log::{Compare, Log, LogFilter, Search, Show, Transcript};
 pub use replay::{Replay, Speed};
@@ -120,6 +120,8 @@ pub enum Command {
     Record(Record),
     /// Create a store for a project. `capture`, `run`, `mark`, `record` and `import` do it, too.
     Init(Init),
+    /// Start a task, and create the store if there is none.
+    Start(Start),
     /// Import files and folders: exports, JSON checkpoints, runs that `record` reads.
     /// The kind of input is detected.
     Import(Import),
@@ -156,6 +158,8 @@ pub enum Command {
     Mark(Mark),
     /// Open a new lineage at a point, and leave the task on its active one.
     Branch(Branch),
+    /// Switch a task to another of its lineages. Files stay as they are.
+    Switch(Switch),
     /// Go back to a point: open a new lineage there, and make it the active one. With --files,
     /// restore only the files of a folder. Without an address, pick a checkpoint.
     Restore(Restore),
@@ -163,6 +167,8 @@ pub enum Command {
     Rollback(Rollback),
     /// Undo the last restore of a task, and restore its folder if files were restored.
     Undo(Undo),
+    /// Take the last undo of a task back. Files stay as they are.
+    Redo(Task),
     /// Take back interrupted restores of folders.
     Recover(Recover),
     /// Compare the states or the files at two points.
@@ -242,6 +248,18 @@ pub struct Init {
     /// removed. Commands in the project find it by the path of the project.
     #[arg(long)]
     pub outside: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Start {
+    /// The id of the new task.
+    pub task: String,
+    /// The owner. Default: you, by USER or USERNAME; with a service, the user of the token.
+    #[arg(long, value_name = "USER")]
+    pub user: Option<String>,
+    /// The state that the task begins with: a file with a JSON object.
+    #[arg(long, value_name = "FILE.json")]
+    pub initial: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -6,14 +6,16 @@ use std::ops::Range;
 use milepost::events::{ArtifactsEdited, GuidanceGiven, RunControl};
 use milepost::query::{CheckpointQuery, TaskQuery};
 use milepost::state::{Change, Chunks, MessageRange, diff_states, to_patch};
-use milepost::{CheckpointId, Detail, Engine, ErrorKind, Json, Mark, Point, RunState, Task};
+use milepost::{
+    CheckpointId, Detail, Engine, ErrorKind, Json, LineageId, Mark, Point, RunState, Task,
+};
 use milepost_api::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, GuidanceAsked,
     LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm,
     StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm, service,
 };
 use milepost_formats::backup;
-use milepost_workspace::TreePath;
+use milepost_workspace::{Snapshot, TreePath};
 use serde_json::Value;
 
 use super::{
@@ -87,8 +89,9 @@ impl Backend for Local<'_> {
         Ok(hints::task(self.0, id)?.info()?.into())
     }
 
-    fn start(&self, id: &str) -> Result<TaskForm> {
-        Ok(self.0.start_task(id, &hints::current_user())?.info()?.into())
+    fn start(&self, id: &str, user: Option<&str>, initial: Option<Json>) -> Result<TaskForm> {
+        let user = user.map_or_else(hints::current_user, str::to_owned);
+        Ok(self.0.start_task_from(id, &user, initial)?.info()?.into())
     }
 
     fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
@@ -202,6 +205,31 @@ impl Backend for Local<'_> {
 
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
         Ok(RestoredForm::of(&self.0.undo(&task.id).run()?)?)
+    }
+
+    fn switch(&self, task: &TaskForm, lineage: LineageId) -> Result<RestoredForm> {
+        let task = self.writable(&task.id)?;
+        Ok(service::switch(&self.0.view(), task.id(), lineage)?)
+    }
+
+    fn redo(&self, task: &TaskForm) -> Result<RestoredForm> {
+        let task = self.writable(&task.id)?;
+        Ok(service::redo(&self.0.view(), task.id())?)
+    }
+
+    fn differing_files(
+        &self,
+        before: &PointForm,
+        after: &PointForm,
+        at_most: u64,
+    ) -> Result<Option<u64>> {
+        let root = |point| Ok::<_, Failure>(self.0.workspace_at(&self.found(point)?)?);
+        let (Some(before), Some(after)) = (root(before)?, root(after)?) else {
+            return Ok(None);
+        };
+        let capture = |root| Snapshot::of(self.0, root);
+        let found = capture(before)?.count_differences(&capture(after)?, at_most)?;
+        Ok(Some(found).filter(|found| *found > 0))
     }
 
     fn stats(&self) -> Result<StoreForm> {

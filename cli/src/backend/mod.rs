@@ -26,7 +26,7 @@ use std::ops::Range;
 use milepost::events::{MarkStatus, RunControl};
 use milepost::integrity::Anchor;
 use milepost::state::MessageRange;
-use milepost::{CheckpointId, Engine, Json};
+use milepost::{CheckpointId, Engine, Json, LineageId};
 use milepost_api::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, FileForm,
     LineageForm, Listed, MovedForm, PinForm, PointForm, RestoredForm, RetentionAsked,
@@ -111,8 +111,8 @@ pub trait Backend {
     /// Returns the task with this id, which may be percent-encoded as in an address.
     fn task(&self, id: &str) -> Result<TaskForm>;
 
-    /// Starts a task with this exact id.
-    fn start(&self, id: &str) -> Result<TaskForm>;
+    /// Starts a task with this exact id. Default of the owner: the current user.
+    fn start(&self, id: &str, user: Option<&str>, initial: Option<Json>) -> Result<TaskForm>;
 
     /// Returns the lineages of the task with this exact id, oldest first.
     fn lineages(&self, task: &str) -> Result<Vec<LineageForm>>;
@@ -161,6 +161,21 @@ pub trait Backend {
 
     /// Undoes the last restore of a task, if it restored no folder.
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm>;
+
+    /// Makes a lineage of a task the active one.
+    fn switch(&self, task: &TaskForm, lineage: LineageId) -> Result<RestoredForm>;
+
+    /// Takes the last undo of a task back.
+    fn redo(&self, task: &TaskForm) -> Result<RestoredForm>;
+
+    /// Returns the number of files that differ between the last captures before two points, at most
+    /// `at_most`. `None`: one of the points has no capture, or both have the same.
+    fn differing_files(
+        &self,
+        before: &PointForm,
+        after: &PointForm,
+        at_most: u64,
+    ) -> Result<Option<u64>>;
 
     fn stats(&self) -> Result<StoreForm>;
 

@@ -30,7 +30,6 @@ pub fn run(source: &dyn Backend, args: &args::Branch, out: &mut Out) -> Result<(
         task.active
     ))?;
     let name = format!("{}/{}", words::encode(&point.task), lineage.id);
-    let hint =
-        format!("`milepost restore {name}` continues from it, `milepost log {name}` shows it");
+    let hint = format!("`milepost switch {name}` continues on it, `milepost log {name}` shows it");
     Ok(out.line(printable(&hint))?)
 }

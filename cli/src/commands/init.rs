@@ -9,10 +9,7 @@ use crate::args;
 use crate::error::{Failure, Result, USAGE};
 use crate::output::Out;
 use crate::outside;
-use crate::store_locator::{FOLDER, StoreArgs};
-
-/// File that each store has.
-const SETTINGS: &str = "store";
+use crate::store_locator::{FOLDER, SETTINGS, StoreArgs};
 
 pub fn run(store: &StoreArgs, args: &args::Init, out: &mut Out) -> Result<()> {
     if let Some(dir) = store.named() {

@@ -75,7 +75,7 @@ fn default_task(source: &dyn Backend) -> Result<String> {
         }
     }
     let name = hints::name_of(&here)?;
-    source.start(&name)?;
+    source.start(&name, None, None)?;
     note(&hints::started(&name));
     Ok(name)
 }

@@ -30,6 +30,7 @@ mod import;
 mod import_report;
 mod init;
 mod key;
+mod left_files;
 mod lineages;
 mod log;
 mod mark;
@@ -38,6 +39,7 @@ mod needs;
 mod pin;
 mod record;
 mod recover;
+mod redo;
 mod repair;
 mod replay;
 mod restore;
@@ -47,9 +49,11 @@ mod search;
 mod serve;
 mod shell;
 mod show;
+mod start;
 mod state;
 mod stats;
 mod steer;
+mod switch;
 mod tasks;
 mod text_diff;
 mod token;
@@ -119,7 +123,11 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
 fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
     let needs = Needs::of(&command, picker::is_possible(out));
     let changes = !needs.only_reads && !matches!(command, Command::Log(_));
-    let found = match needs.creates && store.is_nowhere() {
+    let made = match &command {
+        Command::Start(_) => store.to_make()?,
+        _ => None,
+    };
+    let found = match made.is_some() || needs.creates && store.is_nowhere() {
         true => Opened::Local(store.open_or_create_with_hooks(Options::default())?),
         false => store.find(needs.hooks, needs.only_reads)?,
     };
@@ -140,7 +148,10 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
     };
     let attached = needs.attached || needs.hooks && store.has_hooks();
     let attached = attached.then(|| attach(&engine)).flatten();
-    let done = on_store(store, &engine, command, out);
+    let done = match command {
+        Command::Start(args) => start::run(&Local(&engine), &args, made.as_deref(), out),
+        command => on_store(store, &engine, command, out),
+    };
     drop(attached);
     // The command is done or failed by now. A failed close only slows the next open.
     let closed = engine.close();
@@ -180,6 +191,9 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         Command::Checkpoints(args) => checkpoints::run(source, &args, out),
         Command::Mark(args) => mark::run(source, &args, out),
         Command::Branch(args) => branch::run(source, &args, out),
+        Command::Switch(args) => switch::run(source, &args, out),
+        Command::Redo(args) => redo::run(source, &args.task, out),
+        Command::Start(args) => start::run(source, &args, None, out),
         Command::Restore(args) => restore::run(source, &args, out),
         Command::Undo(args) => undo::run(source, &args, out),
         Command::Diff(args) => diff::run(source, &args, out),

@@ -72,6 +72,8 @@ impl Needs {
             Command::Compact(_) => Self { store: true, attached: true, ..NONE },
             Command::Pin(_) | Command::Unpin(_) | Command::Delete(_) | Command::Erase(_) => NONE,
             Command::Branch(_) => NONE,
+            Command::Switch(_) | Command::Redo(_) => WRITES,
+            Command::Start(_) => Self { creates: true, ..WRITES },
             // These open a store themselves, or none.
             Command::Demo(_) | Command::DemoWorker(_) | Command::Record(_) => NONE,
             Command::Init(_) => NONE,

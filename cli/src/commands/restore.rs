@@ -3,6 +3,7 @@
 use milepost_api::RestoredForm;
 use serde_json::{Value, json};
 
+use super::left_files::{Left, LeftFiles};
 use super::{checkpoint, needed, rollback};
 use crate::args;
 use crate::backend::Backend;
@@ -44,15 +45,30 @@ pub fn to(source: &dyn Backend, back: &args::GoingBack, out: &mut Out) -> Result
     let from = words::address(&point.task, point.lineage, point.offset.0);
     let note = format!("back to {from}");
     let hint = format!("`milepost undo {}` takes this back", words::encode(&point.task));
-    print(&restored, &note, &hint, out)
+    let left = Left::of(source, &task, from);
+    print(&restored, &note, Some(&left), &hint, out)
 }
 
-/// Prints the lineage in which a task continues.
-pub fn print(restored: &RestoredForm, note: &str, hint: &str, out: &mut Out) -> Result<()> {
-    match out.json {
-        true => Ok(out.json(&form(restored)?)?),
-        false => lines(restored, note, hint, out),
+/// Prints the lineage in which a task continues, and what it left.
+pub fn print(
+    restored: &RestoredForm,
+    note: &str,
+    left: Option<&Left>,
+    hint: &str,
+    out: &mut Out,
+) -> Result<()> {
+    let files = left.and_then(|left| left.files.as_ref());
+    if out.json {
+        let mut form = form(restored)?;
+        if let Some(fields) = form.as_object_mut() {
+            fields.insert("left".into(), json!(left.map(|left| left.lineage)));
+            fields.insert("files".into(), json!(files.map(LeftFiles::form)));
+        }
+        return Ok(out.json(&form)?);
     }
+    let files = files.map(LeftFiles::line);
+    let hints: Vec<&str> = files.as_deref().into_iter().chain([hint]).collect();
+    lines(restored, note, &hints, out)
 }
 
 /// Returns the lineage in which a task continues, as JSON.
@@ -66,7 +82,7 @@ pub fn form(restored: &RestoredForm) -> Result<Value> {
 }
 
 /// Prints the lineage in which a task continues, as text.
-pub fn lines(restored: &RestoredForm, note: &str, hint: &str, out: &mut Out) -> Result<()> {
+pub fn lines(restored: &RestoredForm, note: &str, hints: &[&str], out: &mut Out) -> Result<()> {
     let RestoredForm { task, lineage, .. } = restored;
     out.line(printable(note))?;
     out.line(format!(
@@ -75,5 +91,8 @@ pub fn lines(restored: &RestoredForm, note: &str, hint: &str, out: &mut Out) -> 
         lineage.id,
         lineage.head
     ))?;
-    Ok(out.line(printable(hint))?)
+    for hint in hints {
+        out.line(printable(hint))?;
+    }
+    Ok(())
 }

@@ -1,11 +1,11 @@
 //! `undo`: takes back the last restore of a task, with the folder if files were restored.
 
-use milepost::events::LineageType;
 use milepost::restore::PendingRestore;
-use milepost::{Engine, Error, ErrorKind, Task};
+use milepost::{Engine, Error, ErrorKind, LineageId, Task};
 use milepost_api::RestoredForm;
 use milepost_workspace::{Choices, RestoreReport};
 
+use super::left_files::Left;
 use super::{needed, restore, workspace_args};
 use crate::args;
 use crate::backend::{Backend, folders, hints, recovery};
@@ -34,8 +34,7 @@ fn there(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()> {
         Some(ErrorKind::Invalid | ErrorKind::NotFound) => failure.hint(as_they_are(&name)),
         _ => failure,
     })?;
-    let hint = format!("lineage {left} stays: `milepost log {name}/{left}`");
-    restore::print(&restored, DONE, &hint, out)
+    restore::print(&restored, DONE, Some(&Left::lineage(left)), &stays(&name, left), out)
 }
 
 fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
@@ -45,7 +44,7 @@ fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
     if args.options.dry_run {
         recovery::none(engine, &task)?;
     }
-    if task.lineage().info()?.lineage_type == LineageType::Rollback {
+    if engine.undo(task.id()).restores_files()? {
         let Some((went, place)) = with_folder(engine, &task, args, out)? else {
             return Ok(());
         };
@@ -63,8 +62,8 @@ fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
     }
     not_another(recovery::recover(engine, &task, None)?, &name)?;
     let task = engine.undo(task.id()).run().map_err(|error| failed(error, &name))?;
-    let hint = format!("lineage {left} stays: `milepost log {name}/{left}`");
-    restore::print(&RestoredForm::of(&task)?, DONE, &hint, out)
+    let restored = RestoredForm::of(&task)?;
+    restore::print(&restored, DONE, Some(&Left::lineage(left)), &stays(&name, left), out)
 }
 
 /// Undoes the last restore with the folder. Returns `None` for a dry run.
@@ -131,6 +130,10 @@ fn failed(error: Error, name: &str) -> Failure {
         true => failure.hint(as_they_are(name)),
         false => failure,
     }
+}
+
+fn stays(name: &str, left: LineageId) -> String {
+    format!("lineage {left} stays: `milepost redo {name}` takes the undo back")
 }
 
 fn as_they_are(name: &str) -> String {

@@ -154,5 +154,5 @@ pub fn went(went: &RestoreReport, note: &str, hint: &str, out: &mut Out) -> Resu
             out.line(format!("  {path}"))?;
         }
     }
-    restore::lines(&RestoredForm::of(&went.task)?, note, hint, out)
+    restore::lines(&RestoredForm::of(&went.task)?, note, &[hint], out)
 }

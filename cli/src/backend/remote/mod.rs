@@ -2,19 +2,20 @@
 
 mod connection;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use milepost::events::RunControl;
 use milepost::state::MessageRange;
-use milepost::{CheckpointId, Engine, ErrorKind, Json};
+use milepost::{CheckpointId, Engine, ErrorKind, Json, LineageId};
 use milepost_api::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, LineageForm, Listed,
     PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm, StoreForm, SummaryForm,
     TaskForm, UserForm, VerifyForm,
 };
 use milepost_client::{
-    ChangeControl, CheckpointQuery, EditArtifacts, EventQuery, Guidance, Mark, Restore, Retention,
-    Start, StatsQuery, TaskQuery, Verify,
+    ChangeControl, CheckpointQuery, EditArtifacts, EventQuery, Guidance, Mark, NewTask, Restore,
+    Retention, Start, StatsQuery, TaskQuery, Verify,
 };
 use milepost_workspace::TreePath;
 use serde_json::{Map, Value};
@@ -23,7 +24,7 @@ pub use self::connection::Remote;
 use super::{
     Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, VerifyAsked, captures, hints,
 };
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::output::Out;
 
 /// Largest number of events in one answer.
@@ -84,8 +85,17 @@ impl Backend for Remote {
         })
     }
 
-    fn start(&self, id: &str) -> Result<TaskForm> {
-        self.wait(self.client.start_task(id))
+    fn start(&self, id: &str, user: Option<&str>, initial: Option<Json>) -> Result<TaskForm> {
+        let new = NewTask::new(id);
+        let new = match user {
+            Some(user) => new.user(user),
+            None => new,
+        };
+        let new = match initial {
+            Some(initial) => new.initial(initial),
+            None => new,
+        };
+        self.wait(self.client.start_task(new))
     }
 
     fn lineages(&self, task: &str) -> Result<Vec<LineageForm>> {
@@ -221,6 +231,46 @@ impl Backend for Remote {
 
     fn undo(&self, task: &TaskForm) -> Result<RestoredForm> {
         self.wait(self.client.undo(&task.id))
+    }
+
+    fn switch(&self, task: &TaskForm, lineage: LineageId) -> Result<RestoredForm> {
+        self.wait(self.client.switch(&task.id, lineage.0))
+    }
+
+    fn redo(&self, task: &TaskForm) -> Result<RestoredForm> {
+        self.wait(self.client.redo(&task.id))
+    }
+
+    fn differing_files(
+        &self,
+        before: &PointForm,
+        after: &PointForm,
+        at_most: u64,
+    ) -> Result<Option<u64>> {
+        let root = |point: &PointForm| {
+            let part = self.wait(self.client.state_at(&point.address, "/workspace"))?;
+            Ok::<_, Failure>(part.value.value()?.as_str().map(str::to_owned))
+        };
+        match (root(before)?, root(after)?) {
+            (Some(before), Some(after)) if before != after => {}
+            _ => return Ok(None),
+        }
+        // A folder differs by its contents, which are in the list.
+        let files = |point: &PointForm| {
+            let mut files = BTreeMap::new();
+            self.files(point, &mut |file| {
+                if file.kind != "directory" {
+                    files.insert(file.path.clone(), file);
+                }
+                Ok(())
+            })?;
+            Ok::<_, Failure>(files)
+        };
+        let (before, after) = (files(before)?, files(after)?);
+        let paths: BTreeSet<&TreePath> = before.keys().chain(after.keys()).collect();
+        let differing = paths.into_iter().filter(|path| before.get(path) != after.get(path));
+        let found = differing.take(usize::try_from(at_most).unwrap_or(usize::MAX)).count() as u64;
+        Ok(Some(found).filter(|found| *found > 0))
     }
 
     fn stats(&self) -> Result<StoreForm> {

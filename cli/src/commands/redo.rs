@@ -1,0 +1,23 @@
+//! `redo`: takes the last undo of a task back.
+
+// tidy: one command
+
+use milepost::ErrorKind;
+
+use super::switch;
+use crate::backend::Backend;
+use crate::error::Result;
+use crate::output::{Out, words};
+
+pub fn run(source: &dyn Backend, task: &str, out: &mut Out) -> Result<()> {
+    let had = source.task(task)?;
+    let name = words::encode(&had.id);
+    let redone = source.redo(&had).map_err(|failure| match failure.kind() {
+        Some(ErrorKind::Invalid | ErrorKind::NotFound) => failure.hint(format!(
+            "`milepost lineages {name}` shows the lineages, `milepost switch {name}/LINEAGE` \
+             switches to one"
+        )),
+        _ => failure,
+    })?;
+    switch::went(source, &had, &redone, "the last undo is taken back", out)
+}
