@@ -348,7 +348,8 @@ impl Acts {
 }
 
 /// Returns `true` if a step may be under way beside any other. What takes checkpoints away by name
-/// is not: it would not be known what a cleanup beside it had to keep.
+/// is not: it would not be known what a cleanup beside it had to keep. Nor is a switch or a redo,
+/// which may activate nothing.
 fn may_cross(op: &Op) -> bool {
-    !matches!(op, Op::Check | Op::Pin(_) | Op::RemoveMark(_))
+    !matches!(op, Op::Check | Op::Pin(_) | Op::RemoveMark(_) | Op::Switch(_) | Op::Redo)
 }

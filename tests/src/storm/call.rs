@@ -44,6 +44,13 @@ pub enum Call {
     Undo {
         task: String,
     },
+    Switch {
+        task: String,
+        lineage: u32,
+    },
+    Redo {
+        task: String,
+    },
     Pin {
         task: String,
         mark: String,
@@ -88,6 +95,8 @@ impl Call {
             | Self::Restore { task, .. }
             | Self::Branch { task, .. }
             | Self::Undo { task }
+            | Self::Switch { task, .. }
+            | Self::Redo { task }
             | Self::Pin { task, .. }
             | Self::RemoveMark { task, .. }
             | Self::Erase { task, .. }

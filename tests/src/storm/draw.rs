@@ -103,7 +103,7 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
     loop {
         let n16 = random.number() as u16;
         let n8 = random.number() as u8;
-        return match random.below(62) {
+        return match random.below(66) {
             0..=11 => append(random, mix),
             12 if mix.keys => Op::Keys(2 + random.below(if outer { 60 } else { 4 }) as u16),
             13..=18 => Op::Mark { who: who(random), at: (random.below(5) == 0).then_some(n16) },
@@ -145,6 +145,10 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
             57 if mix.parts => Op::Part { n: n16, fails: n8.is_multiple_of(2) },
             58..=61 if mix.secrets => Op::Secret(random.number() as u32),
             46..=49 if mix.watches => Op::Look(n8),
+            62 | 63 => Op::Switch(who(random)),
+            // A redo needs an undo right before it, or another redo.
+            64 => Op::Undo,
+            65 => Op::Redo,
             _ => continue,
         };
     }

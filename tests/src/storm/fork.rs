@@ -1,4 +1,4 @@
-//! Restores, branches and undo: the answers they must get, and their effect on the model.
+//! Restores, branches, undo, switch and redo: the answers they must get, and their effect on the model.
 
 use milepost::{Engine, ErrorKind};
 
@@ -27,6 +27,7 @@ pub fn restore(
     }
     let back = known.activations.len().checked_sub(1);
     known.activations.push((*lineage, back));
+    known.undone.clear();
     Ok(())
 }
 
@@ -116,6 +117,7 @@ pub fn undo(model: &mut Model, task: &str, answer: &Answer<'_>) -> Result<(), St
             if *lineage != due {
                 return Err(answer.wrong("I7: an undo goes back to another lineage"));
             }
+            known.undone.push(known.active());
             known.activations.push((*lineage, back));
             Ok(())
         }
@@ -127,6 +129,69 @@ pub fn undo(model: &mut Model, task: &str, answer: &Answer<'_>) -> Result<(), St
             }
         }
         _ => Err(answer.wrong("I7: an undo")),
+    }
+}
+
+pub fn switch(model: &mut Model, task: &str, to: u32, answer: &Answer<'_>) -> Result<(), String> {
+    let Some(known) = model.tasks.get_mut(task) else {
+        return Err(answer.wrong("a switch of no task"));
+    };
+    match answer.got {
+        Ok(Done::Activated { lineage, epoch }) if *lineage == to => {
+            if known.active() != to {
+                chosen(known, to);
+            }
+            match *epoch == known.epoch() {
+                true => Ok(()),
+                false => Err(answer.wrong("a switch is no single activation")),
+            }
+        }
+        Err(failed) if failed.is(ErrorKind::NotFound) => is_dropped(known, to, answer),
+        _ => Err(answer.wrong("a switch")),
+    }
+}
+
+pub fn redo(model: &mut Model, task: &str, answer: &Answer<'_>) -> Result<(), String> {
+    let Some(known) = model.tasks.get_mut(task) else {
+        return Err(answer.wrong("a redo of no task"));
+    };
+    let due = known.undone.last().copied();
+    match (answer.got, due) {
+        (Ok(Done::Activated { lineage, .. }), due) if due == Some(*lineage) || known.undo_open => {
+            chosen(known, *lineage);
+            Ok(())
+        }
+        // A rollback of files is not redone.
+        (Err(_), _) if known.undo_open => {
+            const ALL: [ErrorKind; 3] =
+                [ErrorKind::Invalid, ErrorKind::NotFound, ErrorKind::Conflict];
+            match answer.failed(&ALL) {
+                true => Ok(()),
+                false => Err(answer.wrong("a redo")),
+            }
+        }
+        (Err(failed), None) if failed.is(ErrorKind::Invalid) => Ok(()),
+        (Err(failed), Some(due)) if failed.is(ErrorKind::NotFound) => {
+            is_dropped(known, due, answer)
+        }
+        _ => Err(answer.wrong("a redo")),
+    }
+}
+
+/// An existing lineage becomes active, by a switch or a redo.
+fn chosen(known: &mut TaskModel, lineage: u32) {
+    match known.undone.last() == Some(&lineage) {
+        true => drop(known.undone.pop()),
+        false => known.undone.clear(),
+    }
+    let back = known.activations.len().checked_sub(1);
+    known.activations.push((lineage, back));
+}
+
+fn is_dropped(known: &TaskModel, lineage: u32, answer: &Answer<'_>) -> Result<(), String> {
+    match known.lineages.get(&lineage).is_some_and(|there| there.dropped) {
+        true => Ok(()),
+        false => Err(answer.wrong("a lineage that is kept cannot be switched to")),
     }
 }
 

@@ -64,6 +64,8 @@ pub fn judge(model: &mut Model, answer: &Answer<'_>) -> Result<(), String> {
         Call::Restore { task, to } => fork::restore(model, task, to, answer),
         Call::Branch { task, to } => fork::branch(model, task, to, answer),
         Call::Undo { task } => fork::undo(model, task, answer),
+        Call::Switch { task, lineage } => fork::switch(model, task, *lineage, answer),
+        Call::Redo { task } => fork::redo(model, task, answer),
         Call::Pin { task, mark, pinned } => {
             let task = model.tasks.get_mut(task);
             let known = task.and_then(|task| task.marks.get_mut(mark));

@@ -36,6 +36,8 @@ pub struct TaskModel {
     pub lineages: BTreeMap<u32, LineageModel>,
     /// Lineage, and the activation that an undo goes back to. The first is of epoch 1.
     pub activations: Vec<(u32, Option<usize>)>,
+    /// Lineages that undos left, of which a redo takes the last one.
+    pub undone: Vec<u32>,
     pub marks: BTreeMap<String, MarkModel>,
     /// Checkpoints that went; what is known of one that may be there still.
     pub gone: BTreeMap<String, Option<MarkModel>>,

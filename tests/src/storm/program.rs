@@ -145,6 +145,8 @@ pub enum Op {
     Restore(To),
     Branch(To),
     Undo,
+    Switch(Who),
+    Redo,
     Pin(u16),
     RemoveMark(u16),
     Cleanup {

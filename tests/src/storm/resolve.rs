@@ -91,6 +91,11 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
         Op::Branch(to) => target(known, *to).map(|to| Call::Branch { to, task: task.clone() }),
         Op::State(to) => target(known, *to).map(|to| Call::State { to, task: task.clone() }),
         Op::Undo => Some(Call::Undo { task: task.clone() }),
+        Op::Switch(who) => {
+            let lineage = lineage(known, *who).unwrap_or_else(|| known.active());
+            Some(Call::Switch { lineage, task: task.clone() })
+        }
+        Op::Redo => Some(Call::Redo { task: task.clone() }),
         Op::Pin(n) => mark(known, *n).map(|mark| Call::Pin {
             pinned: !known.marks[&mark].pinned,
             mark,

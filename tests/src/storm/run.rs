@@ -48,6 +48,15 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
             let back = engine.undo(task).run()?;
             Ok(Done::Activated { lineage: back.lineage().id().0, epoch: back.epoch() })
         }
+        Call::Switch { task, lineage } => {
+            let to = engine.task(task)?.lineage_named(LineageId(*lineage))?;
+            let on = engine.switch(&to)?;
+            Ok(Done::Activated { lineage: on.lineage().id().0, epoch: on.epoch() })
+        }
+        Call::Redo { task } => {
+            let on = engine.redo(task)?;
+            Ok(Done::Activated { lineage: on.lineage().id().0, epoch: on.epoch() })
+        }
         Call::Pin { mark, pinned, .. } => {
             let id = engine.query().checkpoint(mark)?.id;
             match pinned {

@@ -72,7 +72,9 @@ fn found(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Option
                 _ => Ok(None),
             }
         }
-        Call::Undo { .. } if task.epoch() > known.epoch() => {
+        Call::Undo { .. } | Call::Switch { .. } | Call::Redo { .. }
+            if task.epoch() > known.epoch() =>
+        {
             Ok(Some(Done::Activated { lineage: task.lineage().id().0, epoch: task.epoch() }))
         }
         Call::Pin { mark, pinned, .. } => {
