@@ -93,9 +93,9 @@ impl From<&str> for Restore {
     }
 }
 
-/// Retries of state restores, undos, switches and redos take effect once: see [the crate](crate#asking-again). A
-/// restore with files has no generated key and is not retried; after a missing answer, the task
-/// shows its outcome.
+/// Retries of state restores, undos, switches and redos take effect once: see
+/// [the crate](crate#asking-again). A restore with files has no generated key and is not retried;
+/// after a missing answer, the task shows its outcome.
 impl Client {
     /// Returns the effects of a restore without changing anything.
     ///

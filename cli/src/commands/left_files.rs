@@ -70,11 +70,6 @@ pub struct Left {
 }
 
 impl Left {
-    /// The lineage, of an operation that compares no files.
-    pub fn lineage(lineage: LineageId) -> Self {
-        Self { lineage, files: None }
-    }
-
     /// The lineage that a task had, and the files that differ at an address.
     pub fn of(source: &dyn Backend, had: &TaskForm, address: String) -> Self {
         Self { lineage: had.active, files: LeftFiles::of(source, had, address) }

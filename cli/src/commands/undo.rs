@@ -1,19 +1,19 @@
 //! `undo`: takes back the last restore of a task, with the folder if files were restored.
 
 use milepost::restore::PendingRestore;
-use milepost::{Engine, Error, ErrorKind, LineageId, Task};
-use milepost_api::RestoredForm;
+use milepost::{Engine, Error, ErrorKind, Task};
+use milepost_api::{RestoredForm, TaskForm};
 use milepost_workspace::{Choices, RestoreReport};
 
 use super::left_files::Left;
 use super::{needed, restore, workspace_args};
 use crate::args;
-use crate::backend::{Backend, folders, hints, recovery};
+use crate::backend::{Backend, Local, folders, hints, recovery};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, printable, words};
 
-/// Message of an undo.
-const DONE: &str = "the last restore is undone";
+/// Message of an undo of the state.
+const DONE: &str = "the last restore or switch is undone";
 
 pub fn run(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()> {
     match source.engine() {
@@ -28,13 +28,27 @@ fn there(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()> {
         needed(source, "`undo` of files")?;
     }
     let task = source.task(&args.task)?;
-    let (name, left) = (words::encode(&task.id), task.active);
+    let name = words::encode(&task.id);
     let restored = source.undo(&task);
     let restored = restored.map_err(|failure| match failure.kind() {
         Some(ErrorKind::Invalid | ErrorKind::NotFound) => failure.hint(as_they_are(&name)),
         _ => failure,
     })?;
-    restore::print(&restored, DONE, Some(&Left::lineage(left)), &stays(&name, left), out)
+    went(source, &task, &restored, out)
+}
+
+/// Prints the lineage that a task continues on after an undo of the state.
+fn went(
+    source: &dyn Backend,
+    had: &TaskForm,
+    restored: &RestoredForm,
+    out: &mut Out,
+) -> Result<()> {
+    let name = words::encode(&had.id);
+    let left = Left::of(source, had, format!("{name}/{}", restored.lineage.id));
+    let hint =
+        format!("lineage {} stays: `milepost redo {name}` takes the undo back", left.lineage);
+    restore::print(restored, DONE, Some(&left), &hint, out)
 }
 
 fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
@@ -48,7 +62,7 @@ fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
         let Some((went, place)) = with_folder(engine, &task, args, out)? else {
             return Ok(());
         };
-        let note = format!("{DONE}, with the files of {place}");
+        let note = format!("the last restore is undone, with the files of {place}");
         let hint =
             format!("lineage {left} stays: `milepost rollback {name}/{left}` goes there again");
         return workspace_args::went(&went, &note, &hint, out);
@@ -61,9 +75,9 @@ fn here(engine: &Engine, args: &args::Undo, out: &mut Out) -> Result<()> {
             .hint(format!("`milepost undo {name}` takes it back")));
     }
     not_another(recovery::recover(engine, &task, None)?, &name)?;
+    let had = TaskForm::from(task.info()?);
     let task = engine.undo(task.id()).run().map_err(|error| failed(error, &name))?;
-    let restored = RestoredForm::of(&task)?;
-    restore::print(&restored, DONE, Some(&Left::lineage(left)), &stays(&name, left), out)
+    went(&Local(engine), &had, &RestoredForm::of(&task)?, out)
 }
 
 /// Undoes the last restore with the folder. Returns `None` for a dry run.
@@ -130,10 +144,6 @@ fn failed(error: Error, name: &str) -> Failure {
         true => failure.hint(as_they_are(name)),
         false => failure,
     }
-}
-
-fn stays(name: &str, left: LineageId) -> String {
-    format!("lineage {left} stays: `milepost redo {name}` takes the undo back")
 }
 
 fn as_they_are(name: &str) -> String {

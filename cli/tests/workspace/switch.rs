@@ -48,7 +48,7 @@ fn a_switch_to_the_lineage_of_a_rollback_leaves_the_files_and_so_does_its_undo()
     assert!(about_files(&out).ends_with(command), "{out}");
     assert_eq!(held(&place, "work"), second);
     let out = place.say("undo essay").ok();
-    assert!(out.starts_with("the last restore is undone\n"), "{out}");
+    assert!(out.starts_with("the last restore or switch is undone\n"), "{out}");
     assert_eq!(held(&place, "work"), second);
     // The undo of the switch can be redone, and the command that it names restores the files.
     let out = place.say("redo essay").ok();

@@ -23,8 +23,8 @@ thread_local! {
 /// The event of the operation keeps the key, as with an append. If an operation is repeated with
 /// the same key, nothing is done twice: a start returns the task that was started, a checkpoint the
 /// one that was marked, a restore the lineage that it opened, and an undo, a switch and a redo the
-/// lineage that it made active. The same key for a different operation is a `Conflict`. Keys of events that were
-/// deleted or removed by retention are forgotten.
+/// lineage that it made active. The same key for a different operation is a `Conflict`. Keys of
+/// events that were deleted or removed by retention are forgotten.
 ///
 /// ```
 /// use milepost::calls::Conditions;
