@@ -134,8 +134,9 @@ async fn a_task_switches_to_a_lineage_and_undo_and_redo_go_there_and_back() {
     let three = drafted();
     let engine = &three.served.engine;
     engine.branch(&engine.point("hers@draft").unwrap(), None).unwrap();
-    let put =
-        async |body: &str, headers: &[(&str, &str)]| three.with("PUT", ACTIVE, headers, body).await;
+    let put = async |body: &str, headers: &[(&'static str, &str)]| {
+        three.with("PUT", ACTIVE, headers, body).await
+    };
     let came = put(r#"{"lineage": 1}"#, &[]).await;
     assert_eq!(came.status, 200, "{came:?}");
     let form = came.json();
