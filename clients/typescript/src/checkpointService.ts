@@ -11,7 +11,7 @@ export type Checkpoint = Forms["CheckpointForm"];
 export type Lineage = Forms["LineageForm"];
 /** The effects that a restore would have. */
 export type RestorePlan = Forms["RestorePlanForm"];
-/** The task and its active lineage after a restore or an undo. */
+/** The task and its active lineage after a restore, an undo, a switch or a redo. */
 export type Restored = Forms["RestoredForm"];
 /** The differences between two states. */
 export type Difference = Forms["ChangesForm"];
@@ -137,6 +137,10 @@ export interface CheckpointService {
   restore(request: RestoreRequest, options?: WriteOptions): Promise<Restored>;
   /** Undoes the last restore of a task: activates the previous lineage. */
   undo(task: string, options?: WriteOptions): Promise<Restored>;
+  /** Takes the last undo of a task back: activates the lineage that the undo left. */
+  redo(task: string, options?: WriteOptions): Promise<Restored>;
+  /** Switches a task to one of its lineages. Files stay as they are. */
+  switchTo(task: string, lineage: number, options?: WriteOptions): Promise<Restored>;
   /** Marks a checkpoint, by default at the head of the active lineage. */
   mark(task: string, request?: MarkRequest, options?: WriteOptions): Promise<Checkpoint>;
   /** Removes a checkpoint's mark. Its events stay. A pinned checkpoint is refused with 409. */
@@ -238,6 +242,29 @@ export function createCheckpointService({
         answer(
           client.POST("/v1/tasks/{task}/undo", {
             params: { path: { task: segment(task) }, header: headers },
+            signal: options.signal ?? null,
+          }),
+        ),
+      );
+    },
+
+    async redo(task, options = {}) {
+      return once(options, (headers) =>
+        answer(
+          client.POST("/v1/tasks/{task}/redo", {
+            params: { path: { task: segment(task) }, header: headers },
+            signal: options.signal ?? null,
+          }),
+        ),
+      );
+    },
+
+    async switchTo(task, lineage, options = {}) {
+      return once(options, (headers) =>
+        answer(
+          client.PUT("/v1/tasks/{task}/active", {
+            params: { path: { task: segment(task) }, header: headers },
+            body: { lineage },
             signal: options.signal ?? null,
           }),
         ),

@@ -451,6 +451,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/summaries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists tasks with what happened in them, newest first: title, outcome of each lineage, counts,
+         *     usage, last error.
+         */
+        get: operations["summaries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tasks": {
         parameters: {
             query?: never;
@@ -482,6 +502,26 @@ export interface paths {
         post?: never;
         /** Deletes a task permanently. */
         delete: operations["delete_task"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/active": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Switches a task to one of its lineages. Opens none, and leaves files as they are. An undo
+         *     returns to the lineage before.
+         */
+        put: operations["switch"];
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -611,6 +651,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tasks/{task}/redo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Redoes the last undone restore or switch of a task: activates the lineage that the undo left. */
+        post: operations["redo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns a task with what happened in it, as in the list of summaries. */
+        get: operations["summary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tasks/{task}/undo": {
         parameters: {
             query?: never;
@@ -620,7 +694,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Undoes the last restore of a task: activates the previous lineage. */
+        /** Undoes the last restore or switch of a task: activates the previous lineage. */
         post: operations["undo"];
         delete?: never;
         options?: never;
@@ -1192,6 +1266,31 @@ export interface components {
             /** @description The purpose of the lineage. */
             type: string;
         };
+        /** @description Summary of a lineage, inherited events included. */
+        LineageSummaryForm: {
+            /** @description The number of calls of tools. */
+            calls: components["schemas"]["Big"];
+            /** @description The number of calls and steps that failed. */
+            failed: components["schemas"]["Big"];
+            fork?: null | components["schemas"]["Big"];
+            /** @description The next offset. */
+            head: components["schemas"]["Big"];
+            /**
+             * Format: int32
+             * @description The id of the lineage.
+             */
+            id: number;
+            /** @description The outcome. */
+            outcome: components["schemas"]["OutcomeForm"];
+            /**
+             * Format: int32
+             * @description The parent; absent for a root.
+             */
+            parent?: number | null;
+            /** @description The number of steps. */
+            steps: components["schemas"]["Big"];
+            usage?: null | components["schemas"]["UsageForm"];
+        };
         /** @description A page of a list. */
         Listed_CheckpointForm: {
             /** @description The items of the page. */
@@ -1315,6 +1414,57 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Listed_SummaryForm: {
+            /** @description The items of the page. */
+            items: {
+                /**
+                 * Format: int32
+                 * @description The active lineage.
+                 */
+                active: number;
+                /** @description The number of calls of tools. */
+                calls: components["schemas"]["Big"];
+                /** @description Time of the last event: RFC 3339, UTC. */
+                changed: string;
+                /** @description Microseconds since the Unix epoch. */
+                changed_us: components["schemas"]["Big"];
+                /** @description The last control. */
+                control: string;
+                /** @description RFC 3339, UTC. */
+                created: string;
+                /** @description Microseconds since the Unix epoch. */
+                created_us: components["schemas"]["Big"];
+                /** @description Events of all lineages, each counted in the lineage it was appended to. */
+                events: components["schemas"]["Big"];
+                /** @description The number of calls and steps that failed. */
+                failed: components["schemas"]["Big"];
+                /** @description The next offset of the active lineage. */
+                head: components["schemas"]["Big"];
+                /** @description The id of the task. */
+                id: string;
+                /** @description The last failure, on one line of at most 160 characters. */
+                last_error?: string | null;
+                /** @description The lineages, oldest first. */
+                lineages: components["schemas"]["LineageSummaryForm"][];
+                /** @description The metrics, by name. */
+                metrics: {
+                    [key: string]: components["schemas"]["MetricForm"];
+                };
+                /** @description The last phase. */
+                phase?: string | null;
+                step?: null | components["schemas"]["Big"];
+                /** @description The number of steps. */
+                steps: components["schemas"]["Big"];
+                /** @description The first message of a user, on one line of at most 160 characters. */
+                title?: string | null;
+                usage?: null | components["schemas"]["UsageForm"];
+                /** @description The owner. */
+                user: string;
+            }[];
+            /** @description The cursor of the next page; `null` on the last page. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Listed_TaskForm: {
             /** @description The items of the page. */
             items: {
@@ -1356,6 +1506,33 @@ export interface components {
             metadata?: Record<string, unknown> | null;
             /** @description Default: `success`. */
             status?: string | null;
+        };
+        /** @description The values of a metric. NaN and infinities are strings. */
+        MetricForm: {
+            /**
+             * Format: double
+             * @description The last value.
+             */
+            last: number;
+            /**
+             * Format: double
+             * @description The greatest value.
+             */
+            max: number;
+            /**
+             * Format: double
+             * @description The least value.
+             */
+            min: number;
+        };
+        /** @description The outcome of a lineage. */
+        OutcomeForm: {
+            /** @description `true` for a good outcome, `false` for a bad one; absent if neither is known. */
+            good?: boolean | null;
+            /** @description The status of the last mark. */
+            status?: string | null;
+            /** @description The value of the outcome in the last state, of any type. */
+            value?: Record<string, unknown> | null;
         };
         /** @description The point where a lineage was forked. */
         ParentForm: {
@@ -1491,7 +1668,7 @@ export interface components {
             /** @description The point that the task would continue from. */
             to: components["schemas"]["PlaceForm"];
         };
-        /** @description The result of a restore or an undo. */
+        /** @description The result of a restore, an undo, a switch or a redo. */
         RestoredForm: {
             /** @description The changes to files, as in the plan; present if files were restored. */
             files?: Record<string, unknown> | null;
@@ -1621,6 +1798,60 @@ export interface components {
             /** @description Tasks. */
             tasks: components["schemas"]["Big"];
         };
+        /** @description Summary of a task: what its active lineage did, and the usage of all lineages. */
+        SummaryForm: {
+            /**
+             * Format: int32
+             * @description The active lineage.
+             */
+            active: number;
+            /** @description The number of calls of tools. */
+            calls: components["schemas"]["Big"];
+            /** @description Time of the last event: RFC 3339, UTC. */
+            changed: string;
+            /** @description Microseconds since the Unix epoch. */
+            changed_us: components["schemas"]["Big"];
+            /** @description The last control. */
+            control: string;
+            /** @description RFC 3339, UTC. */
+            created: string;
+            /** @description Microseconds since the Unix epoch. */
+            created_us: components["schemas"]["Big"];
+            /** @description Events of all lineages, each counted in the lineage it was appended to. */
+            events: components["schemas"]["Big"];
+            /** @description The number of calls and steps that failed. */
+            failed: components["schemas"]["Big"];
+            /** @description The next offset of the active lineage. */
+            head: components["schemas"]["Big"];
+            /** @description The id of the task. */
+            id: string;
+            /** @description The last failure, on one line of at most 160 characters. */
+            last_error?: string | null;
+            /** @description The lineages, oldest first. */
+            lineages: components["schemas"]["LineageSummaryForm"][];
+            /** @description The metrics, by name. */
+            metrics: {
+                [key: string]: components["schemas"]["MetricForm"];
+            };
+            /** @description The last phase. */
+            phase?: string | null;
+            step?: null | components["schemas"]["Big"];
+            /** @description The number of steps. */
+            steps: components["schemas"]["Big"];
+            /** @description The first message of a user, on one line of at most 160 characters. */
+            title?: string | null;
+            usage?: null | components["schemas"]["UsageForm"];
+            /** @description The owner. */
+            user: string;
+        };
+        /** @description A lineage to switch a task to. */
+        SwitchAsked: {
+            /**
+             * Format: int32
+             * @description The lineage.
+             */
+            lineage: number;
+        };
         /** @description A task. */
         TaskForm: {
             /**
@@ -1673,6 +1904,22 @@ export interface components {
             lineage: number;
             /** @description The new first offset. */
             offset: components["schemas"]["Big"];
+        };
+        /** @description Tokens and cost. A number that was not recorded is absent. */
+        UsageForm: {
+            cache_read?: null | components["schemas"]["Big"];
+            cache_write?: null | components["schemas"]["Big"];
+            /**
+             * Format: double
+             * @description The cost, in `currency`.
+             */
+            cost?: number | null;
+            /** @description The currency of the cost. */
+            currency?: string | null;
+            input?: null | components["schemas"]["Big"];
+            /** @description The model; of several, the last one. */
+            model?: string | null;
+            output?: null | components["schemas"]["Big"];
         };
         /** @description Numbers of each task of a user, and their sums. `milepost stats --user --json` prints the same. */
         UserForm: {
@@ -4000,6 +4247,74 @@ export interface operations {
             };
         };
     };
+    summaries: {
+        parameters: {
+            query?: {
+                /** @description The owner, for admins. Default: the caller. */
+                user?: string;
+                /** @description The page size: 1 to 100, default 20. */
+                limit?: number;
+                /** @description The `next` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listed_SummaryForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     tasks: {
         parameters: {
             query?: {
@@ -4289,6 +4604,122 @@ export interface operations {
                 };
             };
             /** @description The store cannot answer, or a restore of it has not ended */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    switch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The expected head of the lineage that the task leaves, in quotes */
+                "If-Match"?: string | null;
+                /** @description Switched once under this key */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SwitchAsked"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestoredForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key was used for something else */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The head is elsewhere */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or a restore of the task has not ended */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5218,6 +5649,176 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Listed_PinForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    redo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The expected head of the lineage that the task leaves, in quotes */
+                "If-Match"?: string | null;
+                /** @description Redone once under this key */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestoredForm"];
+                };
+            };
+            /** @description There is no undo to take back */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The undone restore took files back */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The head is elsewhere */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or a restore of the task has not ended */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    summary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SummaryForm"];
                 };
             };
             400: {

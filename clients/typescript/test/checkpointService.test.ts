@@ -88,6 +88,11 @@ test("seed_001 a restore is planned, made and undone", async () => {
   const undone = await service.undo("exec-001");
   assert.equal(undone.lineage.id, 0);
   assert(isCurrent(later, await service.lineages("exec-001")));
+
+  const redone = await service.redo("exec-001");
+  assert.equal(redone.lineage.id, restored.lineage.id);
+  const switched = await service.switchTo("exec-001", 0);
+  assert.equal(switched.lineage.id, 0);
 });
 
 test("seed_001 a restore whose answer is lost is made once", async () => {
