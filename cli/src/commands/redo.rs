@@ -17,6 +17,9 @@ pub fn run(source: &dyn Backend, task: &str, out: &mut Out) -> Result<()> {
             "`milepost lineages {name}` shows the lineages, `milepost switch {name}/LINEAGE` \
              switches to one"
         )),
+        Some(ErrorKind::Conflict) => {
+            failure.hint(format!("`milepost lineages {name}` shows the lineages"))
+        }
         _ => failure,
     })?;
     switch::went(source, &had, &redone, "the last undo is taken back", out)
