@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use milepost_codec::{
-    Activated, ActivationCause, BodyForm, Control, Epoch, LineageId, LineageType, LogId, Result,
-    TaskNo,
+    Activated, ActivationCause, BodyForm, Control, Epoch, LineageId, LineageType, LogId, Offset,
+    Result, TaskNo,
 };
 
 use super::events::Cursor;
 use crate::history::catalog::Catalog;
+
+/// Control events that are read first to find the current activation.
+const RECENT: Offset = 16;
 
 /// The activations of a task by their numbers.
 #[derive(Debug)]
@@ -63,7 +66,29 @@ impl Activations {
 impl Catalog {
     /// Reads the activations of a task from its control log.
     pub(crate) fn activations(&self, task: TaskNo) -> Result<Activations> {
-        let mut cursor = Cursor::new(self.log(), LogId::control(task), 0);
+        self.activations_from(task, 0)
+    }
+
+    /// Returns `true` if the current lineage was opened by its current activation. Reads only the
+    /// end of the control log, unless much follows the activation.
+    pub(crate) fn is_opened_by(&self, task: TaskNo, epoch: Epoch) -> Result<bool> {
+        let (mut from, mut size) = (self.head(LogId::control(task))?.next, RECENT);
+        loop {
+            from = from.saturating_sub(size);
+            let found = self.activations_from(task, from)?.0.remove(&epoch);
+            match found {
+                Some(at) => {
+                    use ActivationCause::{Opened, Restored};
+                    return Ok(matches!(at.cause, Opened | Restored));
+                }
+                None if from == 0 => return Ok(false),
+                None => size *= 2,
+            }
+        }
+    }
+
+    fn activations_from(&self, task: TaskNo, from: Offset) -> Result<Activations> {
+        let mut cursor = Cursor::new(self.log(), LogId::control(task), from);
         let mut all = BTreeMap::new();
         while let Some(()) = cursor.next_record(|_, record| {
             let header = record.header()?;

@@ -23,8 +23,12 @@ impl Engine {
         if !catalog.tally(no)?.captured {
             return Ok(None);
         }
+        let (mut epoch, active) = catalog.active(no)?;
+        if catalog.is_opened_by(no, epoch)? {
+            let lineage = Lineage::new(self, no, active.lineage, None)?;
+            return self.workspace_at(&lineage.point(lineage.head()?.next)?);
+        }
         let all = catalog.activations(no)?;
-        let (mut epoch, _) = catalog.active(no)?;
         while catalog.leaves_files(no, &all, epoch)? {
             let entry = catalog.activation(no, epoch)?;
             let lineage = match Lineage::new(self, no, entry.lineage, None) {
@@ -33,7 +37,7 @@ impl Engine {
                 Err(error) if error.kind() == ErrorKind::NotFound => break,
                 Err(error) => return Err(error),
             };
-            if let Some(root) = captured_since(&lineage, entry.time_us)? {
+            if let Some(root) = self.captured_since(&lineage, entry.time_us)? {
                 return Ok(Some(root));
             }
             epoch -= 1;
@@ -45,29 +49,34 @@ impl Engine {
         };
         self.workspace_at(&lineage.point(lineage.head()?.next)?)
     }
-}
 
-/// Returns the root of the last capture in a lineage since a time, in microseconds since the Unix
-/// epoch.
-fn captured_since(lineage: &Lineage, time_us: u64) -> Result<Option<Hash>> {
-    let first = lineage.first_behind_opening()?;
-    let (mut end, mut size) = (lineage.head()?.next, BLOCK);
-    while end > first {
-        let from = end.saturating_sub(size).max(first);
-        let (mut found, mut is_before) = (None, false);
-        for event in lineage.read(from..end)? {
-            let event = event?;
-            is_before |= event.header.time_us < time_us;
-            if event.header.time_us >= time_us
-                && let Some(Body::WorkspaceCaptured(captured)) = event.body
-            {
-                found = Some(captured.root);
+    /// Returns the root of the last capture in a lineage since a time, in microseconds since the
+    /// Unix epoch.
+    fn captured_since(&self, lineage: &Lineage, time_us: u64) -> Result<Option<Hash>> {
+        let (opened, readable) = (lineage.first_behind_opening()?, lineage.info()?.begin);
+        let head = lineage.head()?.next;
+        let (first, mut end, mut size) = (opened.max(readable), head, BLOCK);
+        while end > first {
+            let from = end.saturating_sub(size).max(first);
+            let (mut found, mut is_before) = (None, false);
+            for event in lineage.read(from..end)? {
+                let event = event?;
+                is_before |= event.header.time_us < time_us;
+                if event.header.time_us >= time_us
+                    && let Some(Body::WorkspaceCaptured(captured)) = event.body
+                {
+                    found = Some(captured.root);
+                }
             }
+            if found.is_some() || is_before {
+                return Ok(found);
+            }
+            (end, size) = (from, size * 2);
         }
-        if found.is_some() || is_before {
-            return Ok(found);
+        match readable > opened {
+            // A capture may be among the trimmed events.
+            true => self.workspace_at(&lineage.point(head)?),
+            false => Ok(None),
         }
-        (end, size) = (from, size * 2);
     }
-    Ok(None)
 }

@@ -11,12 +11,15 @@ use crate::events::Message;
 use crate::restore::{CaptureContext, PendingRestore, PrepareContext};
 use crate::subscribe::{Followed, LineageChanged};
 use crate::{
-    Body, Detail, Engine, ErrorKind, Hook, LineageId, Offset, Options, Participant, Point, Result,
-    Task,
+    Body, Detail, Engine, Error, ErrorKind, Hook, LineageId, Offset, Options, Participant, Point,
+    Result, Task,
 };
 
 /// A participant without content: only its part in a restore matters.
-struct Folder;
+struct Folder {
+    /// Its part fails, and cannot be reverted.
+    fails: bool,
+}
 
 impl Participant for Folder {
     fn name(&self) -> &str {
@@ -35,18 +38,18 @@ impl Participant for Folder {
         })
     }
     fn apply(&self, _: &Engine, _: &PendingRestore) -> Result<Vec<Body>> {
-        Ok(Vec::new())
+        if self.fails { Err(Error::invalid("it fails")) } else { Ok(Vec::new()) }
     }
     fn finish(&self, _: &Engine, _: &PendingRestore) -> Result<()> {
         Ok(())
     }
     fn abort(&self, _: &Engine, _: &PendingRestore) -> Result<()> {
-        Ok(())
+        if self.fails { Err(Error::invalid("it stays as it is")) } else { Ok(()) }
     }
 }
 
 fn folder() -> Arc<dyn Participant> {
-    Arc::new(Folder)
+    Arc::new(Folder { fails: false })
 }
 
 fn engine() -> Engine {
@@ -143,6 +146,41 @@ fn a_dropped_lineage_is_not_found() {
     assert!(task.lineage_named(branch.id()).is_err(), "the cleanup drops the branch");
     for error in [engine.switch(&branch).unwrap_err(), engine.redo("essay").unwrap_err()] {
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    }
+}
+
+#[test]
+fn a_pending_restore_refuses_a_switch_and_a_redo() {
+    let engine = engine();
+    let (_, branch) = branched(&engine);
+    engine.switch(&branch).unwrap();
+    engine.undo("essay").run().unwrap();
+    let point = engine.point("essay@1").unwrap();
+    let folder = Arc::new(Folder { fails: true });
+    engine.restore(&point).with(folder as _).run().unwrap_err();
+    for error in [engine.switch(&branch).unwrap_err(), engine.redo("essay").unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        assert!(matches!(error.detail(), Some(Detail::Pending { .. })), "{error}");
+    }
+    let pending = engine.restores().pending().unwrap();
+    engine.restores().abandon(&pending[0], "a test").unwrap();
+    assert_eq!(engine.redo("essay").unwrap().lineage().id(), branch.id());
+}
+
+#[test]
+fn a_store_that_is_open_for_reading_refuses_both_as_it_refuses_a_restore() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    branched(&engine);
+    engine.restore(&engine.point("essay@1").unwrap()).run().unwrap();
+    engine.undo("essay").run().unwrap();
+    engine.close().unwrap();
+    let options = Options::default().read_only(true);
+    let engine = Engine::open(dir.path().join("store"), options).unwrap();
+    let branch = engine.task("essay").unwrap().lineage_named(LineageId(1)).unwrap();
+    let restore = engine.restore(&engine.point("essay@1").unwrap()).run().unwrap_err();
+    for error in [engine.switch(&branch).unwrap_err(), engine.redo("essay").unwrap_err()] {
+        assert_eq!((error.kind(), error.to_string()), (restore.kind(), restore.to_string()));
     }
 }
 
