@@ -12,7 +12,7 @@ struct Group {
 const GROUPS: [Group; 7] = [
     Group {
         title: "Record",
-        commands: &["demo", "init", "record", "import", "run", "capture", "mark"],
+        commands: &["demo", "init", "start", "record", "import", "run", "capture", "mark"],
         example: "run --task site -- make",
     },
     Group {
@@ -40,7 +40,16 @@ const GROUPS: [Group; 7] = [
     },
     Group {
         title: "Go back",
-        commands: &["checkpoint", "restore", "rollback", "undo", "branch", "recover"],
+        commands: &[
+            "checkpoint",
+            "restore",
+            "rollback",
+            "undo",
+            "redo",
+            "branch",
+            "switch",
+            "recover",
+        ],
         example: "rollback site@before-sed",
     },
     Group {
