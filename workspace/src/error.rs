@@ -36,4 +36,5 @@ fn of_bytes(action: &str, path: &[u8], error: &io::Error) -> Error {
         _ => printable(path),
     };
     Error::new(kind, format!("cannot {action} {path}: {error}"))
+        .with_source(io::Error::from(error.kind()))
 }

@@ -16,13 +16,14 @@ use crate::entropy::new_secret;
 
 pub mod own;
 
-/// Converts an error of the file system.
+/// Converts an error of the file system. Its kind is in the source, for programs.
 pub fn io(what: &str, path: &Path, error: &io::Error) -> Error {
     let kind = match error.kind() {
         io::ErrorKind::NotFound => ErrorKind::NotFound,
         _ => ErrorKind::Unavailable,
     };
     Error::new(kind, format!("cannot {what} {}: {error}", path.display()))
+        .with_source(io::Error::from(error.kind()))
 }
 
 /// Returns the last name of a path of a store.
