@@ -10,6 +10,9 @@ use crate::args::{self, Completions, Man};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::Out;
 
+/// Addition to the script of bash, which splits words at the `@` of an address.
+const BASH: &str = include_str!("completions.bash");
+
 /// Prints a script with which a shell asks this command for completions.
 pub fn completions(args: &Completions, out: &mut Out) -> Result<()> {
     let shells = Shells::builtins();
@@ -21,6 +24,9 @@ pub fn completions(args: &Completions, out: &mut Out) -> Result<()> {
     };
     let mut text = Vec::new();
     shell.write_registration("COMPLETE", "milepost", "milepost", "milepost", &mut text)?;
+    if shell.is("bash") {
+        text.extend_from_slice(BASH.as_bytes());
+    }
     Ok(out.bytes(&text)?)
 }
 
