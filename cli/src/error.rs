@@ -32,6 +32,10 @@ pub const CONFLICT: u8 = 4;
 /// Exit code of a bug.
 pub const BUG: u8 = 70;
 
+/// Hint for a file or folder that the user may not read or write.
+const PERMISSION: &str =
+    "see that you may read the file, and that you may write to the folder: `ls -ld` shows both";
+
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// Reason why a command failed.
@@ -63,15 +67,33 @@ impl Failure {
         Self { code, message: None, ..Self::new("") }
     }
 
-    /// Returns the failure of arguments that cannot be parsed.
-    pub fn usage(error: &clap::Error) -> Self {
+    /// Returns the failure of arguments that cannot be parsed, of this command.
+    pub fn usage(error: &clap::Error, command: &str) -> Self {
         let text = error.render().to_string();
         let mut paragraphs = text.trim().split("\n\n");
         let first = paragraphs.next().unwrap_or_default();
         let message = first.strip_prefix("error: ").unwrap_or(first).to_owned();
-        let tip = paragraphs.find_map(|text| text.trim().strip_prefix("tip: "));
-        let hint = tip.unwrap_or("`milepost help COMMAND` lists the arguments");
+        // A value that looks like an option is seldom meant to be a value.
+        let tip = |text: &str| text.trim().strip_prefix("tip: ").map(str::to_owned);
+        let tip = paragraphs.find_map(tip).filter(|tip| !tip.contains("as a value"));
+        let hint = tip.unwrap_or_else(|| format!("`{command} --help` lists the arguments"));
         Self::new(message).code_of(USAGE).hint(hint)
+    }
+
+    /// Returns the failure of a file or folder, with a hint that fits the error.
+    pub fn of_file(message: impl std::fmt::Display, error: &io::Error) -> Self {
+        let failure = Self::new(format!("{message}: {error}"));
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => "check the name, and that its folder is there",
+            io::ErrorKind::PermissionDenied => PERMISSION,
+            io::ErrorKind::AlreadyExists => {
+                return failure.code_of(CONFLICT).hint("give another name, or move it away");
+            }
+            io::ErrorKind::IsADirectory => "it is a folder: give a file",
+            io::ErrorKind::NotADirectory => "give a name below a folder: this one is below a file",
+            _ => return failure,
+        };
+        failure.hint(hint)
     }
 
     pub fn bug(message: String) -> Self {
@@ -140,7 +162,7 @@ impl Failure {
         };
         let _ = writeln!(stderr, "{red}error:{plain} {}", printable(message));
         if let Some(hint) = &self.hint {
-            let _ = writeln!(stderr, "{cyan}hint:{plain} {hint}");
+            let _ = writeln!(stderr, "{cyan}hint:{plain} {}", printable(hint));
         }
     }
 
@@ -203,6 +225,9 @@ impl From<&milepost::Error> for Failure {
                 false => "leave out --key-file, MILEPOST_KEY_FILE and MILEPOST_KEY",
             });
         }
+        if is_denied(error) {
+            hint = Some(PERMISSION);
+        }
         let is_in_use = matches!(error.detail(), Some(Detail::InUse { .. }));
         if is_in_use {
             hint = Some("one process at a time opens a store: `--wait 1m` waits longer for it");
@@ -216,6 +241,19 @@ impl From<&milepost::Error> for Failure {
         }
         Self { code, message: Some(error.to_string()), hint, kind: Some(error.kind()), is_in_use }
     }
+}
+
+/// Returns `true` if a permission is missing.
+pub fn is_denied(error: &milepost::Error) -> bool {
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let io = cause.downcast_ref::<io::Error>();
+        if io.is_some_and(|io| io.kind() == io::ErrorKind::PermissionDenied) {
+            return true;
+        }
+        source = cause.source();
+    }
+    false
 }
 
 /// Returns the exit code of a kind, and a general remedy.
@@ -261,12 +299,19 @@ impl From<milepost_client::Error> for Failure {
                  it here",
             ),
             Remote::Forbidden => Some("`milepost token create --admin` makes a token that may"),
+            Remote::Transport if error.was_reached() => {
+                Some("what was asked may have been done: look before you ask again")
+            }
             Remote::Transport => Some("see whether it runs, and whether the address is right"),
+            Remote::Answer => {
+                Some("see whether a Milepost service answers there, and which version")
+            }
             Remote::Poisoned => Some("restart the service: it reopens the store"),
             _ => hint,
         };
-        // The service words a refusal as the engine does.
-        let message = match kind {
+        // The service words a refusal as the engine does. The hint is for users of the command, and
+        // the advice in an error for programs.
+        let message = match hint {
             Some(_) => error.detail().to_owned(),
             None => error.to_string(),
         };
@@ -295,7 +340,9 @@ impl From<&milepost_formats::Error> for Failure {
                 Self::new(message)
             }
         };
+        let denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
         match error.remedy() {
+            _ if error.io().is_some_and(denied) => failure.hint(PERMISSION),
             Some(remedy) => failure.hint(next_step(remedy)),
             None => failure,
         }

@@ -5,12 +5,12 @@
 //! ```text
 //! commands/        one file per command
 //! completions      completions of a shell
+//! unknown_command  words of other programs for what Milepost does
 //! config/          configuration of the service
 //! defaults         defaults of the user, and aliases
 //! args/            arguments of the command line
 //! picker/          full-screen list of checkpoints to restore
 //! demo/            an iteration engine that records itself, is killed and continues
-//! unknown_command  words of other programs for what Milepost does
 //! store_locator    the store that a command works on, and whether it may be opened
 //! outside          stores outside of their projects
 //! backend/         reads and changes a store: opened here, or behind a socket or an address
@@ -45,7 +45,7 @@ use std::sync::{Mutex, PoisonError};
 use clap::FromArgMatches as _;
 use clap_complete::env::CompleteEnv;
 
-use crate::args::Args;
+use crate::args::{Args, CommandLine};
 use crate::error::Failure;
 use crate::output::{Out, When};
 
@@ -58,6 +58,40 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// damaged files under `catch_unwind`, and such a panic is no bug.
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
+/// Prints why the arguments of a command cannot be parsed, or what `--help` and `--version` ask
+/// for.
+fn refuse(error: &clap::Error, command: &str) -> ExitCode {
+    let out = Out::new(args::asks_for_json(), When::Auto);
+    let failure = match unknown_command::failure(error) {
+        None if out.json && error.use_stderr() => Some(Failure::usage(error, command)),
+        failure => failure,
+    };
+    if let Some(failure) = failure {
+        failure.print(out.error_style());
+        return ExitCode::from(failure.code());
+    }
+    let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    if !error.use_stderr() {
+        drop(error.print());
+        return code;
+    }
+    let text = error.render();
+    let plain = text.to_string();
+    let text = match output::printable_lines(&plain) {
+        Cow::Borrowed(_) if out.error_style().has_color => text.ansi().to_string(),
+        Cow::Borrowed(_) => plain,
+        // The quoted arguments may come from a file.
+        Cow::Owned(clean) => clean,
+    };
+    // The last line names the help of the program, and the next step is the help of the command.
+    let text = match text.rsplit_once("--help") {
+        Some((before, after)) => format!("{before}{command} --help{after}"),
+        None => text,
+    };
+    drop(io::stderr().write_all(text.as_bytes()));
+    code
+}
+
 fn main() -> ExitCode {
     // Answers a shell that asks for completions, and exits.
     CompleteEnv::with_factory(completions::command).complete();
@@ -69,28 +103,12 @@ fn main() -> ExitCode {
             return ExitCode::from(failure.code());
         }
     };
-    let asked = args::command().args_override_self(true).try_get_matches_from(arguments);
+    let command = args::command().args_override_self(true);
+    let line = CommandLine::read(&command, arguments);
+    let asked = command.try_get_matches_from(line.words);
     let args = match asked.and_then(|asked| Args::from_arg_matches(&asked)) {
         Ok(args) => args,
-        Err(error) => {
-            let out = Out::new(args::asks_for_json(), When::Auto);
-            let failure = match unknown_command::failure(&error) {
-                None if out.json && error.use_stderr() => Some(Failure::usage(&error)),
-                failure => failure,
-            };
-            if let Some(failure) = failure {
-                failure.print(out.error_style());
-                return ExitCode::from(failure.code());
-            }
-            // `--help` and `--version` come this way too, with exit code 0.
-            let text = error.render().to_string();
-            match output::printable_lines(&text) {
-                Cow::Borrowed(_) => drop(error.print()),
-                // The quoted arguments may come from a file.
-                Cow::Owned(clean) => drop(io::stderr().write_all(clean.as_bytes())),
-            }
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-        }
+        Err(error) => return refuse(&error, &line.command),
     };
     panic::set_hook(Box::new(|info| {
         let mut last = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);

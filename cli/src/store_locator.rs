@@ -14,7 +14,7 @@ use milepost_runtime::hooks::{CommandHooks, StoreTrust};
 use milepost_server::ServerOptions;
 
 use crate::backend::Remote;
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Result, is_denied};
 use crate::output::{bar, note};
 use crate::outside;
 
@@ -29,6 +29,9 @@ const SOCKET: &str = "server/socket";
 
 /// The default of `--wait`: the longest wait for another process that has the store open.
 pub const WAIT: Duration = Duration::from_secs(5);
+
+/// Hint for a key that cannot be read.
+const KEY: &str = "give the file that `milepost key FILE` made for the store";
 
 /// The wait between two attempts to open a store.
 const STEP: Duration = Duration::from_millis(20);
@@ -223,21 +226,27 @@ impl StoreArgs {
     }
 
     /// Adds the requested key and anchor to the options.
-    fn options(&self, mut options: Options) -> Result<Options> {
+    pub fn options(&self, mut options: Options) -> Result<Options> {
         let file = self.key_file.clone();
         let file = file.or_else(|| std::env::var_os("MILEPOST_KEY_FILE").map(PathBuf::from));
         let text = match file.filter(|file| !file.as_os_str().is_empty()) {
             Some(file) => {
                 let read = std::fs::read_to_string(&file);
-                let place = file.display();
-                Some(
-                    read.map_err(|e| Failure::new(format!("cannot read the key in {place}: {e}")))?,
-                )
+                let place = file.display().to_string();
+                let failed = |error| {
+                    Failure::of_file(format_args!("cannot read the key in {place}"), &error)
+                };
+                let text = read.map_err(|error| match error.kind() {
+                    std::io::ErrorKind::PermissionDenied => failed(error),
+                    _ => failed(error).hint(KEY),
+                })?;
+                Some((place, text))
             }
-            None => std::env::var("MILEPOST_KEY").ok(),
+            None => std::env::var("MILEPOST_KEY").ok().map(|text| ("MILEPOST_KEY".into(), text)),
         };
-        if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
-            options = options.key(text.parse::<StoreKey>()?);
+        if let Some((place, text)) = text.filter(|(_, text)| !text.trim().is_empty()) {
+            let key = text.parse::<StoreKey>();
+            options = options.key(key.map_err(|error| Failure::from(error).at(place).hint(KEY))?);
         }
         Ok(match &self.anchor_to {
             Some(path) => options.anchor_to(path),
@@ -383,8 +392,9 @@ pub fn open_at(dir: &Path, options: Options) -> Result<Engine> {
     }
     opened.map_err(|error| {
         let kind = error.kind();
-        let has_own_hint =
-            matches!(error.detail(), Some(Detail::Foreign { .. } | Detail::WrongKey { .. }));
+        let is_denied = is_denied(&error);
+        let has_own_hint = is_denied
+            || matches!(error.detail(), Some(Detail::Foreign { .. } | Detail::WrongKey { .. }));
         let failure = Failure::from(error);
         match kind {
             _ if has_own_hint => failure,

@@ -2,7 +2,9 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::args;
 use crate::error::{Failure, USAGE};
+use crate::output::nearest::{did_you_mean, nearest};
 use crate::output::printable;
 
 /// Words of other programs, and the command that does it here.
@@ -57,16 +59,27 @@ pub fn failure(error: &clap::Error) -> Option<Failure> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
-    let (_, hint) =
-        WORDS.iter().find(|(words, _)| words.contains(&word.to_lowercase().as_str()))?;
+    let known = WORDS.iter().find(|(words, _)| words.contains(&word.to_lowercase().as_str()));
+    let hint = known.map(|(_, hint)| (*hint).to_owned()).or_else(|| near(error, word))?;
     let message = format!("there is no command `{}`", printable(word));
-    Some(Failure::new(message).code_of(USAGE).hint(*hint))
+    Some(Failure::new(message).code_of(USAGE).hint(hint))
+}
+
+/// Returns the question about near commands, where clap has none.
+fn near(error: &clap::Error, word: &str) -> Option<String> {
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return None;
+    }
+    let command = args::command();
+    let names = command.get_subcommands().filter(|one| !one.is_hide_set());
+    let near = nearest(word, names.map(|one| one.get_name().to_owned()));
+    let near = near.into_iter().map(|name| format!("milepost {name}"));
+    did_you_mean(&near.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args;
 
     #[test]
     fn words_of_other_programs_are_no_commands_and_their_hints_name_commands() {

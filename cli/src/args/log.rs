@@ -5,6 +5,7 @@ use clap::builder::PossibleValuesParser;
 use milepost::Body;
 
 use super::moment::moment;
+use super::number::whole;
 
 #[derive(Debug, ClapArgs)]
 pub struct Log {
@@ -13,8 +14,9 @@ pub struct Log {
     /// Print single events, not steps. Options that select events imply it.
     #[arg(long)]
     pub events: bool,
-    /// Print at most N steps, or events.
-    #[arg(short = 'n', long = "last", value_name = "N")]
+    /// Print at most N steps, or events. `-20` is `-n 20`.
+    #[arg(short = 'n', long = "last", value_name = "N", value_parser = whole::<u64>,
+          allow_negative_numbers = true)]
     pub last: Option<u64>,
     /// Print times in UTC, not as ages.
     #[arg(long)]
@@ -46,15 +48,16 @@ pub struct LogFilter {
     #[arg(long, value_name = "KIND", value_parser = kinds(), hide_possible_values = true)]
     pub kind: Vec<String>,
     /// Only events of this step.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub step: Option<u64>,
     /// Only events of this iteration, of all its steps and phases.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub iteration: Option<u64>,
     /// Only events of this actor.
     #[arg(long, value_name = "NAME")]
     pub actor: Option<String>,
-    /// Only events that contain this text, in upper or lower case.
+    /// Only events that contain this text, in upper or lower case. A text with quotes is also found
+    /// as JSON with other white space: `"ok": false` finds `"ok":false`.
     #[arg(long, value_name = "TEXT")]
     pub grep: Option<String>,
     /// Only events from this time on: 2026-01-18T10:30:00Z, 2026-01-18, or a span before now, as
@@ -83,7 +86,8 @@ pub struct Transcript {
 
 #[derive(Debug, ClapArgs)]
 pub struct Search {
-    /// The text, in upper or lower case.
+    /// The text, in upper or lower case. A text with quotes is also found as JSON with other white
+    /// space: `"ok": false` finds `"ok":false`.
     pub text: String,
     /// Only tasks of this name; `*` matches any text.
     #[arg(long, value_name = "PATTERN")]
@@ -94,8 +98,9 @@ pub struct Search {
     /// Only events of this kind. May be given more than once.
     #[arg(long, value_name = "KIND", value_parser = kinds(), hide_possible_values = true)]
     pub kind: Vec<String>,
-    /// Stop after N hits.
-    #[arg(short = 'n', long = "last", value_name = "N")]
+    /// Stop after N hits. `-20` is `-n 20`.
+    #[arg(short = 'n', long = "last", value_name = "N", value_parser = whole::<u64>,
+          allow_negative_numbers = true)]
     pub last: Option<u64>,
 }
 

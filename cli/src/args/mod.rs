@@ -4,8 +4,10 @@ mod conversion;
 mod examples;
 mod going_back;
 mod groups;
+mod line;
 mod log;
 mod moment;
+mod number;
 mod replay;
 mod retention;
 mod run;
@@ -21,6 +23,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use milepost::state::MessageRange;
 
+use self::number::at_least_one;
 use crate::demo::{Demo, DemoWorker};
 use crate::output::When;
 pub use conversion::{Export, Import, Record, RunArgs};
@@ -28,6 +31,7 @@ pub use examples::command;
 pub use going_back::{
     Branch, Checkpoint, FolderOptions, GoingBack, Paths, Recover, Restore, Rollback, Switch, Undo,
 };
+pub use line::CommandLine;
 pub use log::{Compare, Log, LogFilter, Search, Show, Transcript};
 pub use replay::{Replay, Speed};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
@@ -320,8 +324,9 @@ pub struct Tasks {
     /// Only tasks of this user.
     #[arg(long)]
     pub user: Option<String>,
-    /// At most N tasks.
-    #[arg(long, value_name = "N")]
+    /// At most N tasks. `-20` is `-n 20`.
+    #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one,
+          allow_negative_numbers = true)]
     pub limit: Option<usize>,
     /// Continue an earlier list that `--limit` cut off.
     #[arg(long)]
@@ -387,8 +392,9 @@ fn message_range(text: &str) -> Result<MessageRange, String> {
 pub struct Checkpoints {
     /// Only checkpoints of this task.
     pub task: Option<String>,
-    /// At most N checkpoints.
-    #[arg(long, value_name = "N")]
+    /// At most N checkpoints. `-20` is `-n 20`.
+    #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one,
+          allow_negative_numbers = true)]
     pub limit: Option<usize>,
     /// Continue an earlier list that `--limit` cut off.
     #[arg(long)]

@@ -7,6 +7,8 @@ use clap::Args as ClapArgs;
 
 use milepost_workspace::WorkspaceOptions;
 
+use super::number::whole;
+
 #[derive(Debug, ClapArgs)]
 pub struct Capture {
     /// The folder.
@@ -27,11 +29,13 @@ pub struct Capture {
 #[derive(Debug, ClapArgs)]
 pub struct ScanOptions {
     /// Leave out files larger than this, in bytes. Default: 67108864 (64 MiB).
-    #[arg(long, hide_short_help = true, value_name = "BYTES")]
+    #[arg(long, hide_short_help = true, value_name = "BYTES",
+          value_parser = whole::<u64>)]
     pub max_file: Option<u64>,
     /// The largest total size, in bytes. The first file that exceeds it and all later ones are left
     /// out. Default: 8589934592 (8 GiB).
-    #[arg(long, hide_short_help = true, value_name = "BYTES")]
+    #[arg(long, hide_short_help = true, value_name = "BYTES",
+          value_parser = whole::<u64>)]
     pub max_total: Option<u64>,
     /// Capture the folder even if it is your home folder, `/`, or a folder above your home.
     #[arg(long, hide_short_help = true)]
@@ -91,6 +95,10 @@ pub struct Diff {
     /// Compare the captured files, not the states.
     #[arg(long)]
     pub files: bool,
+    /// Print values whole, and also the offsets and call ids of messages, which differ by their
+    /// position alone.
+    #[arg(long, conflicts_with = "files")]
+    pub full: bool,
     /// Print only the numbers of added and removed lines of each file.
     #[arg(long, requires = "files")]
     pub stat: bool,

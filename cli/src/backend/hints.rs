@@ -4,30 +4,14 @@ use std::path::Path;
 
 use milepost::{Address, Engine, ErrorKind, Point, Task};
 
+use super::{Local, suggestions};
 use crate::error::{Failure, Result};
 use crate::output::{note, printable, words};
 
 /// Resolves an address. A failure has a hint.
 pub fn point(engine: &Engine, address: &str) -> Result<Point> {
     let point = engine.point(address);
-    point.map_err(|error| point_hint(error.into(), address))
-}
-
-/// Adds a hint to the failure of an address.
-pub fn point_hint(failure: Failure, address: &str) -> Failure {
-    match failure.kind() {
-        Some(ErrorKind::Invalid) if address.starts_with('@') => {
-            failure.hint("`milepost checkpoints --json` lists whole ids")
-        }
-        Some(ErrorKind::Invalid) => failure.hint(
-            "addresses are TASK, TASK@N, TASK@LABEL, TASK~N, TASK/LINEAGE and @HEX; \
-             `milepost log TASK -n 5` shows the last events",
-        ),
-        Some(ErrorKind::NotFound) if address.starts_with('@') => {
-            failure.hint("`milepost checkpoints` lists the checkpoints of the store")
-        }
-        _ => failure,
-    }
+    point.map_err(|error| suggestions::of_point(&Local(engine), error.into(), address))
 }
 
 /// Returns the next offset of a point's lineage.
@@ -45,17 +29,23 @@ pub fn log_hint(point: &Point, head: u64) -> String {
 /// Hint for an invalid label.
 pub const LABEL: &str = "a label is a name, as in `before-fix`";
 
-/// Hint for a task that does not exist.
-pub const TASKS: &str = "`milepost tasks` lists the tasks of the store";
+/// Returns the task with this id, which may be percent-encoded as in an address. A failure has a
+/// hint.
+pub fn task(engine: &Engine, id: &str) -> Result<Task> {
+    existing(engine, id).map_err(|failure| match failure.kind() {
+        Some(ErrorKind::NotFound) => suggestions::of_task(&Local(engine), failure, id),
+        _ => failure,
+    })
+}
 
 /// Returns the task with this id, which may be percent-encoded as in an address.
-pub fn task(engine: &Engine, id: &str) -> Result<Task> {
+fn existing(engine: &Engine, id: &str) -> Result<Task> {
     match engine.task(id) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let decoded = id.parse::<Address>().and_then(|address| engine.resolve(&address));
             match decoded {
                 Ok(point) if id.contains('%') => Ok(engine.task(&point.task)?),
-                _ => Err(Failure::from(error).hint(TASKS)),
+                _ => Err(error.into()),
             }
         }
         task => Ok(task?),
@@ -73,7 +63,7 @@ pub fn task_or_start(engine: &Engine, id: Option<&str>, folder: &Path) -> Result
         Some(id) => id.to_owned(),
         None => name_of(folder)?,
     };
-    match task(engine, &id) {
+    match existing(engine, &id) {
         Err(failure) if failure.kind() == Some(ErrorKind::NotFound) => {
             let task = engine.start_task(&id, &current_user())?;
             note(&started(&id));

@@ -128,11 +128,7 @@ impl Backend for Local<'_> {
     }
 
     fn follow(&self, task: &str, _: u64, _: &mut dyn FnMut(Followed) -> Result<()>) -> Result<()> {
-        let message = format!("no program has the store open: nothing comes to `{task}`");
-        Err(Failure::new(message).hint(
-            "start the program first: where it answers at the store's socket \
-             (`milepost_server::attach`), it is followed",
-        ))
+        Err(Failure::bug(format!("`{task}` is followed without the program that appends to it")))
     }
 
     fn state(&self, point: &PointForm, messages: MessageRange) -> Result<Value> {

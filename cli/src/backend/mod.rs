@@ -6,6 +6,7 @@
 //! local       a store that this process has open
 //! remote      a store behind another program
 //! hints       tasks and points by what the user wrote
+//! suggestions hints for names that do not exist
 //! own         trust in a store
 //! captures    captures of folders
 //! folders     folders that a restore changes
@@ -20,6 +21,7 @@ mod local;
 pub mod own;
 pub mod recovery;
 mod remote;
+mod suggestions;
 
 use std::ops::Range;
 

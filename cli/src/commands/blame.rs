@@ -1,12 +1,14 @@
 //! `blame`: the event that set a part of the state.
 
-use milepost_api::{BlameForm, BlamedForm};
+use milepost::state::MessageRange;
+use milepost_api::{BlameForm, BlamedForm, PointForm};
 use serde_json::Value;
 
+use super::pointers;
 use crate::args;
 use crate::backend::Backend;
 use crate::error::Result;
-use crate::output::{Out, Style, excerpt, printable, time_short, words};
+use crate::output::{Out, Style, excerpt, note, printable, time_short, words};
 
 /// Longest excerpt of a value, in columns.
 const EXCERPT: usize = 80;
@@ -16,7 +18,11 @@ pub fn run(source: &dyn Backend, args: &args::Blame, out: &mut Out) -> Result<()
     let blamed = source.blame(&point, &args.pointer, args.history);
     let blamed = blamed.map_err(|failure| {
         let address = words::encode(&point.task);
-        failure.hint(format!("`milepost state {address}` prints what there is to point at"))
+        let all = format!("`milepost state {address}` prints what there is to point at");
+        match suggestion(source, &point, &args.pointer) {
+            Some(question) => failure.hint(format!("{question} {all}")),
+            None => failure.hint(all),
+        }
     })?;
     if out.json {
         return Ok(out.json(&blamed)?);
@@ -24,10 +30,21 @@ pub fn run(source: &dyn Backend, args: &args::Blame, out: &mut Out) -> Result<()
     for blame in &blamed.changes {
         lines(&point.task, blame, out)?;
     }
-    match rest(&blamed) {
-        Some(note) => Ok(out.line(printable(&note))?),
-        None => Ok(()),
+    let Some(text) = rest(&blamed) else {
+        return Ok(());
+    };
+    out.line(printable(&text))?;
+    let is_nothing = blamed.value.is_none() && blamed.before_oldest.is_none();
+    if let Some(question) = suggestion(source, &point, &args.pointer).filter(|_| is_nothing) {
+        note(&question);
     }
+    Ok(())
+}
+
+/// Returns the question about pointers that are near to one that names nothing at a point.
+fn suggestion(source: &dyn Backend, point: &PointForm, pointer: &str) -> Option<String> {
+    let state = source.state(point, MessageRange::None).ok()?;
+    pointers::suggestion(&state, pointer)
 }
 
 /// Returns a note on a value that no existing event set.

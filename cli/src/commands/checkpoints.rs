@@ -2,13 +2,14 @@
 
 use std::io;
 
+use milepost::ErrorKind;
 use milepost::events::MarkStatus;
 use milepost_api::{CheckpointForm, Listed};
 use serde_json::Value;
 
 use crate::args;
 use crate::backend::{Backend, CheckpointsAsked};
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, excerpt, hint, printable, time_short, words};
 
 /// Size of a page if no limit is given.
@@ -42,10 +43,12 @@ pub fn run(source: &dyn Backend, args: &args::Checkpoints, out: &mut Out) -> Res
         limit: args.limit.unwrap_or(PAGE),
         cursor: args.cursor.clone(),
     };
-    let Listed { items: all, next: cursor } = match args.limit {
-        Some(_) => source.checkpoints(&asked)?,
-        None => every(source, asked)?,
+    let listed = match args.limit {
+        Some(_) => source.checkpoints(&asked),
+        None => every(source, asked),
     };
+    let Listed { items: all, next: cursor } =
+        listed.map_err(|failure| of_cursor(failure, args.cursor.as_deref()))?;
     if out.json {
         return Ok(out.json(&Listed { items: all, next: cursor })?);
     }
@@ -58,6 +61,16 @@ pub fn run(source: &dyn Backend, args: &args::Checkpoints, out: &mut Out) -> Res
         hint(&format!("there is more: --cursor {cursor}"));
     }
     Ok(())
+}
+
+/// Adds a hint to the failure of a list that was to continue at a cursor.
+pub fn of_cursor(failure: Failure, cursor: Option<&str>) -> Failure {
+    match (failure.kind(), cursor) {
+        (Some(ErrorKind::Invalid), Some(_)) => failure.hint(
+            "a cursor comes from the end of the same list; leave out --cursor to begin at its top",
+        ),
+        _ => failure,
+    }
 }
 
 /// Returns all pages of a list.
@@ -77,7 +90,9 @@ pub fn every(source: &dyn Backend, mut asked: CheckpointsAsked) -> Result<Listed
 /// Parses `KEY=JSON`. A value that is not JSON is a string.
 fn condition(text: &str) -> Result<(String, Value)> {
     let (key, value) = text.split_once('=').ok_or_else(|| {
-        Failure::new(format!("--where is `{text}`, not KEY=JSON")).hint("as in --where step=3")
+        Failure::new(format!("--where is `{text}`, not KEY=JSON"))
+            .code_of(USAGE)
+            .hint("as in --where step=3")
     })?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
     Ok((key.to_owned(), value))

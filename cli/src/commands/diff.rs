@@ -1,13 +1,17 @@
 //! `diff`: differences between the states at two points.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use milepost::ErrorKind;
 use milepost::state::ChangeKind;
-use milepost_api::ChangeForm;
+use milepost_api::{ChangeForm, PointForm};
 use serde_json::Value;
 
 use crate::args;
 use crate::backend::Backend;
 use crate::error::Result;
-use crate::output::{Out, Style, excerpt, hint, printable};
+use crate::output::{Out, Style, count, excerpt, hint, printable};
 
 /// Longest excerpt of a value, in columns.
 const EXCERPT: usize = 80;
@@ -17,25 +21,84 @@ pub fn run(source: &dyn Backend, args: &args::Diff, out: &mut Out) -> Result<()>
     if out.json {
         return Ok(out.json(&source.patch(&before, &after)?)?);
     }
-    let changes = source.changes(&before, &after)?;
+    let mut changes = source.changes(&before, &after)?;
     if changes.more {
         hint("there are more changes than are answered at once: look at parts of both states");
     }
     if changes.items.is_empty() {
-        out.line("the states are the same")?;
+        return Ok(out.line("the states are the same")?);
     }
+    let all = changes.items.len();
+    changes.items.retain(|change| args.full || !is_position(change));
     for change in &changes.items {
-        let line = line(change, out);
+        let line = match args.full {
+            true => whole_line(change, out),
+            false => line(change, out),
+        };
         out.line(line)?;
+    }
+    let left_out = (all - changes.items.len()) as u64;
+    if left_out > 0 {
+        let left_out = count(left_out, "changed position");
+        let text = format!("({left_out} of messages left out: --full prints them)");
+        out.line(out.style(Style::Dim, &text))?;
+    }
+    if changes.items.iter().any(|change| change.path == "/workspace") {
+        let differ = match files(source, [&before, &after])? {
+            0 => "the captured folders".to_owned(),
+            files => count(files, "captured file"),
+        };
+        let points = format!("{} {}", printable(&args.before), printable(&args.after));
+        out.line(format!("{differ} differ: `milepost diff {points} --files` prints them"))?;
     }
     Ok(())
 }
 
-/// Formats a change on one line.
+/// Returns `true` for an offset or a call id of a message: both differ where the message has
+/// another position.
+fn is_position(change: &ChangeForm) -> bool {
+    let mut parts = change.path.split('/').skip(1);
+    let place = (parts.next(), parts.next(), parts.next(), parts.next());
+    let is_place = matches!(place, (Some("messages"), Some(_), Some("offset" | "call"), None));
+    is_place && change.kind == ChangeKind::Replace
+}
+
+/// Returns the number of files that differ between the captures that two points see.
+fn files(source: &dyn Backend, points: [&PointForm; 2]) -> Result<u64> {
+    let mut differ = BTreeMap::new();
+    for point in points {
+        // A point without a capture has no files.
+        let listed = source.files(point, &mut |file| {
+            if file.kind != "directory" {
+                let content = (file.kind, file.mode, file.hash, file.target);
+                match differ.entry(file.path) {
+                    Entry::Occupied(same) if *same.get() == content => drop(same.remove()),
+                    Entry::Occupied(_) => {}
+                    Entry::Vacant(place) => drop(place.insert(content)),
+                }
+            }
+            Ok(())
+        });
+        match listed {
+            Err(failure) if failure.kind() == Some(ErrorKind::NotFound) => {}
+            listed => listed?,
+        }
+    }
+    Ok(differ.len() as u64)
+}
+
+/// Formats a change on one line, with excerpts of its values.
 pub fn line(change: &ChangeForm, out: &Out) -> String {
-    let value = |value: &Option<Value>| {
-        value.as_ref().map(|value| excerpt(&value.to_string(), EXCERPT)).unwrap_or_default()
-    };
+    formatted(change, out, |value| excerpt(&value.to_string(), EXCERPT))
+}
+
+/// Formats a change on one line, with its values whole.
+fn whole_line(change: &ChangeForm, out: &Out) -> String {
+    formatted(change, out, |value| printable(&value.to_string()).into_owned())
+}
+
+fn formatted(change: &ChangeForm, out: &Out, text: impl Fn(&Value) -> String) -> String {
+    let value = |value: &Option<Value>| value.as_ref().map(&text).unwrap_or_default();
     let path = printable(&change.path);
     let (before, after) = (value(&change.before), value(&change.after));
     match change.kind {

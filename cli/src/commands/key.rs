@@ -21,7 +21,8 @@ pub fn run(path: &Path, out: &mut Out) -> Result<()> {
     let written = options
         .open(path)
         .and_then(|mut file| writeln!(file, "{text}").and_then(|()| file.sync_all()));
-    written.map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
+    let failed = |error| Failure::of_file(format_args!("cannot write {}", path.display()), &error);
+    written.map_err(failed)?;
     if !out.json {
         let path = path.display();
         out.line(format!(

@@ -2,11 +2,12 @@
 
 use milepost::{ErrorKind, Json};
 use milepost_api::PointForm;
+use serde_json::Value;
 
 use crate::args;
 use crate::backend::{Backend, MarkAsked, hints};
-use crate::error::{Failure, Result};
-use crate::output::{Out, note, printable, words};
+use crate::error::{Failure, Result, USAGE};
+use crate::output::{Out, excerpt, note, printable, words};
 use crate::store_locator;
 
 pub fn run(source: &dyn Backend, args: &args::Mark, out: &mut Out) -> Result<()> {
@@ -17,7 +18,7 @@ pub fn run(source: &dyn Backend, args: &args::Mark, out: &mut Out) -> Result<()>
             source.point(&words::encode(&default_task(source)?))?
         }
     };
-    let metadata = args.metadata.as_deref().map(Json::new).transpose()?;
+    let metadata = args.metadata.as_deref().map(metadata).transpose()?;
     let asked = MarkAsked {
         label: args.label.clone(),
         aliases: args.alias.clone(),
@@ -44,6 +45,20 @@ fn labelled(source: &dyn Backend, point: &PointForm, label: &str) -> Option<u64>
     let (task, lineage) = (words::encode(&point.task), point.lineage);
     let found = source.point(&format!("{task}/{lineage}@{}", words::encode(label)));
     found.ok().map(|point| point.offset.0)
+}
+
+/// Parses metadata.
+fn metadata(text: &str) -> Result<Json> {
+    let is_object = serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object());
+    match Json::new(text) {
+        Ok(json) if is_object => Ok(json),
+        _ => {
+            let text = excerpt(text, 40);
+            Err(Failure::new(format!("--metadata is `{text}`, which is no JSON object"))
+                .code_of(USAGE)
+                .hint("as in --metadata '{\"score\": 0.9}'"))
+        }
+    }
 }
 
 /// Refuses a label that names a task: the label itself was left out.

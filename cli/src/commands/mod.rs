@@ -37,6 +37,7 @@ mod mark;
 mod name_pattern;
 mod needs;
 mod pin;
+mod pointers;
 mod record;
 mod recover;
 mod redo;

@@ -6,7 +6,7 @@ use milepost::reading::row;
 use milepost_api::{EventForm, LineageForm, TaskForm};
 use serde_json::json;
 
-use super::log::has_text;
+use super::log::Needle;
 use super::name_pattern::is_named;
 use super::turn_text::event_of;
 use crate::args::Search;
@@ -27,7 +27,7 @@ const KIND: usize = 17;
 /// The search, and what it has looked at.
 struct Found<'a> {
     asked: &'a Search,
-    text: String,
+    text: Needle,
     left: u64,
     tasks: u64,
     events: u64,
@@ -39,7 +39,7 @@ struct Found<'a> {
 pub fn run(source: &dyn Backend, args: &Search, out: &mut Out) -> Result<()> {
     let mut found = Found {
         asked: args,
-        text: args.text.to_lowercase(),
+        text: Needle::new(&args.text),
         left: args.last.unwrap_or(u64::MAX),
         tasks: 0,
         events: 0,
@@ -107,7 +107,7 @@ impl Found<'_> {
     fn takes(&self, event: &EventForm) -> bool {
         let kinds = &self.asked.kind;
         let is_of_kind = kinds.is_empty() || kinds.iter().any(|kind| *kind == event.kind);
-        self.left > 0 && is_of_kind && has_text(event, &self.text)
+        self.left > 0 && is_of_kind && self.text.is_in(event)
     }
 
     fn show(&mut self, lineage: &str, event: EventForm, out: &mut Out) -> Result<()> {
@@ -126,13 +126,13 @@ impl Found<'_> {
 
     /// Returns the row if it has the text, and otherwise what is around the text in the event.
     fn around(&self, row: &str, event: &EventForm) -> String {
-        if row.to_lowercase().contains(&self.text) {
+        if self.text.place_in(&row.to_lowercase()).is_some() {
             return row.to_owned();
         }
         let json = event.body.as_ref().and_then(|body| body.to_json().ok());
         let json = json.unwrap_or_default();
         // Lower case may have another length: the place is approximate, and on a character.
-        let at = json.to_lowercase().find(&self.text).unwrap_or(0);
+        let at = self.text.place_in(&json.to_lowercase()).unwrap_or(0);
         let from = (0..=at.saturating_sub(30).min(json.len())).rev();
         let from = from.into_iter().find(|from| json.is_char_boundary(*from)).unwrap_or(0);
         format!("…{}", json.get(from..).unwrap_or_default())

@@ -2,12 +2,13 @@
 
 // tidy: two commands
 
+use std::io;
 use std::path::Path;
 
 use clap_complete::env::Shells;
 
 use crate::args::{self, Completions, Man};
-use crate::error::{Failure, Result, USAGE};
+use crate::error::{Failure, Result, UNMET, USAGE};
 use crate::output::Out;
 
 /// Addition to the script of bash, which splits words at the `@` of an address.
@@ -32,12 +33,18 @@ pub fn completions(args: &Completions, out: &mut Out) -> Result<()> {
 
 /// Writes a page for `man` for each command.
 pub fn man(args: &Man, out: &mut Out) -> Result<()> {
-    std::fs::create_dir_all(&args.dir)?;
-    clap_mangen::generate_to(args::command(), &args.dir)?;
-    let pages = pages(&args.dir)?;
+    let written = std::fs::create_dir_all(&args.dir)
+        .and_then(|()| clap_mangen::generate_to(args::command(), &args.dir))
+        .and_then(|()| pages(&args.dir));
+    let shown = args.dir.display();
+    let pages = written.map_err(|error| {
+        Failure::of_file(format_args!("cannot write pages to {shown}"), &error)
+            .code_of(UNMET)
+            .hint("give a folder in which you may write")
+    })?;
     Ok(out.line(format!("{pages} pages in {}", args.dir.display()))?)
 }
 
-fn pages(dir: &Path) -> Result<usize> {
+fn pages(dir: &Path) -> io::Result<usize> {
     Ok(std::fs::read_dir(dir)?.count())
 }

@@ -1,8 +1,10 @@
 //! `pause`, `resume`, `stop`, `guide` and `edit`: instructions of a person to a run.
 
 use milepost::events::RunControl;
+use milepost::state::MessageRange;
 use milepost::{ErrorKind, Json};
-use serde_json::json;
+use milepost_api::TaskForm;
+use serde_json::{Value, json};
 
 use crate::args;
 use crate::backend::Backend;
@@ -17,6 +19,9 @@ pub fn control(
     out: &mut Out,
 ) -> Result<()> {
     let task = source.task(&args.task)?;
+    if to == RunControl::Running {
+        check_is_driven(source, &task)?;
+    }
     let changed = source.control(&task, to, args.reason.clone());
     changed.map_err(|failure| match failure.kind() {
         // The present status of the run does not allow the change.
@@ -33,6 +38,21 @@ pub fn control(
     }
     let name = printable(&task.id).into_owned();
     Ok(out.line(format!("{name} is {}", to.name()))?)
+}
+
+/// Refuses to resume a run that no program has started: none would go on.
+fn check_is_driven(source: &dyn Backend, task: &TaskForm) -> Result<()> {
+    let name = words::encode(&task.id);
+    let state = source.state(&source.point(&name)?, MessageRange::None)?;
+    if state.get("control").and_then(Value::as_str) != Some(RunControl::Idle.name()) {
+        return Ok(());
+    }
+    let shown = printable(&task.id);
+    Err(Failure::conflict(format!("{shown} is idle: no program drives it, so none can go on"))
+        .hint(format!(
+            "the program that works on it starts it; `milepost log {} -n 5` shows what it did last",
+            printable(&name)
+        )))
 }
 
 /// Sends guidance to a run.

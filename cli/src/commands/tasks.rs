@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use milepost_api::{LineageSummaryForm, Listed, SummaryForm, UsageForm};
 
+use super::checkpoints::of_cursor;
 use super::name_pattern::is_named;
 use crate::args::{self, TaskOrder};
 use crate::backend::Backend;
@@ -21,7 +22,8 @@ const PAGE: usize = 1000;
 const OUTCOMES: usize = 8;
 
 pub fn run(source: &dyn Backend, args: &args::Tasks, out: &mut Out) -> Result<()> {
-    let (all, next) = listed(source, args)?;
+    let listed = listed(source, args);
+    let (all, next) = listed.map_err(|failure| of_cursor(failure, args.cursor.as_deref()))?;
     if out.json {
         return Ok(out.json(&Listed { items: all, next })?);
     }

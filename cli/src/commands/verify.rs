@@ -18,7 +18,9 @@ const LONG: u64 = 100_000;
 
 pub fn run(source: &dyn Backend, args: &Verify, out: &mut Out) -> Result<()> {
     // The anchor is read first: a wrong file need not wait for the verification.
-    let anchor = args.anchor.as_deref().map(Anchor::read).transpose()?;
+    let anchor = args.anchor.as_deref().map(Anchor::read).transpose().map_err(|error| {
+        Failure::from(error).hint("give a file that `milepost anchor > FILE` wrote")
+    })?;
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let asked = VerifyAsked { task, states: args.states, anchor };
     let mut shown = None;

@@ -31,8 +31,9 @@ pub fn run(args: &args::Webhook) -> Result<()> {
 fn secret(args: &args::Webhook) -> Result<Vec<u8>> {
     let shown = args.secret_file.display();
     let read = std::fs::read(&args.secret_file);
-    let secret =
-        read.map_err(|e| Failure::new(format!("cannot read the secret in {shown}: {e}")))?;
+    let failed =
+        |error| Failure::of_file(format_args!("cannot read the secret in {shown}"), &error);
+    let secret = read.map_err(failed)?;
     let secret = secret.trim_ascii_end();
     if secret.len() < SECRET_MIN {
         return Err(Failure::new(format!(

@@ -68,8 +68,12 @@ pub fn open(
     let options = WorkspaceOptions::default().anyway(anyway);
     Workspace::open(&folder, options).map_err(|error| {
         let kind = error.kind();
+        let is_missing = !folder.exists();
         let failure = Failure::from(error);
         match kind {
+            ErrorKind::NotFound if is_missing => {
+                failure.hint("check the name: `--files DIR` names a folder that is there")
+            }
             ErrorKind::Invalid | ErrorKind::NotFound => failure.hint(
                 "`--files DIR` names the folder that goes back: one that you work in; --anyway \
                      takes your home all the same",

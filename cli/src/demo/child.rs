@@ -74,9 +74,13 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts the worker: this program, as a process of its own.
-    pub fn start(store: &Path, args: &DemoWorker) -> Result<Self> {
-        let mut child = Command::new(std::env::current_exe()?)
+    /// Starts the worker: this program, as a process of its own, with the key of the store.
+    pub fn start(store: &Path, key_file: Option<&Path>, args: &DemoWorker) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        if let Some(file) = key_file {
+            command.arg("--key-file").arg(file);
+        }
+        let mut child = command
             .arg("--store")
             .arg(store)
             .args(["demo-worker", "--task", &args.task])

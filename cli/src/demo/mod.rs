@@ -63,12 +63,15 @@ pub struct DemoWorker {
 
 pub fn run(choice: &StoreArgs, args: &Demo, out: &mut Out) -> Result<()> {
     let dir = place(choice)?;
-    let mut report = Report::new(dir.clone(), args.seed, out)?;
-    let name = free_name(&dir)?;
-    let acknowledged = first_half(&dir, &name, args.seed, &mut report)?;
+    let name = free_name(choice, &dir)?;
+    let mut report = Report::new(dir.clone(), args.seed, choice.dir.is_none(), out)?;
+    let order = DemoWorker { task: name, seed: args.seed, pause_at: PAUSE_AT, until: UNTIL };
+    let worker = Worker::start(&dir, choice.key_file.as_deref(), &order)?;
+    let acknowledged = first_half(worker, &mut report)?;
+    let name = order.task;
 
     let mut clock = Stopwatch::start();
-    let engine = open_at(&dir, Options::default().create(false))?;
+    let engine = open_at(&dir, choice.options(Options::default().create(false))?)?;
     let reopened = clock.lap();
     let task = engine.task(&name)?;
     let lost = count_lost(&task, &engine, &acknowledged)?;
@@ -100,8 +103,8 @@ fn place(choice: &StoreArgs) -> Result<PathBuf> {
 }
 
 /// Returns a name that no task of the store has.
-fn free_name(dir: &Path) -> Result<String> {
-    let engine = made_at(dir, Options::default())?;
+fn free_name(choice: &StoreArgs, dir: &Path) -> Result<String> {
+    let engine = made_at(dir, choice.options(Options::default())?)?;
     let mut name = "demo".to_owned();
     let mut number = 1;
     loop {
@@ -117,15 +120,8 @@ fn free_name(dir: &Path) -> Result<String> {
 }
 
 /// Runs the child process until it is killed. Returns the appends that it reported as durable.
-fn first_half(
-    dir: &Path,
-    name: &str,
-    seed: u64,
-    report: &mut Report<'_>,
-) -> Result<Vec<Acknowledged>> {
+fn first_half(mut worker: Worker, report: &mut Report<'_>) -> Result<Vec<Acknowledged>> {
     let mut clock = Stopwatch::start();
-    let order = DemoWorker { task: name.to_owned(), seed, pause_at: PAUSE_AT, until: UNTIL };
-    let mut worker = Worker::start(dir, &order)?;
     let paused = worker.wait_for_pause()?;
     report.paused(paused, clock.lap())?;
     worker.guide(FIRST_GUIDANCE.0, FIRST_GUIDANCE.1)?;

@@ -1,6 +1,6 @@
 //! Output of the demo: its progress, then its result.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use milepost::query::LineageInfo;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use milepost_api::LineageForm;
 
 use crate::error::Result;
 use crate::output::lineage_tree::{describe, tree};
-use crate::output::{Out, Style, big, count, duration};
+use crate::output::{Out, Style, big, count, duration, size};
 
 /// A lineage with its score and iteration.
 pub struct Scored {
@@ -24,16 +24,18 @@ pub struct Scored {
 pub struct Report<'a> {
     out: &'a mut Out,
     dir: PathBuf,
+    /// `true` if the store is in a temporary folder that the demo made.
+    is_temporary: bool,
     form: Map<String, Value>,
     times: Map<String, Value>,
 }
 
 impl<'a> Report<'a> {
-    pub fn new(dir: PathBuf, seed: u64, out: &'a mut Out) -> Result<Self> {
+    pub fn new(dir: PathBuf, seed: u64, is_temporary: bool, out: &'a mut Out) -> Result<Self> {
         let mut form = Map::new();
         form.insert("seed".into(), big(seed));
         form.insert("store".into(), dir.display().to_string().into());
-        let mut report = Self { out, dir, form, times: Map::new() };
+        let mut report = Self { out, dir, is_temporary, form, times: Map::new() };
         let store = report.dir.display().to_string();
         report.say(&format!("An optimizer records itself in {store}"), None)?;
         Ok(report)
@@ -152,6 +154,10 @@ impl<'a> Report<'a> {
         ] {
             self.say(&format!("  milepost --store {store} {command}"), None)?;
         }
+        if self.is_temporary {
+            let bytes = size(used(&self.dir));
+            self.say(&format!("\nThe store takes {bytes}: `rm -r {store}` removes it."), None)?;
+        }
         Ok(())
     }
 
@@ -170,4 +176,14 @@ impl<'a> Report<'a> {
         self.form.insert("times_us".into(), Value::Object(self.times));
         Ok(self.out.json(&self.form)?)
     }
+}
+
+/// Returns the size of the files in a folder, in bytes, as far as they can be read.
+fn used(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(about) if about.is_dir() => used(&entry.path()),
+        about => about.map_or(0, |about| about.len()),
+    });
+    sizes.sum()
 }

@@ -7,6 +7,7 @@
 //! lineage_tree  lineages as a tree
 //! escaped       bytes and JSON on a terminal
 //! fitted_table  tables that never exceed the terminal
+//! nearest       names near to one that does not exist
 //! bars          progress bars
 //! pager         the pager
 //! ```
@@ -15,6 +16,7 @@ mod bars;
 mod escaped;
 mod fitted_table;
 pub mod lineage_tree;
+pub mod nearest;
 mod pager;
 mod text;
 mod units;

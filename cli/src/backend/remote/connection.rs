@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
+use milepost::ErrorKind;
 use milepost_api::Listed;
 use milepost_client::{Client, ClientBuilder};
 use tokio::runtime::Runtime;
@@ -36,7 +37,17 @@ impl Remote {
         if let Ok(token) = std::env::var("MILEPOST_TOKEN") {
             client = client.token(token.trim());
         }
-        let client = client.build().map_err(|error| Failure::from(error).at(url))?;
+        let client = client.build().map_err(|error| match error.kind() {
+            milepost_client::ErrorKind::Invalid => {
+                Failure::new(format!("`{url}` is no address of a service"))
+                    .of_kind(ErrorKind::Invalid)
+                    .hint(
+                        "an address begins with `http://` or `https://`, as in `--server \
+                         http://127.0.0.1:7733`",
+                    )
+            }
+            _ => Failure::from(error).at(url),
+        })?;
         Self::new(client, format!("the service at {url}"))
     }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use milepost::events::RunControl;
 use milepost::state::MessageRange;
-use milepost::{CheckpointId, Engine, ErrorKind, Json, LineageId};
+use milepost::{Address, CheckpointId, Engine, ErrorKind, Json, LineageId};
 use milepost_api::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, LineageForm, Listed,
     PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm, StoreForm, SummaryForm,
@@ -23,6 +23,7 @@ use serde_json::{Map, Value};
 pub use self::connection::Remote;
 use super::{
     Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, VerifyAsked, captures, hints,
+    suggestions,
 };
 use crate::error::{Failure, Result};
 use crate::output::Out;
@@ -80,7 +81,7 @@ impl Backend for Remote {
             found => found,
         }
         .map_err(|failure| match failure.kind() {
-            Some(ErrorKind::NotFound) => failure.hint(hints::TASKS),
+            Some(ErrorKind::NotFound) => suggestions::of_task(self, failure, id),
             _ => failure,
         })
     }
@@ -103,8 +104,11 @@ impl Backend for Remote {
     }
 
     fn point(&self, address: &str) -> Result<PointForm> {
-        let found = self.wait(self.client.point(address));
-        found.map_err(|failure| hints::point_hint(failure, address))
+        let found = match address.parse::<Address>() {
+            Ok(_) => self.wait(self.client.point(address)),
+            Err(error) => Err(error.into()),
+        };
+        found.map_err(|failure| suggestions::of_point(self, failure, address))
     }
 
     fn event(&self, point: &PointForm) -> Result<EventAt> {

@@ -5,14 +5,16 @@ mod command;
 mod expression;
 mod report;
 
-use milepost::Engine;
 use milepost::query::{Bisect, Verdict};
-use milepost::state::MessageRange;
+use milepost::state::{Chunks, MessageRange};
+use milepost::{Engine, ErrorKind, Point, RunState};
 
+use self::expression::Expression;
+use super::pointers;
 use crate::args;
 use crate::backend::hints::point;
 use crate::error::{Failure, Result};
-use crate::output::Out;
+use crate::output::{Out, excerpt};
 use crate::store_locator::StoreArgs;
 
 pub fn run(store: &StoreArgs, engine: &Engine, args: &args::Bisect, out: &mut Out) -> Result<()> {
@@ -24,14 +26,14 @@ pub fn run(store: &StoreArgs, engine: &Engine, args: &args::Bisect, out: &mut Ou
     let good = args.good.as_ref().map(|good| point(engine, good));
     let mut bisect = begin(engine, good.transpose()?.as_ref(), &bad)?;
     match &args.when {
-        Some(text) => search_when(engine, &mut bisect, text),
+        Some(text) => search_when(engine, &mut bisect, &bad, text),
         None => search_run(engine, &mut bisect, args),
     }?;
     report::print(engine, &bisect, Some(bisect.looked()), out)
 }
 
 /// Begins a search between two points. A failure has a hint.
-fn begin(engine: &Engine, good: Option<&milepost::Point>, bad: &milepost::Point) -> Result<Bisect> {
+fn begin(engine: &Engine, good: Option<&Point>, bad: &Point) -> Result<Bisect> {
     engine.query().bisect(good, bad).map_err(|error| {
         Failure::from(error).hint(
             "the bad point is the one that the search begins at, --good ADDRESS one before it; \
@@ -40,15 +42,48 @@ fn begin(engine: &Engine, good: Option<&milepost::Point>, bad: &milepost::Point)
     })
 }
 
-fn search_when(engine: &Engine, bisect: &mut Bisect, text: &str) -> Result<()> {
+fn search_when(engine: &Engine, bisect: &mut Bisect, bad: &Point, text: &str) -> Result<()> {
     let expression = expression::parse(text)?;
     let chunks = engine.chunks();
+    let state = engine.run_state(bad)?;
+    if !expression.holds(&state, chunks.as_ref())? {
+        return Err(not_so(&expression, bad, &state, chunks.as_ref())?);
+    }
     bisect.run(engine, |_, state| {
         Ok(match expression.holds(state, chunks.as_ref())? {
             true => Verdict::Bad,
             false => Verdict::Good,
         })
     })
+}
+
+/// Returns the failure of a condition that does not hold at the bad point, with the values there.
+fn not_so(
+    expression: &Expression,
+    bad: &Point,
+    state: &RunState,
+    chunks: &dyn Chunks,
+) -> Result<Failure> {
+    let mut values = Vec::new();
+    let mut question = None;
+    let json = state.to_json(chunks, MessageRange::None)?;
+    for pointer in expression.pointers() {
+        match state.value_at(pointer, chunks)? {
+            Some(value) => values.push(format!("{pointer} is {}", excerpt(&value.to_string(), 80))),
+            None => {
+                values.push(format!("{pointer} is not there"));
+                question = question.or_else(|| pointers::suggestion(&json, pointer));
+            }
+        }
+    }
+    let message = format!("it is not so at {bad}, where {}", values.join(", "));
+    let address = report::address(bad, bad.offset);
+    let all = format!("`milepost state {address}` prints the state there");
+    let hint = match question {
+        Some(question) => format!("{question} {all}"),
+        None => all,
+    };
+    Ok(Failure::new(message).of_kind(ErrorKind::Invalid).hint(hint))
 }
 
 fn search_run(engine: &Engine, bisect: &mut Bisect, args: &args::Bisect) -> Result<()> {

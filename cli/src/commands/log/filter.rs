@@ -12,7 +12,7 @@ use crate::error::Result;
 /// A filter, with its position in the steps and iterations.
 pub struct EventFilter<'a> {
     asked: &'a args::LogFilter,
-    grep: Option<String>,
+    grep: Option<Needle>,
     /// `true` inside the requested step, if the events come oldest first.
     in_step: bool,
     /// The iteration of the last event, if the events come oldest first.
@@ -21,7 +21,7 @@ pub struct EventFilter<'a> {
 
 impl<'a> EventFilter<'a> {
     pub fn new(asked: &'a args::LogFilter) -> Self {
-        let grep = asked.grep.as_ref().map(|text| text.to_lowercase());
+        let grep = asked.grep.as_deref().map(Needle::new);
         Self { asked, grep, in_step: false, iteration: 0 }
     }
 
@@ -55,7 +55,7 @@ impl<'a> EventFilter<'a> {
             && is_one_of(&asked.kind)
             && asked.actor.as_ref().is_none_or(by)
             && (from..=to).contains(&event.time_us.0)
-            && self.grep.as_ref().is_none_or(|text| has(event, text))
+            && self.grep.as_ref().is_none_or(|needle| needle.is_in(event))
     }
 
     fn is_of_step(&mut self, event: &EventForm) -> bool {
@@ -84,12 +84,66 @@ impl<'a> EventFilter<'a> {
     }
 }
 
-/// Returns `true` if an event has this lower-case text in its body, actor, user, correlation or
-/// key.
-pub fn has(event: &EventForm, text: &str) -> bool {
-    let said = event.body.as_ref().and_then(|body| body.to_json().ok());
-    let said = said.unwrap_or_default();
-    let around = [&event.actor, &event.user, &event.correlation, &event.key];
-    let mut around = around.into_iter().flatten();
-    said.to_lowercase().contains(text) || around.any(|word| word.to_lowercase().contains(text))
+/// A text to find in events, in upper or lower case.
+#[derive(Debug)]
+pub struct Needle {
+    /// The text in lower case.
+    text: String,
+    /// The text without white space outside of its quotes, if it has quotes.
+    compact: Option<String>,
+}
+
+impl Needle {
+    pub fn new(text: &str) -> Self {
+        let text = text.to_lowercase();
+        let compact = text.contains('"').then(|| compact(&text));
+        Self { text, compact }
+    }
+
+    /// Returns `true` if an event has the text in its body, actor, user, correlation or key.
+    pub fn is_in(&self, event: &EventForm) -> bool {
+        let body = event.body.as_ref().and_then(|body| body.to_json().ok());
+        let around = [&event.actor, &event.user, &event.correlation, &event.key];
+        let mut around = around.into_iter().flatten();
+        body.is_some_and(|body| self.place_in(&body.to_lowercase()).is_some())
+            || around.any(|word| word.to_lowercase().contains(&self.text))
+    }
+
+    /// Returns the place of the text in a lower-case text, in bytes. It is approximate where only
+    /// white space differs.
+    pub fn place_in(&self, text: &str) -> Option<usize> {
+        let found = text.find(&self.text);
+        found.or_else(|| self.compact.as_ref().and_then(|it| compact(text).find(it)))
+    }
+}
+
+/// Returns a text without the white space outside of its quotes.
+fn compact(text: &str) -> String {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let keeps = |c: &char| {
+        is_quoted ^= *c == '"' && !is_escaped;
+        is_escaped = *c == '\\' && !is_escaped;
+        is_quoted || !c.is_whitespace()
+    };
+    text.chars().filter(keeps).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_outside_of_quotes_does_not_count() {
+        let found = |text: &str, body: &str| Needle::new(text).place_in(body).is_some();
+        let body = r#"{"ok":false,"output":"a \"b c\" d","n":[1,2]}"#;
+        for text in [r#""OK": false"#, r#""ok":false"#, r#"{ "ok" : false"#, "a \\\"b c", "[1,2"] {
+            assert!(found(text, body), "{text}");
+        }
+        for text in [r#""ok": true"#, r#""output": "a\"b"#, "\"a  ", "[1, 2"] {
+            assert!(!found(text, body), "{text}");
+        }
+        // Parts of a body may be as they were recorded.
+        assert!(found(r#"{"q":"x y"#, r#"{"arguments":{"q": "x y"}}"#));
+        assert!(!found(r#"{"q":"xy"#, r#"{"arguments":{"q": "x y"}}"#));
+    }
 }

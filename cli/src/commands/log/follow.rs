@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Entry, EventFilter, Log};
 use crate::backend::Followed;
 use crate::error::{Failure, Result, USAGE};
-use crate::output::{Out, Style, words};
+use crate::output::{Out, Style, printable, words};
 
 /// Number of existing events that are printed by default.
 pub const LAST: u64 = 10;
@@ -20,6 +20,9 @@ pub fn run(log: &Log<'_>, entry: &Entry<'_>, out: &mut Out) -> Result<()> {
         return Err(Failure::new(message)
             .code_of(USAGE)
             .hint(format!("`milepost log {name} --follow` follows the task")));
+    }
+    if log.source.engine().is_some() {
+        return Err(unfollowed(&point.task));
     }
     log.last(&mut |event| entry.print(&event, out), false)?;
     out.flush()?;
@@ -38,6 +41,15 @@ pub fn run(log: &Log<'_>, entry: &Entry<'_>, out: &mut Out) -> Result<()> {
         // A reader may be waiting for it.
         Ok(out.flush()?)
     })
+}
+
+/// Returns the failure of a task to which no program appends.
+fn unfollowed(task: &str) -> Failure {
+    let shown = printable(task);
+    Failure::new(format!("no program has the store open: nothing comes to `{shown}`")).hint(
+        "start the program first: where it answers at the store's socket \
+         (`milepost_server::attach`), it is followed",
+    )
 }
 
 fn source_task(log: &Log<'_>) -> Result<milepost_api::TaskForm> {

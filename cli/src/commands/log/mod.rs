@@ -24,10 +24,10 @@ use crate::args;
 use crate::backend::{Backend, Each};
 use crate::commands::turn_text::begin_of;
 use crate::error::Result;
-use crate::output::{Out, words};
+use crate::output::{Out, count, note, words};
 pub use entry::Entry;
 use filter::EventFilter;
-pub use filter::has as has_text;
+pub use filter::Needle;
 use walk::Walk;
 
 pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> {
@@ -55,14 +55,23 @@ pub fn run(source: &dyn Backend, args: &args::Log, out: &mut Out) -> Result<()> 
     if args.follow {
         return follow::run(&log, &entry, out);
     }
-    let each: Each<'_> = &mut |event| entry.print(&event, out);
+    let mut found = 0_u64;
+    let each: Each<'_> = &mut |event| {
+        found += 1;
+        entry.print(&event, out)
+    };
     match (args.reverse, args.last, EventFilter::is_ordered(&args.filter)) {
         (true, None, _) => log.oldest_first(each),
         (true, Some(_), _) => log.last(each, false),
         // The step and the iteration of an event are only known oldest first.
         (false, _, true) => log.last(each, true),
         (false, _, false) => log.newest_first(each),
+    }?;
+    if found == 0 && log.most > 0 && !out.json && args.filter != args::LogFilter::default() {
+        let events = count(point.offset.0.saturating_sub(begin), "event");
+        note(&format!("nothing found in {events}"));
     }
+    Ok(())
 }
 
 /// Returns `true` if steps are printed, and not events.

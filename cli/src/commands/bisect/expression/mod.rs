@@ -5,6 +5,7 @@ mod parse;
 mod tests;
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use milepost::RunState;
@@ -77,6 +78,17 @@ impl Expression {
                 let value = state.value_at(pointer, chunks)?;
                 Ok(value.is_some_and(|value| operator.holds(&value, literal)))
             }
+        }
+    }
+
+    /// Returns the pointers that the condition looks at, each once.
+    pub fn pointers(&self) -> BTreeSet<&str> {
+        match self {
+            Self::Or(parts) | Self::And(parts) => {
+                parts.iter().flat_map(|part| part.pointers()).collect()
+            }
+            Self::Not(part) => part.pointers(),
+            Self::Exists(pointer) | Self::Compare(pointer, ..) => BTreeSet::from([&**pointer]),
         }
     }
 }
