@@ -32,7 +32,7 @@ fn the_demo_loses_nothing_and_ends_better_in_the_end() {
     assert_eq!(state["iteration"], 2500);
     assert_eq!(state["guidance_count"], 1, "the first guidance is not part of this lineage");
     assert_eq!(place.json(&format!("--store kept state {task}/1"))["guidance_count"], 1);
-    let marks = place.json(&format!("--store kept checkpoints {task} --where iteration=500"));
+    let marks = place.items(&format!("--store kept checkpoints {task} --where iteration=500"));
     assert_eq!(marks[0]["label"], "iteration-500");
     let killed = place.json(&format!("--store kept log {task}/0 -n 1"));
     assert!(text(&killed, "offset").parse::<u64>().unwrap() > 3000);
