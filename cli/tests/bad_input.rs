@@ -64,10 +64,10 @@ fn an_offset_past_the_head_is_refused_and_the_head_is_named() {
 fn a_label_that_would_be_an_offset_is_refused() {
     let place = Place::recorded();
     place.say("mark run 12").failed(1, "`12`");
-    place.run(["mark", "run", "x", "--metadata", "[1]"]).failed(1, "[1]");
+    place.run(["mark", "run", "x", "--metadata", "[1]"]).failed(2, "[1]");
     place.say("undo run").failed(1, "run");
     place.say("tasks --cursor zz").failed(1, "`zz`");
-    place.say("checkpoints --where step").failed(1, "`step`");
+    place.say("checkpoints --where step").failed(2, "`step`");
 }
 
 #[test]
