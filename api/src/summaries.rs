@@ -157,9 +157,32 @@ pub struct SummaryForm {
     pub usage: Option<UsageForm>,
     /// The lineages, oldest first.
     pub lineages: Vec<LineageSummaryForm>,
+    /// The number of older lineages that a list leaves out.
+    pub older_lineages: u32,
+    /// The reason why the events of the task cannot be read; absent if they can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
 }
 
 impl SummaryForm {
+    /// The number of lineages of a task in a list.
+    pub const LISTED: usize = 32;
+
+    /// Leaves out all but the newest and the active lineage, for a list.
+    #[must_use]
+    pub fn listed(mut self) -> Self {
+        let older = self.lineages.len().saturating_sub(Self::LISTED);
+        let mut at = 0;
+        let active = self.active;
+        let all = self.lineages.len();
+        self.lineages.retain(|lineage| {
+            at += 1;
+            at > older || lineage.id == active
+        });
+        self.older_lineages = u32::try_from(all - self.lineages.len()).unwrap_or(u32::MAX);
+        self
+    }
+
     /// Returns the summary of the active lineage.
     pub fn active(&self) -> Option<&LineageSummaryForm> {
         self.lineages.iter().find(|lineage| lineage.id == self.active)

@@ -3,7 +3,7 @@
 //! The file is `milepost/config.toml` in the configuration folder of the user. A project has none,
 //! so that a project from elsewhere changes no command.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -18,6 +18,9 @@ pub const VARIABLE: &str = "MILEPOST_USER_CONFIG";
 /// Table of the aliases, and that of the options of every command.
 const ALIAS: &str = "alias";
 const EVERYWHERE: &str = "everywhere";
+
+/// The command that prints the help of another one.
+const HELP: &str = "help";
 
 /// The content of the file.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -48,7 +51,12 @@ impl Defaults {
     }
 
     fn parse(text: &str) -> std::result::Result<Self, String> {
-        let table: toml::Table = text.parse().map_err(|error| format!("is no TOML: {error}"))?;
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            let line = error.span().map_or(1, |span| {
+                1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
+            });
+            format!("is no TOML, at line {line}: {}", error.message())
+        })?;
         let command = args::command();
         let mut defaults = Self::default();
         for (name, value) in table {
@@ -75,33 +83,92 @@ impl Defaults {
             for (option, value) in values {
                 added.extend(argument(&command, of, &option, &value)?);
             }
-            defaults.added.insert(name, added);
+            let name = if name == EVERYWHERE { &name } else { of.get_name() };
+            defaults.added.entry(name.to_owned()).or_default().extend(added);
         }
         Ok(defaults)
     }
 
-    /// Replaces an alias, and adds the options of the command.
+    /// Replaces an alias, and adds the options that were not given: those of every command in
+    /// front of the command, and its own behind it.
     pub fn applied(&self, mut arguments: Vec<OsString>) -> Vec<OsString> {
         if self.added.is_empty() && self.aliases.is_empty() {
             return arguments;
         }
-        let command = args::command();
+        let mut command = args::command();
+        command.build();
         let Some(at) = place_of_command(&command, &arguments) else {
             return arguments;
         };
-        let word = arguments.get(at).and_then(|word| word.to_str()).unwrap_or_default().to_owned();
-        let mut name = word.clone();
-        if let Some(words) = self.aliases.get(&word) {
-            arguments.splice(at..=at, words.iter().map(OsString::from));
-            name = words.first().cloned().unwrap_or_default();
+        let word = |at: usize| arguments.get(at).map(|word| word.to_string_lossy().into_owned());
+        let is_help = word(at).is_some_and(|word| word == HELP);
+        let at = at + usize::from(is_help);
+        if let Some(words) = word(at).and_then(|word| self.aliases.get(&word)) {
+            let taken = if is_help { 1 } else { words.len() };
+            arguments.splice(at..=at, words.iter().take(taken).map(OsString::from));
         }
-        let found = command.find_subcommand(&name).map(Command::get_name);
-        let everywhere = self.added.get(EVERYWHERE).into_iter().flatten();
-        let own = found.and_then(|name| self.added.get(name)).into_iter().flatten();
-        let added = everywhere.chain(own).map(OsString::from);
-        arguments.splice(at + 1..at + 1, added);
+        let name = arguments.get(at).map(|word| word.to_string_lossy().into_owned());
+        let Some(found) = name.and_then(|name| command.find_subcommand(name)).filter(|_| !is_help)
+        else {
+            return arguments;
+        };
+        let given = given(found, &arguments);
+        let own = self.added.get(found.get_name()).into_iter().flatten();
+        let own: Vec<_> = own.filter(|option| is_free(found, option, &given)).collect();
+        let all = self.added.get(EVERYWHERE).into_iter().flatten();
+        let all: Vec<_> = all.filter(|option| is_free(found, option, &given)).collect();
+        arguments.splice(at + 1..at + 1, own.into_iter().map(OsString::from));
+        arguments.splice(1..1, all.into_iter().map(OsString::from));
         arguments
     }
+}
+
+/// Returns the long names of the options among the arguments of `milepost`.
+fn given(of: &Command, arguments: &[OsString]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for argument in arguments.iter().skip(1).take_while(|argument| *argument != "--") {
+        let text = argument.to_string_lossy();
+        if let Some(long) = text.strip_prefix("--") {
+            names.insert(long.split('=').next().unwrap_or_default().to_owned());
+        } else if let Some(letters) = text.strip_prefix('-') {
+            // Of `-n5` the letter, and of `-20` the count.
+            let of_letter = |letter: char| {
+                let mut all = of.get_arguments();
+                let found = all.find(|one| one.get_short() == Some(letter));
+                found.and_then(|one| one.get_long()).map(str::to_owned)
+            };
+            names.extend(letters.chars().filter_map(of_letter));
+            if letters.starts_with(|c: char| c.is_ascii_digit()) {
+                names.extend(of_letter('n'));
+            }
+        }
+    }
+    names
+}
+
+/// Returns `true` if neither the option of an argument was given, nor one that excludes it.
+fn is_free(of: &Command, argument: &str, given: &BTreeSet<String>) -> bool {
+    let name = argument.trim_start_matches('-').split('=').next().unwrap_or_default();
+    let find = |name: &str| of.get_arguments().find(|one| one.get_long() == Some(name));
+    let Some(own) = find(name) else {
+        return true;
+    };
+    let excludes = |a: &clap::Arg, b: &clap::Arg| {
+        of.get_arg_conflicts_with(a).iter().any(|one| one.get_id() == b.get_id())
+    };
+    given.iter().all(|other| {
+        let other = find(other);
+        other.is_none_or(|other| {
+            other.get_id() != own.get_id() && !excludes(own, other) && !excludes(other, own)
+        })
+    })
+}
+
+/// Returns `true` if the arguments do without defaults, so that a wrong file does not matter.
+pub fn is_without(arguments: &[OsString]) -> bool {
+    const WORDS: [&str; 7] = [HELP, "-h", "--help", "-V", "--version", "webhook", "demo-worker"];
+    let mut words = arguments.iter().skip(1).take_while(|word| *word != "--");
+    words.any(|word| WORDS.iter().any(|known| *word == **known))
 }
 
 /// Returns the file, unless the variable is empty.
@@ -170,7 +237,7 @@ fn argument(
 fn place_of_command(command: &Command, arguments: &[OsString]) -> Option<usize> {
     let mut is_value = false;
     for (at, argument) in arguments.iter().enumerate().skip(1) {
-        let text = argument.to_str()?;
+        let text = argument.to_string_lossy();
         if is_value {
             is_value = false;
         } else if let Some(long) = text.strip_prefix("--") {
@@ -211,15 +278,42 @@ mod tests {
     fn options_are_added_behind_the_command_and_aliases_are_replaced() {
         let file = FILE.replace("[checkpoint]\n        user = \"ana\"\n", "");
         let of = |line| applied(&file, line);
-        assert_eq!(of("milepost log t"), "milepost log --local --last=20 --utc t");
+        assert_eq!(of("milepost log t"), "milepost --local log --last=20 --utc t");
         assert_eq!(
             of("milepost --store log l t -n 5"),
-            "milepost --store log log --local --last=20 --utc --events t -n 5"
+            "milepost --local --store log log --utc --events t -n 5"
         );
-        assert_eq!(of("milepost s x"), "milepost search --local -n two words x");
-        assert_eq!(of("milepost tasks"), "milepost tasks --local");
+        assert_eq!(of("milepost log t -20"), "milepost --local log --utc t -20");
+        assert_eq!(of("milepost s x"), "milepost --local search -n two words x");
+        assert_eq!(of("milepost tasks --local"), "milepost tasks --local");
+        assert_eq!(of("milepost run -- log --local"), "milepost --local run -- log --local");
+        assert_eq!(of("milepost help l"), "milepost help log");
+        assert_eq!(of("milepost help"), "milepost help");
+        assert_eq!(of("milepost nothing"), "milepost nothing");
         assert_eq!(of("milepost --help"), "milepost --help");
         assert_eq!(applied("", "milepost log t"), "milepost log t");
+    }
+
+    #[test]
+    fn an_option_that_was_given_anywhere_takes_precedence() {
+        use clap::FromArgMatches as _;
+        let parsed = |file: &str, line: &str| {
+            let words = line.split(' ').map(OsString::from).collect();
+            let words = Defaults::parse(file).unwrap().applied(words);
+            let found = args::command().try_get_matches_from(words).unwrap();
+            args::Args::from_arg_matches(&found).unwrap()
+        };
+        let [store, server] = ["store = \"a\"", "server = \"http://a\""];
+        for line in ["milepost --store b tasks", "milepost tasks --store b"] {
+            for file in [store, server] {
+                let args = parsed(&format!("[everywhere]\n{file}"), line);
+                assert_eq!((args.store.unwrap(), args.server), (PathBuf::from("b"), None));
+            }
+        }
+        let args = parsed("[everywhere]\nwait = \"1s\"\ncolor = \"never\"", "milepost tasks");
+        assert_eq!(args.wait, Some(std::time::Duration::from_secs(1)));
+        let listed = Defaults::parse("[rewind]\nuser = \"ana\"\n[checkpoint]\ncolor = \"never\"");
+        assert_eq!(listed.unwrap().added["checkpoint"].len(), 2);
     }
 
     #[test]

@@ -60,8 +60,8 @@ static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 /// Prints why the arguments of a command cannot be parsed, or what `--help` and `--version` ask
 /// for.
-fn refuse(error: &clap::Error, command: &str) -> ExitCode {
-    let out = Out::new(args::asks_for_json(), When::Auto);
+fn refuse(error: &clap::Error, command: &str, is_json: bool) -> ExitCode {
+    let out = Out::new(is_json, When::Auto);
     let failure = match unknown_command::failure(error) {
         None if out.json && error.use_stderr() => Some(Failure::usage(error, command)),
         failure => failure,
@@ -95,20 +95,23 @@ fn refuse(error: &clap::Error, command: &str) -> ExitCode {
 fn main() -> ExitCode {
     // Answers a shell that asks for completions, and exits.
     CompleteEnv::with_factory(completions::command).complete();
-    let arguments = std::env::args_os().collect();
+    let arguments: Vec<_> = std::env::args_os().collect();
     let arguments = match defaults::Defaults::read() {
         Ok(defaults) => defaults.applied(arguments),
+        // Programs call these, and help is needed most where something is wrong.
+        Err(_) if defaults::is_without(&arguments) => arguments,
         Err(failure) => {
-            failure.print(Out::new(args::asks_for_json(), When::Auto).error_style());
+            failure.print(Out::new(args::asks_for_json(&arguments), When::Auto).error_style());
             return ExitCode::from(failure.code());
         }
     };
-    let command = args::command().args_override_self(true);
+    let is_json = args::asks_for_json(&arguments);
+    let command = args::command();
     let line = CommandLine::read(&command, arguments);
     let asked = command.try_get_matches_from(line.words);
     let args = match asked.and_then(|asked| Args::from_arg_matches(&asked)) {
         Ok(args) => args,
-        Err(error) => return refuse(&error, &line.command),
+        Err(error) => return refuse(&error, &line.command, is_json),
     };
     panic::set_hook(Box::new(|info| {
         let mut last = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);

@@ -46,6 +46,7 @@
 //! let options = RecordOptions {
 //!     user: "ana".to_owned(),
 //!     task: None,
+//!     stem: None,
 //!     format: None,
 //!     strict: false,
 //!     acknowledge: false,

@@ -11,8 +11,9 @@ use crate::input::start;
 use crate::progress::{Note, Progress};
 use crate::record;
 
-/// Maximum depth of the search for runs. Of sessions: projects, sessions, and their agents.
-const DEPTH_MAX: usize = 4;
+/// Maximum depth of the search for runs. A deeper folder is an input that fails, so that nothing in
+/// it is left out unnoticed.
+const DEPTH_MAX: usize = 16;
 
 /// Maximum number of files in a folder that is searched.
 const FILES_MAX: u64 = 100_000;
@@ -157,8 +158,11 @@ impl Found {
             if is_hidden || checkpoint_folder::is_checkpoint(&name) {
                 continue;
             }
-            if kind.is_dir() && depth > 1 {
-                self.search(&path, depth - 1)?;
+            if kind.is_dir() {
+                match depth > 1 {
+                    true => self.search(&path, depth - 1)?,
+                    false => self.inputs.push(Input::Run(path.clone())),
+                }
             }
             if kind.is_file() {
                 self.file(path);

@@ -53,7 +53,7 @@ impl From<TaskSummary> for SummaryForm {
         let usage = task.usage().map(Into::into);
         let summary = task.active().map(|active| active.summary.clone()).unwrap_or_default();
         let metrics = summary.metrics.into_iter().map(|(name, range)| (name, range.into()));
-        let TaskSummary { task: info, lineages, .. } = task;
+        let TaskSummary { task: info, lineages, unreadable, .. } = task;
         Self {
             id: info.id,
             user: info.user,
@@ -75,6 +75,8 @@ impl From<TaskSummary> for SummaryForm {
             metrics: metrics.collect(),
             usage,
             lineages: lineages.into_iter().map(Into::into).collect(),
+            older_lineages: 0,
+            unreadable,
         }
     }
 }

@@ -16,6 +16,7 @@ mod steer;
 mod story;
 mod workspace;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -345,8 +346,8 @@ pub struct State {
 
 /// Returns `true` if the arguments have `--json`, also if they cannot be parsed. Arguments behind
 /// `--` belong to another command.
-pub fn asks_for_json() -> bool {
-    std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
+pub fn asks_for_json(arguments: &[OsString]) -> bool {
+    arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json")
 }
 
 /// Parses a time span: a whole number and `ms`, `s`, `m`, `h` or `d`.

@@ -78,7 +78,7 @@ impl Backend for Local<'_> {
     ) -> Result<Listed<SummaryForm>> {
         let (user, limit) = (user.map(str::to_owned), Some(limit));
         let page = self.0.query().summaries(&TaskQuery { user, limit, cursor })?;
-        Ok(Listed::of(page, SummaryForm::from))
+        Ok(Listed::of(page, |task| SummaryForm::from(task).listed()))
     }
 
     fn summary(&self, task: &str) -> Result<SummaryForm> {

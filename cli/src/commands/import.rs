@@ -1,7 +1,8 @@
 //! `import`: restores exports, and turns folders of JSON checkpoint files and runs of other
 //! programs into tasks.
 
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
 
 use milepost::{Engine, Options};
 use milepost_formats::checkpoint_folder::{self, FolderOptions, FolderPlan};
@@ -60,13 +61,16 @@ pub struct Importer<'a> {
     only_exports: bool,
     /// The largest event of the store, in bytes.
     event_max: usize,
+    /// Names of runs whose file names are those of other inputs, by path.
+    stems: HashMap<PathBuf, String>,
     report: ImportReport,
 }
 
 impl<'a> Importer<'a> {
     pub fn new(job: ImportJob<'a>) -> Self {
         let event_max = job.event_max;
-        Self { job, engine: None, only_exports: false, event_max, report: ImportReport::default() }
+        let (stems, report) = (HashMap::new(), ImportReport::default());
+        Self { job, engine: None, only_exports: false, event_max, stems, report }
     }
 
     /// Imports the inputs in order. With several ones, the failure of one is printed, and the
@@ -83,6 +87,7 @@ impl<'a> Importer<'a> {
         if inputs.iter().flatten().any(is_export) {
             self.event_max = self.event_max.max(export_file::EVENT_MAX);
         }
+        self.stems = distinct_stems(inputs.iter().flatten());
         for input in inputs {
             let (path, done) = match input {
                 Ok(input) => (input.path().to_owned(), self.input(&input, out)),
@@ -145,6 +150,7 @@ impl<'a> Importer<'a> {
         let options = RecordOptions {
             user: self.user(),
             task: args.task.clone(),
+            stem: self.stems.get(path).cloned(),
             format: args.format.into_format(),
             strict: args.strict,
             acknowledge: ack,
@@ -192,5 +198,68 @@ impl<'a> Importer<'a> {
         let engine = self.engine()?;
         let imported = import.run(&engine, args.task.as_deref(), &mut Bars::new(LONG, out))?;
         self.report.add_export(path, &imported)
+    }
+}
+
+/// Returns names for the runs whose files have the same name: with as much of the path in front as
+/// tells them apart, so that two runs never become one task.
+fn distinct_stems<'a>(inputs: impl Iterator<Item = &'a Input>) -> HashMap<PathBuf, String> {
+    let runs: Vec<&Path> = inputs
+        .filter_map(|input| match input {
+            Input::Run(path) => Some(path.as_path()),
+            _ => None,
+        })
+        .collect();
+    let mut names = HashMap::new();
+    let mut left: Vec<(&Path, usize)> = runs.iter().map(|path| (*path, 1)).collect();
+    while !left.is_empty() {
+        let mut by_name: HashMap<String, Vec<(&Path, usize)>> = HashMap::new();
+        for (path, parts) in left.drain(..) {
+            by_name.entry(name_of(path, parts)).or_default().push((path, parts));
+        }
+        for (name, same) in by_name {
+            let is_alone = same.len() == 1 && !names.values().any(|known| *known == name);
+            for (path, parts) in same {
+                let is_whole = parts >= path.components().count();
+                match is_alone || is_whole {
+                    true => _ = names.insert(path.to_owned(), name.clone()),
+                    false => left.push((path, parts + 1)),
+                }
+            }
+        }
+    }
+    let is_plain = |path: &Path, name: &String| name_of(path, 1) == *name;
+    names.retain(|path, name| !is_plain(path, name));
+    names
+}
+
+/// Returns the last parts of a path without the extension, joined by `-`.
+fn name_of(path: &Path, parts: usize) -> String {
+    let stem = path.with_extension("");
+    let all = stem.components().filter_map(|part| match part {
+        Component::Normal(part) => Some(part.to_string_lossy().into_owned()),
+        _ => None,
+    });
+    let all: Vec<String> = all.collect();
+    all.get(all.len().saturating_sub(parts)..).unwrap_or_default().join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_with_the_same_file_name_get_the_part_of_the_path_that_tells_them_apart() {
+        let paths = ["r/x/events.jsonl", "r/y/events.jsonl", "s/y/events.jsonl", "r/one.jsonl"];
+        let inputs = paths.map(|path| Input::Run(path.into()));
+        let names = distinct_stems(inputs.iter());
+        let name = |path: &str| names.get(Path::new(path)).map(String::as_str);
+        assert_eq!(name("r/x/events.jsonl"), Some("x-events"));
+        assert_eq!(name("r/y/events.jsonl"), Some("r-y-events"));
+        assert_eq!(name("s/y/events.jsonl"), Some("s-y-events"));
+        assert_eq!(name("r/one.jsonl"), None);
+        // The same file twice is one name: it is recorded twice, as it was asked for.
+        let same = [Input::Run("a.jsonl".into()), Input::Run("a.jsonl".into())];
+        assert!(distinct_stems(same.iter()).is_empty());
     }
 }

@@ -10,8 +10,8 @@ use crate::args::{self, TaskOrder};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{
-    FittedRow, FittedTable, NONE, Out, Style, age, excerpt, grouped_short, hint, note, printable,
-    time_short,
+    FittedRow, FittedTable, NONE, Out, Style, age, count, excerpt, grouped_short, hint, note,
+    printable, time_short,
 };
 use crate::store_locator::now_us;
 
@@ -63,10 +63,19 @@ fn listed(source: &dyn Backend, args: &args::Tasks) -> Result<(Vec<SummaryForm>,
     if let Some(order) = args.sort {
         all.sort_by(|a, b| compare(a, b, order));
     }
-    if let Some(limit) = args.limit {
+    if let Some(limit) = args.limit
+        && all.len() > limit
+    {
+        let more = count((all.len() - limit) as u64, "task");
+        hint(&format!("{more} more: a larger --limit lists them"));
         all.truncate(limit);
     }
     Ok((all, cursor))
+}
+
+/// Returns `true` for a task whose active lineage failed, or that cannot be read.
+fn is_marked(task: &SummaryForm) -> bool {
+    task.unreadable.is_some() || task.active().is_some_and(is_bad)
 }
 
 fn is_bad(lineage: &LineageSummaryForm) -> bool {
@@ -98,8 +107,11 @@ fn table(all: &[SummaryForm], stamps: bool, out: &mut Out) -> Result<()> {
     let row = |task: &SummaryForm| FittedRow {
         name: task.id.clone(),
         cells: cells(task, is_of_many, (!stamps).then_some(now)),
-        text: task.title.clone().unwrap_or_default(),
-        style: task.active().is_some_and(is_bad).then_some(Style::Bad),
+        text: match &task.unreadable {
+            Some(why) => format!("cannot be read: {why}"),
+            None => task.title.clone().unwrap_or_default(),
+        },
+        style: is_marked(task).then_some(Style::Bad),
     };
     let table = FittedTable {
         name: "TASK",
@@ -196,7 +208,8 @@ fn cost_text(cost: f64, currency: Option<&str>) -> String {
         3
     };
     match currency {
-        Some("USD") | None => format!("${cost:.digits$}"),
+        Some("USD") => format!("${cost:.digits$}"),
+        None => format!("{cost:.digits$}"),
         Some(other) => format!("{cost:.digits$} {}", printable(other)),
     }
 }

@@ -40,7 +40,7 @@ struct Column {
 impl FittedTable {
     /// Prints the table in the columns of the output.
     pub fn print(&self, out: &mut Out) -> io::Result<()> {
-        let all = out.columns();
+        let all = out.limit();
         for (line, style) in self.lines(all) {
             let line = match style {
                 Some(style) => out.style(style, &line),
@@ -61,7 +61,9 @@ impl FittedTable {
         let longest = names.fold(width(self.name), usize::max);
         // A name is cut only if the line has no room for it.
         let name = longest.min(room.max(NAME)).min(all);
-        let text = room.saturating_sub(name + 2);
+        let longest = self.rows.iter().map(|row| width(&printable(&row.text)));
+        let longest = longest.fold(width(self.text), usize::max);
+        let text = room.saturating_sub(name + 2).min(longest);
         let text = if self.rows.iter().all(|row| row.text.is_empty()) { 0 } else { text };
         let line = |first: &str, cells: &dyn Fn(usize) -> String, last: &str| {
             let mut line = fitted(first, name);
@@ -74,11 +76,12 @@ impl FittedTable {
                     false => padded(&cell, column.width),
                 });
             }
-            if text >= TEXT {
+            if text >= TEXT.min(longest) && text > 0 {
                 line.push_str("  ");
                 line.push_str(&fitted(last, text));
             }
-            fitted(&line, all).trim_end().to_owned()
+            let line = if width(&line) > all { fitted(&line, all) } else { line };
+            line.trim_end().to_owned()
         };
         let title = |at: usize| self.titles.get(at).map_or("", |title| *title).to_owned();
         let mut lines = vec![(line(self.name, &title, self.text), Some(Style::Dim))];

@@ -116,6 +116,15 @@ impl Out {
         columns.or_else(named).filter(|columns| *columns > 0).unwrap_or(100).max(20)
     }
 
+    /// Returns the columns that a table may take: those of the terminal, or of COLUMNS. On a pipe
+    /// nothing is cut.
+    pub fn limit(&self) -> usize {
+        match self.terminal || std::env::var_os("COLUMNS").is_some() {
+            true => self.columns(),
+            false => usize::MAX,
+        }
+    }
+
     /// Returns `true` if standard output is coloured.
     pub fn colors(&self) -> bool {
         self.color

@@ -47,7 +47,8 @@ fn each_input_is_detected_and_the_failure_of_one_keeps_no_other_out() {
     let inputs: Vec<&str> = failed.iter().map(|failed| text(failed, "input")).collect();
     assert_eq!(inputs, ["missing.jsonl", "bad.traj"]);
     assert!(
-        err.contains("error: missing.jsonl: ") && err.contains("error: bad.traj:1:1: "),
+        err.contains("\"message\":\"missing.jsonl: ")
+            && err.contains("\"message\":\"bad.traj:1:1: "),
         "{err}"
     );
     assert_eq!(place.ids("tasks").len(), 3);
@@ -93,7 +94,7 @@ fn a_folder_is_searched_for_runs_and_the_rest_is_counted() {
     let other = rusqlite::Connection::open(place.path("runs/other.db")).unwrap();
     other.execute("CREATE TABLE t (a)", []).unwrap();
     drop(other);
-    // Nor is what is hidden, or too deep.
+    // Nor is what is hidden.
     put(&place, "react.traj", "runs/.cache/hidden.traj");
     put(&place, "react.traj", "runs/1/2/3/4/deep.traj");
     let (code, said, err) = import(&place, "runs");
@@ -104,7 +105,14 @@ fn a_folder_is_searched_for_runs_and_the_rest_is_counted() {
     inputs.dedup();
     assert_eq!(
         inputs,
-        ["runs", "runs/a/graph.db", "runs/airline.json", "runs/b/react.traj", "runs/log.jsonl"]
+        [
+            "runs",
+            "runs/1/2/3/4/deep.traj",
+            "runs/a/graph.db",
+            "runs/airline.json",
+            "runs/b/react.traj",
+            "runs/log.jsonl"
+        ]
     );
     assert_eq!(said["failed"], json!([]));
     // Of one format only.
@@ -123,4 +131,15 @@ fn a_folder_of_recorded_runs_is_imported_as_it_is() {
     let said: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(said["tasks"].as_array().unwrap().len() > 20);
+}
+
+#[test]
+fn runs_of_the_same_file_name_are_tasks_of_their_own() {
+    let place = Place::new();
+    for folder in ["r/x", "r/y"] {
+        fs::create_dir_all(place.path(folder)).unwrap();
+        place.write(&format!("{folder}/events.jsonl"), HELLO);
+    }
+    let (code, said, _) = import(&place, "r");
+    assert_eq!((code, ids(&said)), (0, vec!["x-events", "y-events"]));
 }

@@ -16,7 +16,10 @@ use super::lists::TaskInfo;
 use crate::history::catalog::Catalog;
 
 /// The longest value of an outcome, as JSON in bytes. A longer one counts as absent.
-const OUTCOME_MAX: usize = 256;
+const OUTCOME_MAX: usize = 128;
+
+/// Events after which a long fold stores a note, so that one that is given up continues there.
+const PART: u64 = 1 << 16;
 
 /// Summary of a lineage: see `docs/READING.md`.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,8 +43,10 @@ pub struct LineageSummary {
 pub struct TaskSummary {
     /// The task.
     pub task: TaskInfo,
-    /// Its lineages, oldest first.
+    /// Its lineages, oldest first. Empty if the events cannot be read.
     pub lineages: Vec<LineageSummary>,
+    /// The reason why the events cannot be read. Other tasks of a list have their summaries.
+    pub unreadable: Option<String>,
 }
 
 impl TaskSummary {
@@ -105,14 +110,13 @@ impl Catalog {
                 note => {
                     let begin = Ancestry::of(self, task, lineage)?.begin();
                     let begun = begun(note, begin, &entry, &forks);
-                    let summary =
-                        self.fold_summary((task, lineage), begun, head.next, &mut forks)?;
-                    let value = outcome(lineage, head.next)?.map(|value| value.to_string());
-                    let outcome = value.filter(|value| value.len() <= OUTCOME_MAX);
-                    let (check, bytes) = ([0; 16], wire::encode(&summary));
-                    let note = SummaryNote { begin, head, erased, summary: bytes, outcome, check };
-                    let value = value_of(&note)?;
-                    self.keep_summary((task, lineage), note)?;
+                    let place = Place { task, lineage, begin, erased };
+                    let summary = self.fold_summary(&place, begun, head.next, &mut forks)?;
+                    let value = outcome(lineage, head.next)?;
+                    let text = value.as_ref().map(Value::to_string);
+                    let is_kept = text.as_ref().is_none_or(|text| text.len() <= OUTCOME_MAX);
+                    let (value, text) = if is_kept { (value, text) } else { (None, None) };
+                    self.keep_summary(&place, head, &summary, text);
                     (summary, value)
                 }
             };
@@ -160,12 +164,13 @@ impl Catalog {
     /// Folds the events that a summary does not have, up to an offset.
     fn fold_summary(
         &self,
-        (task, lineage): (TaskNo, LineageId),
+        place: &Place,
         begun: Begun,
         to: Offset,
         forks: &mut Forks,
     ) -> Result<Summary> {
         let Begun { next, mut summary, fork } = begun;
+        let (task, lineage) = (place.task, place.lineage);
         let mut reached = |at: Offset, summary: &mut Summary| {
             if let Some(child) = forks.get_mut(&(lineage, at)) {
                 *child = Some(summary.clone());
@@ -178,26 +183,50 @@ impl Catalog {
             let event = event?;
             reached(event.offset, &mut summary);
             summary.add(&event);
+            let done = event.offset + 1;
+            if (done - next).is_multiple_of(PART) && done < to && fork.is_none_or(|at| at <= done) {
+                let origin = self.task(task)?.origin;
+                let hash = hash_at(self, origin, LogId::lineage(task, lineage), done)?;
+                self.keep_summary(place, Head { next: done, hash }, &summary, None);
+            }
         }
         reached(to, &mut summary);
         Ok(summary)
     }
 
-    /// Stores a note, if it fits into an entry.
-    fn keep_summary(&self, (task, lineage): (TaskNo, LineageId), note: SummaryNote) -> Result<()> {
+    /// Stores a note, unless an event was erased since the fold began or the task was deleted: it
+    /// could hold their content. A compaction waits for the note, or the note is in its new index
+    /// only if nothing was erased before. Without a note the next look folds again, so that a
+    /// failure to write one is none of the reader.
+    fn keep_summary(&self, place: &Place, head: Head, summary: &Summary, outcome: Option<String>) {
+        let Place { task, lineage, begin, erased } = *place;
         let key = keys::summary(task, lineage);
+        let (check, summary) = ([0; 16], wire::encode(summary));
+        let note = SummaryNote { begin, head, erased, summary, outcome, check };
         let bytes = note.sealed(&key, self.key()).encode();
-        match bytes.len() + key.len() <= ENTRY_MAX {
-            true => self.log().put_note(key, bytes),
-            false => Ok(()),
+        let _storing = self.log().storing();
+        let is_current = self.erased_count(task) == erased && self.task(task).is_ok();
+        if is_current && bytes.len() + key.len() <= ENTRY_MAX {
+            let _ = self.log().put_note(key, bytes);
         }
     }
+}
+
+/// A lineage that is folded, and what its notes hold for.
+struct Place {
+    task: TaskNo,
+    lineage: LineageId,
+    /// The first offset of the history.
+    begin: Offset,
+    /// The number of erased events of the task when the fold began.
+    erased: u64,
 }
 
 /// Returns where the fold of a lineage begins: after its note, at its fork if the parent was folded
 /// over it, or at the first event.
 fn begun(note: Option<Noted>, begin: Offset, entry: &LineageEntry, forks: &Forks) -> Begun {
     if let Some((note, summary)) = note {
+        // A note is made behind the fork.
         return Begun { next: note.head.next, summary, fork: None };
     }
     let fork = entry.parent.as_ref().map(|parent| (parent.lineage, parent.offset));

@@ -88,18 +88,25 @@ impl Query<'_> {
 
 impl View {
     /// Returns summaries of tasks: see [`Query::summaries`]. A task that is deleted during
-    /// the call is left out.
+    /// the call is left out, and one whose events cannot be read says so.
     ///
     /// # Errors
     ///
     /// As [`Query::summaries`].
     pub fn summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
         let page = self.tasks(query)?;
-        let summary = |task| match self.summary_of(task) {
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            summary => Some(summary),
-        };
-        let items = page.items.into_iter().filter_map(summary).collect::<Result<_>>()?;
+        let mut items = Vec::with_capacity(page.items.len());
+        for task in page.items {
+            match self.summary_of(task.clone()) {
+                Ok(summary) => items.push(summary),
+                Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
+                Err(_) if self.engine().inner.catalog.task(task.no).is_err() => {}
+                Err(error) => {
+                    let unreadable = Some(error.to_string());
+                    items.push(TaskSummary { task, lineages: Vec::new(), unreadable });
+                }
+            }
+        }
         Ok(Page { items, next: page.next })
     }
 
@@ -120,7 +127,7 @@ impl View {
             Ok(Outcome::of(None, &state, None).value)
         };
         let lineages = catalog.summaries(task.no, &outcome)?;
-        Ok(TaskSummary { task, lineages })
+        Ok(TaskSummary { task, lineages, unreadable: None })
     }
 
     /// Finds the events that set a part of the state of a point: see [`Query::blame`].

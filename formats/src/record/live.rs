@@ -31,7 +31,7 @@ pub(super) fn record(
     let mut recorder = Recorder {
         job,
         // A running program waits for its acknowledgement, and a pipe may be idle for hours.
-        alone: job.options.acknowledge || job.stem.is_none(),
+        alone: job.options.acknowledge || !job.is_file,
         id: job.task_id(),
         writer: None,
         bad_lines: 0,

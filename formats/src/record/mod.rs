@@ -41,6 +41,7 @@ mod turns;
 mod write;
 
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::io::BufRead;
 use std::path::Path;
 
@@ -61,6 +62,9 @@ pub struct RecordOptions {
     /// The task to record into. Default: the file's name without its extension, or the id of a
     /// session. For an input with several tasks, the prefix of their names.
     pub task: Option<String>,
+    /// The name of the input for a task that has none of its own. Default: the file's name without
+    /// its extension.
+    pub stem: Option<String>,
     /// The format of the run. Default: detected by the beginning of the input.
     pub format: Option<Format>,
     /// Stop at the first line or task that cannot be recorded.
@@ -121,6 +125,8 @@ struct Job<'a> {
     name: &'a str,
     /// Name of the file without its extension; `None` for a stream.
     stem: Option<&'a str>,
+    /// `true` for a regular file, and not for a pipe, which may be idle for hours.
+    is_file: bool,
     /// Size in bytes, if known.
     size: Option<u64>,
 }
@@ -166,13 +172,15 @@ pub fn record(
     let mut input = input.with_beginning()?;
     let text = |part: Option<&OsStr>| part.map(|part| part.to_string_lossy().into_owned());
     let path = input.path.as_deref();
-    let stem = path.and_then(|path| text(path.file_stem()));
+    let stem = options.stem.clone().or_else(|| path.and_then(|path| text(path.file_stem())));
+    let metadata = path.and_then(|path| path.metadata().ok());
     let job = Job {
         engine,
         options,
         name: &input.name,
         stem: stem.as_deref(),
-        size: path.and_then(|path| Some(path.metadata().ok()?.len())),
+        is_file: metadata.as_ref().is_some_and(Metadata::is_file),
+        size: metadata.map(|metadata| metadata.len()),
     };
     let start = input.reader.fill_buf().map_err(|error| Error::from(error).at(job.name))?;
     if start.is_empty() {

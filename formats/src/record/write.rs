@@ -163,12 +163,14 @@ impl LineageWriter {
     /// Appends the events and the mark of a refused append one by one, in order; only what the
     /// engine refuses is lost.
     fn one_by_one(&mut self, numbers: &[u64], append: &Append, mark: Option<Mark>) -> Result<()> {
+        let mut is_last_in = false;
         for (number, body) in numbers.iter().zip(append.bodies()) {
-            self.append(*number, body.clone())?;
+            is_last_in = self.append(*number, body.clone())?.is_some();
         }
         match mark {
-            Some(mark) => self.mark_alone(mark).map(drop),
-            None => Ok(()),
+            // The checkpoint is that of the last event.
+            Some(mark) if is_last_in => self.mark_alone(mark).map(drop),
+            _ => Ok(()),
         }
     }
 
@@ -202,7 +204,9 @@ impl LineageWriter {
             }
             None => {
                 let durable = self.append(number, body)?;
-                self.mark_alone(mark)?;
+                if durable.is_some() {
+                    self.mark_alone(mark)?;
+                }
                 Ok(durable)
             }
         }
@@ -366,9 +370,7 @@ fn lay<'a>(
                 }
             }
             Item::Event(body) => {
-                // Event sizes were checked before; this value only bounds the batch.
-                let bytes = BATCH_BYTES / BATCH_EVENTS;
-                writer.push(0, body.clone(), bytes)?;
+                writer.push(0, body.clone(), body.encode().1.len())?;
             }
             Item::Mark { status, step } => writer.mark(step_mark(*step, *status))?,
         }

@@ -8,11 +8,16 @@ use serde::Serialize;
 
 use crate::event::Event;
 use crate::reading::text::{Line, first_line};
-use crate::reading::usage::{Usage, UsageSum};
+use crate::reading::usage::{Usage, UsageSum, bounded};
 
 /// Maximum number of metrics, and the longest name of one in bytes. Others are left out.
-const METRICS: usize = 16;
-const METRIC_NAME: usize = 64;
+const METRICS: usize = 10;
+const METRIC_NAME: usize = 32;
+
+/// The longest title and error, and the longest phase, in bytes: a summary fits into an entry of
+/// the index.
+const TEXT: usize = 360;
+const PHASE: usize = 100;
 
 /// The values of a metric in a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize)]
@@ -80,10 +85,10 @@ pub struct Summary {
     pub status: Option<MarkStatus>,
     /// The values of each metric.
     pub metrics: BTreeMap<String, MetricRange>,
-    /// The usage of the ancestors, before the fork.
+    /// The usage at the fork: that of the ancestors.
     inherited: Option<Usage>,
-    /// The usage since.
-    own: UsageSum,
+    /// The usage of the whole history.
+    sum: UsageSum,
     /// Set between the beginning of a step and its end.
     is_in_step: bool,
 }
@@ -92,7 +97,7 @@ impl Summary {
     /// Adds the next event of the history.
     pub fn add(&mut self, event: &Event) {
         self.changed_us = event.header.time_us;
-        self.own.add(event);
+        self.sum.add(event);
         let Some(body) = &event.body else { return };
         match body {
             Body::Message(message) => self.titled(message),
@@ -117,7 +122,9 @@ impl Summary {
                 self.failed(text.filter(|text| !text.is_empty()).unwrap_or("failed".into()));
             }
             Body::CheckpointMarked(mark) => self.status = Some(mark.status),
-            Body::PhaseChanged(phase) => self.phase = Some(Line::new().add(&phase.phase).end()),
+            Body::PhaseChanged(phase) => {
+                self.phase = Some(cut(Line::new().add(&phase.phase).end(), PHASE));
+            }
             Body::ControlChanged(changed) => self.control = changed.to,
             // A step does not continue behind a fork.
             Body::LineageOpened(_) | Body::Restored(_) => self.is_in_step = false,
@@ -128,17 +135,20 @@ impl Summary {
     /// Returns the summary of a lineage that forks here: further usage is its own.
     #[must_use]
     pub fn forked(&self) -> Self {
-        Self { inherited: self.usage(), own: UsageSum::default(), ..self.clone() }
+        Self { inherited: self.usage(), ..self.clone() }
     }
 
     /// Returns the usage of the whole history; `None` if none was recorded.
     pub fn usage(&self) -> Option<Usage> {
-        Usage::sum([self.inherited.clone(), self.own.total()])
+        self.sum.total()
     }
 
     /// Returns the usage without that of ancestors.
     pub fn own_usage(&self) -> Option<Usage> {
-        self.own.total()
+        match &self.inherited {
+            Some(inherited) => self.usage()?.since(inherited),
+            None => self.usage(),
+        }
     }
 
     fn titled(&mut self, message: &Message) {
@@ -147,7 +157,7 @@ impl Summary {
             && let Some(content) = &message.content
         {
             let title = Line::new().add_json(content).end();
-            self.title = Some(title).filter(|title| !title.is_empty());
+            self.title = Some(cut(title, TEXT)).filter(|title| !title.is_empty());
         }
     }
 
@@ -160,7 +170,7 @@ impl Summary {
 
     fn failed(&mut self, error: String) {
         self.failed += 1;
-        self.last_error = Some(error);
+        self.last_error = Some(cut(error, TEXT));
     }
 
     fn measured(&mut self, name: &str, value: Float) {
@@ -170,6 +180,14 @@ impl Summary {
             let range = MetricRange { last: value, min: value, max: value };
             self.metrics.insert(name.to_owned(), range);
         }
+    }
+}
+
+/// Cuts a text to some bytes, with `…` at its end.
+fn cut(text: String, bytes: usize) -> String {
+    match text.len() <= bytes {
+        true => text,
+        false => format!("{}…", bounded(&text, bytes - '…'.len_utf8())),
     }
 }
 
@@ -249,6 +267,27 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_summary_fits_into_an_entry_of_the_index() {
+        let long = "\u{1f6b2}".repeat(400);
+        let mut bodies = vec![
+            Message::text("user", &long).into(),
+            milepost_codec::PhaseChanged { phase: long.clone(), ..Default::default() }.into(),
+            milepost_codec::StepFailed { step: u64::MAX, error: long.clone() }.into(),
+        ];
+        for n in 0..30 {
+            let usage = json!({"id": format!("{n}{long}"), "model": long, "usage": {
+                "input_tokens": u64::MAX, "output_tokens": u64::MAX, "cost": 1.5,
+                "cache_read": u64::MAX, "cache_write": u64::MAX, "currency": long,
+            }});
+            bodies.push(Application::new("answer", &usage).unwrap().into());
+            let metrics = [(format!("{n:032}"), Float(0.1))].into();
+            bodies.push(StepFinished { step: n, metrics, ..StepFinished::default() }.into());
+        }
+        let stored = wire::encode(&summary(&bodies)).len();
+        assert!(stored <= 2700, "{stored}");
+    }
+
+    #[test]
     fn metrics_are_bounded_in_number_and_length() {
         let metrics = (0..40).map(|n| (format!("m{n:02}"), Float(1.0)));
         let metrics = metrics.chain([("x".repeat(65), Float(1.0))]).collect();
@@ -282,8 +321,11 @@ mod tests {
             for (offset, body) in (at as u64..).zip(&bodies[at..]) {
                 fork.add(&event(offset, body.clone()));
             }
-            let sum = Usage::sum([parent.usage(), fork.own_usage()]);
-            prop_assert_eq!(fork.usage(), sum);
+            // An answer with parts on both sides of the fork counts once.
+            prop_assert_eq!(fork.usage(), summary(&bodies).usage());
+            let tokens = |usage: Option<Usage>| usage.and_then(|usage| usage.tokens()).unwrap_or(0);
+            let own = tokens(fork.usage()).saturating_sub(tokens(parent.usage()));
+            prop_assert_eq!(tokens(fork.own_usage()), own);
             prop_assert_eq!((fork.steps, fork.failed), {
                 let whole = summary(&bodies);
                 (whole.steps, whole.failed)

@@ -10,10 +10,14 @@ use serde_json::{Map, Value};
 use crate::event::Event;
 
 /// The last answers whose ids are known: parts of one answer are close to each other.
-const ANSWERS: usize = 16;
+const ANSWERS: usize = 6;
 
-/// The longest id of an answer that is compared, in characters.
-const ANSWER_ID: usize = 64;
+/// The longest id of an answer that is compared, and the longest model and currency, in bytes.
+const ANSWER_ID: usize = 40;
+const NAME: usize = 24;
+
+/// The currency of a sum over several currencies, which has no cost.
+pub const MIXED_CURRENCIES: &str = "mixed";
 
 /// Names of each number, by program. The parts of a path are separated by dots.
 const INPUT: [&str; 4] = ["input", "input_tokens", "prompt_tokens", "inputTokens"];
@@ -79,8 +83,11 @@ impl Usage {
             cache_write: number(own, &CACHE_WRITE),
             cost: COST.iter().find_map(|name| own.get(*name)?.as_f64()),
             currency: text(own, &["currency"])
-                .or_else(|| own.contains_key("cost_usd").then(|| "USD".to_owned())),
-            model: text(own, &MODEL).or_else(|| text(around, &MODEL)),
+                .or_else(|| own.contains_key("cost_usd").then(|| "USD".to_owned()))
+                .map(|currency| bounded(&currency, NAME).to_owned()),
+            model: text(own, &MODEL)
+                .or_else(|| text(around, &MODEL))
+                .map(|model| bounded(&model, NAME).to_owned()),
         };
         let is_empty = usage.tokens().is_none() && usage.cost.is_none();
         (!is_empty).then_some(usage)
@@ -111,15 +118,46 @@ impl Usage {
         add(&mut self.output, other.output);
         add(&mut self.cache_read, other.cache_read);
         add(&mut self.cache_write, other.cache_write);
-        if let Some(cost) = other.cost {
+        self.add_cost(other);
+        if other.model.is_some() {
+            self.model.clone_from(&other.model);
+        }
+    }
+
+    /// Adds a cost. Costs in different currencies have no sum.
+    fn add_cost(&mut self, other: &Self) {
+        let is_mixed = |usage: &Self| usage.currency.as_deref() == Some(MIXED_CURRENCIES);
+        let has_cost = |usage: &Self| usage.cost.is_some() || is_mixed(usage);
+        if !has_cost(other) {
+            return;
+        }
+        let differs = has_cost(self) && self.currency != other.currency;
+        if differs || is_mixed(self) || is_mixed(other) {
+            (self.cost, self.currency) = (None, Some(MIXED_CURRENCIES.to_owned()));
+        } else if let Some(cost) = other.cost {
             self.cost = Some(self.cost.unwrap_or(0.0) + cost);
+            self.currency.clone_from(&other.currency);
         }
-        for (own, other) in [(&mut self.currency, &other.currency), (&mut self.model, &other.model)]
-        {
-            if other.is_some() {
-                own.clone_from(other);
-            }
-        }
+    }
+
+    /// Returns the usage without an earlier one of the same sum; `None` if nothing is left.
+    pub(super) fn since(&self, earlier: &Self) -> Option<Self> {
+        let less = |now: Option<u64>, before: Option<u64>| {
+            now.map(|now| now.saturating_sub(before.unwrap_or(0))).filter(|left| *left > 0)
+        };
+        let cost = self.cost.map(|cost| cost - earlier.cost.unwrap_or(0.0));
+        let left = Self {
+            input: less(self.input, earlier.input),
+            output: less(self.output, earlier.output),
+            cache_read: less(self.cache_read, earlier.cache_read),
+            cache_write: less(self.cache_write, earlier.cache_write),
+            cost: cost.filter(|cost| *cost > 0.0),
+            currency: None,
+            model: None,
+        };
+        let is_empty = left == Self::default() && self.currency == earlier.currency;
+        let (currency, model) = (self.currency.clone(), self.model.clone());
+        (!is_empty).then_some(Self { currency, model, ..left })
     }
 }
 
@@ -162,7 +200,7 @@ impl UsageSum {
         let Some(answer) = answer else {
             return settle(&mut self.settled, &usage);
         };
-        let answer: String = answer.chars().take(ANSWER_ID).collect();
+        let answer = bounded(&answer, ANSWER_ID).to_owned();
         if let Some((_, known)) = self.answers.iter_mut().find(|(id, _)| *id == answer) {
             *known = usage;
             return;
@@ -193,6 +231,12 @@ impl UsageSum {
         }
         Some(total)
     }
+}
+
+/// Returns the beginning of a text, of at most some bytes.
+pub(super) fn bounded(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
 
 fn settle(total: &mut Option<Usage>, usage: &Usage) {

@@ -83,7 +83,7 @@ fn parting(first: &Side, rows: &[AlignedRow], same: usize, out: &mut Out) -> Res
         (_, Some(step)) => format!("the same up to step {step} of A: {turns}"),
         (_, None) => format!("the same: {turns}"),
     })?;
-    let number = |op| rows.iter().filter(|row| row.ops() == [op]).count();
+    let number = |op| rows.iter().filter(|row| row.ops() == [Some(op)]).count();
     if rows.first().is_some_and(|row| row.ops().len() == 1) {
         out.line(format!(
             "then {} changed, {} only in A, {} only in B, {} moved",
@@ -109,8 +109,8 @@ fn print_rows(sides: &[Side], rows: &[AlignedRow], all: bool, out: &mut Out) -> 
         last = Some(at);
         let line = row_text(sides, row, out.columns());
         out.line(match row.ops() {
-            [AlignedOp::OnlyA] => out.style(Style::Bad, &line),
-            [AlignedOp::OnlyB] => out.style(Style::Good, &line),
+            [Some(AlignedOp::OnlyA)] => out.style(Style::Bad, &line),
+            [Some(AlignedOp::OnlyB)] => out.style(Style::Good, &line),
             _ => line,
         })?;
     }
@@ -124,11 +124,11 @@ fn row_text(sides: &[Side], row: &AlignedRow, columns: usize) -> String {
     for (at, side) in sides.iter().enumerate() {
         if let Some(op) = at.checked_sub(1).and_then(|at| row.ops().get(at)) {
             line.push_str(match op {
-                AlignedOp::Same => "   ",
-                AlignedOp::Changed => " ~ ",
-                AlignedOp::OnlyA => " < ",
-                AlignedOp::OnlyB => " > ",
-                AlignedOp::Moved => " ^ ",
+                None | Some(AlignedOp::Same) => "   ",
+                Some(AlignedOp::Changed) => " ~ ",
+                Some(AlignedOp::OnlyA) => " < ",
+                Some(AlignedOp::OnlyB) => " > ",
+                Some(AlignedOp::Moved) => " ^ ",
             });
         }
         let turn = row.turns(at).and_then(|at| side.turns.get(at));

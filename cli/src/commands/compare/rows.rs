@@ -7,8 +7,8 @@ use milepost::reading::{Aligned, AlignedOp};
 pub struct AlignedRow {
     /// Index of the turn in each history, if the line shows one.
     turns: Vec<Option<usize>>,
-    /// The relation of each other history to the first.
-    ops: Vec<AlignedOp>,
+    /// The relation of each other history to the first; `None` where both have no turn.
+    ops: Vec<Option<AlignedOp>>,
 }
 
 impl AlignedRow {
@@ -17,14 +17,14 @@ impl AlignedRow {
         self.turns.get(side).copied().flatten()
     }
 
-    /// Returns the relation of each other history to the first.
-    pub fn ops(&self) -> &[AlignedOp] {
+    /// Returns the relation of each other history to the first; `None` where both have no turn.
+    pub fn ops(&self) -> &[Option<AlignedOp>] {
         &self.ops
     }
 
     /// Returns `true` if all histories have the turn.
     pub fn is_same(&self) -> bool {
-        self.ops.iter().all(|op| *op == AlignedOp::Same)
+        self.ops.iter().all(|op| *op == Some(AlignedOp::Same))
     }
 }
 
@@ -67,9 +67,7 @@ pub fn aligned_rows(first: usize, lines: &[Vec<Aligned>]) -> Vec<AlignedRow> {
         for n in 0..columns.iter().map(inserted).max().unwrap_or(0) {
             let cell = |column: &Column| column.before.get(at)?.get(n).copied();
             let cells: Vec<_> = columns.iter().map(cell).collect();
-            // Where a history has no turn here, neither has the first.
-            let op =
-                |cell: &Option<(AlignedOp, usize)>| cell.map_or(AlignedOp::Same, |cell| cell.0);
+            let op = |cell: &Option<(AlignedOp, usize)>| cell.map(|cell| cell.0);
             let turns = cells.iter().map(|cell| cell.map(|(_, at)| at));
             rows.push(AlignedRow {
                 turns: std::iter::once(None).chain(turns).collect(),
@@ -78,7 +76,7 @@ pub fn aligned_rows(first: usize, lines: &[Vec<Aligned>]) -> Vec<AlignedRow> {
         }
         if at < first {
             let pairs = columns.iter().filter_map(|column| column.pairs.get(at));
-            let (ops, turns): (Vec<_>, Vec<_>) = pairs.copied().unzip();
+            let (ops, turns): (Vec<_>, Vec<_>) = pairs.map(|(op, turn)| (Some(*op), *turn)).unzip();
             let turns = std::iter::once(Some(at)).chain(turns).collect();
             rows.push(AlignedRow { turns, ops });
         }

@@ -55,9 +55,12 @@ impl Side {
 pub fn addresses(source: &dyn Backend, given: &[String]) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for argument in given {
-        let is_task = given.len() == 1 && source.task(argument).is_ok();
-        if !argument.contains('*') && !is_task {
-            all.push(argument.clone());
+        if !argument.contains('*') {
+            let task = source.task(argument).ok().filter(|_| given.len() == 1);
+            match task {
+                Some(task) => add_lineages(source, &task.id, &mut all)?,
+                None => all.push(argument.clone()),
+            }
             continue;
         }
         let mut cursor = None;
@@ -65,9 +68,7 @@ pub fn addresses(source: &dyn Backend, given: &[String]) -> Result<Vec<String>> 
         loop {
             let page = source.tasks(None, PAGE, cursor)?;
             for task in page.items.iter().filter(|task| is_named(&task.id, Some(argument))) {
-                for lineage in source.lineages(&task.id)? {
-                    all.push(format!("{}/{}", words::encode(&task.id), lineage.id));
-                }
+                add_lineages(source, &task.id, &mut all)?;
             }
             match page.next {
                 Some(next) => cursor = Some(next),
@@ -80,6 +81,14 @@ pub fn addresses(source: &dyn Backend, given: &[String]) -> Result<Vec<String>> 
         }
     }
     Ok(all)
+}
+
+/// Adds the addresses of a task's lineages.
+fn add_lineages(source: &dyn Backend, task: &str, all: &mut Vec<String>) -> Result<()> {
+    let lineages = source.lineages(task)?;
+    let address = |id| format!("{}/{id}", words::encode(task));
+    all.extend(lineages.into_iter().map(|lineage| address(lineage.id)));
+    Ok(())
 }
 
 /// Prints a line for each history.

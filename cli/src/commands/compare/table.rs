@@ -62,7 +62,7 @@ pub fn run(
 
 fn lines(source: &dyn Backend, addresses: &[String], options: AlignOptions) -> Result<Vec<Line>> {
     let mut summaries: HashMap<String, Vec<LineageSummaryForm>> = HashMap::new();
-    let mut first: Option<(String, Vec<Turn>)> = None;
+    let mut first: HashMap<String, Vec<Turn>> = HashMap::new();
     let points = addresses.iter().map(|address| source.point(address));
     let points = points.collect::<Result<Vec<_>>>()?;
     // Several lineages of a task are compared with each other, and tasks of one with the first.
@@ -78,15 +78,15 @@ fn lines(source: &dyn Backend, addresses: &[String], options: AlignOptions) -> R
         let summary = of_task.find(|lineage| lineage.id == point.lineage).cloned();
         let address = point.address.clone();
         let Side { turns, summary, .. } = Side::at(source, point, summary)?;
-        let known = first.as_ref().filter(|(of, _)| !by_task || *of == task);
-        let (common, is_first) = match known {
-            Some((_, first)) => (common(first, &turns, options), false),
+        let key = if by_task { task } else { String::new() };
+        let (common, is_first) = match first.get(&key) {
+            Some(first) => (common(first, &turns, options), false),
             None => (turns.len(), true),
         };
         let parts = turns.get(common).cloned();
         lines.push(Line { address, summary, common, parts, is_first });
         if is_first {
-            first = Some((task, turns));
+            first.insert(key, turns);
         }
     }
     Ok(lines)

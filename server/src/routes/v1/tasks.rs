@@ -85,8 +85,8 @@ async fn summaries(
     let user = caller.asks_about(query.user)?;
     let limit = Some(limit(query.limit, LIMIT, LIMIT_MAX)?);
     let query = TaskQuery { user, limit, cursor: query.cursor };
-    let page = app.view(&caller, move |view| Ok(view.summaries(&query)?)).await?;
-    Ok(Json(Listed::of(page, SummaryForm::from)))
+    let page = app.long_view(&caller, move |view| Ok(view.summaries(&query)?)).await?;
+    Ok(Json(Listed::of(page, |task| SummaryForm::from(task).listed())))
 }
 
 /// Returns a task.
@@ -129,7 +129,7 @@ async fn summary(
     PathName(task): PathName,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Json<SummaryForm>, ApiError> {
-    Ok(Json(app.view(&caller, move |view| Ok(view.summary(&task)?)).await?.into()))
+    Ok(Json(app.long_view(&caller, move |view| Ok(view.summary(&task)?)).await?.into()))
 }
 
 /// Lists the lineages of a task, in the order of their creation.
