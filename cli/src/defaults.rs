@@ -312,7 +312,7 @@ mod tests {
         }
         let args = parsed("[everywhere]\nwait = \"1s\"\ncolor = \"never\"", "milepost tasks");
         assert_eq!(args.wait, Some(std::time::Duration::from_secs(1)));
-        let listed = Defaults::parse("[rewind]\nuser = \"ana\"\n[checkpoint]\ncolor = \"never\"");
+        let listed = Defaults::parse("[rewind]\nwait = \"1s\"\n[checkpoint]\ncolor = \"never\"");
         assert_eq!(listed.unwrap().added["checkpoint"].len(), 2);
     }
 

@@ -250,7 +250,7 @@ fn seed_001_a_branch_is_a_lineage_of_its_own_and_the_task_stays_where_it_is() {
     let out = place.run(["branch", "run@4", "--description", "a try"]).ok();
     assert!(out.contains("branched from run/0@4\n"), "{out}");
     assert!(out.contains("lineage 1 of run, head @5; the task stays on lineage 0\n"), "{out}");
-    assert!(out.contains("`milepost restore run/1`"), "{out}");
+    assert!(out.contains("`milepost switch run/1`"), "{out}");
     let opened: serde_json::Value =
         serde_json::from_str(&place.say("branch run@4 -m again --json").ok()).unwrap();
     assert_eq!((&opened["id"], &opened["task"]), (&2.into(), &"run".into()));

@@ -40,7 +40,7 @@ fn timeless(out: &str) -> Vec<String> {
     lines
 }
 
-/// What varies in the output, as `*`, and what one run had there.
+/// Parts of the output that vary, as `*`, and what one run had there.
 const VARYING: [(&str, &[&str]); 7] = [
     ("An optimizer records itself in *", &["/tmp/milepost-demo"]),
     ("  acknowledged before the kill: * events; lost: 0", &["3,468"]),

@@ -120,7 +120,7 @@ fn a_folder_is_searched_for_runs_and_the_rest_is_counted() {
     let runs = place.path("runs");
     let only = other.run(["import", "--format", "swe-agent", "--json", runs.to_str().unwrap()]);
     let said: Value = serde_json::from_str(&only.out).unwrap();
-    assert_eq!(ids(&said), ["react"]);
+    assert_eq!(ids(&said), ["deep", "react"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is nearly a mistake, and has an answer.
+//! Lines that are nearly mistakes, and have an answer.
 
 use std::fs;
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 const EVERYWHERE: &str = "Everywhere";
 const EXAMPLES: &str = "Examples";
 
-/// What `--help` prints.
+/// The output of `--help`.
 #[derive(Debug, Default)]
 pub struct Help {
     about: Vec<String>,

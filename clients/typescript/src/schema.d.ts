@@ -1450,6 +1450,11 @@ export interface components {
                 metrics: {
                     [key: string]: components["schemas"]["MetricForm"];
                 };
+                /**
+                 * Format: int32
+                 * @description The number of older lineages that a list leaves out.
+                 */
+                older_lineages: number;
                 /** @description The last phase. */
                 phase?: string | null;
                 step?: null | components["schemas"]["Big"];
@@ -1457,6 +1462,8 @@ export interface components {
                 steps: components["schemas"]["Big"];
                 /** @description The first message of a user, on one line of at most 160 characters. */
                 title?: string | null;
+                /** @description The reason why the events of the task cannot be read; absent if they can. */
+                unreadable?: string | null;
                 usage?: null | components["schemas"]["UsageForm"];
                 /** @description The owner. */
                 user: string;
@@ -1833,6 +1840,11 @@ export interface components {
             metrics: {
                 [key: string]: components["schemas"]["MetricForm"];
             };
+            /**
+             * Format: int32
+             * @description The number of older lineages that a list leaves out.
+             */
+            older_lineages: number;
             /** @description The last phase. */
             phase?: string | null;
             step?: null | components["schemas"]["Big"];
@@ -1840,6 +1852,8 @@ export interface components {
             steps: components["schemas"]["Big"];
             /** @description The first message of a user, on one line of at most 160 characters. */
             title?: string | null;
+            /** @description The reason why the events of the task cannot be read; absent if they can. */
+            unreadable?: string | null;
             usage?: null | components["schemas"]["UsageForm"];
             /** @description The owner. */
             user: string;

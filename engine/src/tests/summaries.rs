@@ -74,7 +74,8 @@ fn check(engine: &Engine, task: &Task) -> Result<()> {
         let of = |summary: &Summary| {
             let counts = (summary.steps, summary.calls, summary.failed, summary.step);
             let texts = (summary.title.clone(), summary.last_error.clone());
-            (counts, texts, summary.metrics.clone(), summary.status, summary.changed_us)
+            let usage = summary.usage();
+            (counts, texts, summary.metrics.clone(), summary.status, summary.changed_us, usage)
         };
         assert_eq!(of(&found.summary), of(&expected), "{:?}", found.lineage);
         assert_eq!(found.head, lineage.head()?.next);

@@ -22,7 +22,7 @@ const CRATES: [(&str, usize); 11] = [
     ("codec", 7_000),
     ("replay", 5_100),
     ("store", 13_500),
-    ("engine", 18_000),
+    ("engine", 18_010),
     ("runtime", 4_400),
     ("workspace", 16_500),
     ("api", 2_500),
