@@ -157,17 +157,11 @@ impl fmt::Debug for Ancestry {
 impl Ancestry {
     /// Returns the ancestry of a lineage. Its own span has no end.
     pub(crate) fn of(catalog: &Catalog, task: TaskNo, lineage: LineageId) -> Result<Self> {
-        let (known, forgotten) = catalog.trees.get(task, lineage);
-        if let Some(node) = known {
-            return Ok(Self(node));
-        }
-        let (mut path, mut above) = (Vec::new(), None);
+        // One look at the cache for each lineage: another thread may add nodes between two.
+        let (mut above, forgotten) = catalog.trees.get(task, lineage);
+        let mut path = Vec::new();
         let mut next = Some(lineage);
-        while let Some(at) = next {
-            above = catalog.trees.get(task, at).0;
-            if above.is_some() {
-                break;
-            }
+        while let (None, Some(at)) = (&above, next) {
             let entry = catalog.lineage_ever(task, at)?;
             let base = catalog.base(task, at)?;
             next = match (&base, entry.parent) {
@@ -187,6 +181,7 @@ impl Ancestry {
                 None => entry.parent.map_or(0, |parent| parent.offset),
             };
             path.push((at, from, base));
+            above = next.and_then(|parent| catalog.trees.get(task, parent).0);
         }
         let mut nodes: Vec<Arc<Node>> = Vec::with_capacity(path.len());
         for (at, from, base) in path.into_iter().rev() {
@@ -207,7 +202,7 @@ impl Ancestry {
             }
             nodes.push(Arc::new(Node::new(at, from, parent, base)));
         }
-        let Some(node) = nodes.last().cloned() else {
+        let Some(node) = nodes.last().cloned().or(above) else {
             return Err(Error::not_found(format!("the task has no lineage {lineage}")));
         };
         catalog.trees.put(task, nodes, forgotten);
