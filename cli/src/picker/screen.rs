@@ -101,6 +101,8 @@ impl Guard {
             // The key loop cannot handle the signal: it may be reading the store, or a closed
             // terminal.
             if let Some(signal) = signals.forever().next() {
+                // The key loop may be drawing: the rest of it would follow the reset.
+                let _until_the_end = io::stdout().lock();
                 give_back();
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }
