@@ -177,7 +177,7 @@ fn what_is_done_through_the_socket_is_done_as_here() {
         "guide run be brief",
         "edit run a=1 b=text",
         "delete --user nobody --yes",
-        "tasks --utc",
+        "lineages react",
         "erase run@4 --yes",
         "resume run",
         "stop run",
