@@ -71,11 +71,21 @@ fn addresses(begun: &OsStr) -> Vec<CompletionCandidate> {
     })
 }
 
+/// Returns `true` if a shell takes a text as one plain word. Names come from anybody who could
+/// append to the store, and bash inserts a candidate as it is.
+fn is_plain(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || "-._@~/%:+=,".contains(c))
+}
+
+/// Returns the candidates that continue what is begun, without those that a shell would interpret.
 fn fitting(
     all: impl Iterator<Item = CompletionCandidate>,
     begun: &str,
 ) -> Vec<CompletionCandidate> {
-    let fits = |one: &CompletionCandidate| one.get_value().to_string_lossy().starts_with(begun);
+    let fits = |one: &CompletionCandidate| {
+        let value = one.get_value().to_string_lossy();
+        value.starts_with(begun) && is_plain(&value)
+    };
     all.filter(fits).collect()
 }
 

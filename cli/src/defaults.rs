@@ -112,7 +112,13 @@ impl Defaults {
         else {
             return arguments;
         };
-        let given = given(found, &arguments);
+        let mut given = given(found, &arguments);
+        // A store that the environment names, such as that of the command that called this one.
+        for (variable, option) in [("MILEPOST_STORE", "store"), ("MILEPOST_SERVER", "server")] {
+            if std::env::var_os(variable).is_some_and(|value| !value.is_empty()) {
+                given.insert(option.to_owned());
+            }
+        }
         let own = self.added.get(found.get_name()).into_iter().flatten();
         let own: Vec<_> = own.filter(|option| is_free(found, option, &given)).collect();
         let all = self.added.get(EVERYWHERE).into_iter().flatten();

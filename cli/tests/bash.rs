@@ -117,3 +117,17 @@ fn addresses_are_completed_behind_their_at_and_colon() {
     let message = read("none")["error"]["message"].to_string();
     assert!(message.contains("`zz`"), "{message}: {screen}");
 }
+
+#[test]
+fn a_name_that_a_shell_would_interpret_is_not_completed() {
+    let place = Place::new();
+    place.run(["start", "a;touch pwned;x"]).ok();
+    place.run(["start", "plain"]).ok();
+    let lines = ["milepost log a\t > shown 2>&1", "milepost log pl\t --json > plain"];
+    let Some(screen) = typed(&place, &lines) else {
+        println!("skipped: there is no bash");
+        return;
+    };
+    assert!(!place.path("pwned").exists(), "{screen}");
+    assert!(!fs::read_to_string(place.path("plain")).unwrap().is_empty(), "{screen}");
+}

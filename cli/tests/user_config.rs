@@ -55,3 +55,14 @@ fn the_file_is_in_the_configuration_folder_of_the_user() {
     assert_eq!(listed["defaults"]["log"][0], "--utc");
     assert!(place.say("config list").out.contains("no defaults"));
 }
+
+#[test]
+fn the_store_of_the_environment_takes_precedence_over_that_of_the_file() {
+    let place = Place::recorded();
+    let config = format!("[everywhere]\nstore = \"{}\"\n", place.path("other").display());
+    let file = place.write("config.toml", config);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_milepost"));
+    command.args(["lineages", "run"]).env("MILEPOST_STORE", place.store());
+    let out = Ran::of(command.env("MILEPOST_USER_CONFIG", &file).output().unwrap()).ok();
+    assert_eq!(out, place.say("lineages run").ok());
+}

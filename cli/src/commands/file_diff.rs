@@ -246,10 +246,10 @@ fn kind(item: &Item) -> u8 {
     }
 }
 
-/// Formats a mode as git does, with all permission bits.
+/// Formats a mode as git does, with the permission bits.
 fn git_mode(item: &Item) -> String {
     match &item.kind {
         EntryKind::Link { .. } => "120000".to_owned(),
-        _ => format!("100{:03o}", item.mode),
+        _ => format!("100{:03o}", item.mode & 0o777),
     }
 }

@@ -125,7 +125,10 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
     let needs = Needs::of(&command, picker::is_possible(out));
     let changes = !needs.only_reads && !matches!(command, Command::Log(_));
     let made = match &command {
-        Command::Start(_) => store.to_make()?,
+        Command::Start(args) => {
+            start::check(args)?;
+            store.to_make()?
+        }
         _ => None,
     };
     let found = match made.is_some() || needs.creates && store.is_nowhere() {

@@ -43,6 +43,11 @@ pub fn run(
     )))?)
 }
 
+/// Checks the file of the state, before a store is made for the task.
+pub fn check(args: &args::Start) -> Result<()> {
+    args.initial.as_deref().map_or(Ok(()), |file| state(file).map(drop))
+}
+
 /// Reads the state that a task begins with.
 fn state(file: &Path) -> Result<Json> {
     let shown = file.display();

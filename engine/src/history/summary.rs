@@ -184,7 +184,7 @@ impl Catalog {
             reached(event.offset, &mut summary);
             summary.add(&event);
             let done = event.offset + 1;
-            if (done - next).is_multiple_of(PART) && done < to && fork.is_none_or(|at| at <= done) {
+            if (done - next).is_multiple_of(PART) && done < to && fork.is_none_or(|at| at < done) {
                 let origin = self.task(task)?.origin;
                 let hash = hash_at(self, origin, LogId::lineage(task, lineage), done)?;
                 self.keep_summary(place, Head { next: done, hash }, &summary, None);

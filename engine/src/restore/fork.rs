@@ -179,7 +179,7 @@ impl Engine {
     }
 
     /// Returns the task on the lineage that an earlier undo with the current key activated.
-    fn undone_already(&self, no: TaskNo) -> Result<Option<Task>> {
+    pub(super) fn undone_already(&self, no: TaskNo) -> Result<Option<Task>> {
         let Some(key) = conditions::key()? else {
             return Ok(None);
         };

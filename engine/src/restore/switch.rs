@@ -68,7 +68,7 @@ impl Engine {
         if let Some(task) = self.chosen_already(no, Some(id))? {
             return Ok(task);
         }
-        self.choose((no, name), viewer, "switched", &|| Ok(id))
+        self.choose((no, name), viewer, ("switched", Some(id)), &|| Ok(id))
     }
 
     fn redo_for(&self, task: &str, viewer: Viewer<'_>) -> Result<Task> {
@@ -77,7 +77,7 @@ impl Engine {
         if let Some(task) = self.chosen_already(no, None)? {
             return Ok(task);
         }
-        self.choose((no, task), viewer, "redone", &|| self.redo_target(no, task))
+        self.choose((no, task), viewer, ("redone", None), &|| self.redo_target(no, task))
     }
 
     /// Returns the lineage that a redo makes active.
@@ -102,7 +102,7 @@ impl Engine {
         &self,
         (no, name): (TaskNo, &str),
         viewer: Viewer<'_>,
-        action: &'static str,
+        (action, asked): (&'static str, Option<LineageId>),
         target: &dyn Fn() -> Result<LineageId>,
     ) -> Result<Task> {
         let inner = &self.inner;
@@ -117,6 +117,10 @@ impl Engine {
             let point = there.point(there.head()?.next)?;
             hooks.ask("a restore", |hook| hook.before_restore(&point))?;
             let structure = inner.structure()?;
+            // Another caller with the same key may have come first.
+            if let Some(task) = self.chosen_already(no, asked)? {
+                return Ok(task);
+            }
             // The task may have been given away, or another restore may have come first.
             if !viewer.sees_all() && inner.catalog.find_for(name, viewer)? != no {
                 return Err(Error::not_found(format!("there is no task `{name}`")));

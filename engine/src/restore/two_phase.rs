@@ -55,6 +55,9 @@ impl Engine {
         with: &[Arc<dyn Participant>],
     ) -> Result<Task> {
         let catalog = &self.inner.catalog;
+        if let Some(task) = self.undone_already(no)? {
+            return Ok(task);
+        }
         let (epoch, active) = catalog.active(no)?;
         let takes_files = catalog.undo_takes_files(no)?;
         let Some(back) = active.back.filter(|_| takes_files) else {
@@ -193,7 +196,9 @@ impl Engine {
         let no = task.no();
         let _structure = inner.structure()?;
         let (epoch, active) = inner.catalog.active(no)?;
-        if epoch != task.epoch() {
+        // An undo takes back the activation that it found, and no later one.
+        let is_moved = target.undoes.is_some_and(|(undone, ..)| undone != epoch);
+        if is_moved || epoch != task.epoch() {
             let lineage = active.lineage;
             let message =
                 format!("lineage {lineage} became active during the restore: take the task again");
