@@ -194,10 +194,9 @@ impl Catalog {
         Ok(summary)
     }
 
-    /// Stores a note, unless an event was erased since the fold began or the task was deleted: it
-    /// could hold their content. A compaction waits for the note, or the note is in its new index
-    /// only if nothing was erased before. Without a note the next look folds again, so that a
-    /// failure to write one is none of the reader.
+    /// Stores a note, unless an event was erased since the fold began or the task was deleted: the
+    /// note could hold their content, and a compaction may already be over. A failure to write it
+    /// is ignored, since the next call folds again.
     fn keep_summary(&self, place: &Place, head: Head, summary: &Summary, outcome: Option<String>) {
         let Place { task, lineage, begin, erased } = *place;
         let key = keys::summary(task, lineage);
