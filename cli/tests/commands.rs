@@ -30,6 +30,34 @@ fn tasks_are_listed_newest_first() {
 }
 
 #[test]
+fn tasks_are_chosen_by_name_and_outcome_and_ordered() {
+    let place = Place::recorded();
+    assert_eq!(place.ids("tasks airline-*"), ["airline-7", "airline-0"]);
+    let failed = place.items("tasks --failed");
+    let has_failed = |task: &Value| {
+        let lineages = task["lineages"].as_array().unwrap();
+        lineages.iter().any(|lineage| lineage["outcome"]["good"] == false)
+    };
+    let all = place.items("tasks");
+    let all = all.as_array().unwrap();
+    let expected: Vec<&Value> = all.iter().filter(|task| has_failed(task)).collect();
+    assert!(!expected.is_empty() && expected.len() < all.len());
+    assert_eq!(failed.as_array().unwrap().iter().collect::<Vec<_>>(), expected);
+    let mut names = place.ids("tasks");
+    names.sort();
+    assert_eq!(place.ids("tasks --sort name"), names);
+    let steps = |task: &Value| text(task, "steps").parse::<u64>().unwrap();
+    let by_steps = place.items("tasks --sort steps");
+    assert!(by_steps.as_array().unwrap().is_sorted_by_key(|task| std::cmp::Reverse(steps(task))));
+    // What a limit leaves out of a sorted list is counted.
+    let cut = place.say("tasks --sort name --limit 2 --json");
+    assert!(cut.err.contains(&format!("{} tasks more", names.len() - 2)), "{cut:?}");
+    let listed: Value = serde_json::from_str(&cut.out).unwrap();
+    let ids = listed["items"].as_array().unwrap().iter().map(|task| text(task, "id"));
+    assert!(ids.eq(&names[..2]), "{cut:?}");
+}
+
+#[test]
 fn lists_go_on_where_a_limit_ended_them() {
     let place = Place::recorded();
     let mut found = Vec::new();

@@ -8,38 +8,9 @@ mod common;
 use std::fs;
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
-use common::{Place, Ran};
-
-/// A service that has the store of a place open.
-struct Serving {
-    child: Child,
-    url: String,
-}
-
-impl Serving {
-    fn of(place: &Place) -> Self {
-        let mut child = place
-            .command(["serve", "--listen", "127.0.0.1:0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        stdout.read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
-        Self { child, url }
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
+use common::{Place, Ran, Serving};
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();

@@ -16,12 +16,11 @@ mod life;
 mod words;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use common::{Place, Ran};
+use common::{Place, Ran, Serving};
 use serde_json::Value;
 
 /// A command line, its exit code, a part of its message, and a part of its hint.
@@ -159,27 +158,6 @@ fn words_and_values_that_no_command_takes_are_named_with_those_it_takes() {
 fn addresses_of_what_is_not_there_name_what_is() {
     let place = place();
     check(&[addresses::TASKS, addresses::POINTS], &|words| place.command(words));
-}
-
-/// A service that has the store open. Ends with the test.
-struct Serving(Child);
-
-impl Serving {
-    fn of(place: &Place) -> Self {
-        let mut command = place.command(["serve", "--listen", "127.0.0.1:0"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(line.starts_with("listening on "), "{line}");
-        Self(child)
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
 }
 
 #[test]

@@ -11,8 +11,8 @@ use crate::input::start;
 use crate::progress::{Note, Progress};
 use crate::record;
 
-/// Maximum depth of the search for runs. A deeper folder is an input that fails, so that nothing in
-/// it is left out unnoticed.
+/// Maximum depth of the search for runs. A deeper folder is an input that fails, so that the report
+/// names it.
 const DEPTH_MAX: usize = 16;
 
 /// Maximum number of files in a folder that is searched.

@@ -1,40 +1,11 @@
 //! Where there is no terminal, nothing to pick, or another program that has the store.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
-
 use milepost::{Engine, Options};
 use serde_json::Value;
 
-use crate::common::Place;
+use crate::common::{Place, Serving};
 use crate::terminal::{DOWN, ENTER, ESC, Ended, Terminal};
 use crate::{CHOSEN, OPENED, USUAL, WIDE, lineages, open, place, unchanged, wait_whole};
-
-/// A service that has the store of a place open.
-struct Serving(Child);
-
-impl Serving {
-    fn of(place: &Place) -> Self {
-        let mut child = place
-            .command(["serve", "--listen", "127.0.0.1:0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let stdout = child.stdout.take().unwrap();
-        BufReader::new(stdout).read_line(&mut line).unwrap();
-        assert!(line.starts_with("listening on "), "{line}");
-        Self(child)
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
 
 #[test]
 fn a_store_without_checkpoints_says_so_on_a_terminal_and_on_a_pipe() {

@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
-use crate::calls;
+use crate::{calls, going_back};
 
 /// They can be handed to another thread.
 type Call = fn() -> Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -35,11 +35,11 @@ const CALLS: &[(&str, Call)] = &[
     ("control", || Box::pin(calls::control())),
     ("guide", || Box::pin(calls::guide())),
     ("edit_artifacts", || Box::pin(calls::edit_artifacts())),
-    ("plan_restore", || Box::pin(calls::plan_restore())),
-    ("restore", || Box::pin(calls::restore())),
-    ("undo", || Box::pin(calls::undo())),
-    ("switch", || Box::pin(calls::switch())),
-    ("redo", || Box::pin(calls::redo())),
+    ("plan_restore", || Box::pin(going_back::plan_restore())),
+    ("restore", || Box::pin(going_back::restore())),
+    ("undo", || Box::pin(going_back::undo())),
+    ("switch", || Box::pin(going_back::switch())),
+    ("redo", || Box::pin(going_back::redo())),
     ("verify", || Box::pin(calls::verify())),
     ("plan_retention", || Box::pin(calls::plan_retention())),
     ("retain", || Box::pin(calls::retain())),

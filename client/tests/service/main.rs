@@ -7,6 +7,7 @@ mod connects;
 mod described;
 mod fake;
 mod follows;
+mod going_back;
 mod hostile;
 mod proxy;
 mod refused;

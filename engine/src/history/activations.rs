@@ -41,8 +41,8 @@ impl Activations {
 
     /// Returns the undos that a redo can take back, the last one last.
     ///
-    /// An undo adds the lineage that it left. A switch to the last one, such as a redo, removes
-    /// it. Every other activation leaves nothing to redo.
+    /// An undo adds the lineage that it left. A switch to the last added lineage, such as a redo,
+    /// removes that lineage. Every other activation clears the list.
     fn undone(&self) -> Vec<UndoneActivation> {
         let mut undone: Vec<UndoneActivation> = Vec::new();
         for at in self.0.values() {

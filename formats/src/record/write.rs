@@ -36,8 +36,8 @@ struct Queued {
     bytes: usize,
 }
 
-/// Writes to one lineage. Appends are queued, so that one commit takes many of them; a mark is part
-/// of the append before it.
+/// Writer of one lineage. Appends are queued, so that one commit takes many of them. A mark is part
+/// of the append that precedes it.
 pub struct LineageWriter {
     lineage: Lineage,
     /// The lineage with the hooks and participants of its task, if there are any.

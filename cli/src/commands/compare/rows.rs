@@ -57,8 +57,8 @@ impl Column {
     }
 }
 
-/// Returns the rows of histories: the first one has `first` turns, and `lines` are the alignments
-/// of each other with it.
+/// Returns the rows of several histories. The first history has `first` turns; `lines` has the
+/// alignment of every other history with the first.
 pub fn aligned_rows(first: usize, lines: &[Vec<Aligned>]) -> Vec<AlignedRow> {
     let columns: Vec<Column> = lines.iter().map(|lines| Column::of(first, lines)).collect();
     let mut rows = Vec::with_capacity(first);

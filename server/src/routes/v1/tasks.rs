@@ -37,6 +37,15 @@ struct ListQuery {
     cursor: Option<String>,
 }
 
+impl ListQuery {
+    /// Returns the query of the engine, for what the caller may ask about.
+    fn of(self, caller: &Caller) -> Result<TaskQuery, ApiError> {
+        let user = caller.asks_about(self.user)?;
+        let limit = Some(limit(self.limit, LIMIT, LIMIT_MAX)?);
+        Ok(TaskQuery { user, limit, cursor: self.cursor })
+    }
+}
+
 /// Lists tasks, newest first.
 #[utoipa::path(
     get,
@@ -54,12 +63,7 @@ async fn list(
     caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<Listed<TaskForm>>, ApiError> {
-    let user = caller.asks_about(query.user)?;
-    let query = TaskQuery {
-        user,
-        limit: Some(limit(query.limit, LIMIT, LIMIT_MAX)?),
-        cursor: query.cursor,
-    };
+    let query = query.of(&caller)?;
     let page = app.view(&caller, move |view| Ok(view.tasks(&query)?)).await?;
     Ok(Json(Listed::of(page, TaskForm::from)))
 }
@@ -82,9 +86,7 @@ async fn summaries(
     caller: Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<Listed<SummaryForm>>, ApiError> {
-    let user = caller.asks_about(query.user)?;
-    let limit = Some(limit(query.limit, LIMIT, LIMIT_MAX)?);
-    let query = TaskQuery { user, limit, cursor: query.cursor };
+    let query = query.of(&caller)?;
     let page = app.long_view(&caller, move |view| Ok(view.summaries(&query)?)).await?;
     Ok(Json(Listed::of(page, |task| SummaryForm::from(task).listed())))
 }

@@ -1,0 +1,70 @@
+//! Restores, undos, switches and redos, and their answers.
+
+use milepost_client::api::Big;
+use milepost_client::codec::{Scope, TreePath};
+use milepost_client::{ErrorKind, Restore};
+
+use crate::served::Served;
+
+pub async fn plan_restore() {
+    let served = Served::with_files().await;
+    let client = served.client();
+    let plan = client.plan_restore("essay@one").await.unwrap();
+    assert_eq!((plan.scope, plan.to.offset), (Scope::State, Big(3)));
+    assert!(!plan.changes.is_empty() && plan.files.is_none());
+    std::fs::write(served.folder().join("draft.md"), "# Two\n").unwrap();
+    let files = Restore::to("essay@files").files_only(served.folder());
+    let plan = client.plan_restore(files).await.unwrap();
+    let conflicts = &plan.files.unwrap()["conflicts"];
+    assert_eq!(conflicts.as_array().unwrap().len(), 1);
+    assert_eq!(served.client().task("essay").await.unwrap().lineages, 1);
+}
+
+pub async fn restore() {
+    let served = Served::with_files().await;
+    let client = served.client();
+    let back = Restore::to("essay@one").description("once more");
+    let went = client.restore(back).await.unwrap();
+    assert_eq!((went.task.active.0, went.lineage.id.0), (1, 1));
+    assert_eq!(went.lineage.description.as_deref(), Some("once more"));
+    let draft = served.folder().join("draft.md");
+    std::fs::write(&draft, "# Two\n").unwrap();
+    let both = Restore::to("essay/0@files").files_too(served.folder());
+    let error = client.restore(both.clone()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    let path = TreePath::new(b"draft.md").unwrap();
+    let went = client.restore(both.theirs(path)).await.unwrap();
+    assert!(went.files.is_some());
+    assert_eq!(std::fs::read_to_string(draft).unwrap(), "# One\n");
+}
+
+pub async fn undo() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    client.restore("essay@one").await.unwrap();
+    let undone = client.undo("essay").await.unwrap();
+    assert_eq!(undone.task.active.0, 0);
+    let error = client.undo("essay").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+pub async fn switch() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    client.branch("essay@one", None).await.unwrap();
+    let switched = client.switch("essay", 1).await.unwrap();
+    assert_eq!((switched.task.active.0, switched.lineage.id.0), (1, 1));
+    assert_eq!(client.undo("essay").await.unwrap().task.active.0, 0);
+    let error = client.switch("essay", 2).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+}
+
+pub async fn redo() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    client.restore("essay@one").await.unwrap();
+    client.undo("essay").await.unwrap();
+    assert_eq!(client.redo("essay").await.unwrap().task.active.0, 1);
+    let error = client.redo("essay").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+}
