@@ -9,6 +9,7 @@
 //! summaries                            tasks in a few numbers
 //! requests                             bodies of requests
 //! results, restores                    results of requests that change something
+//! jobs, remedies                       work that takes long, and next steps after a failure
 //! changes, blame                       differences, and the events that set a value
 //! stats, verify, retention             contents of a store, and the effects of a cleanup
 //! shared, values                       lists, errors, numbers, times, nullable values
@@ -33,7 +34,9 @@ mod checkpoints;
 #[cfg(feature = "engine")]
 mod convert;
 mod events;
+mod jobs;
 mod points;
+mod remedies;
 mod requests;
 mod restores;
 mod results;
@@ -55,10 +58,17 @@ pub use checkpoints::{CheckpointForm, PinForm};
 #[cfg(feature = "engine")]
 pub use convert::files_plan;
 pub use events::{EventForm, MovedForm, RangeForm};
+pub use jobs::{
+    CapturedForm, CompactedForm, FilesForm, JobForm, JobProgress, JobResult, JobState, LeftOutForm,
+    LeftOutPath, RecoveredFolder, RecoveriesForm, RecoveryForm,
+};
 pub use points::{EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
+pub use remedies::Remedy;
 pub use requests::{
-    BranchAsked, CheckpointGiven, ChoicesAsked, ControlAsked, EraseAsked, Fields, GuidanceAsked,
-    MarkGiven, PinAsked, RestoreAsked, RetentionAsked, SwitchAsked, TaskGiven, VerifyAsked,
+    BranchAsked, CaptureAsked, CaptureOptions, CheckpointGiven, ChoicesAsked, CompactAsked,
+    ControlAsked, EraseAsked, Fields, FilesAsked, FolderAsked, GuidanceAsked, JobAsked, MarkGiven,
+    PinAsked, RecoverAsked, RestoreAsked, RetentionAsked, SwitchAsked, TaskGiven, UndoAsked,
+    VerifyAsked,
 };
 pub use restores::{PlaceForm, RestorePlanForm, RestoredForm};
 pub use results::{AppendedForm, ControlForm, ErasedForm};

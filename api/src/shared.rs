@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
 
-use crate::Big;
+use crate::{Big, Remedy};
 
 /// A page of a list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,4 +37,7 @@ pub struct Problem {
     /// The actual head, if the request expected another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<Big>,
+    /// The next step, if it is more than the kind says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<Remedy>,
 }

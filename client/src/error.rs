@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use milepost_api::{Big, Problem};
+use milepost_api::{Big, Problem, Remedy};
 
 /// The result of a fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -119,6 +119,7 @@ struct Inner {
     status: Option<u16>,
     head: Option<u64>,
     instance: Option<String>,
+    remedy: Option<Remedy>,
     retry_after: Option<Duration>,
     was_reached: bool,
 }
@@ -149,6 +150,11 @@ impl Error {
         self.0.instance.as_deref()
     }
 
+    /// Returns the next step, if it is more than the kind says.
+    pub fn remedy(&self) -> Option<&Remedy> {
+        self.0.remedy.as_ref()
+    }
+
     /// Returns the time to wait before a retry, as requested by the service.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
@@ -173,6 +179,7 @@ impl Error {
             status: None,
             head: None,
             instance: None,
+            remedy: None,
             retry_after: None,
             was_reached: true,
         }))
@@ -204,6 +211,7 @@ impl Error {
         inner.status = Some(problem.status);
         inner.head = problem.head.map(|Big(head)| head);
         inner.instance = Some(problem.instance);
+        inner.remedy = problem.remedy;
         error
     }
 
@@ -281,6 +289,7 @@ mod tests {
             detail: "it is so".into(),
             instance: "id-1".into(),
             head: Some(Big(7)),
+            remedy: None,
         };
         serde_json::to_vec(&problem).unwrap()
     }

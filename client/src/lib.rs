@@ -68,7 +68,7 @@
 //! retry.rs     retries                               conditions.rs  random.rs
 //! error.rs     errors
 //! tasks.rs  append.rs  events.rs  points.rs  files.rs  checkpoints.rs  control.rs
-//! restores.rs  maintenance.rs                        one family of routes each
+//! restores.rs  maintenance.rs  jobs.rs               one family of routes each
 //! follow.rs    events as they are committed          sse.rs
 //! unfold.rs    streams made of steps
 //! webhook.rs   documents of hooks, posted to another service
@@ -83,6 +83,7 @@ mod error;
 mod events;
 mod files;
 mod follow;
+mod jobs;
 mod maintenance;
 mod path;
 mod points;

@@ -1,4 +1,4 @@
-//! Cancellation of reads whose caller has gone, by a flag that is checked between two events.
+//! Cancellation of calls whose caller has gone, by a flag that is checked between two events.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ thread_local! {
     static NOW: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Calls `work`; its reads on this thread fail with `Unavailable` once `given_up` is true. Appends
-/// are not affected.
+/// Calls `work`; its reads, captures and compactions on this thread fail with `Unavailable` once
+/// `given_up` is true. Appends are not affected, nor is a restore that has begun to change files.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -42,18 +42,23 @@ impl Drop for Back {
     }
 }
 
-/// Checks that the reads of this thread are not given up.
+/// Calls `work`, which is not given up: it ends whole.
+pub(crate) fn whole<T>(work: impl FnOnce() -> T) -> T {
+    let _back = Back(NOW.replace(None));
+    work()
+}
+
+/// Checks that the calls of this thread are not given up: see [`unless_given_up`]. For long work
+/// between the calls of an engine.
 ///
 /// # Errors
 ///
-/// `Unavailable`: the reads were given up.
-pub(crate) fn check() -> Result<()> {
+/// `Unavailable`: they were given up.
+pub fn check_given_up() -> Result<()> {
     let given_up =
         NOW.with_borrow(|now| now.as_ref().is_some_and(|now| now.load(Ordering::Relaxed)));
     match given_up {
         false => Ok(()),
-        true => {
-            Err(Error::new(ErrorKind::Unavailable, "the read was abandoned: its caller is gone"))
-        }
+        true => Err(Error::new(ErrorKind::Unavailable, "this was given up: its caller is gone")),
     }
 }

@@ -165,12 +165,12 @@ pub mod clock {
     pub use milepost_store::clock::{Clock, ManualClock, SystemClock};
 }
 
-/// Settings of all calls of a thread: the context of their events, their conditions, and the
-/// cancellation of their reads.
+/// Settings of all calls of a thread: the context of their events, their conditions, and
+/// their cancellation.
 pub mod calls {
     pub use crate::commit::conditions::Conditions;
     pub use crate::context::{Context, with_context};
-    pub use crate::given_up::unless_given_up;
+    pub use crate::given_up::{check_given_up, unless_given_up};
 }
 
 /// The store of an engine: the report of its opening, and its chunks, which participants use.

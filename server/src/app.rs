@@ -18,6 +18,7 @@ use crate::error::{ApiError, bug};
 use crate::feeds::Feeds;
 use crate::folds::Folds;
 use crate::host_limits::Disk;
+use crate::jobs::Jobs;
 use crate::meters::Meters;
 use crate::options::ServerOptions;
 use crate::permit::{Heavy, Permits, UnderWay};
@@ -63,6 +64,8 @@ pub(crate) struct Shared {
     /// The part of each budget that each token may use.
     parts: budget::TokenBudgets,
     pub(crate) permits: Permits,
+    /// Shared by all services of the engine.
+    pub(crate) jobs: Arc<Jobs>,
     /// One permit for each event stream.
     streams: Arc<Semaphore>,
     /// Bytes of appends that run without a thread.
@@ -107,8 +110,8 @@ impl App {
         clock: Box<dyn Clock>,
     ) -> Result<Self> {
         let engine = Arc::new(RwLock::new(engine));
-        let budgets = Arc::new(Budgets::new(options.memory));
-        Self::of(engine, budgets, tokens, options, clock, false)
+        let shared = (engine, Arc::new(Budgets::new(options.memory)), Arc::default());
+        Self::of(shared, tokens, options, clock, false)
     }
 
     /// Creates the state of another service, which shares the engine and its budgets.
@@ -118,13 +121,13 @@ impl App {
         options: ServerOptions,
         clock: Box<dyn Clock>,
     ) -> Result<Self> {
-        let (engine, budgets) = (Arc::clone(&self.0.engine), Arc::clone(&self.0.budgets));
-        Self::of(engine, budgets, tokens, options, clock, true)
+        let Shared { engine, budgets, jobs, .. } = &*self.0;
+        let shared = (Arc::clone(engine), Arc::clone(budgets), Arc::clone(jobs));
+        Self::of(shared, tokens, options, clock, true)
     }
 
     fn of(
-        engine: Arc<RwLock<Engine>>,
-        budgets: Arc<Budgets>,
+        (engine, budgets, jobs): (Arc<RwLock<Engine>>, Arc<Budgets>, Arc<Jobs>),
         tokens: Tokens,
         options: ServerOptions,
         clock: Box<dyn Clock>,
@@ -147,6 +150,7 @@ impl App {
             quotas: Quotas::default(),
             parts: budget::TokenBudgets::default(),
             permits: Permits::default(),
+            jobs,
             streams,
             room: Semaphore::new(SMALL_APPENDS),
             streams_of: UnderWay::default(),
@@ -210,8 +214,9 @@ impl App {
         self.0.options.streams - self.0.streams.available_permits()
     }
 
-    /// Signals that the service stops.
+    /// Signals that the service stops, and asks its jobs to end.
     pub(crate) fn stop(&self) {
+        self.0.jobs.cancel();
         self.0.stop.send_replace(true);
     }
 

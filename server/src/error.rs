@@ -43,6 +43,8 @@ pub(crate) enum ApiError {
     /// The body did not arrive in time.
     BodyTimeout,
     TooMany(usize),
+    /// This many jobs are running.
+    TooManyJobs(usize),
     /// The token's limit of changes per second is exceeded.
     TooFast(u32),
     Timeout,
@@ -123,6 +125,7 @@ impl ApiError {
             Self::MediaType(_) => (415, "media_type", "The body is of another type"),
             Self::Encoding(_) => (415, "media_type", "The body is packed in another way"),
             Self::TooFast(_) => (429, "too_many", "Too many requests a second"),
+            Self::TooManyJobs(_) => (429, "too_many", "Too many jobs are running"),
             Self::TooMany(_) => (429, "too_many", "Too many requests are under way"),
             Self::Bug => (500, "bug", "A fault of the service"),
             Self::Timeout => (504, "timeout", "The answer took too long"),
@@ -173,6 +176,9 @@ impl ApiError {
             Self::TooMany(most) => {
                 format!("a token has at most {most} requests under way: wait for answers")
             }
+            Self::TooManyJobs(most) => {
+                format!("there are {most} running jobs already: wait for one, or cancel it")
+            }
             Self::TooFast(most) => {
                 format!("the token may change something {most} times a second: wait")
             }
@@ -200,6 +206,7 @@ impl ApiError {
             detail: self.text(),
             instance: id.to_owned(),
             head,
+            remedy: None,
         }
     }
 

@@ -13,6 +13,7 @@
 //! streams            events as they are committed
 //! append_task        appends, inline or on a thread
 //! state_text         a state as JSON, longer than memory (stream_body)
+//! jobs               long work that requests start, look at and cancel
 //! states             states at a point, computed once for concurrent requests
 //! extract            bodies, queries and names of requests (decompress)
 //! app                the state that all requests share (meters)
@@ -51,6 +52,7 @@ mod feeds;
 mod folds;
 mod forms;
 mod host_limits;
+mod jobs;
 mod keep_open;
 mod listener;
 mod meters;

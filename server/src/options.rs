@@ -37,6 +37,8 @@ pub struct ServerOptions {
     pub(crate) read_timeout: Duration,
     pub(crate) request_timeout: Duration,
     pub(crate) drain: Duration,
+    /// True for the socket in the store, whose callers are programs of this machine.
+    pub(crate) is_at_store: bool,
 }
 
 impl Default for ServerOptions {
@@ -57,6 +59,7 @@ impl Default for ServerOptions {
             read_timeout: Duration::from_secs(30),
             request_timeout: Duration::from_secs(60),
             drain: Duration::from_secs(30),
+            is_at_store: false,
         }
     }
 }

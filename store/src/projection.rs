@@ -139,7 +139,8 @@ pub trait Maintenance: Send + Sync {
         false
     }
 
-    /// Removes content that is not live from the disk. Returns a report of skipped content.
+    /// Removes content that is not live from the disk. Returns a report of skipped content. An error
+    /// of `report` ends it between two steps.
     ///
     /// # Errors
     ///
@@ -148,7 +149,7 @@ pub trait Maintenance: Send + Sync {
     fn compact(
         &self,
         _above: &dyn CompactionHost,
-        _report: &mut dyn FnMut(CompactionStep),
+        _report: &mut dyn FnMut(CompactionStep) -> Result<()>,
     ) -> Result<Compacted> {
         Ok(Compacted::default())
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use milepost::integrity::{Fault, VerifyReport};
-use milepost::metrics::Stats;
+use milepost::metrics::{DiskBytes, Stats};
 use milepost::query::{Blame, Blamed, LineageInfo, Page, TaskInfo, TaskStats};
 use milepost::retention::Pin;
 use milepost::state::{Change, Changes};
@@ -195,13 +195,19 @@ impl From<Stats> for StoreForm {
             recovered: Big(stats.recovered),
             seq: Big(stats.seq),
             applied: Big(stats.applied),
-            disk: DiskForm {
-                journal: Big(stats.disk.journal),
-                archive: Big(stats.disk.archive),
-                sled: Big(stats.disk.sled),
-                packs: Big(stats.disk.packs),
-                total: Big(stats.disk.total),
-            },
+            disk: stats.disk.into(),
+        }
+    }
+}
+
+impl From<DiskBytes> for DiskForm {
+    fn from(disk: DiskBytes) -> Self {
+        Self {
+            journal: Big(disk.journal),
+            archive: Big(disk.archive),
+            sled: Big(disk.sled),
+            packs: Big(disk.packs),
+            total: Big(disk.total),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Bodies of requests. A client sends them, the service reads them: texts and lists have limits
 //! while they are parsed, and an unknown field is an error.
 
+mod jobs;
 mod read;
 
 use std::path::PathBuf;
@@ -11,6 +12,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Big;
+pub use jobs::{
+    CaptureAsked, CaptureOptions, CompactAsked, FilesAsked, FolderAsked, JobAsked, RecoverAsked,
+    UndoAsked,
+};
 pub use read::Fields;
 
 /// A task to start.

@@ -227,7 +227,7 @@ impl Iterator for Events {
             return None;
         }
         let at = self.next;
-        let read = match crate::given_up::check().and_then(|()| self.read()) {
+        let read = match crate::given_up::check_given_up().and_then(|()| self.read()) {
             Ok(Some(event)) => Ok(event),
             Ok(None) => Err(self.missing()),
             Err(error) => Err(error),

@@ -56,7 +56,7 @@ impl Chunks for LogChunks {
     }
 
     fn get(&self, id: &ChunkId) -> Result<Arc<[u8]>> {
-        crate::given_up::check()?;
+        crate::given_up::check_given_up()?;
         match self.log.get_chunk(id)? {
             Some(content) => Ok(content.into()),
             None => Err(Error::corrupt(format!("chunk {id}"), "it", "nothing")),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use milepost_codec::{RestoreOutcome, Result};
 
+use crate::given_up;
 use crate::handles::engine::Engine;
 use crate::handles::participant::Participant;
 use crate::handles::participation::Participation;
@@ -52,7 +53,8 @@ impl Restores<'_> {
     /// - Those of the participants. The restore then stays pending.
     pub fn recover(&self, pending: &PendingRestore, with: &[Arc<dyn Participant>]) -> Result<()> {
         self.engine.check_writable()?;
-        self.engine.abort(pending, with, "recovered after an interruption")
+        let reason = "recovered after an interruption";
+        given_up::whole(|| self.engine.abort(pending, with, reason))
     }
 
     /// Ends a restore that cannot be undone any more. Its changes outside of the log stay.

@@ -13,6 +13,7 @@ use milepost_codec::{
 use crate::commit::append::Append;
 use crate::commit::committer::LogAppend;
 use crate::commit::conditions::Conditions;
+use crate::given_up;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::participant::{CaptureContext, Participant, PrepareContext};
@@ -91,21 +92,13 @@ impl Engine {
         let pending = self.prepare(&task, target, with).inspect_err(|error| {
             with.iter().for_each(|participant| participant.release(self, &task, error));
         })?;
-        let committed = self.commit_restore(&task, target, &pending, with);
-        let (lineage, epoch) = match committed {
-            Ok(committed) => committed,
-            Err(error) => return Err(self.failed(&pending, with, error)),
-        };
+        // From here on files change, so a caller that is gone does not end it halfway.
+        let (lineage, epoch) = given_up::whole(|| {
+            let committed = self.commit_restore(&task, target, &pending, with);
+            committed.map_err(|error| self.failed(&pending, with, error))
+        })?;
         drop(under_way);
-        for participant in with {
-            if let Err(error) = participant.finish(self, &pending) {
-                tracing::warn!(
-                    "restore {}: {} is not cleared up yet: {error}",
-                    pending.begun.restore,
-                    participant.name()
-                );
-            }
-        }
+        given_up::whole(|| self.finish(&pending, with));
         let task = Task::made(self, (target.to.no, &entry), lineage, epoch);
         self.inner.meters.restores.add(1);
         let action = match target.undoes {
@@ -115,6 +108,19 @@ impl Engine {
         self.tell_gone(action, &task, pending.begun.from);
         hooks.tell("a restore", |hook| hook.after_restore(&task));
         Ok(task)
+    }
+
+    /// Lets the participants clear up after a restore.
+    fn finish(&self, pending: &PendingRestore, with: &[Arc<dyn Participant>]) {
+        for participant in with {
+            if let Err(error) = participant.finish(self, pending) {
+                tracing::warn!(
+                    "restore {}: {} is not cleared up yet: {error}",
+                    pending.begun.restore,
+                    participant.name()
+                );
+            }
+        }
     }
 
     /// Aborts a restore that was not committed. Returns the error.

@@ -11,6 +11,7 @@ use milepost_store::index::keys;
 use milepost_store::{Compacted, CompactionHost};
 
 use super::Retention;
+use crate::given_up;
 use crate::handles::inner::Inner;
 use crate::history::base;
 
@@ -97,13 +98,18 @@ impl Retention<'_> {
     /// # Errors
     ///
     /// - `Conflict`: another compaction is in progress.
-    /// - `Unavailable`: the disk is full. Nothing has changed.
+    /// - `Unavailable`: the disk is full, or the calls of this thread are
+    ///   [given up](crate::calls::unless_given_up). Nothing has changed.
     /// - `Corrupt`: content to be kept cannot be read. Run `repair` first.
     pub fn compact(&self, tell: &mut dyn FnMut(CompactionStep)) -> Result<CompactionReport> {
         let inner = &self.engine.inner;
         let log = inner.catalog.log();
         let before = log.disk_bytes()?;
-        let Compacted { left, untouched } = log.compact(inner.as_ref(), tell)?;
+        let report = &mut |step| {
+            tell(step);
+            given_up::check_given_up()
+        };
+        let Compacted { left, untouched } = log.compact(inner.as_ref(), report)?;
         if let Some(error) = &left {
             tracing::warn!("packs are left as they are: {error}");
         }

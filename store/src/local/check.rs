@@ -181,7 +181,8 @@ mod tests {
         assert_eq!(storage.lost_chunks(), HashSet::from([id]));
 
         let (after, forget) = (place.pack + 1, |_: &ChunkId| {});
-        let done = compaction::packs::compact(shared, HashSet::new(), after, &forget, &mut |_| {});
+        let done =
+            compaction::packs::compact(shared, HashSet::new(), after, &forget, &mut |_| Ok(()));
         assert_eq!(done.unwrap_err().kind(), ErrorKind::Corrupt);
         let path = shared.packs.path_of(place.pack);
         assert_eq!(packs::intact_in(&path, place.pack).unwrap(), [place.at]);

@@ -134,7 +134,7 @@ impl Maintenance for LocalStore {
     fn compact(
         &self,
         above: &dyn CompactionHost,
-        report: &mut dyn FnMut(CompactionStep),
+        report: &mut dyn FnMut(CompactionStep) -> Result<()>,
     ) -> Result<Compacted> {
         compaction::compact(self, above, report)
     }

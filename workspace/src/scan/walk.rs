@@ -2,6 +2,7 @@
 //! capture. The cache provides known files; the workers read the others.
 
 use milepost::Result;
+use milepost::calls::check_given_up;
 use milepost_codec::{EntryKind, Item, Name, PathBytes, Skip, SkipReason, TreePath};
 
 use super::assemble::Assembly;
@@ -135,6 +136,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
         };
         self.enter(inside);
         while let Some(mut at) = self.stack.pop() {
+            check_given_up()?;
             self.path.truncate(at.len);
             match at.names.next() {
                 Some(name) => {
@@ -183,6 +185,7 @@ impl<'a, 'scope, 'env> Walk<'a, 'scope, 'env> {
     /// Waits for the results of all jobs.
     pub(super) fn finish_jobs(&mut self) -> Result<()> {
         while let Some(done) = self.jobs.next()? {
+            check_given_up()?;
             self.place_all(vec![done])?;
         }
         Ok(())

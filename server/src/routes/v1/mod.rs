@@ -19,6 +19,7 @@
 //! control.rs       run control, guidance and artifacts
 //! restores.rs      restores and undos
 //! maintenance.rs   verification and retention, for admins
+//! jobs.rs          jobs, for admins
 //! stats.rs         statistics
 //! ```
 
@@ -31,6 +32,7 @@ mod erase;
 mod event_filter;
 mod events;
 mod files;
+mod jobs;
 mod maintenance;
 mod marks;
 mod pins;
@@ -85,6 +87,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(control::routes())
         .merge(restores::routes())
         .merge(maintenance::routes())
+        .merge(jobs::routes())
         .merge(events::routes())
         .merge(points::routes())
         .merge(states::routes())

@@ -16,7 +16,7 @@ use crate::projection::CompactionStep;
 pub(crate) fn filter(
     shared: &Inner,
     live: &Liveness,
-    report: &mut dyn FnMut(CompactionStep),
+    report: &mut dyn FnMut(CompactionStep) -> Result<()>,
 ) -> Result<()> {
     let dir = shared.layout.archive();
     let survey = ArchiveScan::take(&dir, shared.config.store)?;
@@ -25,7 +25,7 @@ pub(crate) fn filter(
         if !live.is_everything() && holds_more(shared, live, file)? {
             rewrite(shared, live, file, &dir)?;
         }
-        report(CompactionStep::Archive(n, all));
+        report(CompactionStep::Archive(n, all))?;
     }
     Ok(())
 }

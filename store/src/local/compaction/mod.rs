@@ -44,7 +44,7 @@ const ROUNDS: usize = 8;
 pub(crate) fn compact(
     log: &LocalStore,
     above: &dyn CompactionHost,
-    report: &mut dyn FnMut(CompactionStep),
+    report: &mut dyn FnMut(CompactionStep) -> Result<()>,
 ) -> Result<Compacted> {
     let shared = &log.shared;
     shared.check_open()?;
@@ -63,7 +63,7 @@ impl LocalStore {
     fn compact_noted(
         &self,
         above: &dyn CompactionHost,
-        report: &mut dyn FnMut(CompactionStep),
+        report: &mut dyn FnMut(CompactionStep) -> Result<()>,
         first_pack: u32,
     ) -> Result<Compacted> {
         let shared = &self.shared;
@@ -82,7 +82,7 @@ impl LocalStore {
         }
         above.hold(&mut || {
             self.archive_all()?;
-            build.catch_up(&mut |_| {})?;
+            build.catch_up(&mut |_| Ok(()))?;
             build.switch(above)
         })?;
         build.clean_up()?;

@@ -46,7 +46,7 @@ pub(crate) fn compact(
     mut reachable: HashSet<ChunkId>,
     first: u32,
     forget: &dyn Fn(&ChunkId),
-    report: &mut dyn FnMut(CompactionStep),
+    report: &mut dyn FnMut(CompactionStep) -> Result<()>,
 ) -> Result<()> {
     of_snapshots(shared, &mut reachable)?;
     of_bases(shared, &mut reachable)?;
@@ -71,7 +71,10 @@ pub(crate) fn compact(
         let chunks = packs.entry(pack).or_default();
         chunks.sort_by_key(|(_, place)| *place);
         compact_one(shared, pack, chunks, &reachable, forget, &mut mover)?;
-        report(CompactionStep::Packs(u64::from(pack), all));
+        if let Err(ended) = report(CompactionStep::Packs(u64::from(pack), all)) {
+            mover.finish()?;
+            return Err(ended);
+        }
     }
     mover.finish()
 }

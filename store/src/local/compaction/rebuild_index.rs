@@ -82,7 +82,10 @@ impl<'a> Build<'a> {
     }
 
     /// Applies the commits that the archive holds beyond the new folder's.
-    pub(crate) fn catch_up(&mut self, report: &mut dyn FnMut(CompactionStep)) -> Result<()> {
+    pub(crate) fn catch_up(
+        &mut self,
+        report: &mut dyn FnMut(CompactionStep) -> Result<()>,
+    ) -> Result<()> {
         let next = &self.next;
         let files = ArchiveScan::take(&self.shared.layout.archive(), self.shared.config.store)?;
         let AppliedPosition { seq, check, .. } = next.position();

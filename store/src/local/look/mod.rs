@@ -215,6 +215,7 @@ fn replay(shared: &Inner, scan: &StoreScan, options: &OpenOptions) -> Result<Seq
             let done = done.min(all);
             progress(Progress { done, all });
         }
+        Ok(())
     };
     let bytes_of = |segment: &_| scan.bytes_of(segment);
     let live = decide::live(shared, &scan.survey, 0, &bytes_of)?;

@@ -187,6 +187,7 @@ pub(crate) fn recover(
             let done = at.saturating_sub(seq).min(all);
             progress(Progress { done, all });
         }
+        Ok(())
     };
     let live = live(shared, survey, seq, &from_file)?;
     let (failed, (end, replayed)) = std::thread::scope(|scope| -> Result<_> {

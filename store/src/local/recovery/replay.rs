@@ -34,7 +34,7 @@ pub(crate) struct Replay<'a> {
     /// Makes room in the tail in parallel; without it the replay does so itself.
     applier: Option<ParallelApplier>,
     /// Receives the progress.
-    report: &'a dyn Fn(Seq),
+    report: &'a dyn Fn(Seq) -> Result<()>,
     origins: HashMap<TaskNo, Origin>,
     heads: HashMap<LogId, LogHead>,
     /// The bases of lineages of imported tasks: the events that trimmed them come later.
@@ -57,7 +57,7 @@ impl<'a> Replay<'a> {
         shared: &'a Inner,
         applier: Option<ParallelApplier>,
         at: Position,
-        report: &'a dyn Fn(Seq),
+        report: &'a dyn Fn(Seq) -> Result<()>,
         live: &'a Liveness,
     ) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl<'a> Replay<'a> {
         }
         self.at = Position { seq, check };
         if seq.is_multiple_of(REPORT_INTERVAL) {
-            (self.report)(seq);
+            (self.report)(seq)?;
         }
         if payload.is_empty() && self.shared.tail.read().is_empty() {
             // The store was closed here, and nothing before it is left to apply.

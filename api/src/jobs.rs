@@ -1,0 +1,226 @@
+//! Jobs: work that takes long, or that changes folders.
+
+use milepost_codec::{CheckpointId, Hash, PathBytes, RestoreId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+#[cfg(feature = "schema")]
+use utoipa::ToSchema;
+
+use crate::{Big, DiskForm, Problem, RestoredForm};
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct JobForm {
+    /// The id.
+    pub id: String,
+    /// The kind: `capture`, `restore`, `undo`, `recover` or `compact`.
+    pub kind: String,
+    /// The state.
+    pub state: JobState,
+    /// The user that started it.
+    pub user: String,
+    /// The time of the start.
+    pub started: String,
+    /// The time of the start in microseconds since the Unix epoch.
+    pub started_us: Big,
+    /// The time of the end; `null` while it runs.
+    pub ended: Option<String>,
+    /// The time of the end in microseconds since the Unix epoch.
+    pub ended_us: Option<Big>,
+    /// The part that is done, if it is known.
+    pub progress: Option<JobProgress>,
+    /// The result of a job that is done, and the plan of one that failed by conflicts.
+    pub result: Option<JobResult>,
+    /// The reason why it failed.
+    pub error: Option<Problem>,
+}
+
+/// The state of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// It has not ended.
+    Running,
+    /// It has a result.
+    Done,
+    /// It has an error.
+    Failed,
+    /// It was asked to end, and did so before it was done.
+    Cancelled,
+}
+
+/// The part of a job that is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct JobProgress {
+    /// The step.
+    pub step: String,
+    /// The part that is done, in the step's unit: files, or parts of the store.
+    pub done: Big,
+    /// The total of the step, if it is known.
+    pub total: Option<Big>,
+    /// The bytes that were read, if they are counted.
+    pub bytes: Option<Big>,
+}
+
+/// The result of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum JobResult {
+    /// Of a capture.
+    Capture(CapturedForm),
+    /// Of a restore of a folder.
+    Restore(FilesForm),
+    /// Of an undo.
+    Undo(FilesForm),
+    /// Of a recovery.
+    Recover(RecoveriesForm),
+    /// Of a compaction.
+    Compact(CompactedForm),
+}
+
+/// A captured folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct CapturedForm {
+    /// The task.
+    pub task: String,
+    /// True if the task was started.
+    #[serde(default)]
+    pub is_new: bool,
+    /// The folder.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub folder: PathBytes,
+    /// The id of the capture.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub root: Hash,
+    /// The offset of the event; `null` if nothing changed since the last capture.
+    pub appended: Option<Big>,
+    /// The checkpoint, if one was asked for.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub checkpoint: Option<CheckpointId>,
+    /// Number of files in the capture.
+    pub files: Big,
+    /// Their total size in bytes.
+    pub bytes: Big,
+    /// Number of files that were read; the others are unchanged.
+    pub read: Big,
+    /// Number of contents given to the store.
+    pub stored: Big,
+    /// Number of paths that were left out.
+    pub skips: Big,
+    /// Paths that the default list left out for the first time.
+    pub left_out: Option<LeftOutForm>,
+    /// The restore that was interrupted before, and was taken back.
+    pub recovered: Option<RecoveredFolder>,
+}
+
+/// Paths that a capture left out by the default list, unless the capture before did too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct LeftOutForm {
+    /// Number of paths.
+    pub paths: Big,
+    /// Their total size in bytes.
+    pub bytes: Big,
+    /// True if the total size is larger than that: not all entries were counted.
+    pub more: bool,
+    /// The largest ones.
+    pub largest: Vec<LeftOutPath>,
+}
+
+/// A path that a capture left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct LeftOutPath {
+    /// The path in the folder.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub path: PathBytes,
+    /// Its size in bytes.
+    pub bytes: Big,
+}
+
+/// A restore that was interrupted in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct RecoveredFolder {
+    /// The folder.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub folder: PathBytes,
+    /// True if the restore was taken back; false if it had ended and only its remains were cleared
+    /// up.
+    pub taken_back: bool,
+    /// The reason why remains were not cleared up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The effects of a restore on a folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct FilesForm {
+    /// The task.
+    pub task: String,
+    /// The folder; `null` for an undo that changes none.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub folder: Option<PathBytes>,
+    /// The changes, path by path, and the conflicts, as in the plan of a restore; `null` for an
+    /// undo that changes no folder.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    pub files: Option<Value>,
+    /// The task on its new lineage; `null` if nothing was changed.
+    pub restored: Option<RestoredForm>,
+    /// The restore that was interrupted before, and was taken back.
+    pub recovered: Option<RecoveredFolder>,
+}
+
+/// Interrupted restores.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct RecoveriesForm {
+    /// The restores.
+    pub items: Vec<RecoveryForm>,
+}
+
+/// An interrupted restore, and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct RecoveryForm {
+    /// The task.
+    pub task: String,
+    /// The id of the restore.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub restore: RestoreId,
+    /// The time of its beginning.
+    pub since: String,
+    /// The time of its beginning in microseconds since the Unix epoch.
+    pub since_us: Big,
+    /// The folder, if the restore says it.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub folder: Option<PathBytes>,
+    /// `undone`, `given_up`, or `pending` if it could not be taken back.
+    pub outcome: String,
+}
+
+/// The effects of a compaction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct CompactedForm {
+    /// True if nothing was changed.
+    pub dry_run: bool,
+    /// The free bytes that a compaction needs at most.
+    pub needs: Big,
+    /// The free bytes of the store's disk, if they are known.
+    pub free: Option<Big>,
+    /// The bytes on the disk before.
+    pub before: DiskForm,
+    /// The bytes on the disk after; `null` for a dry run.
+    pub after: Option<DiskForm>,
+    /// The reason why packs were left as they were.
+    pub packs_left: Option<String>,
+    /// Files in the store that may hold withdrawn content and that no compaction changes.
+    pub untouched: Option<Vec<String>>,
+}

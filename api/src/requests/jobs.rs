@@ -1,0 +1,199 @@
+//! Bodies of requests that start jobs.
+
+use std::path::PathBuf;
+
+use milepost_codec::Scope;
+use serde::{Deserialize, Serialize};
+#[cfg(feature = "schema")]
+use utoipa::ToSchema;
+
+use super::{ChoicesAsked, read};
+use crate::Big;
+
+/// A job to start.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum JobAsked {
+    /// Captures a folder.
+    Capture(CaptureAsked),
+    /// Restores a folder to a point, with the state or without it.
+    Restore(FilesAsked),
+    /// Undoes the last restore of a task, which restored a folder too.
+    Undo(UndoAsked),
+    /// Takes interrupted restores back.
+    Recover(RecoverAsked),
+    /// Removes withdrawn content from the disk.
+    Compact(CompactAsked),
+}
+
+/// A folder to capture.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CaptureAsked {
+    /// The absolute path of the folder.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub folder: PathBuf,
+    /// The task that the files belong to. Default: the task named after the folder. It is started
+    /// if there is none.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub task: Option<String>,
+    /// The owner of a task that is started. Default: the caller.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub user: Option<String>,
+    /// Also marks a checkpoint with this label.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub label: Option<String>,
+    /// The parts of the folder to capture.
+    #[serde(default)]
+    pub options: CaptureOptions,
+}
+
+/// The parts of a folder that a capture includes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct CaptureOptions {
+    /// The size of the largest file in bytes. Default: 64 MiB.
+    #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::big_or_none))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_file: Option<Big>,
+    /// The largest total size in bytes. Default: 8 GiB.
+    #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::big_or_none))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_total: Option<Big>,
+    /// Accept a home folder, `/`, or a folder above a home.
+    pub anyway: bool,
+    /// Leave out files that were captured before and that a rule ignores now.
+    pub forget_ignored: bool,
+    /// Also capture the paths of the default list in `docs/WORKSPACE.md`.
+    pub no_default_ignores: bool,
+}
+
+/// A folder to restore to a point.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FilesAsked {
+    /// The address of the point to restore.
+    #[serde(deserialize_with = "read::text")]
+    pub to: String,
+    /// The scope: `files`, or `all` with the state.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub scope: Scope,
+    /// The folder and the decisions about its paths.
+    #[serde(default)]
+    pub files: FolderAsked,
+    /// The purpose of the new lineage, at most 1,024 bytes.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub description: Option<String>,
+}
+
+/// A folder that a job changes, and the decisions about its paths.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct FolderAsked {
+    /// The absolute path of the folder. Default: the captured one, if the user made or trusts the
+    /// store, and the task was not imported.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+    /// Decisions about conflicting paths.
+    pub choices: ChoicesAsked,
+    /// Accept a home folder, `/`, or a folder above a home.
+    pub anyway: bool,
+    /// Only plan the changes, and change nothing.
+    pub dry_run: bool,
+}
+
+impl FolderAsked {
+    /// Returns `true` if a folder is named, or anything about it is decided.
+    pub fn is_given(&self) -> bool {
+        let ChoicesAsked { theirs, keep_mine, moved, take_ignored } = &self.choices;
+        let is_decided = !theirs.is_empty() || !keep_mine.is_empty() || *moved || *take_ignored;
+        self.folder.is_some() || is_decided || self.anyway || self.dry_run
+    }
+}
+
+/// A restore to undo.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct UndoAsked {
+    /// The id of the task.
+    #[serde(deserialize_with = "read::text")]
+    pub task: String,
+    /// The folder and the decisions about its paths.
+    #[serde(default)]
+    pub files: FolderAsked,
+}
+
+/// Interrupted restores to take back.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RecoverAsked {
+    /// Only restores of this task.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub task: Option<String>,
+    /// The folder and the decisions about its paths. Default: the folder in which a restore began.
+    #[serde(default)]
+    pub files: FolderAsked,
+    /// End the restores, and leave the folders as they are.
+    #[serde(default)]
+    pub give_up: bool,
+}
+
+/// A compaction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct CompactAsked {
+    /// Only return the free space that it needs.
+    pub dry_run: bool,
+    /// Begin even if the disk has less free space than it may need.
+    pub force: bool,
+}
+
+impl JobAsked {
+    /// Returns the name of the kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Capture(_) => "capture",
+            Self::Restore(_) => "restore",
+            Self::Undo(_) => "undo",
+            Self::Recover(_) => "recover",
+            Self::Compact(_) => "compact",
+        }
+    }
+
+    /// Returns `true` if the job reads or changes a folder of the service's machine.
+    pub fn has_folder(&self) -> bool {
+        match self {
+            Self::Capture(_) | Self::Restore(_) | Self::Undo(_) | Self::Recover(_) => true,
+            Self::Compact(_) => false,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Captures.
+
+use milepost::{Engine, ErrorKind, Mark, Task};
+use milepost_api::{Big, CaptureAsked, CaptureOptions, CapturedForm};
+use milepost_workspace::{Choices, Workspace, WorkspaceOptions};
+
+use crate::Told;
+use crate::failure::{JobFailure, Result};
+use crate::folder::{self, named};
+use crate::left_out;
+use crate::progress::watched;
+use crate::recovery;
+
+/// Captures a folder for a task, which is started if there is none.
+pub(crate) fn run(
+    engine: &Engine,
+    asked: &CaptureAsked,
+    user: &str,
+    told: Told<'_>,
+) -> Result<CapturedForm> {
+    let workspace = folder::open(&asked.folder, options(&asked.options))?;
+    let user = asked.user.as_deref().unwrap_or(user);
+    let (task, is_new) = task(engine, asked, &workspace, user)?;
+    let choices = Choices::default();
+    let recovered = recovery::recover(engine, &task, Some((&workspace, &choices)))?;
+    let before = engine.workspace_at(&task.point(task.head()?.next)?)?;
+    let mark = asked.label.as_deref().map(|label| Mark::new().label(label));
+    let capture = || workspace.capture(engine, &task, mark);
+    let report = watched(&workspace, "capture", told, capture)?;
+    let left_out = match report.skips > 0 && report.appended.is_some() {
+        // The capture is recorded: an error here does not fail it.
+        true => left_out::of(engine, before, report.root, workspace.folder()).ok().flatten(),
+        false => None,
+    };
+    Ok(CapturedForm {
+        task: task.id().to_owned(),
+        is_new,
+        folder: named(workspace.folder()),
+        root: report.root,
+        appended: report.appended.map(Big),
+        checkpoint: report.checkpoint,
+        files: Big(report.files),
+        bytes: Big(report.bytes),
+        read: Big(report.read),
+        stored: Big(report.stored),
+        skips: Big(report.skips),
+        left_out,
+        recovered: recovered.folder,
+    })
+}
+
+/// Returns the task of a capture, and `true` if it was started.
+fn task(
+    engine: &Engine,
+    asked: &CaptureAsked,
+    workspace: &Workspace,
+    user: &str,
+) -> Result<(Task, bool)> {
+    let folder = workspace.folder();
+    let name = folder.file_name().and_then(|name| name.to_str());
+    let Some(id) = asked.task.as_deref().or(name) else {
+        let text = format!("{} has no name that a task can have: name the task", folder.display());
+        return Err(JobFailure::new(ErrorKind::Invalid, text));
+    };
+    match engine.task(id) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Ok((engine.start_task(id, user)?, true))
+        }
+        task => Ok((task?, false)),
+    }
+}
+
+fn options(asked: &CaptureOptions) -> WorkspaceOptions {
+    let mut options = WorkspaceOptions::default()
+        .anyway(asked.anyway)
+        .forget_ignored(asked.forget_ignored)
+        .default_ignores(!asked.no_default_ignores);
+    if let Some(Big(bytes)) = asked.max_file {
+        options = options.max_file(bytes);
+    }
+    if let Some(Big(bytes)) = asked.max_total {
+        options = options.max_total(bytes);
+    }
+    options
+}

@@ -1,0 +1,83 @@
+//! Work on an engine that takes long or changes folders, with the words of the command: captures,
+//! restores with a folder, recoveries, compactions.
+//!
+//! [`run`] does a [`JobAsked`] and returns a [`JobResult`]: the service runs it for its clients, and
+//! the command for its user. Nothing here prints. A [`JobFailure`] has the engine's error and a
+//! [`Remedy`], which the caller words with the names of its own options.
+//!
+//! A job reports its progress to `told`, from any thread, and ends early if its thread's calls are
+//! [given up](milepost::calls::unless_given_up). A restore that has begun to change files ends
+//! whole.
+//!
+//! # Modules of the source
+//!
+//! ```text
+//! capture    captures (left_out: what the default list left out)
+//! restore    restores and undos of folders
+//! recover    interrupted restores (of all tasks)
+//! progress   progress of work in a folder
+//! folder     the folder of a job
+//! recovery   the interrupted restore of a task, taken back before other work
+//! own        trust in a store
+//! compact    compactions
+//! failure    failures and their remedies
+//! ```
+//!
+//! A module imports only modules below it.
+//!
+//! # Example
+//!
+//! ```
+//! use milepost::{Engine, Options};
+//! use milepost_api::{CaptureAsked, JobAsked, JobResult};
+//!
+//! let dir = tempfile::tempdir().unwrap();
+//! std::fs::write(dir.path().join("essay.md"), "It was a dark night.")?;
+//! let engine = Engine::in_memory(Options::default())?;
+//! let asked = JobAsked::Capture(CaptureAsked {
+//!     folder: dir.path().into(),
+//!     task: Some("essay".into()),
+//!     ..CaptureAsked::default()
+//! });
+//! let done = milepost_jobs::run(&engine, &asked, "ana", &|_| {}).map_err(|failed| failed.error)?;
+//! let JobResult::Capture(captured) = done else { unreachable!() };
+//! assert!(captured.is_new);
+//! assert_eq!(captured.files.0, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod capture;
+mod compact;
+mod failure;
+mod folder;
+mod left_out;
+mod own;
+mod progress;
+mod recover;
+mod recovery;
+mod restore;
+
+use milepost::Engine;
+use milepost_api::{JobAsked, JobProgress, JobResult};
+
+pub use failure::{JobFailure, Result};
+pub use own::{is_own, is_trusted};
+
+/// Listener to the progress of a job.
+pub type Told<'a> = &'a (dyn Fn(JobProgress) + Sync);
+
+/// Runs a job to its end. `user` owns the tasks that it starts, unless it names another user.
+///
+/// # Errors
+///
+/// Those of the work, each with its remedy if it has one. A conflict of files has the plan as its
+/// result.
+pub fn run(engine: &Engine, asked: &JobAsked, user: &str, told: Told<'_>) -> Result<JobResult> {
+    match asked {
+        JobAsked::Capture(asked) => capture::run(engine, asked, user, told).map(JobResult::Capture),
+        JobAsked::Restore(asked) => restore::run(engine, asked, told),
+        JobAsked::Undo(asked) => restore::undo(engine, asked, told),
+        JobAsked::Recover(asked) => recover::run(engine, asked),
+        JobAsked::Compact(asked) => compact::run(engine, *asked, told).map(JobResult::Compact),
+    }
+}

@@ -1,0 +1,233 @@
+//! Jobs: long work on threads of their own, which requests start, look at and cancel.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use milepost::calls::unless_given_up;
+use milepost_api::{Big, JobAsked, JobForm, JobProgress, JobResult, JobState, Problem, micros};
+use milepost_jobs::JobFailure;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::app::App;
+use crate::error::{ApiError, bug};
+use crate::request_scope::RequestContext;
+
+/// Most jobs at a time.
+const RUNNING_MAX: usize = 8;
+
+/// Most ended jobs that are kept.
+const KEPT_MAX: usize = 100;
+
+/// Time that an ended job is kept, in microseconds.
+const KEPT_US: u64 = 3_600_000_000;
+
+/// The jobs of a service, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Jobs {
+    all: Mutex<VecDeque<Arc<Job>>>,
+    next: AtomicU64,
+}
+
+/// A job.
+#[derive(Debug)]
+pub(crate) struct Job {
+    id: String,
+    kind: &'static str,
+    user: Arc<str>,
+    /// The idempotency key, and a hash of the request.
+    key: Option<(String, blake3::Hash)>,
+    started_us: u64,
+    given_up: Arc<AtomicBool>,
+    progress: Mutex<Option<JobProgress>>,
+    outcome: watch::Sender<Option<Arc<Outcome>>>,
+}
+
+/// The end of a job.
+#[derive(Debug)]
+struct Outcome {
+    state: JobState,
+    ended_us: u64,
+    result: Option<JobResult>,
+    error: Option<Problem>,
+}
+
+/// A request for a job.
+pub(crate) struct JobRequest {
+    pub(crate) asked: JobAsked,
+    pub(crate) user: Arc<str>,
+    pub(crate) id: String,
+    pub(crate) key: Option<String>,
+}
+
+impl Jobs {
+    /// Returns the jobs, newest first.
+    pub(crate) fn list(&self, now_us: u64) -> Vec<JobForm> {
+        let mut all = self.all.lock();
+        forget(&mut all, now_us);
+        all.iter().rev().map(|job| job.form()).collect()
+    }
+
+    /// Returns a job.
+    pub(crate) fn find(&self, id: &str) -> Result<Arc<Job>, ApiError> {
+        let found = self.all.lock().iter().find(|job| job.id == id).cloned();
+        found.ok_or_else(|| {
+            let text = format!("there is no job `{id}`; ended ones are kept for an hour");
+            ApiError::NotFound(text)
+        })
+    }
+
+    /// Asks all jobs to end.
+    pub(crate) fn cancel(&self) {
+        self.all.lock().iter().for_each(|job| job.cancel());
+    }
+
+    /// Adds a job, or returns the one that an earlier request with the same key started.
+    fn add(&self, request: &JobRequest, now_us: u64) -> Result<(Arc<Job>, bool), ApiError> {
+        let text = serde_json::to_vec(&request.asked).map_err(|_| ApiError::Bug)?;
+        let key = request.key.clone().map(|key| (key, blake3::hash(&text)));
+        let mut all = self.all.lock();
+        forget(&mut all, now_us);
+        if let Some((name, hash)) = &key {
+            let used = all.iter().find_map(|job| {
+                let (used, before) = job.key.as_ref()?;
+                (used == name).then_some((job, before))
+            });
+            match used {
+                Some((job, before)) if before == hash => return Ok((Arc::clone(job), false)),
+                Some(_) => {
+                    let text = "the idempotency key was used for another job";
+                    return Err(ApiError::conflict(text));
+                }
+                None => {}
+            }
+        }
+        if all.iter().filter(|job| !job.has_ended()).count() >= RUNNING_MAX {
+            return Err(ApiError::TooManyJobs(RUNNING_MAX));
+        }
+        let job = Arc::new(Job {
+            id: (self.next.fetch_add(1, Ordering::Relaxed) + 1).to_string(),
+            kind: request.asked.kind(),
+            user: Arc::clone(&request.user),
+            key,
+            started_us: now_us,
+            given_up: Arc::default(),
+            progress: Mutex::default(),
+            outcome: watch::Sender::new(None),
+        });
+        all.push_back(Arc::clone(&job));
+        Ok((job, true))
+    }
+}
+
+/// Removes ended jobs that are too old or too many.
+fn forget(all: &mut VecDeque<Arc<Job>>, now_us: u64) {
+    let mut ended = all.iter().filter(|job| job.has_ended()).count();
+    all.retain(|job| {
+        let Some(outcome) = job.outcome.borrow().clone() else {
+            return true;
+        };
+        let is_old = now_us.saturating_sub(outcome.ended_us) > KEPT_US;
+        let is_kept = !is_old && ended <= KEPT_MAX;
+        ended -= usize::from(!is_kept);
+        is_kept
+    });
+}
+
+impl Job {
+    fn has_ended(&self) -> bool {
+        self.outcome.borrow().is_some()
+    }
+
+    /// Asks the job to end.
+    pub(crate) fn cancel(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until the job has ended.
+    pub(crate) async fn ended(&self) {
+        // The sender is part of the job.
+        let _ = self.outcome.subscribe().wait_for(Option::is_some).await;
+    }
+
+    pub(crate) fn form(&self) -> JobForm {
+        let outcome = self.outcome.borrow().clone();
+        let ended_us = outcome.as_ref().map(|outcome| outcome.ended_us);
+        JobForm {
+            id: self.id.clone(),
+            kind: self.kind.to_owned(),
+            state: outcome.as_ref().map_or(JobState::Running, |outcome| outcome.state),
+            user: self.user.to_string(),
+            started: micros(self.started_us),
+            started_us: Big(self.started_us),
+            ended: ended_us.map(micros),
+            ended_us: ended_us.map(Big),
+            progress: self.progress.lock().clone(),
+            result: outcome.as_ref().and_then(|outcome| outcome.result.clone()),
+            error: outcome.as_ref().and_then(|outcome| outcome.error.clone()),
+        }
+    }
+
+    fn end(&self, done: Result<JobResult, ApiJobFailure>, id: &str, ended_us: u64) {
+        let (state, result, error) = match done {
+            Ok(result) => (JobState::Done, Some(result), None),
+            Err(ApiJobFailure { error, remedy, result }) => {
+                let state = match self.given_up.load(Ordering::Relaxed) {
+                    true => JobState::Cancelled,
+                    false => JobState::Failed,
+                };
+                let problem = Problem { remedy, ..error.problem(id) };
+                (state, result.map(|result| *result), Some(problem))
+            }
+        };
+        let outcome = Outcome { state, ended_us, result, error };
+        self.outcome.send_replace(Some(Arc::new(outcome)));
+    }
+}
+
+/// The failure of a job, as requests see it.
+struct ApiJobFailure {
+    error: ApiError,
+    remedy: Option<milepost_api::Remedy>,
+    result: Option<Box<JobResult>>,
+}
+
+impl From<JobFailure> for ApiJobFailure {
+    fn from(failure: JobFailure) -> Self {
+        let JobFailure { error, remedy, result } = failure;
+        Self { error: error.into(), remedy, result }
+    }
+}
+
+impl App {
+    /// Starts a job, unless an earlier request with the same key did.
+    pub(crate) fn start_job(&self, request: JobRequest) -> Result<Arc<Job>, ApiError> {
+        let (job, is_new) = self.jobs.add(&request, self.now_us())?;
+        if !is_new {
+            return Ok(job);
+        }
+        let JobRequest { asked, user, id, .. } = request;
+        let (app, started, context) = (self.clone(), Arc::clone(&job), RequestContext::now());
+        let work = {
+            let (app, job) = (app.clone(), Arc::clone(&job));
+            move || {
+                let told = |progress| *job.progress.lock() = Some(progress);
+                let run = || milepost_jobs::run(&app.engine(), &asked, &user, &told);
+                unless_given_up(&job.given_up, || RequestContext::on_behalf(context.as_ref(), run))
+            }
+        };
+        tokio::spawn(async move {
+            let done = tokio::task::spawn_blocking(work).await;
+            let done = match done {
+                Ok(done) => done.map_err(ApiJobFailure::from),
+                Err(panic) => {
+                    bug(&id, panic);
+                    Err(ApiJobFailure { error: ApiError::Bug, remedy: None, result: None })
+                }
+            };
+            started.end(done, &id, app.now_us());
+        });
+        Ok(job)
+    }
+}
