@@ -6,7 +6,7 @@ use serde_json::Value;
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
 
-use crate::{Big, DiskForm, Problem, RestoredForm};
+use crate::{Big, DiskForm, Problem, RestoredForm, ToolCallForm, ToolReturnForm};
 
 /// A job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ use crate::{Big, DiskForm, Problem, RestoredForm};
 pub struct JobForm {
     /// The id.
     pub id: String,
-    /// The kind: `capture`, `restore`, `undo`, `recover` or `compact`.
+    /// The kind: `capture`, `restore`, `undo`, `recover`, `compact`, `tool_call` or `tool_return`.
     pub kind: String,
     /// The state.
     pub state: JobState,
@@ -80,6 +80,10 @@ pub enum JobResult {
     Recover(RecoveriesForm),
     /// Of a compaction.
     Compact(CompactedForm),
+    /// Of a call of a tool.
+    ToolCall(ToolCallForm),
+    /// Of the return of a tool.
+    ToolReturn(ToolReturnForm),
 }
 
 /// A captured folder.

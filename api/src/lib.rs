@@ -9,7 +9,7 @@
 //! summaries                            tasks in a few numbers
 //! requests                             bodies of requests
 //! results, restores                    results of requests that change something
-//! jobs, remedies                       work that takes long, and next steps after a failure
+//! jobs, tools, remedies                work that takes long, and next steps after a failure
 //! changes, blame                       differences, and the events that set a value
 //! stats, verify, retention             contents of a store, and the effects of a cleanup
 //! shared, values                       lists, errors, numbers, times, nullable values
@@ -49,6 +49,7 @@ mod shared;
 mod stats;
 mod summaries;
 mod tasks;
+mod tools;
 mod values;
 mod verify;
 
@@ -56,7 +57,7 @@ pub use blame::{BlameForm, BlamedForm};
 pub use changes::{ChangeForm, ChangesForm};
 pub use checkpoints::{CheckpointForm, PinForm};
 #[cfg(feature = "engine")]
-pub use convert::files_plan;
+pub use convert::{files_plan, plan_of_files};
 pub use events::{EventForm, MovedForm, RangeForm};
 pub use jobs::{
     CapturedForm, CompactedForm, FilesForm, JobForm, JobProgress, JobResult, JobState, LeftOutForm,
@@ -67,8 +68,8 @@ pub use remedies::Remedy;
 pub use requests::{
     BranchAsked, CaptureAsked, CaptureOptions, CheckpointGiven, ChoicesAsked, CompactAsked,
     ControlAsked, EraseAsked, Fields, FilesAsked, FolderAsked, GuidanceAsked, JobAsked, MarkGiven,
-    PinAsked, RecoverAsked, RestoreAsked, RetentionAsked, SwitchAsked, TaskGiven, UndoAsked,
-    VerifyAsked,
+    PinAsked, RecoverAsked, RestoreAsked, RetentionAsked, SwitchAsked, TaskGiven, ToolCallAsked,
+    ToolMark, ToolReturnAsked, UndoAsked, VerifyAsked,
 };
 pub use restores::{PlaceForm, RestorePlanForm, RestoredForm};
 pub use results::{AppendedForm, ControlForm, ErasedForm};
@@ -79,5 +80,6 @@ pub use shared::{Listed, Problem};
 pub use stats::{CountsForm, DiskForm, StatsForm, StoreForm, TaskStatsForm, UserForm};
 pub use summaries::{LineageSummaryForm, MetricForm, OutcomeForm, SummaryForm, UsageForm};
 pub use tasks::{LineageForm, ParentForm, TaskForm};
+pub use tools::{FileCounts, ToolCallForm, ToolReturnForm};
 pub use values::{Big, micros};
 pub use verify::{FaultForm, VerifyForm};

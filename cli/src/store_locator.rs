@@ -329,7 +329,7 @@ pub fn patiently<T>(
 }
 
 /// Opens the store at a place. If another program has it open, finds that program.
-fn found_at(dir: &Path, options: Options, only_reads: bool) -> Result<Opened> {
+pub fn found_at(dir: &Path, options: Options, only_reads: bool) -> Result<Opened> {
     let failure = match open_at(dir, options.clone()) {
         Ok(engine) => return Ok(Opened::Local(engine)),
         Err(failure) if failure.kind() == Some(ErrorKind::Unavailable) => failure,

@@ -1,8 +1,10 @@
 //! Captures.
 
+use std::path::Path;
+
 use milepost::{Engine, ErrorKind, Mark, Task};
-use milepost_api::{Big, CaptureAsked, CaptureOptions, CapturedForm};
-use milepost_workspace::{Choices, Workspace, WorkspaceOptions};
+use milepost_api::{Big, CaptureAsked, CaptureOptions, CapturedForm, LeftOutForm};
+use milepost_workspace::{CaptureReport, Choices, Workspace, WorkspaceOptions};
 
 use crate::Told;
 use crate::failure::{JobFailure, Result};
@@ -20,18 +22,11 @@ pub(crate) fn run(
 ) -> Result<CapturedForm> {
     let workspace = folder::open(&asked.folder, options(&asked.options))?;
     let user = asked.user.as_deref().unwrap_or(user);
-    let (task, is_new) = task(engine, asked, &workspace, user)?;
+    let (task, is_new) = task_of(engine, asked.task.as_deref(), workspace.folder(), user)?;
     let choices = Choices::default();
     let recovered = recovery::recover(engine, &task, Some((&workspace, &choices)))?;
-    let before = engine.workspace_at(&task.point(task.head()?.next)?)?;
     let mark = asked.label.as_deref().map(|label| Mark::new().label(label));
-    let capture = || workspace.capture(engine, &task, mark);
-    let report = watched(&workspace, "capture", told, capture)?;
-    let left_out = match report.skips > 0 && report.appended.is_some() {
-        // The capture is recorded: an error here does not fail it.
-        true => left_out::of(engine, before, report.root, workspace.folder()).ok().flatten(),
-        false => None,
-    };
+    let (report, left_out) = captured(engine, &task, &workspace, mark, told)?;
     Ok(CapturedForm {
         task: task.id().to_owned(),
         is_new,
@@ -49,16 +44,34 @@ pub(crate) fn run(
     })
 }
 
-/// Returns the task of a capture, and `true` if it was started.
-fn task(
+/// Captures a folder. Returns also what the default list left out for the first time.
+pub(crate) fn captured(
     engine: &Engine,
-    asked: &CaptureAsked,
+    task: &Task,
     workspace: &Workspace,
+    mark: Option<Mark>,
+    told: Told<'_>,
+) -> Result<(CaptureReport, Option<LeftOutForm>)> {
+    let before = engine.workspace_at(&task.point(task.head()?.next)?)?;
+    let capture = || workspace.capture(engine, task, mark);
+    let report = watched(workspace, "capture", told, capture)?;
+    let left_out = match report.skips > 0 && report.appended.is_some() {
+        // The capture is recorded: an error here does not fail it.
+        true => left_out::of(engine, before, report.root, workspace.folder()).ok().flatten(),
+        false => None,
+    };
+    Ok((report, left_out))
+}
+
+/// Returns a task, by default the one named after a folder, and `true` if it was started.
+pub(crate) fn task_of(
+    engine: &Engine,
+    id: Option<&str>,
+    folder: &Path,
     user: &str,
 ) -> Result<(Task, bool)> {
-    let folder = workspace.folder();
     let name = folder.file_name().and_then(|name| name.to_str());
-    let Some(id) = asked.task.as_deref().or(name) else {
+    let Some(id) = id.or(name) else {
         let text = format!("{} has no name that a task can have: name the task", folder.display());
         return Err(JobFailure::new(ErrorKind::Invalid, text));
     };
@@ -70,7 +83,7 @@ fn task(
     }
 }
 
-fn options(asked: &CaptureOptions) -> WorkspaceOptions {
+pub(crate) fn options(asked: &CaptureOptions) -> WorkspaceOptions {
     let mut options = WorkspaceOptions::default()
         .anyway(asked.anyway)
         .forget_ignored(asked.forget_ignored)

@@ -12,6 +12,7 @@
 //! # Modules of the source
 //!
 //! ```text
+//! tool       calls of tools, with captures before and after
 //! capture    captures (left_out: what the default list left out)
 //! restore    restores and undos of folders
 //! recover    interrupted restores (of all tasks)
@@ -56,12 +57,14 @@ mod progress;
 mod recover;
 mod recovery;
 mod restore;
+mod tool;
 
 use milepost::Engine;
 use milepost_api::{JobAsked, JobProgress, JobResult};
 
 pub use failure::{JobFailure, Result};
 pub use own::{is_own, is_trusted};
+pub use recovery::{Recovered, begun_in, recover};
 
 /// Listener to the progress of a job.
 pub type Told<'a> = &'a (dyn Fn(JobProgress) + Sync);
@@ -78,6 +81,10 @@ pub fn run(engine: &Engine, asked: &JobAsked, user: &str, told: Told<'_>) -> Res
         JobAsked::Restore(asked) => restore::run(engine, asked, told),
         JobAsked::Undo(asked) => restore::undo(engine, asked, told),
         JobAsked::Recover(asked) => recover::run(engine, asked),
+        JobAsked::ToolCall(asked) => tool::call(engine, asked, user, told).map(JobResult::ToolCall),
+        JobAsked::ToolReturn(asked) => {
+            tool::returned(engine, asked, told).map(JobResult::ToolReturn)
+        }
         JobAsked::Compact(asked) => compact::run(engine, *asked, told).map(JobResult::Compact),
     }
 }

@@ -20,19 +20,23 @@ const WORKSPACE: &str = "workspace";
 
 /// Restores that were interrupted before a job.
 #[derive(Debug, Default)]
-pub(crate) struct Recovered {
+pub struct Recovered {
     /// The restore that blocked the task, also if it stays pending.
-    pub(crate) pending: Option<PendingRestore>,
+    pub pending: Option<PendingRestore>,
     /// What was done in its folder.
-    pub(crate) folder: Option<RecoveredFolder>,
+    pub folder: Option<RecoveredFolder>,
 }
 
 /// Takes back the restore that blocks a task. Remains of a restore that had ended in the job's
 /// folder are cleared up.
 ///
 /// In a store that is not trusted, and for an imported task, nothing is taken back without a
-/// request.
-pub(crate) fn recover(
+/// request. `at`: the folder of the work, with the choices for its paths.
+///
+/// # Errors
+///
+/// `Conflict`: another process changed paths since. Those of a read.
+pub fn recover(
     engine: &Engine,
     task: &Task,
     at: Option<(&Workspace, &Choices)>,
@@ -110,7 +114,7 @@ pub(crate) fn failed(error: milepost::Error, task: &str) -> JobFailure {
 }
 
 /// Returns the recorded folder in which a restore began.
-pub(crate) fn begun_in(pending: &PendingRestore) -> Option<PathBuf> {
+pub fn begun_in(pending: &PendingRestore) -> Option<PathBuf> {
     let mut parts = pending.begun.parts.iter();
     let part = parts.find(|part| part.participant == WORKSPACE)?;
     match &part.place {

@@ -24,6 +24,7 @@ pub(crate) fn run(engine: &Engine, asked: &FilesAsked, told: Told<'_>) -> Result
     if asked.files.dry_run {
         recovery::none(engine, &task)?;
         let plan = workspace.plan(engine, &to, &choices)?;
+        refuse_conflicts(&task, &workspace, &plan, JobResult::Restore)?;
         return planned(&task, &workspace, &plan, Recovered::default()).map(JobResult::Restore);
     }
     let recovered = recovery::recover(engine, &task, Some((&workspace, &choices)))?;
@@ -88,10 +89,10 @@ fn with_folder(
     refuse_another(&recovered, id)?;
     recovery::none(engine, task)?;
     let plan = workspace.plan_undo(engine, id, &choices).map_err(|error| nothing(error, id))?;
+    refuse_conflicts(task, &workspace, &plan, JobResult::Undo)?;
     if asked.files.dry_run {
         return planned(task, &workspace, &plan, recovered).map(JobResult::Undo);
     }
-    refuse_conflicts(task, &workspace, &plan, JobResult::Undo)?;
     let undo = || workspace.undo(engine, id, &choices);
     let went = watched(&workspace, "undo", told, undo).map_err(in_the_way)?;
     restored(&workspace, went, recovered).map(JobResult::Undo)

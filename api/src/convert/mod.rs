@@ -6,5 +6,5 @@ mod requests;
 mod restores;
 mod retention;
 
-pub use restores::files_plan;
+pub use restores::{files_plan, plan_of_files};
 mod summaries;

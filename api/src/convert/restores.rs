@@ -2,7 +2,7 @@
 
 use milepost::{Result, Task};
 use milepost_workspace::{PathBytes, Plan};
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::RestoredForm;
 
@@ -48,4 +48,51 @@ pub fn files_plan(plan: &Plan) -> Result<Value> {
     let mut value = milepost::Json::from_value(plan)?.value()?;
     spell(&mut value);
     Ok(value)
+}
+
+/// Converts a plan of files back: the inverse of [`files_plan`].
+///
+/// # Errors
+///
+/// `Invalid`: it is no such plan.
+pub fn plan_of_files(mut value: Value) -> Result<Plan> {
+    fn count(value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(count),
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    let is_number = matches!(name.as_str(), "bytes" | "needs" | "free");
+                    match field
+                        .as_str()
+                        .filter(|_| is_number)
+                        .and_then(|text| text.parse::<u64>().ok())
+                    {
+                        Some(number) => *field = Value::Number(Number::from(number)),
+                        None => count(field),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    count(&mut value);
+    let plan = serde_json::from_value(value);
+    plan.map_err(|error| milepost::Error::invalid(format!("no plan of files: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_of_files_is_read_as_it_was_written() {
+        let text = r#"{"creates":[{"path":"a","kind":"file","bytes":5},{"path":"7","kind":"folder"}],
+            "changes":[],"deletes":[],"modes":[],"conflicts":[{"path":"bytes","why":"changed","text":"8"}],
+            "notes":[],"bytes":5,"needs":18446744073709551615,"free":0}"#;
+        let plan: Plan = serde_json::from_str(text).unwrap();
+        let spelled = files_plan(&plan).unwrap();
+        assert_eq!(spelled["needs"], "18446744073709551615");
+        assert_eq!(plan_of_files(spelled).unwrap(), plan);
+        assert!(plan_of_files(Value::Null).is_err());
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use milepost_codec::Scope;
+use milepost_codec::{Hash, Json, LineageId, Scope};
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
@@ -25,6 +25,10 @@ pub enum JobAsked {
     Recover(RecoverAsked),
     /// Removes withdrawn content from the disk.
     Compact(CompactAsked),
+    /// Records a call of a tool, with a checkpoint before it.
+    ToolCall(ToolCallAsked),
+    /// Records the return of a tool, with a checkpoint after it.
+    ToolReturn(ToolReturnAsked),
 }
 
 /// A folder to capture.
@@ -186,6 +190,8 @@ impl JobAsked {
             Self::Undo(_) => "undo",
             Self::Recover(_) => "recover",
             Self::Compact(_) => "compact",
+            Self::ToolCall(_) => "tool_call",
+            Self::ToolReturn(_) => "tool_return",
         }
     }
 
@@ -193,7 +199,109 @@ impl JobAsked {
     pub fn has_folder(&self) -> bool {
         match self {
             Self::Capture(_) | Self::Restore(_) | Self::Undo(_) | Self::Recover(_) => true,
+            Self::ToolCall(_) | Self::ToolReturn(_) => true,
             Self::Compact(_) => false,
         }
     }
+}
+
+/// A call of a tool, to record before it.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ToolCallAsked {
+    /// The absolute path of the working directory.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub folder: PathBuf,
+    /// The task. Default: the task named after the folder. It is started if there is none.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub task: Option<String>,
+    /// The owner of a task that is started. Default: the caller.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub user: Option<String>,
+    /// The tool.
+    #[serde(deserialize_with = "read::text")]
+    pub tool: String,
+    /// Its arguments.
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
+    pub arguments: Json,
+    /// The parts of the folder to capture. Default: no files are captured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<CaptureOptions>,
+    /// Marks a checkpoint only if the last one is older than five minutes: the last capture, if
+    /// files are captured.
+    #[serde(default)]
+    pub only_if_old: bool,
+    /// A label for the checkpoint.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub label: Option<String>,
+}
+
+/// The return of a tool, to record after it.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ToolReturnAsked {
+    /// The task.
+    #[serde(deserialize_with = "read::text")]
+    pub task: String,
+    /// The lineage of the call.
+    #[cfg_attr(feature = "schema", schema(value_type = u32))]
+    pub lineage: LineageId,
+    /// The id of the call.
+    #[serde(deserialize_with = "read::text")]
+    pub call: String,
+    /// The tool.
+    #[serde(deserialize_with = "read::text")]
+    pub tool: String,
+    /// True if the call succeeded.
+    pub ok: bool,
+    /// The tool's output.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Json>,
+    /// The checkpoint to mark. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<ToolMark>,
+}
+
+/// The checkpoint after a call.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ToolMark {
+    /// The absolute path of the folder to capture. Default: no files are captured.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+    /// The parts of the folder to capture.
+    #[serde(default)]
+    pub options: CaptureOptions,
+    /// The capture before the call, to compare with.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Hash>,
+    /// A label for the checkpoint.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub label: Option<String>,
+    /// Metadata of the checkpoint: an object of at most 64 KiB.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Json>,
 }

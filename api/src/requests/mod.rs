@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use crate::Big;
 pub use jobs::{
     CaptureAsked, CaptureOptions, CompactAsked, FilesAsked, FolderAsked, JobAsked, RecoverAsked,
-    UndoAsked,
+    ToolCallAsked, ToolMark, ToolReturnAsked, UndoAsked,
 };
 pub use read::Fields;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use milepost_workspace::WorkspaceOptions;
+use milepost_api::{Big, CaptureOptions};
 
 use super::number::whole;
 
@@ -51,19 +51,15 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
-    /// Returns the options for the workspace crate.
-    pub fn options(&self) -> WorkspaceOptions {
-        let mut options = WorkspaceOptions::default()
-            .anyway(self.anyway)
-            .forget_ignored(self.forget_ignored)
-            .default_ignores(!self.no_default_ignores);
-        if let Some(bytes) = self.max_file {
-            options = options.max_file(bytes);
+    /// Returns the options for a job.
+    pub fn asked(&self) -> CaptureOptions {
+        CaptureOptions {
+            max_file: self.max_file.map(Big),
+            max_total: self.max_total.map(Big),
+            anyway: self.anyway,
+            forget_ignored: self.forget_ignored,
+            no_default_ignores: self.no_default_ignores,
         }
-        if let Some(bytes) = self.max_total {
-            options = options.max_total(bytes);
-        }
-        options
     }
 }
 

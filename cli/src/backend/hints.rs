@@ -6,7 +6,7 @@ use milepost::{Address, Engine, ErrorKind, Point, Task};
 
 use super::{Local, suggestions};
 use crate::error::{Failure, Result};
-use crate::output::{note, printable, words};
+use crate::output::{printable, words};
 
 /// Resolves an address. A failure has a hint.
 pub fn point(engine: &Engine, address: &str) -> Result<Point> {
@@ -55,22 +55,6 @@ fn existing(engine: &Engine, id: &str) -> Result<Task> {
 /// Returns the task's id as the store has it.
 pub fn task_id(engine: &Engine, id: &str) -> Result<String> {
     task(engine, id).map(|task| task.id().to_owned())
-}
-
-/// Returns the task with this id, or the one named after a folder. Starts it if there is none.
-pub fn task_or_start(engine: &Engine, id: Option<&str>, folder: &Path) -> Result<Task> {
-    let id = match id {
-        Some(id) => id.to_owned(),
-        None => name_of(folder)?,
-    };
-    match existing(engine, &id) {
-        Err(failure) if failure.kind() == Some(ErrorKind::NotFound) => {
-            let task = engine.start_task(&id, &current_user())?;
-            note(&started(&id));
-            Ok(task)
-        }
-        task => task,
-    }
 }
 
 /// Returns the name of a folder, as the id of its task.

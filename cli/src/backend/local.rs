@@ -11,19 +11,20 @@ use milepost::{
 };
 use milepost_api::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, GuidanceAsked,
-    LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm,
-    StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm, service,
+    JobAsked, JobResult, LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionAsked,
+    RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm, service,
 };
 use milepost_formats::backup;
 use milepost_workspace::{Snapshot, TreePath};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{
-    Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, VerifyAsked, captures, hints,
-    recovery,
+    Backend, Bytes, CheckpointsAsked, Each, Followed, JobFailed, MarkAsked, VerifyAsked, captures,
+    hints, jobs, recovery,
 };
 use crate::error::{Failure, Result};
-use crate::output::{Out, note};
+use crate::output::{JobBar, Out, note};
 
 /// Size of one read of a file, in bytes.
 const STEP: usize = 64 << 10;
@@ -321,6 +322,16 @@ impl Backend for Local<'_> {
                 read => each(buffer.get(..read).expect("a read fits its buffer"))?,
             }
         }
+    }
+
+    fn has_folders(&self) -> bool {
+        true
+    }
+
+    fn job(&self, asked: &JobAsked, bar: JobBar) -> Result<JobResult, JobFailed> {
+        let bar = Mutex::new(bar);
+        let told = |progress| bar.lock().set(&progress);
+        milepost_jobs::run(self.0, asked, &hints::current_user(), &told).map_err(jobs::failed)
     }
 
     fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {

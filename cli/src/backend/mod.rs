@@ -7,18 +7,18 @@
 //! remote      a store behind another program
 //! hints       tasks and points by what the user wrote
 //! suggestions hints for names that do not exist
-//! own         trust in a store
+//! jobs        work in folders and on the disk
 //! captures    captures of folders
 //! folders     folders that a restore changes
-//! recovery    interrupted restores
+//! recovery    interrupted restores, before other work
 //! state_text  a whole state as text
 //! ```
 
 pub mod captures;
 pub mod folders;
 pub mod hints;
+pub mod jobs;
 mod local;
-pub mod own;
 pub mod recovery;
 mod remote;
 mod suggestions;
@@ -30,15 +30,16 @@ use milepost::integrity::Anchor;
 use milepost::state::MessageRange;
 use milepost::{CheckpointId, Engine, Json, LineageId};
 use milepost_api::{
-    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, FileForm,
-    LineageForm, Listed, MovedForm, PinForm, PointForm, RestoredForm, RetentionAsked,
+    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, FileForm, JobAsked,
+    JobResult, LineageForm, Listed, MovedForm, PinForm, PointForm, RestoredForm, RetentionAsked,
     RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_workspace::TreePath;
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::output::Out;
+use crate::output::{JobBar, Out};
+use jobs::JobFailed;
 pub use local::Local;
 pub use remote::Remote;
 
@@ -230,6 +231,12 @@ pub trait Backend {
     /// Passes the bytes of a file of that capture to `each`, piece by piece.
     fn content(&self, point: &PointForm, path: &TreePath, each: Bytes<'_>) -> Result<()>;
 
+    /// Returns `true` if jobs with a folder are possible: the store is on this machine.
+    fn has_folders(&self) -> bool;
+
+    /// Does a job to its end. Reports its progress to `bar`.
+    fn job(&self, asked: &JobAsked, bar: JobBar) -> Result<JobResult, JobFailed>;
+
     /// Starts, pauses, resumes or stops the run of a task.
     fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()>;
 
@@ -238,4 +245,12 @@ pub trait Backend {
 
     /// Sets artifacts of a run; `null` removes one.
     fn edit(&self, task: &TaskForm, artifacts: Vec<(String, Json)>) -> Result<AppendedForm>;
+}
+
+/// Returns the address of a point by its checkpoint, if it was found by one: a fork records it.
+pub fn named(point: &PointForm) -> String {
+    match point.checkpoint {
+        Some(checkpoint) => format!("@{checkpoint}"),
+        None => point.address.clone(),
+    }
 }

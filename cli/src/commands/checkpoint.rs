@@ -53,9 +53,9 @@ fn go_back(
     with_files: bool,
     out: &mut Out,
 ) -> Result<()> {
-    match source.engine().filter(|_| with_files) {
-        Some(engine) => rollback::run(engine, &args::Rollback { files: None, back }, out),
-        None => restore::to(source, &back, out),
+    match with_files && source.has_folders() {
+        true => rollback::run(source, &args::Rollback { files: None, back }, out),
+        false => restore::to(source, &back, out),
     }
 }
 

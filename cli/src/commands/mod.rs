@@ -25,7 +25,6 @@ mod erase;
 mod export;
 mod file_diff;
 mod files;
-mod first_capture;
 mod import;
 mod import_report;
 mod init;
@@ -170,11 +169,7 @@ fn on_store(store: &StoreArgs, engine: &Engine, command: Command, out: &mut Out)
             export::run(engine, task, &args, out)
         }
         Command::Bisect(args) => bisect::run(store, engine, &args, out),
-        Command::Rollback(args) => rollback::run(engine, &args, out),
-        Command::Recover(args) => recover::run(engine, &args, out),
         Command::Diff(args) if args.files => file_diff::run(engine, &args, out),
-        Command::Capture(args) => capture::run(engine, &args, out),
-        Command::Compact(args) => compact::run(store, engine, &args, out),
         command => on_source(&Local(engine), command, out),
     }
 }
@@ -199,6 +194,10 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         Command::Redo(args) => redo::run(source, &args.task, out),
         Command::Start(args) => start::run(source, &args, None, out),
         Command::Restore(args) => restore::run(source, &args, out),
+        Command::Rollback(args) => rollback::run(source, &args, out),
+        Command::Recover(args) => recover::run(source, &args, out),
+        Command::Capture(args) => capture::run(source, &args, out),
+        Command::Compact(args) => compact::run(source, &args, out),
         Command::Undo(args) => undo::run(source, &args, out),
         Command::Diff(args) => diff::run(source, &args, out),
         Command::Verify(args) => verify::run(source, &args, out),
@@ -240,12 +239,14 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         | Command::Doctor
         | Command::Openapi
         | Command::Export(_)
-        | Command::Bisect(_)
-        | Command::Rollback(_)
-        | Command::Recover(_)
-        | Command::Capture(_)
-        | Command::Compact(_) => Err(Failure::bug("a command has no place to run".into())),
+        | Command::Bisect(_) => Err(Failure::bug("a command has no place to run".into())),
     }
+}
+
+/// Returns the failure of an operation on a folder through a service on another machine.
+fn on_another_machine(what: &str) -> Failure {
+    Failure::new(format!("{what} is not possible through --server: a folder belongs to a machine"))
+        .hint("run it where the store is, with `--store DIR`")
 }
 
 /// Returns the engine, for an operation that needs the store itself.

@@ -4,7 +4,7 @@ use milepost_api::RestoredForm;
 use serde_json::{Value, json};
 
 use super::left_files::{Left, LeftFiles};
-use super::{checkpoint, needed, rollback};
+use super::{checkpoint, rollback};
 use crate::args;
 use crate::backend::Backend;
 use crate::error::{Failure, Result, USAGE};
@@ -16,8 +16,7 @@ pub fn run(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<
     };
     let back = args.back(address);
     if let Some(files) = &args.files {
-        let engine = needed(source, "`restore --files`")?;
-        return rollback::files_only(engine, &back, files, out);
+        return rollback::files_only(source, &back, files, out);
     }
     if back.options.is_given() {
         let message = "--dry-run, --theirs, --keep-mine and --moved are for files";

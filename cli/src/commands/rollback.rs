@@ -2,74 +2,60 @@
 
 use std::path::Path;
 
-use milepost::{Engine, Point, Scope};
+use milepost::Scope;
+use milepost_api::{FilesAsked, JobAsked, PointForm};
 
 use super::workspace_args;
 use crate::args;
-use crate::backend::{folders, hints, recovery};
-use crate::error::{Failure, Result};
-use crate::output::{Out, printable, words};
+use crate::backend::jobs::Wording;
+use crate::backend::{Backend, named};
+use crate::error::Result;
+use crate::output::{JobBar, Out, words};
 
-pub fn run(engine: &Engine, args: &args::Rollback, out: &mut Out) -> Result<()> {
-    go_back(engine, &args.back, args.files.as_deref(), Scope::All, out)
+pub fn run(source: &dyn Backend, args: &args::Rollback, out: &mut Out) -> Result<()> {
+    go_back(source, &args.back, args.files.as_deref(), Scope::All, out)
 }
 
 /// Restores only the files of a folder, for `restore --files`.
 pub fn files_only(
-    engine: &Engine,
+    source: &dyn Backend,
     asked: &args::GoingBack,
     files: &Path,
     out: &mut Out,
 ) -> Result<()> {
-    go_back(engine, asked, Some(files), Scope::Files, out)
+    go_back(source, asked, Some(files), Scope::Files, out)
 }
 
 fn go_back(
-    engine: &Engine,
+    source: &dyn Backend,
     asked: &args::GoingBack,
     files: Option<&Path>,
     scope: Scope,
     out: &mut Out,
 ) -> Result<()> {
-    let to = hints::point(engine, &asked.address)?;
-    let task = engine.task(&to.task)?;
-    let capture =
-        workspace_args::captured_at(engine, &to)?.ok_or_else(|| no_files(&asked.address))?;
-    let workspace =
-        workspace_args::open((engine, &to.task), files, Some(&capture), asked.options.anyway)?;
-    let choices = workspace_args::choices(&asked.options.paths, asked.options.moved)?;
-    let choices = match asked.options.take_ignored {
-        true => choices.take_ignored(),
-        false => choices,
+    let to = source.point(&asked.address)?;
+    let job = JobAsked::Restore(FilesAsked {
+        to: named(&to),
+        scope,
+        files: workspace_args::folder(files, &asked.options)?,
+        description: asked.description.clone(),
+    });
+    let wording = Wording { address: Some(&asked.address), files, ..Wording::default() };
+    let done = source.job(&job, JobBar::new(!out.json));
+    let form = workspace_args::done(done, &wording, out)?;
+    let plan = workspace_args::plan(&form)?.unwrap_or_default();
+    let Some(restored) = &form.restored else {
+        return workspace_args::dry(&plan, out);
     };
-    if asked.options.dry_run {
-        recovery::none(engine, &task)?;
-        let plan = workspace.plan(engine, &to, &choices);
-        return workspace_args::dry(&plan.map_err(folders::failed)?, out);
-    }
-    recovery::recover(engine, &task, Some((&workspace, &choices)))?;
-    recovery::none(engine, &task)?;
-    // All conflicts are printed before anything is recorded.
-    let plan = workspace.plan(engine, &to, &choices);
-    workspace_args::check(&plan.map_err(folders::failed)?, out)?;
-    let description = asked.description.as_deref();
-    let went = workspace.restore(engine, &to, scope, description, &choices);
-    let went = went.map_err(folders::failed)?;
     let hint = format!("`milepost undo {}` takes this back", words::encode(&to.task));
-    let note = note(&to, scope, &folders::shown(&workspace));
-    workspace_args::went(&went, &note, &hint, out)
+    let note = note(&to, scope, &workspace_args::shown(&form));
+    workspace_args::went(&plan, restored, &note, &hint, out)
 }
 
-fn note(to: &Point, scope: Scope, folder: &str) -> String {
-    let to = words::address(&to.task, to.lineage, to.offset);
+fn note(to: &PointForm, scope: Scope, folder: &str) -> String {
+    let to = words::address(&to.task, to.lineage, to.offset.0);
     match scope {
         Scope::Files => format!("the files of {folder} are back at {to}, the state stays"),
         _ => format!("back to {to}, with the files of {folder}"),
     }
-}
-
-fn no_files(address: &str) -> Failure {
-    let address = printable(address);
-    Failure::new(format!("no folder was captured before {address}"))
-        .hint(format!("`milepost restore {address}` goes back to it and leaves the files"))
 }

@@ -14,7 +14,6 @@ use tracing::{error, info};
 use super::allocator;
 use super::token::UNTRUSTED;
 use crate::args::{LogFormat, Serve};
-use crate::backend::own;
 use crate::config::{Config, Listen};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
@@ -58,7 +57,7 @@ fn server(engine: &Engine, config: &Config) -> Result<(Server, Vec<String>)> {
         None => Tokens::none(),
     };
     let open = !tokens.any()?;
-    if !open && !own::is_trusted(engine) {
+    if !open && !milepost_jobs::is_trusted(engine) {
         let text =
             "tokens came with the store, and you do not trust the store: none of them counts";
         return Err(Failure::new(text).hint(UNTRUSTED));

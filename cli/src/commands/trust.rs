@@ -10,10 +10,10 @@ use serde_json::json;
 
 use super::confirm::confirm;
 use crate::args::Trust;
-use crate::backend::recovery::begun_in;
 use crate::error::{Failure, Result};
 use crate::output::{Out, printable};
 use crate::store_locator::StoreArgs;
+use milepost_jobs::begun_in;
 
 pub fn run(store: &StoreArgs, args: &Trust, out: &mut Out) -> Result<()> {
     let dir = store.folder()?;

@@ -3,102 +3,81 @@
 
 use std::path::Path;
 
-use milepost::{Engine, ErrorKind, Point};
-use milepost_api::RestoredForm;
-use milepost_workspace::{
-    Choices, ConflictWhy, PathBytes, PathConflict, Plan, RestoreReport, Snapshot, Workspace,
-    WorkspaceOptions,
-};
+use milepost_api::{ChoicesAsked, FilesForm, FolderAsked, JobResult, RestoredForm, plan_of_files};
+use milepost_workspace::{ConflictWhy, PathBytes, PathConflict, Plan};
 use serde_json::{Value, json};
 
 use super::{captured_files, restore};
 use crate::args;
 use crate::backend::folders::{CHOOSE, place};
-use crate::backend::own;
-use crate::error::{Failure, Result};
-use crate::output::{Out, count, printable_lines};
+use crate::backend::jobs::{self, JobFailed, Wording, absolute};
+use crate::backend::recovery;
+use crate::error::Result;
+use crate::output::{Out, count, printable, printable_lines};
 
 /// Returns the choices of the arguments.
-pub fn choices(paths: &args::Paths, moved: bool) -> Result<Choices> {
-    let mut choices = Choices::default();
-    for path in &paths.theirs {
-        choices = choices.theirs(captured_files::tree_path(path)?);
-    }
-    for path in &paths.keep_mine {
-        choices = choices.keep_mine(captured_files::tree_path(path)?);
-    }
-    Ok(match moved {
-        true => choices.moved(),
-        false => choices,
+pub fn choices(paths: &args::Paths) -> Result<ChoicesAsked> {
+    let parsed = |paths: &[std::ffi::OsString]| {
+        paths.iter().map(|path| captured_files::tree_path(path)).collect::<Result<Vec<_>>>()
+    };
+    let (theirs, keep_mine) = (parsed(&paths.theirs)?, parsed(&paths.keep_mine)?);
+    Ok(ChoicesAsked { theirs, keep_mine, ..ChoicesAsked::default() })
+}
+
+/// Returns the folder of the arguments, and the choices for its paths.
+pub fn folder(files: Option<&Path>, options: &args::FolderOptions) -> Result<FolderAsked> {
+    let choices = choices(&options.paths)?;
+    let (moved, take_ignored) = (options.moved, options.take_ignored);
+    Ok(FolderAsked {
+        folder: files.map(absolute).transpose()?,
+        choices: ChoicesAsked { moved, take_ignored, ..choices },
+        anyway: options.anyway,
+        dry_run: options.dry_run,
     })
 }
 
-/// Returns the capture that a point sees.
-pub fn captured_at(engine: &Engine, point: &Point) -> Result<Option<Snapshot>> {
-    match engine.workspace_at(point)? {
-        Some(root) => Ok(Some(Snapshot::of(engine, root)?)),
-        None => Ok(None),
-    }
-}
-
-/// Opens the requested folder, or the captured one if this user captured it.
-pub fn open(
-    (engine, task): (&Engine, &str),
-    asked: Option<&Path>,
-    capture: Option<&Snapshot>,
-    anyway: bool,
-) -> Result<Workspace> {
-    let known = capture.map(|capture| place(&capture.info().folder));
-    let folder = match (asked, &known) {
-        (Some(folder), _) => folder.to_owned(),
-        (None, Some(known)) if !own::is_own(engine, task)? => {
-            return Err(own::not_named(engine, task, known));
+/// Returns the result of a job that restores a folder. A failure has its hint; one by conflicts
+/// prints the plan before.
+pub fn done(
+    done: Result<JobResult, JobFailed>,
+    wording: &Wording<'_>,
+    out: &mut Out,
+) -> Result<FilesForm> {
+    match done {
+        Ok(JobResult::Restore(form) | JobResult::Undo(form)) => {
+            recovery::tell(form.recovered.as_ref());
+            Ok(form)
         }
-        (None, Some(known)) if known.is_dir() => known.clone(),
-        (None, Some(known)) => {
-            let shown = known.display();
-            return Err(Failure::new(format!("{shown}, which was captured, is no folder now"))
-                .hint("`--files DIR --moved` names it where it was moved to"));
-        }
-        (None, None) => {
-            return Err(Failure::new("no folder was captured, so none is known")
-                .hint("name it with --files DIR"));
-        }
-    };
-    let options = WorkspaceOptions::default().anyway(anyway);
-    Workspace::open(&folder, options).map_err(|error| {
-        let kind = error.kind();
-        let is_missing = !folder.exists();
-        let failure = Failure::from(error);
-        match kind {
-            ErrorKind::NotFound if is_missing => {
-                failure.hint("check the name: `--files DIR` names a folder that is there")
+        Ok(_) => Err(jobs::no_such_result()),
+        Err(failed) => {
+            let plan = match failed.result.as_deref() {
+                Some(JobResult::Restore(form) | JobResult::Undo(form)) => plan(form)?,
+                _ => None,
+            };
+            let Some(plan) = plan.filter(|plan| !plan.conflicts.is_empty()) else {
+                return Err(failed.worded(wording));
+            };
+            match out.json {
+                true => out.json(&form(&plan, Value::Null, &[]))?,
+                false => print(&plan, out)?,
             }
-            ErrorKind::Invalid | ErrorKind::NotFound => failure.hint(
-                "`--files DIR` names the folder that goes back: one that you work in; --anyway \
-                     takes your home all the same",
-            ),
-            _ => failure.hint("give yourself leave to read the folder, and ask again"),
+            // A conflict of the whole folder has to be resolved first.
+            let whole = plan.conflicts.iter().find(|it| it.path.is_none());
+            let first = whole.or(plan.conflicts.first());
+            Err(failed.failure.hint(first.map_or(CHOOSE, way_out)))
         }
-    })
+    }
 }
 
-/// Fails if the plan has conflicts: prints the plan, and has a hint with the choices.
-pub fn check(plan: &Plan, out: &mut Out) -> Result<()> {
-    let Some(first) = plan.conflicts.first() else {
-        return Ok(());
-    };
-    match out.json {
-        true => out.json(&form(plan, Value::Null, &[]))?,
-        false => print(plan, out)?,
-    }
-    let number = plan.conflicts.len() as u64;
-    let verb = if number == 1 { "is" } else { "are" };
-    let things = count(number, "thing");
-    let message = format!("{things} {verb} in the way: nothing was done");
-    // A conflict of the whole folder has to be resolved first.
-    let whole = plan.conflicts.iter().find(|it| it.path.is_none());
-    Err(Failure::conflict(message).hint(way_out(whole.unwrap_or(first))))
+/// Returns the plan of a result, if it has a folder.
+pub fn plan(form: &FilesForm) -> Result<Option<Plan>> {
+    Ok(form.files.clone().map(plan_of_files).transpose()?)
+}
+
+/// Returns the folder of a result, for messages.
+pub fn shown(form: &FilesForm) -> String {
+    let folder = form.folder.as_ref().map(|folder| place(folder).display().to_string());
+    printable(&folder.unwrap_or_default()).into_owned()
 }
 
 fn way_out(conflict: &PathConflict) -> &'static str {
@@ -130,13 +109,12 @@ pub fn print(plan: &Plan, out: &mut Out) -> Result<()> {
 }
 
 /// Returns a plan and its result as JSON.
-pub fn form(plan: &Plan, lineage: Value, kept: &[PathBytes]) -> Value {
+fn form(plan: &Plan, lineage: Value, kept: &[PathBytes]) -> Value {
     json!({ "plan": plan, "lineage": lineage, "kept": kept })
 }
 
 /// Prints a plan, and that nothing was done.
 pub fn dry(plan: &Plan, out: &mut Out) -> Result<()> {
-    check(plan, out)?;
     if out.json {
         return Ok(out.json(&form(plan, Value::Null, &[]))?);
     }
@@ -145,18 +123,24 @@ pub fn dry(plan: &Plan, out: &mut Out) -> Result<()> {
 }
 
 /// Prints a finished restore.
-pub fn went(went: &RestoreReport, note: &str, hint: &str, out: &mut Out) -> Result<()> {
+pub fn went(
+    plan: &Plan,
+    restored: &RestoredForm,
+    note: &str,
+    hint: &str,
+    out: &mut Out,
+) -> Result<()> {
+    let kept = restored.kept.as_deref().unwrap_or_default();
     if out.json {
-        let lineage = restore::form(&RestoredForm::of(&went.task)?)?;
-        return Ok(out.json(&form(&went.plan, lineage, &went.kept))?);
+        return Ok(out.json(&form(plan, restore::form(restored)?, kept))?);
     }
-    print(&went.plan, out)?;
-    if !went.kept.is_empty() {
-        let number = count(went.kept.len() as u64, "file");
+    print(plan, out)?;
+    if !kept.is_empty() {
+        let number = count(kept.len() as u64, "file");
         out.line(format!("{number} changed by others, and kept:"))?;
-        for path in &went.kept {
+        for path in kept {
             out.line(format!("  {path}"))?;
         }
     }
-    restore::lines(&RestoredForm::of(&went.task)?, note, &[hint], out)
+    restore::lines(restored, note, &[hint], out)
 }

@@ -8,13 +8,14 @@
 //! escaped       bytes and JSON on a terminal
 //! fitted_table  tables that never exceed the terminal
 //! nearest       names near to one that does not exist
-//! bars          progress bars
+//! bars          progress bars (job_bar: of jobs)
 //! pager         the pager
 //! ```
 
 mod bars;
 mod escaped;
 mod fitted_table;
+mod job_bar;
 pub mod lineage_tree;
 pub mod nearest;
 mod pager;
@@ -30,9 +31,10 @@ use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use bars::{bar, counter};
+pub use bars::bar;
 use escaped::{Escaped, escaped};
 pub use fitted_table::{FittedRow, FittedTable, NONE};
+pub use job_bar::JobBar;
 use pager::Pager;
 use text::{clean, padded};
 pub use text::{excerpt, fitted, printable, printable_lines, width};

@@ -21,6 +21,8 @@ pub struct Remote {
     pub(super) runtime: Runtime,
     /// Description of the program, for messages.
     place: String,
+    /// `true` at the socket in a store: a folder is the same one for that program.
+    pub(super) is_attached: bool,
 }
 
 /// Time limit of a whole answer. A verification of a large store takes minutes.
@@ -48,7 +50,7 @@ impl Remote {
             }
             _ => Failure::from(error).at(url),
         })?;
-        Self::new(client, format!("the service at {url}"))
+        Self::new(client, format!("the service at {url}"), false)
     }
 
     /// Connects to the program that has a store open, if it listens at the store's socket.
@@ -68,7 +70,7 @@ impl Remote {
         }
         let client = ClientBuilder::unix(socket).timeout(TIMEOUT).build()?;
         let place = format!("the program that answers at {}", socket.display());
-        Ok(Some(Self::new(client, place)?))
+        Ok(Some(Self::new(client, place, true)?))
     }
 
     /// Returns `true` if the program answers. A stopped one keeps the store and its socket, and
@@ -81,9 +83,9 @@ impl Remote {
         }
     }
 
-    fn new(client: Client, place: String) -> Result<Self> {
+    fn new(client: Client, place: String, is_attached: bool) -> Result<Self> {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
-        Ok(Self { client, runtime: runtime.enable_all().build()?, place })
+        Ok(Self { client, runtime: runtime.enable_all().build()?, place, is_attached })
     }
 
     /// Returns the description of the program, for messages.

@@ -1,6 +1,7 @@
 //! A store behind another program, over HTTP: at an address, or at the socket in the store.
 
 mod connection;
+mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -9,9 +10,9 @@ use milepost::events::RunControl;
 use milepost::state::MessageRange;
 use milepost::{Address, CheckpointId, Engine, ErrorKind, Json, LineageId};
 use milepost_api::{
-    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, LineageForm, Listed,
-    PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm, StoreForm, SummaryForm,
-    TaskForm, UserForm, VerifyForm,
+    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, JobAsked, JobResult,
+    LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm,
+    StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_client::{
     ChangeControl, CheckpointQuery, EditArtifacts, EventQuery, Guidance, Mark, NewTask, Restore,
@@ -22,11 +23,11 @@ use serde_json::{Map, Value};
 
 pub use self::connection::Remote;
 use super::{
-    Backend, Bytes, CheckpointsAsked, Each, Followed, MarkAsked, VerifyAsked, captures, hints,
-    suggestions,
+    Backend, Bytes, CheckpointsAsked, Each, Followed, JobFailed, MarkAsked, VerifyAsked, captures,
+    hints, named, suggestions,
 };
 use crate::error::{Failure, Result};
-use crate::output::Out;
+use crate::output::{JobBar, Out};
 
 /// Largest number of events in one answer.
 const EVENTS: u32 = 1000;
@@ -399,6 +400,14 @@ impl Backend for Remote {
         Ok(())
     }
 
+    fn has_folders(&self) -> bool {
+        self.is_attached
+    }
+
+    fn job(&self, asked: &JobAsked, bar: JobBar) -> Result<JobResult, JobFailed> {
+        work::done(self, asked, bar)
+    }
+
     fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {
         let change = ChangeControl::to(to);
         let change = match reason {
@@ -422,14 +431,6 @@ impl Backend for Remote {
         let set = |edit: EditArtifacts, (name, value): (String, Json)| edit.set(name, value);
         let edit = artifacts.into_iter().fold(EditArtifacts::new(), set);
         self.wait(self.client.edit_artifacts(&task.id, edit))
-    }
-}
-
-/// Returns the address of a point by its checkpoint, if it was found by one: a fork records it.
-fn named(point: &PointForm) -> String {
-    match point.checkpoint {
-        Some(checkpoint) => format!("@{checkpoint}"),
-        None => point.address.clone(),
     }
 }
 

@@ -19,59 +19,36 @@ mod tee;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use milepost::events::{MarkCause, ToolReturned};
-use milepost::{Body, Checkpoint, Engine, Hash, Json, LineageId, Mark, Options, Task};
-use milepost_runtime::run::{Risk, is_destructive};
-use milepost_workspace::{Choices, Workspace};
-use serde_json::{Value, json};
+use milepost::{Json, LineageId, Options};
+use milepost_api::{
+    JobAsked, JobResult, ToolCallAsked, ToolCallForm, ToolMark, ToolReturnAsked, ToolReturnForm,
+};
+use milepost_runtime::run::is_destructive;
+use serde_json::json;
 
 use self::outcome::{Outcome, TOOL};
 use self::process::{Asked, Ended, GRACE};
 use self::recorder::Recorder;
-use self::report::Changes;
 use self::signals::Taken;
 use super::capture;
 use crate::args::{self, RunWhen};
-use crate::backend::{hints, recovery};
+use crate::backend::jobs::{self, JobFailed, absolute};
+use crate::backend::{Backend, Local, hints, recovery};
 use crate::error::{Failure, Result};
-use crate::output::{Out, note, words};
+use crate::output::{JobBar, Out, note, words};
 use crate::secrets::Secrets;
-use crate::store_locator::{StoreArgs, WAIT, attach, now_us, open_at, patiently};
+use crate::store_locator::{Opened, StoreArgs, WAIT, attach, found_at, patiently};
 
 /// Exit code if a command ran and a part of it is not recorded.
 const NOT_RECORDED: u8 = 125;
 
-/// Number of events among which the last capture is looked for.
-const LOOKED_BACK: u64 = 256;
-
 /// The default of `--wait` for the record of the outcome.
 const WAIT_AFTERWARDS: Duration = Duration::from_secs(30);
-
-/// Working directory of the command.
-enum Folder {
-    Captured(Workspace),
-    Left(PathBuf),
-}
-
-/// Record of a call, made before the command runs.
-struct Begun {
-    /// The task's id as the store has it.
-    task: String,
-    lineage: LineageId,
-    call: String,
-    /// The checkpoint before the command, and the offset of the call.
-    before: Option<Checkpoint>,
-    at: u64,
-    /// Root of the capture before the command.
-    root: Option<Hash>,
-}
 
 /// Record of an outcome.
 #[derive(Default)]
 struct Done {
-    after: Option<Checkpoint>,
-    root: Option<Hash>,
-    changes: Option<Changes>,
+    form: ToolReturnForm,
     /// The file with the outcome, if it is not in the store.
     saved_to: Option<PathBuf>,
     /// The part that is not recorded, and the reason.
@@ -79,10 +56,10 @@ struct Done {
 }
 
 /// The store, to open again.
-struct Store {
+struct Store<'a> {
+    args: &'a StoreArgs,
     dir: PathBuf,
     options: Options,
-    wait: Option<Duration>,
     /// Commands are hooks of it: they read it through its socket.
     has_hooks: bool,
 }
@@ -92,16 +69,16 @@ pub fn run(store: &StoreArgs, args: &args::Run, out: &mut Out) -> Result<()> {
         store.open_or_create(Options::default())?.close()?;
     }
     let (dir, options) = store.there_with_hooks()?;
-    let (wait, has_hooks) = (store.wait, store.has_hooks());
-    let store = Store { dir, options, wait, has_hooks };
-    let (begun, folder) = begin(&store, args, out)?;
+    let store = Store { args: store, dir, options, has_hooks: store.has_hooks() };
+    let folder = folder(args)?;
+    let begun = begin(&store, args, &folder, out)?;
     // No early return from here on: the outcome is recorded or reported.
     let signals = Taken::new();
     let mut recorder = Recorder::new(args.output_max, Secrets::of_environment());
     let dir = std::fs::canonicalize(&store.dir).unwrap_or_else(|_| store.dir.clone());
     let asked = Asked {
         argv: &args.command,
-        folder: folder.path(),
+        folder: &folder,
         store: &dir,
         timeout: args.timeout,
         grace: GRACE,
@@ -127,106 +104,96 @@ pub fn run(store: &StoreArgs, args: &args::Run, out: &mut Out) -> Result<()> {
     }
 }
 
+/// Returns the working directory. One that is captured is checked with the capture.
+fn folder(args: &args::Run) -> Result<PathBuf> {
+    let place = args.dir.display();
+    match std::fs::canonicalize(&args.dir) {
+        Ok(folder) if folder.is_dir() || !args.no_files => Ok(folder),
+        Ok(_) => Err(Failure::new(format!("{place} is no folder"))),
+        Err(_) if !args.no_files => return absolute(&args.dir),
+        Err(error) => Err(Failure::new(format!("cannot open {place}: {error}"))),
+    }
+    .map_err(|failure| failure.hint("DIR is a folder that is there; default: this one"))
+}
+
 /// Records the call, with a checkpoint before it, and closes the store.
-fn begin(store: &Store, args: &args::Run, out: &Out) -> Result<(Begun, Folder)> {
-    let engine = store.open()?;
-    let attached = store.has_hooks.then(|| attach(&engine)).flatten();
-    let begun = call(&engine, args, out);
-    drop(attached);
-    // The record is durable. A failed close only slows the next open.
-    let _ = engine.close();
-    begun
-}
-
-fn call(engine: &Engine, args: &args::Run, out: &Out) -> Result<(Begun, Folder)> {
-    let folder = Folder::of(args)?;
-    let task = hints::task_or_start(engine, args.task.as_deref(), folder.path())?;
-    let choices = Choices::default();
-    recovery::recover(engine, &task, folder.captured().zip(Some(&choices)))?;
-    let (before, root) = match marks(&task, args)? {
-        true => {
-            let mark = mark(args, "before", json!({"tool": TOOL}))?.cause(MarkCause::BeforeTool);
-            let marked = folder.mark(engine, &task, mark, out);
-            let (before, root) = marked.map_err(|e| capture::failed(e, args.label.is_some()))?;
-            (Some(before), root)
+fn begin(store: &Store<'_>, args: &args::Run, folder: &Path, out: &Out) -> Result<ToolCallForm> {
+    let wait = store.args.wait.unwrap_or(WAIT);
+    let opened = patiently(wait, &mut |_| true, || store.open())?;
+    store.with(opened, |source| {
+        let is_sure =
+            args.when == RunWhen::Always || args.label.is_some() || is_destructive(&args.command);
+        let asked = JobAsked::ToolCall(ToolCallAsked {
+            folder: folder.to_owned(),
+            task: args.task.as_deref().map(|id| capture::task_id(source, id)).transpose()?,
+            user: Some(hints::current_user()),
+            tool: TOOL.to_owned(),
+            arguments: outcome::arguments(&args.command, folder, &Secrets::of_environment())?,
+            options: (!args.no_files).then(|| args.scan.asked()),
+            only_if_old: !is_sure,
+            label: label(args, "before"),
+        });
+        let form = match source.job(&asked, JobBar::new(!out.json)) {
+            Ok(JobResult::ToolCall(form)) => form,
+            Ok(_) => return Err(jobs::no_such_result()),
+            Err(failed) => return Err(capture::worded(failed, args.label.is_some())),
+        };
+        recovery::tell(form.recovered.as_ref());
+        if form.is_new {
+            note(&hints::started(&form.task));
         }
-        false => (None, None),
-    };
-    // The offset makes the name unique in the lineage and its ancestors.
-    let at = task.head()?.next;
-    let call = format!("{TOOL}-{at}");
-    task.append(outcome::called(&call, &args.command, folder.path(), &Secrets::of_environment())?)?;
-    let begun =
-        Begun { task: task.id().to_owned(), lineage: task.lineage().id(), call, before, at, root };
-    Ok((begun, folder))
-}
-
-/// Decides whether checkpoints are marked before and after the command.
-fn marks(task: &Task, args: &args::Run) -> Result<bool> {
-    if args.when == RunWhen::Always || args.label.is_some() || is_destructive(&args.command) {
-        return Ok(true);
-    }
-    let last = match args.no_files {
-        true => task.lineage().newest_mark()?.map(|(_, time_us)| time_us),
-        false => last_capture(task)?,
-    };
-    Ok(last.is_none_or(|time_us| now_us().saturating_sub(time_us) > Risk::default().since_us))
-}
-
-/// Returns the time of the last capture among the last events. A mark without one brings no files
-/// back.
-fn last_capture(task: &Task) -> Result<Option<u64>> {
-    let head = task.head()?.next;
-    let from = head.saturating_sub(LOOKED_BACK).max(task.lineage().info()?.begin);
-    let mut last = None;
-    for event in task.read(from..head)? {
-        let event = event?;
-        if matches!(event.body, Some(Body::WorkspaceCaptured(_))) {
-            last = Some(event.header.time_us);
+        if let Some(left_out) = &form.left_out {
+            capture::tell_left_out(left_out);
         }
-    }
-    Ok(last)
-}
-
-/// Returns the mark for one of the two checkpoints.
-fn mark(args: &args::Run, when: &str, metadata: Value) -> Result<Mark> {
-    let mark = Mark::new().metadata(Json::from_value(&metadata)?);
-    Ok(match &args.label {
-        Some(label) => mark.label(format!("{when}-{label}")),
-        None => mark,
+        Ok(form)
     })
+}
+
+/// Returns the label of one of the two checkpoints.
+fn label(args: &args::Run, when: &str) -> Option<String> {
+    args.label.as_ref().map(|label| format!("{when}-{label}"))
 }
 
 /// Records the outcome of the call, or saves it elsewhere.
 fn end(
-    store: &Store,
+    store: &Store<'_>,
     args: &args::Run,
-    folder: &Folder,
-    (begun, outcome): (&Begun, &Outcome),
+    folder: &Path,
+    (begun, outcome): (&ToolCallForm, &Outcome),
     given_up: &dyn Fn() -> bool,
     out: &Out,
 ) -> Done {
-    let returned = match outcome.returned(&begun.call) {
-        Ok(returned) => returned,
+    let asked = match returned(args, folder, begun, outcome) {
+        Ok(asked) => asked,
         Err(failure) => return Done::failed(failure.at(not_recorded(outcome))),
     };
-    let failure = match store.reopen(given_up) {
-        Err(failure) => failure,
-        Ok(engine) => {
-            let attached = store.has_hooks.then(|| attach(&engine)).flatten();
-            let appended = append(&engine, begun, &returned);
-            let done =
-                appended.map(|task| after(&engine, &task, args, folder, begun, outcome, out));
-            drop(attached);
-            let _ = engine.close();
-            match done {
-                Ok(done) => return done,
-                Err(failure) => failure,
-            }
-        }
+    let job = JobAsked::ToolReturn(asked.clone());
+    let recorded = store
+        .reopen(given_up)
+        .map_err(JobFailed::from)
+        .and_then(|opened| store.with(opened, |source| source.job(&job, JobBar::new(!out.json))));
+    let failed = match recorded {
+        Ok(JobResult::ToolReturn(form)) => return Done::of(form, begun, outcome),
+        Ok(_) => jobs::no_such_result().into(),
+        Err(failed) => failed,
     };
-    let failure = failure.at(not_recorded(outcome));
-    match outcome::save(&store.dir, begun, returned) {
+    let place =
+        format!("the result is recorded ({}), and no checkpoint after it", outcome.describe());
+    match failed.result.as_deref().cloned() {
+        Some(JobResult::ToolReturn(form)) if form.after.is_some() => {
+            let failure = failed.failure.at("all is recorded, and cannot be compared");
+            return Done { form, saved_to: None, failure: Some(failure) };
+        }
+        Some(JobResult::ToolReturn(form)) => {
+            let failure = capture::worded(failed, args.label.is_some()).hint(
+                "mend what it says; `milepost capture DIR` captures what the folder holds now",
+            );
+            return Done { form, saved_to: None, failure: Some(failure.at(place)) };
+        }
+        _ => {}
+    }
+    let failure = failed.failure.at(not_recorded(outcome));
+    match outcome::save(&store.dir, begun, &asked) {
         Ok(file) => {
             let (store, shown) = (store.dir.display(), file.display());
             let task = words::encode(&begun.task);
@@ -242,84 +209,75 @@ fn end(
     }
 }
 
-fn not_recorded(outcome: &Outcome) -> String {
-    format!("the command ran ({}), and that is not recorded", outcome.describe())
-}
-
-/// Appends the return to the lineage of its call, even if another one is active now.
-fn append(engine: &Engine, begun: &Begun, returned: &ToolReturned) -> Result<Task> {
-    let task = engine.task(&begun.task)?;
-    let lineage = task.lineage_named(begun.lineage)?;
-    lineage.append(returned.clone())?;
-    Ok(task)
-}
-
-/// Marks the checkpoint after the command, and compares both captures.
-fn after(
-    engine: &Engine,
-    task: &Task,
+/// Returns the return of the call, with the checkpoint after it if there was one before.
+fn returned(
     args: &args::Run,
-    folder: &Folder,
-    begun: &Begun,
+    folder: &Path,
+    begun: &ToolCallForm,
     outcome: &Outcome,
-    out: &Out,
-) -> Done {
-    let said = outcome.describe();
-    let active = task.lineage().id();
-    if active != begun.lineage {
-        let message = format!(
-            "the result is recorded ({said}), and no checkpoint after it: a restore made \
-             lineage {active} the active one"
-        );
-        let hint = format!("`milepost lineages {}` shows both", words::encode(&begun.task));
-        return Done::failed(Failure::conflict(message).hint(hint));
-    }
-    if begun.before.is_none() {
-        return Done::default();
-    }
+) -> Result<ToolReturnAsked> {
     let metadata = json!({
         "tool": TOOL,
         "call": begun.call,
         "exit": outcome.exit,
         "signal": outcome.signal,
     });
-    let place = format!("the result is recorded ({said}), and no checkpoint after it");
-    let mark = match mark(args, "after", metadata) {
-        Ok(mark) => mark.cause(MarkCause::Step).status(outcome.status()),
-        Err(failure) => return Done::failed(failure.at(place)),
+    let after = ToolMark {
+        folder: (!args.no_files).then(|| folder.to_owned()),
+        options: args.scan.asked(),
+        before: begun.root,
+        label: label(args, "after"),
+        metadata: Some(Json::from_value(&metadata)?),
     };
-    let (after, root) = match folder.mark(engine, task, mark, out) {
-        Ok(marked) => marked,
-        Err(error) => {
-            let failure = capture::failed(error, args.label.is_some()).hint(
-                "mend what it says; `milepost capture DIR` captures what the folder holds now",
-            );
-            return Done::failed(failure.at(place));
-        }
-    };
-    let changes = begun.root.zip(root);
-    let changes = changes.map(|(from, to)| Changes::between(engine, from, to));
-    let (changes, failure) = match changes.transpose() {
-        Ok(changes) => (changes, None),
-        Err(failure) => (None, Some(failure.at("all is recorded, and cannot be compared"))),
-    };
-    Done { after: Some(after), root, changes, failure, saved_to: None }
+    Ok(ToolReturnAsked {
+        task: begun.task.clone(),
+        lineage: begun.lineage,
+        call: begun.call.clone(),
+        tool: TOOL.to_owned(),
+        ok: outcome.is_good(),
+        output: Some(Json::from_value(outcome)?),
+        after: begun.before.is_some().then_some(after),
+    })
+}
+
+fn not_recorded(outcome: &Outcome) -> String {
+    format!("the command ran ({}), and that is not recorded", outcome.describe())
 }
 
 impl Done {
     fn failed(failure: Failure) -> Self {
         Self { failure: Some(failure), ..Self::default() }
     }
+
+    /// The record of a return. After a restore to another lineage it has no checkpoint.
+    fn of(form: ToolReturnForm, begun: &ToolCallForm, outcome: &Outcome) -> Self {
+        let failure = form.moved_to.map(|active: LineageId| {
+            let message = format!(
+                "the result is recorded ({}), and no checkpoint after it: a restore made lineage \
+                 {active} the active one",
+                outcome.describe()
+            );
+            let hint = format!("`milepost lineages {}` shows both", words::encode(&begun.task));
+            Failure::conflict(message).hint(hint)
+        });
+        Self { form, saved_to: None, failure }
+    }
 }
 
-impl Store {
-    fn open(&self) -> Result<Engine> {
-        let wait = self.wait.unwrap_or(WAIT);
-        patiently(wait, &mut |_| true, || open_at(&self.dir, self.options.clone()))
+impl Store<'_> {
+    /// Opens the store, or finds the program that has it open.
+    fn open(&self) -> Result<Opened> {
+        match found_at(&self.dir, self.options.clone(), false)? {
+            Opened::Remote(_) if self.args.is_in_its_hook() => {
+                let text = "a hook cannot change the store that it is called for";
+                Err(Failure::new(text).hint("a hook may read it, and change other stores"))
+            }
+            opened => Ok(opened),
+        }
     }
 
-    /// Opens the store again, and waits while another process has it open.
-    fn reopen(&self, given_up: &dyn Fn() -> bool) -> Result<Engine> {
+    /// Opens the store again, and waits while another process has it open and does not answer.
+    fn reopen(&self, given_up: &dyn Fn() -> bool) -> Result<Opened> {
         let mut is_told = false;
         let mut waits = |failure: &Failure| {
             if !is_told {
@@ -328,54 +286,21 @@ impl Store {
             }
             !given_up()
         };
-        let wait = self.wait.unwrap_or(WAIT_AFTERWARDS);
-        patiently(wait, &mut waits, || open_at(&self.dir, self.options.clone()))
-    }
-}
-
-impl Folder {
-    fn of(args: &args::Run) -> Result<Self> {
-        if !args.no_files {
-            let options = args.scan.options();
-            return Ok(Self::Captured(capture::open(&args.dir, options)?));
-        }
-        let place = args.dir.display();
-        match std::fs::canonicalize(&args.dir) {
-            Ok(folder) if folder.is_dir() => Ok(Self::Left(folder)),
-            Ok(_) => Err(Failure::new(format!("{place} is no folder"))),
-            Err(error) => Err(Failure::new(format!("cannot open {place}: {error}"))),
-        }
-        .map_err(|failure| failure.hint("DIR is a folder that is there; default: this one"))
+        let wait = self.args.wait.unwrap_or(WAIT_AFTERWARDS);
+        patiently(wait, &mut waits, || self.open())
     }
 
-    fn captured(&self) -> Option<&Workspace> {
-        match self {
-            Self::Captured(workspace) => Some(workspace),
-            Self::Left(_) => None,
-        }
-    }
-
-    fn path(&self) -> &Path {
-        match self {
-            Self::Captured(workspace) => workspace.folder(),
-            Self::Left(folder) => folder,
-        }
-    }
-
-    /// Marks a checkpoint, with a capture of the folder unless files are left out.
-    fn mark(
-        &self,
-        engine: &Engine,
-        task: &Task,
-        mark: Mark,
-        out: &Out,
-    ) -> milepost::Result<(Checkpoint, Option<Hash>)> {
-        let Self::Captured(workspace) = self else {
-            return Ok((task.checkpoint(mark)?, None));
+    /// Works with an opened store, and closes it.
+    fn with<T>(&self, opened: Opened, work: impl FnOnce(&dyn Backend) -> T) -> T {
+        let engine = match opened {
+            Opened::Local(engine) => engine,
+            Opened::Remote(there) => return work(&there),
         };
-        let report = capture::captured(engine, task, workspace, Some(mark), out)?;
-        let id = report.checkpoint.map(|id| id.to_string());
-        let checkpoint = engine.query().checkpoint(&id.unwrap_or_default())?;
-        Ok((checkpoint, Some(report.root)))
+        let attached = self.has_hooks.then(|| attach(&engine)).flatten();
+        let done = work(&Local(&engine));
+        drop(attached);
+        // The record is durable. A failed close only slows the next open.
+        let _ = engine.close();
+        done
     }
 }

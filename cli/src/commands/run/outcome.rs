@@ -7,13 +7,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use milepost::events::{MarkStatus, ToolCalled, ToolReturned};
+use milepost::events::ToolReturned;
 use milepost::{Body, Json};
+use milepost_api::{ToolCallForm, ToolReturnAsked};
 use milepost_workspace::PathBytes;
 use serde::Serialize;
 use serde_json::json;
 
-use super::Begun;
 use super::process::{Ended, ExitStatus};
 use super::recorder::Output;
 use crate::error::{Failure, Result};
@@ -28,13 +28,8 @@ const UNRECORDED: &str = "unrecorded";
 /// Exit code of a command that exceeded its time limit.
 const TIMED_OUT: u8 = 124;
 
-/// Returns the event for the call of a command.
-pub fn called(
-    call: &str,
-    argv: &[std::ffi::OsString],
-    folder: &Path,
-    secrets: &Secrets,
-) -> Result<ToolCalled> {
+/// Returns the arguments of the call of a command.
+pub fn arguments(argv: &[std::ffi::OsString], folder: &Path, secrets: &Secrets) -> Result<Json> {
     let words = argv.iter().map(|word| {
         let blotted = secrets.blotted(word.as_bytes());
         String::from_utf8_lossy(&blotted).into_owned()
@@ -48,11 +43,7 @@ pub fn called(
     if let (true, Some(fields)) = (is_lossy, arguments.as_object_mut()) {
         fields.insert("lossy".into(), json!(true));
     }
-    Ok(ToolCalled {
-        call: call.to_owned(),
-        tool: TOOL.to_owned(),
-        arguments: Json::from_value(&arguments)?,
-    })
+    Ok(Json::from_value(&arguments)?)
 }
 
 /// Outcome of a command.
@@ -85,13 +76,6 @@ impl Outcome {
         self.exit == Some(0) && !self.timed_out
     }
 
-    pub fn status(&self) -> MarkStatus {
-        match self.is_good() {
-            true => MarkStatus::Success,
-            false => MarkStatus::Failure,
-        }
-    }
-
     /// Returns the exit code for this outcome.
     pub fn code(&self) -> u8 {
         let code = match (self.exit, self.signal) {
@@ -114,20 +98,12 @@ impl Outcome {
             false => how,
         }
     }
-
-    /// Returns the event for the return of the call.
-    pub fn returned(&self, call: &str) -> Result<ToolReturned> {
-        Ok(ToolReturned {
-            call: call.to_owned(),
-            tool: Some(TOOL.to_owned()),
-            ok: self.is_good(),
-            output: Some(Json::from_value(self)?),
-        })
-    }
 }
 
 /// Writes a return that could not be recorded to a file that `milepost record` reads.
-pub fn save(store: &Path, begun: &Begun, returned: ToolReturned) -> Result<PathBuf> {
+pub fn save(store: &Path, begun: &ToolCallForm, returned: &ToolReturnAsked) -> Result<PathBuf> {
+    let ToolReturnAsked { call, tool, ok, output, .. } = returned.clone();
+    let returned = ToolReturned { call, tool: Some(tool), ok, output };
     let folder = store.join(UNRECORDED);
     let name = blake3::hash(format!("{} {} {}", begun.lineage, begun.call, begun.task).as_bytes());
     let file = folder.join(format!("{}.jsonl", name.to_hex()));

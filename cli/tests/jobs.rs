@@ -1,0 +1,215 @@
+//! Work in folders and on the disk while another program has the store open: the same words, through
+//! its socket.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use common::{Place, Ran, Serving};
+use serde_json::Value;
+
+/// A place with a folder that has two captures.
+fn place() -> Place {
+    let place = Place::new();
+    fs::create_dir(place.path("work")).unwrap();
+    place.write("work/essay.md", "It was a dark night.\n");
+    place.write("work/keep.md", "keep\n");
+    place.say("init").ok();
+    place
+}
+
+/// The output without what differs between two places: paths, ids and durations.
+fn plain(place: &Place, text: &str) -> String {
+    let here = fs::canonicalize(place.dir.path()).unwrap().display().to_string();
+    let text = text.replace(&here, "HERE").replace(&place.dir.path().display().to_string(), "HERE");
+    let word = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let is_id = bare.len() >= 12 && bare.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match is_id || bare.strip_suffix("ms").is_some_and(|it| it.parse::<f64>().is_ok()) {
+            true => "ID".to_owned(),
+            false => word.to_owned(),
+        }
+    };
+    let lines = text.lines().filter(|line| !line.contains(" -> ") && !line.contains(" takes "));
+    lines.map(|line| line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n").collect()
+}
+
+fn both(here: &Place, there: &Place, line: &str) -> Ran {
+    let (one, other) = (here.say(line), there.say(line));
+    let seen = |place: &Place, ran: &Ran| (ran.code, plain(place, &ran.out), plain(place, &ran.err));
+    assert_eq!(seen(here, &one), seen(there, &other), "{line}");
+    other
+}
+
+#[test]
+fn folders_are_captured_restored_and_undone_through_the_socket_as_here() {
+    let (here, there) = (place(), place());
+    let serving = Serving::of(&there);
+    let write = |name: &str, text: &str| {
+        here.write(name, text);
+        there.write(name, text);
+    };
+    let both = |line: &str| both(&here, &there, line);
+    both("capture work --label first").ok();
+    write("work/essay.md", "It rained.\n");
+    write("work/new.md", "new\n");
+    both("capture work").ok();
+    both("capture work").ok();
+    both("mark work two").ok();
+    // A change that no capture has is in the way.
+    write("work/essay.md", "Mine.\n");
+    both("rollback work@first --dry-run").failed(4, "in the way");
+    both("rollback work@first").failed(4, "in the way");
+    both("rollback work@first --theirs essay.md --dry-run").ok();
+    both("rollback work@first --theirs essay.md -m again").ok();
+    let essay = |place: &Place| fs::read_to_string(place.path("work/essay.md")).unwrap();
+    assert_eq!(essay(&there), "It was a dark night.\n");
+    assert!(!there.path("work/new.md").exists());
+    both("undo work --dry-run").ok();
+    both("undo work").ok();
+    assert_eq!(essay(&there), "Mine.\n");
+    both("restore work@first --files work --theirs essay.md").ok();
+    assert_eq!(essay(&there), "It was a dark night.\n");
+    both("undo work --files work").ok();
+    both("restore work@first").ok();
+    both("undo work --dry-run").failed(2, "took no files back");
+    both("undo work").ok();
+    both("recover").ok();
+    both("recover work").ok();
+    both("compact").ok();
+    both("compact --dry-run").ok();
+    // What cannot be done is refused in the same words.
+    both("capture nowhere").failed(1, "nowhere");
+    both("capture work --label 17").failed(1, "digits");
+    both("rollback work@nope").failed(1, "nope");
+    both("rollback work@0 --files work").failed(1, "no folder was captured");
+    both("rollback work@first --files nowhere").failed(1, "nowhere");
+    both("undo nope").failed(1, "nope");
+    both("recover nope").failed(1, "nope");
+    let kinds = |place: &Place| {
+        let events = place.lines("log work");
+        events.iter().map(|event| event["kind"].to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&here), kinds(&there));
+    drop(serving);
+    assert_eq!(kinds(&here), kinds(&there));
+    there.say("verify").ok();
+}
+
+#[test]
+fn a_command_is_run_and_recorded_while_another_program_has_the_store() {
+    let (here, there) = (place(), place());
+    let serving = Serving::of(&there);
+    let both = |line: &str| both(&here, &there, line);
+    both("run --dir work -- rm keep.md").ok();
+    both("run --dir work --label fix -- cp essay.md new.md").ok();
+    both("run --dir work --no-files -- true").ok();
+    both("run --dir work --when risk -- true").ok();
+    assert_eq!(both("run --dir work -- false").code, 1);
+    assert_eq!(both("run --dir work -- milepost-is-not-there").code, 127);
+    let kinds = |place: &Place| {
+        let events = place.lines("log work");
+        events.iter().map(|event| event["kind"].to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&here), kinds(&there));
+    there.say("rollback work~8").ok();
+    assert_eq!(fs::read_to_string(there.path("work/keep.md")).unwrap(), "keep\n");
+    drop(serving);
+    there.say("verify").ok();
+}
+
+#[test]
+fn a_command_records_its_outcome_with_a_program_that_opened_the_store_meanwhile() {
+    let place = place();
+    // The command itself starts the service, which has the store when the outcome is recorded.
+    let script = format!(
+        "{} serve --listen 127.0.0.1:0 > log 2>&1 & echo $! > pid; until grep -q listening log; do \
+         :; done",
+        env!("CARGO_BIN_EXE_milepost")
+    );
+    place.run(["run", "--task", "t", "--dir", "work", "--", "sh", "-c", &script]).ok();
+    let pid = fs::read_to_string(place.path("work/pid")).unwrap();
+    let events = place.lines("log t");
+    assert!(events.iter().any(|event| event["kind"] == "tool_returned"), "{events:?}");
+    let ended = std::process::Command::new("kill").arg(pid.trim()).status().unwrap();
+    assert!(ended.success());
+}
+
+#[test]
+fn a_folder_belongs_to_a_machine_so_a_service_at_an_address_takes_none() {
+    let place = place();
+    place.say("capture work").ok();
+    let serving = Serving::of(&place);
+    let elsewhere = Place::new();
+    for line in ["capture .", "rollback work --files .", "recover", "undo work --files ."] {
+        let server = ["--server", serving.url.as_str()];
+        let ran = elsewhere.run(line.split(' ').chain(server));
+        ran.failed(1, "machine");
+    }
+    let server = ["--server", serving.url.as_str()];
+    elsewhere.run(["compact"].into_iter().chain(server)).ok();
+}
+
+#[test]
+fn jobs_of_the_program_that_has_the_store_are_listed_and_cancelled() {
+    let place = place();
+    place.say("jobs").failed(1, "no program has the store open");
+    let serving = Serving::of(&place);
+    assert_eq!(place.say("jobs").ok(), "No jobs.\n");
+    place.say("capture work").ok();
+    place.say("rollback work@nope --files work").failed(1, "nope");
+    let jobs = place.items("jobs");
+    assert_eq!((&jobs[0]["kind"], &jobs[0]["state"]), (&"capture".into(), &"done".into()));
+    let out = place.say("jobs").ok();
+    assert!(out.contains("capture") && out.contains("done"), "{out}");
+    place.say("jobs --cancel 77").failed(1, "no job `77`");
+    // One that has ended stays as it is.
+    let out = place.say("jobs --cancel 1").ok();
+    assert!(out.contains("job 1 has ended already"), "{out}");
+    drop(serving);
+}
+
+#[test]
+fn an_interrupt_cancels_the_job_and_the_program_goes_on() {
+    let place = place();
+    // Enough for a capture that takes a while.
+    for at in 0..4000 {
+        place.write(&format!("work/{at}"), format!("{at}").repeat(50));
+    }
+    let serving = Serving::of(&place);
+    let mut child = place
+        .command(["capture", "work", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The job is there as soon as the list shows it.
+    let state = loop {
+        let jobs = place.items("jobs");
+        match jobs[0]["state"].as_str() {
+            Some(state) => break state.to_owned(),
+            None => std::thread::yield_now(),
+        }
+    };
+    let pid = rustix::process::Pid::from_child(&child);
+    let sent = rustix::process::kill_process(pid, rustix::process::Signal::INT);
+    let code = child.wait().unwrap().code();
+    let said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let said = said.collect::<Vec<_>>().join("\n");
+    let job = &place.items("jobs")[0];
+    match job["state"].as_str().unwrap() {
+        "cancelled" => assert_eq!(code, Some(130), "{said}"),
+        // It was faster than the signal.
+        "done" => assert!(state == "done" || sent.is_ok(), "{said}"),
+        other => panic!("{other}: {said}"),
+    }
+    // The program has the store, and the next capture is whole.
+    let captured: Value = place.json("capture work");
+    assert_eq!(captured["files"], "4002");
+    drop(serving);
+    place.say("verify").ok();
+}
