@@ -1,12 +1,15 @@
 //! Jobs: work that takes long, or that changes folders.
 
-use milepost_codec::{CheckpointId, Hash, PathBytes, RestoreId};
+use milepost_codec::{PathBytes, RestoreId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
 
-use crate::{Big, DiskForm, Problem, RestoredForm, ToolCallForm, ToolReturnForm};
+use crate::{
+    Big, CapturedForm, DiskForm, Problem, RecoveredFolder, RestoredForm, ToolCallForm,
+    ToolReturnForm,
+};
 
 /// A job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,13 +44,13 @@ pub struct JobForm {
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// It has not ended.
+    /// Not ended.
     Running,
-    /// It has a result.
+    /// Ended with a result.
     Done,
-    /// It has an error.
+    /// Ended with an error.
     Failed,
-    /// It was asked to end, and did so before it was done.
+    /// Ended on request before it was done.
     Cancelled,
 }
 
@@ -68,98 +71,22 @@ pub struct JobProgress {
 /// The result of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum JobResult {
-    /// Of a capture.
+    /// A captured folder.
     Capture(CapturedForm),
-    /// Of a restore of a folder.
+    /// A restored folder.
     Restore(FilesForm),
-    /// Of an undo.
+    /// An undone restore.
     Undo(FilesForm),
-    /// Of a recovery.
+    /// Interrupted restores.
     Recover(RecoveriesForm),
-    /// Of a compaction.
+    /// A compacted store.
     Compact(CompactedForm),
-    /// Of a call of a tool.
+    /// A recorded call of a tool.
     ToolCall(ToolCallForm),
-    /// Of the return of a tool.
+    /// A recorded return of a tool.
     ToolReturn(ToolReturnForm),
-}
-
-/// A captured folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(ToSchema))]
-pub struct CapturedForm {
-    /// The task.
-    pub task: String,
-    /// True if the task was started.
-    #[serde(default)]
-    pub is_new: bool,
-    /// The folder.
-    #[cfg_attr(feature = "schema", schema(value_type = String))]
-    pub folder: PathBytes,
-    /// The id of the capture.
-    #[cfg_attr(feature = "schema", schema(value_type = String))]
-    pub root: Hash,
-    /// The offset of the event; `null` if nothing changed since the last capture.
-    pub appended: Option<Big>,
-    /// The checkpoint, if one was asked for.
-    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
-    pub checkpoint: Option<CheckpointId>,
-    /// Number of files in the capture.
-    pub files: Big,
-    /// Their total size in bytes.
-    pub bytes: Big,
-    /// Number of files that were read; the others are unchanged.
-    pub read: Big,
-    /// Number of contents given to the store.
-    pub stored: Big,
-    /// Number of paths that were left out.
-    pub skips: Big,
-    /// Paths that the default list left out for the first time.
-    pub left_out: Option<LeftOutForm>,
-    /// The restore that was interrupted before, and was taken back.
-    pub recovered: Option<RecoveredFolder>,
-}
-
-/// Paths that a capture left out by the default list, unless the capture before did too.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(ToSchema))]
-pub struct LeftOutForm {
-    /// Number of paths.
-    pub paths: Big,
-    /// Their total size in bytes.
-    pub bytes: Big,
-    /// True if the total size is larger than that: not all entries were counted.
-    pub more: bool,
-    /// The largest ones.
-    pub largest: Vec<LeftOutPath>,
-}
-
-/// A path that a capture left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(ToSchema))]
-pub struct LeftOutPath {
-    /// The path in the folder.
-    #[cfg_attr(feature = "schema", schema(value_type = String))]
-    pub path: PathBytes,
-    /// Its size in bytes.
-    pub bytes: Big,
-}
-
-/// A restore that was interrupted in a folder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(ToSchema))]
-pub struct RecoveredFolder {
-    /// The folder.
-    #[cfg_attr(feature = "schema", schema(value_type = String))]
-    pub folder: PathBytes,
-    /// True if the restore was taken back; false if it had ended and only its remains were cleared
-    /// up.
-    pub taken_back: bool,
-    /// The reason why remains were not cleared up.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
 }
 
 /// The effects of a restore on a folder.

@@ -9,7 +9,7 @@
 //! summaries                            tasks in a few numbers
 //! requests                             bodies of requests
 //! results, restores                    results of requests that change something
-//! jobs, tools, remedies                work that takes long, and next steps after a failure
+//! jobs, captures, tools, remedies      work that takes long, and next steps after a failure
 //! changes, blame                       differences, and the events that set a value
 //! stats, verify, retention             contents of a store, and the effects of a cleanup
 //! shared, values                       lists, errors, numbers, times, nullable values
@@ -29,6 +29,7 @@
 //! ```
 
 mod blame;
+mod captures;
 mod changes;
 mod checkpoints;
 #[cfg(feature = "engine")]
@@ -54,14 +55,15 @@ mod values;
 mod verify;
 
 pub use blame::{BlameForm, BlamedForm};
+pub use captures::{CapturedForm, LeftOutForm, LeftOutPath, RecoveredFolder};
 pub use changes::{ChangeForm, ChangesForm};
 pub use checkpoints::{CheckpointForm, PinForm};
 #[cfg(feature = "engine")]
 pub use convert::{files_plan, plan_of_files};
 pub use events::{EventForm, MovedForm, RangeForm};
 pub use jobs::{
-    CapturedForm, CompactedForm, FilesForm, JobForm, JobProgress, JobResult, JobState, LeftOutForm,
-    LeftOutPath, RecoveredFolder, RecoveriesForm, RecoveryForm,
+    CompactedForm, FilesForm, JobForm, JobProgress, JobResult, JobState, RecoveriesForm,
+    RecoveryForm,
 };
 pub use points::{EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
 pub use remedies::Remedy;

@@ -29,18 +29,29 @@ fn plain(place: &Place, text: &str) -> String {
     let word = |word: &str| {
         let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
         let is_id = bare.len() >= 12 && bare.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match is_id || bare.strip_suffix("ms").is_some_and(|it| it.parse::<f64>().is_ok()) {
-            true => "ID".to_owned(),
-            false => word.to_owned(),
-        }
+        if is_id { "ID".to_owned() } else { word.to_owned() }
+    };
+    // A duration follows the outcome of a command.
+    let outcome = |line: &str| match line.split_once(", ") {
+        Some((said, _)) if said.contains("exit code") => said.to_owned(),
+        _ => line.to_owned(),
     };
     let lines = text.lines().filter(|line| !line.contains(" -> ") && !line.contains(" takes "));
-    lines.map(|line| line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n").collect()
+    let line = |line: &str| outcome(line).split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n";
+    lines.map(line).collect()
+}
+
+/// The output of a command that may print notes.
+#[track_caller]
+fn done(ran: Ran) -> String {
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.out
 }
 
 fn both(here: &Place, there: &Place, line: &str) -> Ran {
     let (one, other) = (here.say(line), there.say(line));
-    let seen = |place: &Place, ran: &Ran| (ran.code, plain(place, &ran.out), plain(place, &ran.err));
+    let seen =
+        |place: &Place, ran: &Ran| (ran.code, plain(place, &ran.out), plain(place, &ran.err));
     assert_eq!(seen(here, &one), seen(there, &other), "{line}");
     other
 }
@@ -54,7 +65,7 @@ fn folders_are_captured_restored_and_undone_through_the_socket_as_here() {
         there.write(name, text);
     };
     let both = |line: &str| both(&here, &there, line);
-    both("capture work --label first").ok();
+    done(both("capture work --label first"));
     write("work/essay.md", "It rained.\n");
     write("work/new.md", "new\n");
     both("capture work").ok();
@@ -62,8 +73,11 @@ fn folders_are_captured_restored_and_undone_through_the_socket_as_here() {
     both("mark work two").ok();
     // A change that no capture has is in the way.
     write("work/essay.md", "Mine.\n");
-    both("rollback work@first --dry-run").failed(4, "in the way");
-    both("rollback work@first").failed(4, "in the way");
+    for line in ["rollback work@first --dry-run", "rollback work@first"] {
+        let ran = both(line);
+        assert!(ran.code == 4 && ran.err.contains("in the way"), "{ran:?}");
+        assert!(ran.out.contains("! essay.md"), "{ran:?}");
+    }
     both("rollback work@first --theirs essay.md --dry-run").ok();
     both("rollback work@first --theirs essay.md -m again").ok();
     let essay = |place: &Place| fs::read_to_string(place.path("work/essay.md")).unwrap();
@@ -105,10 +119,10 @@ fn a_command_is_run_and_recorded_while_another_program_has_the_store() {
     let (here, there) = (place(), place());
     let serving = Serving::of(&there);
     let both = |line: &str| both(&here, &there, line);
-    both("run --dir work -- rm keep.md").ok();
-    both("run --dir work --label fix -- cp essay.md new.md").ok();
-    both("run --dir work --no-files -- true").ok();
-    both("run --dir work --when risk -- true").ok();
+    done(both("run --dir work -- rm keep.md"));
+    done(both("run --dir work --label fix -- cp essay.md new.md"));
+    done(both("run --dir work --no-files -- true"));
+    done(both("run --dir work --when risk -- true"));
     assert_eq!(both("run --dir work -- false").code, 1);
     assert_eq!(both("run --dir work -- milepost-is-not-there").code, 127);
     let kinds = |place: &Place| {
@@ -131,7 +145,7 @@ fn a_command_records_its_outcome_with_a_program_that_opened_the_store_meanwhile(
          :; done",
         env!("CARGO_BIN_EXE_milepost")
     );
-    place.run(["run", "--task", "t", "--dir", "work", "--", "sh", "-c", &script]).ok();
+    done(place.run(["run", "--task", "t", "--dir", "work", "--", "sh", "-c", &script]));
     let pid = fs::read_to_string(place.path("work/pid")).unwrap();
     let events = place.lines("log t");
     assert!(events.iter().any(|event| event["kind"] == "tool_returned"), "{events:?}");
@@ -142,7 +156,7 @@ fn a_command_records_its_outcome_with_a_program_that_opened_the_store_meanwhile(
 #[test]
 fn a_folder_belongs_to_a_machine_so_a_service_at_an_address_takes_none() {
     let place = place();
-    place.say("capture work").ok();
+    done(place.say("capture work"));
     let serving = Serving::of(&place);
     let elsewhere = Place::new();
     for line in ["capture .", "rollback work --files .", "recover", "undo work --files ."] {
@@ -160,7 +174,7 @@ fn jobs_of_the_program_that_has_the_store_are_listed_and_cancelled() {
     place.say("jobs").failed(1, "no program has the store open");
     let serving = Serving::of(&place);
     assert_eq!(place.say("jobs").ok(), "No jobs.\n");
-    place.say("capture work").ok();
+    done(place.say("capture work"));
     place.say("rollback work@nope --files work").failed(1, "nope");
     let jobs = place.items("jobs");
     assert_eq!((&jobs[0]["kind"], &jobs[0]["state"]), (&"capture".into(), &"done".into()));

@@ -105,7 +105,15 @@ fn refuse_another(recovered: &Recovered, task: &str) -> Result<()> {
         Some(pending) if pending.begun.undoes.is_none() => {
             let text = "nothing more was undone: it would be the restore before that one";
             let remedy = Remedy::LookAgain { task: task.to_owned() };
-            Err(JobFailure::new(ErrorKind::Conflict, text).remedy(remedy))
+            let form = FilesForm {
+                task: task.to_owned(),
+                folder: None,
+                files: None,
+                restored: None,
+                recovered: recovered.folder.clone(),
+            };
+            let failure = JobFailure::new(ErrorKind::Conflict, text).remedy(remedy);
+            Err(failure.result(JobResult::Undo(form)))
         }
         _ => Ok(()),
     }

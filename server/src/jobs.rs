@@ -1,18 +1,17 @@
-//! Jobs: long work on threads of their own, which requests start, look at and cancel.
+//! The jobs of a service: running ones, and those that ended lately.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use milepost::calls::unless_given_up;
-use milepost_api::{Big, JobAsked, JobForm, JobProgress, JobResult, JobState, Problem, micros};
+use milepost_api::{
+    Big, JobAsked, JobForm, JobProgress, JobResult, JobState, Problem, Remedy, micros,
+};
 use milepost_jobs::JobFailure;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::app::App;
-use crate::error::{ApiError, bug};
-use crate::request_scope::RequestContext;
+use crate::error::ApiError;
 
 /// Most jobs at a time.
 const RUNNING_MAX: usize = 8;
@@ -39,8 +38,8 @@ pub(crate) struct Job {
     /// The idempotency key, and a hash of the request.
     key: Option<(String, blake3::Hash)>,
     started_us: u64,
-    given_up: Arc<AtomicBool>,
-    progress: Mutex<Option<JobProgress>>,
+    pub(crate) given_up: Arc<AtomicBool>,
+    pub(crate) progress: Mutex<Option<JobProgress>>,
     outcome: watch::Sender<Option<Arc<Outcome>>>,
 }
 
@@ -84,7 +83,11 @@ impl Jobs {
     }
 
     /// Adds a job, or returns the one that an earlier request with the same key started.
-    fn add(&self, request: &JobRequest, now_us: u64) -> Result<(Arc<Job>, bool), ApiError> {
+    pub(crate) fn add(
+        &self,
+        request: &JobRequest,
+        now_us: u64,
+    ) -> Result<(Arc<Job>, bool), ApiError> {
         let text = serde_json::to_vec(&request.asked).map_err(|_| ApiError::Bug)?;
         let key = request.key.clone().map(|key| (key, blake3::hash(&text)));
         let mut all = self.all.lock();
@@ -169,7 +172,7 @@ impl Job {
         }
     }
 
-    fn end(&self, done: Result<JobResult, ApiJobFailure>, id: &str, ended_us: u64) {
+    pub(crate) fn end(&self, done: Result<JobResult, ApiJobFailure>, id: &str, ended_us: u64) {
         let (state, result, error) = match done {
             Ok(result) => (JobState::Done, Some(result), None),
             Err(ApiJobFailure { error, remedy, result }) => {
@@ -187,47 +190,15 @@ impl Job {
 }
 
 /// The failure of a job, as requests see it.
-struct ApiJobFailure {
-    error: ApiError,
-    remedy: Option<milepost_api::Remedy>,
-    result: Option<Box<JobResult>>,
+pub(crate) struct ApiJobFailure {
+    pub(crate) error: ApiError,
+    pub(crate) remedy: Option<Remedy>,
+    pub(crate) result: Option<Box<JobResult>>,
 }
 
 impl From<JobFailure> for ApiJobFailure {
     fn from(failure: JobFailure) -> Self {
         let JobFailure { error, remedy, result } = failure;
         Self { error: error.into(), remedy, result }
-    }
-}
-
-impl App {
-    /// Starts a job, unless an earlier request with the same key did.
-    pub(crate) fn start_job(&self, request: JobRequest) -> Result<Arc<Job>, ApiError> {
-        let (job, is_new) = self.jobs.add(&request, self.now_us())?;
-        if !is_new {
-            return Ok(job);
-        }
-        let JobRequest { asked, user, id, .. } = request;
-        let (app, started, context) = (self.clone(), Arc::clone(&job), RequestContext::now());
-        let work = {
-            let (app, job) = (app.clone(), Arc::clone(&job));
-            move || {
-                let told = |progress| *job.progress.lock() = Some(progress);
-                let run = || milepost_jobs::run(&app.engine(), &asked, &user, &told);
-                unless_given_up(&job.given_up, || RequestContext::on_behalf(context.as_ref(), run))
-            }
-        };
-        tokio::spawn(async move {
-            let done = tokio::task::spawn_blocking(work).await;
-            let done = match done {
-                Ok(done) => done.map_err(ApiJobFailure::from),
-                Err(panic) => {
-                    bug(&id, panic);
-                    Err(ApiJobFailure { error: ApiError::Bug, remedy: None, result: None })
-                }
-            };
-            started.end(done, &id, app.now_us());
-        });
-        Ok(job)
     }
 }

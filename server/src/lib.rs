@@ -13,10 +13,10 @@
 //! streams            events as they are committed
 //! append_task        appends, inline or on a thread
 //! state_text         a state as JSON, longer than memory (stream_body)
-//! jobs               long work that requests start, look at and cancel
+//! job_runner         long work on threads of its own
 //! states             states at a point, computed once for concurrent requests
 //! extract            bodies, queries and names of requests (decompress)
-//! app                the state that all requests share (meters)
+//! app                the state that all requests share (jobs, meters)
 //! feeds              one feed for all streams of a task (sse)
 //! folds              states that requests use
 //! view/              the engine as the caller sees it (workspace_folder)
@@ -52,6 +52,7 @@ mod feeds;
 mod folds;
 mod forms;
 mod host_limits;
+mod job_runner;
 mod jobs;
 mod keep_open;
 mod listener;

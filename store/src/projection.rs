@@ -139,8 +139,8 @@ pub trait Maintenance: Send + Sync {
         false
     }
 
-    /// Removes content that is not live from the disk. Returns a report of skipped content. An error
-    /// of `report` ends it between two steps.
+    /// Removes content that is not live from the disk. Returns a report of skipped content. An
+    /// error of `report` ends it between two steps.
     ///
     /// # Errors
     ///

@@ -86,9 +86,10 @@ mod tests {
 
     #[test]
     fn a_plan_of_files_is_read_as_it_was_written() {
-        let text = r#"{"creates":[{"path":"a","kind":"file","bytes":5},{"path":"7","kind":"folder"}],
-            "changes":[],"deletes":[],"modes":[],"conflicts":[{"path":"bytes","why":"changed","text":"8"}],
-            "notes":[],"bytes":5,"needs":18446744073709551615,"free":0}"#;
+        let text = r#"{"creates":[{"path":"a","kind":"file","bytes":5},
+            {"path":"7","kind":"folder"}],"changes":[],"deletes":[],"modes":[],
+            "conflicts":[{"path":"bytes","why":"changed","text":"8"}],"notes":[],
+            "bytes":5,"needs":18446744073709551615,"free":0}"#;
         let plan: Plan = serde_json::from_str(text).unwrap();
         let spelled = files_plan(&plan).unwrap();
         assert_eq!(spelled["needs"], "18446744073709551615");

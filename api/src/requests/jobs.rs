@@ -13,7 +13,7 @@ use crate::Big;
 /// A job to start.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum JobAsked {
     /// Captures a folder.
     Capture(CaptureAsked),

@@ -262,6 +262,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("pin", &[("pin run@good", "no cleanup takes it")]),
     ("unpin", &[("unpin run@good", "cleanups may take it again")]),
     ("pins", &[("pins run", "what no cleanup takes")]),
+    ("jobs", &[("jobs --cancel 7", "end a capture that takes too long")]),
     (
         "delete",
         &[

@@ -38,7 +38,8 @@ pub use replay::{Replay, Speed};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
 pub use run::{Run, RunWhen};
 pub use serve::{
-    ConfigCheck, ConfigCommand, LogFormat, Serve, ServeFlags, Token, TokenCommand, TokenCreate,
+    ConfigCheck, ConfigCommand, Jobs, LogFormat, Serve, ServeFlags, Token, TokenCommand,
+    TokenCreate,
 };
 pub use steer::{Control, Edit, Guide};
 pub use story::{Bisect, Blame, ByHand};
@@ -217,6 +218,8 @@ pub enum Command {
     Unpin(Unpin),
     /// List the pinned checkpoints of a task.
     Pins(Task),
+    /// List the captures, restores and other jobs of the program that has the store open.
+    Jobs(Jobs),
     /// Delete a task, or all tasks of a user, for good.
     Delete(Delete),
     /// Erase the content of one event, for good.

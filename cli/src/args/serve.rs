@@ -113,3 +113,10 @@ fn validity(text: &str) -> Result<Duration, String> {
     let span = span(text).filter(|span| !span.is_zero());
     span.ok_or_else(|| "a number and `s`, `m`, `h` or `d`, more than 0".into())
 }
+
+#[derive(Debug, ClapArgs)]
+pub struct Jobs {
+    /// Ask the job with this id to end. A restore that has begun to change files ends whole.
+    #[arg(long, value_name = "ID")]
+    pub cancel: Option<String>,
+}

@@ -55,6 +55,13 @@ impl JobFailed {
         let is_conflict = failure.kind() == Some(ErrorKind::Conflict);
         match (&remedy, hint(&remedy, is_conflict, wording)) {
             (Remedy::UndoState { .. }, Some(hint)) => failure.code_of(USAGE).hint(hint),
+            // The address as the user wrote it.
+            (Remedy::Capture { .. }, Some(hint)) => match wording.address.map(printable) {
+                Some(address) => Failure::new(format!("no folder was captured before {address}"))
+                    .of_kind(ErrorKind::NotFound)
+                    .hint(hint),
+                None => failure.hint(hint),
+            },
             (_, Some(hint)) => failure.hint(hint),
             (_, None) => failure,
         }
@@ -146,10 +153,24 @@ fn no_way_back(name: &str) -> String {
     )
 }
 
+/// Returns the failure of looking for jobs without a program that has the store open.
+pub fn nobody() -> Failure {
+    Failure::new("no program has the store open, so there are no jobs").hint(
+        "`milepost serve` and programs that keep a store open have them; without one each command \
+         does its work itself",
+    )
+}
+
 /// Returns the failure of a job whose result is of another kind.
 pub fn no_such_result() -> Failure {
     Failure::new("the program that has the store answered something else")
         .hint("it is of another version: run this command with the same one")
+}
+
+/// Returns the failure of an operation on a folder through a service on another machine.
+pub fn on_another_machine(what: &str) -> Failure {
+    Failure::new(format!("{what} is not possible through --server: a folder belongs to a machine"))
+        .hint("run it where the store is, with `--store DIR`")
 }
 
 /// Returns the absolute path of a folder: the program that has the store has another one.

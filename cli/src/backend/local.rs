@@ -11,8 +11,8 @@ use milepost::{
 };
 use milepost_api::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, GuidanceAsked,
-    JobAsked, JobResult, LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionAsked,
-    RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm, service,
+    JobAsked, JobForm, JobResult, LineageForm, Listed, PinForm, PointForm, RestoredForm,
+    RetentionAsked, RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm, service,
 };
 use milepost_formats::backup;
 use milepost_workspace::{Snapshot, TreePath};
@@ -332,6 +332,14 @@ impl Backend for Local<'_> {
         let bar = Mutex::new(bar);
         let told = |progress| bar.lock().set(&progress);
         milepost_jobs::run(self.0, asked, &hints::current_user(), &told).map_err(jobs::failed)
+    }
+
+    fn jobs(&self) -> Result<Listed<JobForm>> {
+        Err(jobs::nobody())
+    }
+
+    fn cancel_job(&self, _: &str) -> Result<JobForm> {
+        Err(jobs::nobody())
     }
 
     fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {

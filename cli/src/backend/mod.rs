@@ -31,8 +31,8 @@ use milepost::state::MessageRange;
 use milepost::{CheckpointId, Engine, Json, LineageId};
 use milepost_api::{
     AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, FileForm, JobAsked,
-    JobResult, LineageForm, Listed, MovedForm, PinForm, PointForm, RestoredForm, RetentionAsked,
-    RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm,
+    JobForm, JobResult, LineageForm, Listed, MovedForm, PinForm, PointForm, RestoredForm,
+    RetentionAsked, RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_workspace::TreePath;
 use serde_json::Value;
@@ -236,6 +236,12 @@ pub trait Backend {
 
     /// Does a job to its end. Reports its progress to `bar`.
     fn job(&self, asked: &JobAsked, bar: JobBar) -> Result<JobResult, JobFailed>;
+
+    /// Returns the jobs of the program that has the store open, newest first.
+    fn jobs(&self) -> Result<Listed<JobForm>>;
+
+    /// Asks a job to end.
+    fn cancel_job(&self, id: &str) -> Result<JobForm>;
 
     /// Starts, pauses, resumes or stops the run of a task.
     fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()>;

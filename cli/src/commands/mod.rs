@@ -28,6 +28,7 @@ mod files;
 mod import;
 mod import_report;
 mod init;
+mod jobs;
 mod key;
 mod left_files;
 mod lineages;
@@ -216,6 +217,7 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         Command::Stop(args) => steer::control(source, &args, RunControl::Stopped, out),
         Command::Guide(args) => steer::guide(source, &args, out),
         Command::Edit(args) => steer::edit(source, &args, out),
+        Command::Jobs(args) => jobs::run(source, &args, out),
         Command::Stats(args) => match &args.user {
             Some(user) => stats::of_user(source, user, out),
             None => stats::run(source, out),
@@ -241,12 +243,6 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         | Command::Export(_)
         | Command::Bisect(_) => Err(Failure::bug("a command has no place to run".into())),
     }
-}
-
-/// Returns the failure of an operation on a folder through a service on another machine.
-fn on_another_machine(what: &str) -> Failure {
-    Failure::new(format!("{what} is not possible through --server: a folder belongs to a machine"))
-        .hint("run it where the store is, with `--store DIR`")
 }
 
 /// Returns the engine, for an operation that needs the store itself.

@@ -71,7 +71,7 @@ impl Needs {
             Command::Cleanup(args) => Self { only_reads: args.dry_run, ..NONE },
             Command::Compact(_) => Self { attached: true, ..NONE },
             Command::Pin(_) | Command::Unpin(_) | Command::Delete(_) | Command::Erase(_) => NONE,
-            Command::Branch(_) => NONE,
+            Command::Branch(_) | Command::Jobs(_) => NONE,
             Command::Switch(_) | Command::Redo(_) => WRITES,
             Command::Start(_) => Self { creates: true, ..WRITES },
             // These open a store themselves, or none.

@@ -7,7 +7,7 @@ use super::left_files::Left;
 use super::{restore, workspace_args};
 use crate::args;
 use crate::backend::Backend;
-use crate::backend::jobs::Wording;
+use crate::backend::jobs::{self, Wording};
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, words};
 
@@ -42,7 +42,7 @@ pub fn run(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()>
 /// Undoes a restore of the state through a service on another machine.
 fn elsewhere(source: &dyn Backend, had: &TaskForm, args: &args::Undo, out: &mut Out) -> Result<()> {
     if args.files.is_some() || args.options.is_given() {
-        return Err(super::on_another_machine("`undo` of files"));
+        return Err(jobs::on_another_machine("`undo` of files"));
     }
     let restored = source.undo(had).map_err(|failure| match failure.kind() {
         Some(ErrorKind::Invalid | ErrorKind::NotFound) => {

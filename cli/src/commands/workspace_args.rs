@@ -51,7 +51,10 @@ pub fn done(
         Ok(_) => Err(jobs::no_such_result()),
         Err(failed) => {
             let plan = match failed.result.as_deref() {
-                Some(JobResult::Restore(form) | JobResult::Undo(form)) => plan(form)?,
+                Some(JobResult::Restore(form) | JobResult::Undo(form)) => {
+                    recovery::tell(form.recovered.as_ref());
+                    plan(form)?
+                }
                 _ => None,
             };
             let Some(plan) = plan.filter(|plan| !plan.conflicts.is_empty()) else {

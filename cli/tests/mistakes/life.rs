@@ -37,5 +37,5 @@ pub const SERVICE: &[Row] = &[
     ("--server 127.0.0.1:7733 tasks", 1, "127.0.0.1:7733", "http://127.0.0.1:7733"),
     ("--server ftp://example.org tasks", 1, "ftp://example.org", "http://127.0.0.1:7733"),
     ("--server http://127.0.0.1:1 --store x tasks", 2, "cannot be used with", "milepost"),
-    ("--server http://127.0.0.1:1 compact", 1, "needs the store itself", "ask again"),
+    ("--server http://127.0.0.1:1 compact", 1, "127.0.0.1:1", "see whether it runs"),
 ];

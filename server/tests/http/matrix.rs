@@ -119,6 +119,11 @@ const ROWS: &[Row] = &[
     row("POST", "/v1/verify", r#"{"task": "TASK"}"#, ADMIN),
     row("POST", "/v1/retention/plan", r#"{"keep_count": 9}"#, ADMIN),
     row("POST", "/v1/retention", r#"{"keep_count": 9, "task": "TASK"}"#, ADMIN),
+    get("/v1/jobs", ADMIN),
+    get("/v1/jobs/7", [403, 403, 404]),
+    row("DELETE", "/v1/jobs/7", "", [403, 403, 404]),
+    row("POST", "/v1/jobs", r#"{"compact": {"dry_run": true}}"#, [403, 403, 201]),
+    row("POST", "/v1/jobs", r#"{"capture": {"folder": "/"}}"#, [403, 403, 403]),
     get("/v1/stats", OPEN),
     get("/v1/stats?user=ana", [200, 403, 200]),
     // As the seeds have it

@@ -18,15 +18,16 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The crates that are the product, and the most non-blank lines of each that are no tests.
-const CRATES: [(&str, usize); 11] = [
+const CRATES: [(&str, usize); 12] = [
     ("codec", 7_000),
     ("replay", 5_100),
     ("store", 13_500),
-    ("engine", 18_010),
+    ("engine", 18_030),
     ("runtime", 4_400),
     ("workspace", 16_500),
-    ("api", 2_500),
+    ("api", 3_100),
     ("formats", 9_200),
+    ("jobs", 1_300),
     ("server", 11_000),
     ("client", 3_500),
     ("cli", 20_500),

@@ -10,9 +10,9 @@ use milepost::events::RunControl;
 use milepost::state::MessageRange;
 use milepost::{Address, CheckpointId, Engine, ErrorKind, Json, LineageId};
 use milepost_api::{
-    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, JobAsked, JobResult,
-    LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionAsked, RetentionForm,
-    StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm,
+    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, JobAsked, JobForm,
+    JobResult, LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionAsked,
+    RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_client::{
     ChangeControl, CheckpointQuery, EditArtifacts, EventQuery, Guidance, Mark, NewTask, Restore,
@@ -406,6 +406,18 @@ impl Backend for Remote {
 
     fn job(&self, asked: &JobAsked, bar: JobBar) -> Result<JobResult, JobFailed> {
         work::done(self, asked, bar)
+    }
+
+    fn jobs(&self) -> Result<Listed<JobForm>> {
+        self.wait(self.client.jobs())
+    }
+
+    fn cancel_job(&self, id: &str) -> Result<JobForm> {
+        let cancelled = self.wait(self.client.cancel_job(id));
+        cancelled.map_err(|failure| match failure.kind() {
+            Some(ErrorKind::NotFound) => failure.hint("`milepost jobs` lists them"),
+            _ => failure,
+        })
     }
 
     fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {

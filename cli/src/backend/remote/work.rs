@@ -5,7 +5,7 @@ use std::time::Duration;
 use milepost_api::{JobAsked, JobForm, JobResult, JobState};
 
 use super::Remote;
-use crate::backend::jobs::JobFailed;
+use crate::backend::jobs::{self, JobFailed};
 use crate::error::Failure;
 use crate::output::JobBar;
 
@@ -21,6 +21,9 @@ pub(super) fn done(
     asked: &JobAsked,
     mut bar: JobBar,
 ) -> Result<JobResult, JobFailed> {
+    if asked.has_folder() && !remote.is_attached {
+        return Err(jobs::on_another_machine(&format!("`{}`", asked.kind())).into());
+    }
     let mut job = remote.wait(remote.client.start_job(asked))?;
     while job.ended.is_none() {
         if let Some(progress) = &job.progress {

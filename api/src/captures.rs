@@ -1,0 +1,84 @@
+//! Captured folders.
+
+use milepost_codec::{CheckpointId, Hash, PathBytes};
+use serde::{Deserialize, Serialize};
+#[cfg(feature = "schema")]
+use utoipa::ToSchema;
+
+use crate::Big;
+
+/// A captured folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct CapturedForm {
+    /// The task.
+    pub task: String,
+    /// True if the task was started.
+    #[serde(default)]
+    pub is_new: bool,
+    /// The folder.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub folder: PathBytes,
+    /// The id of the capture.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub root: Hash,
+    /// The offset of the event; `null` if nothing changed since the last capture.
+    pub appended: Option<Big>,
+    /// The checkpoint, if one was asked for.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    pub checkpoint: Option<CheckpointId>,
+    /// Number of files in the capture.
+    pub files: Big,
+    /// Their total size in bytes.
+    pub bytes: Big,
+    /// Number of files that were read; the others are unchanged.
+    pub read: Big,
+    /// Number of contents given to the store.
+    pub stored: Big,
+    /// Number of paths that were left out.
+    pub skips: Big,
+    /// Paths that the default list left out for the first time.
+    pub left_out: Option<LeftOutForm>,
+    /// The restore that was interrupted before, and was taken back.
+    pub recovered: Option<RecoveredFolder>,
+}
+
+/// Paths that a capture left out by the default list, unless the capture before did too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct LeftOutForm {
+    /// Number of paths.
+    pub paths: Big,
+    /// Their total size in bytes.
+    pub bytes: Big,
+    /// True if the total size is larger than that: not all entries were counted.
+    pub more: bool,
+    /// The largest ones.
+    pub largest: Vec<LeftOutPath>,
+}
+
+/// A path that a capture left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct LeftOutPath {
+    /// The path in the folder.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub path: PathBytes,
+    /// Its size in bytes.
+    pub bytes: Big,
+}
+
+/// A restore that was interrupted in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct RecoveredFolder {
+    /// The folder.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub folder: PathBytes,
+    /// True if the restore was taken back; false if it had ended and only its remains were cleared
+    /// up.
+    pub taken_back: bool,
+    /// The reason why remains were not cleared up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}

@@ -1,0 +1,68 @@
+//! `jobs`: captures, restores and other work of the program that has the store open.
+
+use milepost_api::{JobForm, JobState};
+
+use crate::args;
+use crate::backend::Backend;
+use crate::error::Result;
+use crate::output::{Out, age, count, excerpt, printable, size};
+use crate::store_locator::now_us;
+
+/// Most characters of an error in the list.
+const ERROR_MAX: usize = 60;
+
+pub fn run(source: &dyn Backend, args: &args::Jobs, out: &mut Out) -> Result<()> {
+    if let Some(id) = &args.cancel {
+        let job = source.cancel_job(id)?;
+        if out.json {
+            return Ok(out.json(&job)?);
+        }
+        let id = printable(&job.id);
+        let said = match job.ended {
+            Some(_) => format!("job {id} has ended already: {}", state(job.state)),
+            None => format!("job {id} ends soon; `milepost jobs` shows it"),
+        };
+        return Ok(out.line(said)?);
+    }
+    let jobs = source.jobs()?;
+    if out.json {
+        return Ok(out.json(&jobs)?);
+    }
+    if jobs.items.is_empty() {
+        return Ok(out.line("No jobs.")?);
+    }
+    let rows: Vec<Vec<String>> = jobs.items.iter().map(row).collect();
+    Ok(out.table(&["JOB", "KIND", "STATE", "STARTED", "PROGRESS"], &rows)?)
+}
+
+fn row(job: &JobForm) -> Vec<String> {
+    let mut row = vec![job.id.clone(), job.kind.clone(), state(job.state).to_owned()];
+    row.push(age(now_us().saturating_sub(job.started_us.0)));
+    row.push(match &job.error {
+        Some(error) => excerpt(&error.detail, ERROR_MAX),
+        None => progress(job),
+    });
+    row
+}
+
+/// Returns the part of a running job that is done.
+fn progress(job: &JobForm) -> String {
+    let Some(progress) = job.progress.as_ref().filter(|_| job.state == JobState::Running) else {
+        return String::new();
+    };
+    let (step, done) = (&progress.step, progress.done.0);
+    match (progress.total, progress.bytes) {
+        (Some(total), _) => format!("{step}: {done} of {}", total.0),
+        (None, Some(bytes)) => format!("{}, {}", count(done, "file"), size(bytes.0)),
+        (None, None) => format!("{step}: {done}"),
+    }
+}
+
+fn state(state: JobState) -> &'static str {
+    match state {
+        JobState::Running => "running",
+        JobState::Done => "done",
+        JobState::Failed => "failed",
+        JobState::Cancelled => "cancelled",
+    }
+}

@@ -1,0 +1,42 @@
+//! Runs jobs on threads of their own.
+
+use std::sync::Arc;
+
+use milepost::calls::unless_given_up;
+
+use crate::app::App;
+use crate::error::{ApiError, bug};
+use crate::jobs::{ApiJobFailure, Job, JobRequest};
+use crate::request_scope::RequestContext;
+
+impl App {
+    /// Starts a job, unless an earlier request with the same key did.
+    pub(crate) fn start_job(&self, request: JobRequest) -> Result<Arc<Job>, ApiError> {
+        let (job, is_new) = self.jobs.add(&request, self.now_us())?;
+        if !is_new {
+            return Ok(job);
+        }
+        let JobRequest { asked, user, id, .. } = request;
+        let (app, started, context) = (self.clone(), Arc::clone(&job), RequestContext::now());
+        let work = {
+            let (app, job) = (app.clone(), Arc::clone(&job));
+            move || {
+                let told = |progress| *job.progress.lock() = Some(progress);
+                let run = || milepost_jobs::run(&app.engine(), &asked, &user, &told);
+                unless_given_up(&job.given_up, || RequestContext::on_behalf(context.as_ref(), run))
+            }
+        };
+        tokio::spawn(async move {
+            let done = tokio::task::spawn_blocking(work).await;
+            let done = match done {
+                Ok(done) => done.map_err(ApiJobFailure::from),
+                Err(panic) => {
+                    bug(&id, panic);
+                    Err(ApiJobFailure { error: ApiError::Bug, remedy: None, result: None })
+                }
+            };
+            started.end(done, &id, app.now_us());
+        });
+        Ok(job)
+    }
+}
