@@ -33,7 +33,9 @@ fn plain(place: &Place, text: &str) -> String {
     };
     // A duration follows the outcome of a command.
     let outcome = |line: &str| match line.split_once(", ") {
-        Some((said, _)) if said.contains("exit code") => said.to_owned(),
+        Some((said, _)) if said.contains("exit code") || said.contains("started:") => {
+            said.to_owned()
+        }
         _ => line.to_owned(),
     };
     let lines = text.lines().filter(|line| !line.contains(" -> ") && !line.contains(" takes "));

@@ -1,9 +1,9 @@
 //! Work on an engine that takes long or changes folders, with the words of the command: captures,
 //! restores with a folder, recoveries, compactions.
 //!
-//! [`run`] does a [`JobAsked`] and returns a [`JobResult`]: the service runs it for its clients, and
-//! the command for its user. Nothing here prints. A [`JobFailure`] has the engine's error and a
-//! [`Remedy`], which the caller words with the names of its own options.
+//! [`run`] does a [`JobAsked`] and returns a [`JobResult`]: the service runs it for its clients,
+//! and the command for its user. Nothing here prints. A [`JobFailure`] has the engine's error and a
+//! [`Remedy`](milepost_api::Remedy), which the caller words with the names of its own options.
 //!
 //! A job reports its progress to `told`, from any thread, and ends early if its thread's calls are
 //! [given up](milepost::calls::unless_given_up). A restore that has begun to change files ends

@@ -1,5 +1,7 @@
 //! Trust in a store. Its content is no proof of what its user asked for; see docs/TRUST.md.
 
+// tidy: two questions about trust
+
 use milepost::{Engine, Result};
 use milepost_runtime::hooks::StoreTrust;
 

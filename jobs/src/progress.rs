@@ -1,5 +1,7 @@
 //! Progress of work in a folder, which its workspace counts.
 
+// tidy: one function
+
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;

@@ -23,7 +23,7 @@ const WORKSPACE: &str = "workspace";
 pub struct Recovered {
     /// The restore that blocked the task, also if it stays pending.
     pub pending: Option<PendingRestore>,
-    /// What was done in its folder.
+    /// The work that was done in its folder.
     pub folder: Option<RecoveredFolder>,
 }
 

@@ -54,7 +54,7 @@ fn a_compaction_that_is_given_up_changes_nothing_and_the_next_one_ends() {
     let (_dir, engine) = engine();
     let task = engine.start_task("t", "ana").unwrap();
     for at in 0..200 {
-        task.append(Message::text("user", format!("message {at}"))).unwrap();
+        task.append(Message::text("user", &format!("message {at}"))).unwrap();
     }
     let state = || engine.run_state(&engine.point("t").unwrap()).unwrap().messages.len();
     let compact = JobAsked::Compact(CompactAsked { dry_run: false, force: true });

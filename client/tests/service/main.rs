@@ -9,6 +9,7 @@ mod fake;
 mod follows;
 mod going_back;
 mod hostile;
+mod jobs;
 mod proxy;
 mod refused;
 mod served;

@@ -213,6 +213,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns the running jobs and those that ended lately, newest first. */
+        get: operations["jobs"];
+        put?: never;
+        /** Starts a job: work that takes long, or that changes a folder. Answers at once. */
+        post: operations["start_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns a job, now or once it has ended. */
+        get: operations["job"];
+        put?: never;
+        post?: never;
+        /** Asks a job to end. A restore that has begun to change files ends whole. */
+        delete: operations["cancel_job"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/points/{address}": {
         parameters: {
             query?: never;
@@ -781,6 +817,70 @@ export interface components {
             /** @description The purpose of the new lineage, at most 1,024 bytes. */
             description?: string | null;
         };
+        /** @description A folder to capture. */
+        CaptureAsked: {
+            /** @description The absolute path of the folder. */
+            folder: string;
+            /** @description Also marks a checkpoint with this label. */
+            label?: string | null;
+            /** @description The parts of the folder to capture. */
+            options?: components["schemas"]["CaptureOptions"];
+            /**
+             * @description The task that the files belong to. Default: the task named after the folder. It is started
+             *     if there is none.
+             */
+            task?: string | null;
+            /** @description The owner of a task that is started. Default: the caller. */
+            user?: string | null;
+        };
+        /** @description The parts of a folder that a capture includes. */
+        CaptureOptions: {
+            /**
+             * @description Accept a home folder, `/`, or a folder above a home.
+             * @default false
+             */
+            anyway: boolean;
+            /**
+             * @description Leave out files that were captured before and that a rule ignores now.
+             * @default false
+             */
+            forget_ignored: boolean;
+            /** @description A whole number up to 2^64 - 1, or a string of its digits. */
+            max_file?: string | number | null;
+            /** @description A whole number up to 2^64 - 1, or a string of its digits. */
+            max_total?: string | number | null;
+            /**
+             * @description Also capture the paths of the default list in `docs/WORKSPACE.md`.
+             * @default false
+             */
+            no_default_ignores: boolean;
+        };
+        /** @description A captured folder. */
+        CapturedForm: {
+            appended?: null | components["schemas"]["Big"];
+            /** @description Their total size in bytes. */
+            bytes: components["schemas"]["Big"];
+            /** @description The checkpoint, if one was asked for. */
+            checkpoint?: string | null;
+            /** @description Number of files in the capture. */
+            files: components["schemas"]["Big"];
+            /** @description The folder. */
+            folder: string;
+            /** @description True if the task was started. */
+            is_new?: boolean;
+            left_out?: null | components["schemas"]["LeftOutForm"];
+            /** @description Number of files that were read; the others are unchanged. */
+            read: components["schemas"]["Big"];
+            recovered?: null | components["schemas"]["RecoveredFolder"];
+            /** @description The id of the capture. */
+            root: string;
+            /** @description Number of paths that were left out. */
+            skips: components["schemas"]["Big"];
+            /** @description Number of contents given to the store. */
+            stored: components["schemas"]["Big"];
+            /** @description The task. */
+            task: string;
+        };
         /** @description Captured folders that a cleanup removes. */
         CapturesForm: {
             /** @description The approximate size of the chunks, in bytes. */
@@ -885,6 +985,34 @@ export interface components {
              * @default []
              */
             theirs: string[];
+        };
+        /** @description A compaction. */
+        CompactAsked: {
+            /**
+             * @description Only return the free space that it needs.
+             * @default false
+             */
+            dry_run: boolean;
+            /**
+             * @description Begin even if the disk has less free space than it may need.
+             * @default false
+             */
+            force: boolean;
+        };
+        /** @description The effects of a compaction. */
+        CompactedForm: {
+            after?: null | components["schemas"]["DiskForm"];
+            /** @description The bytes on the disk before. */
+            before: components["schemas"]["DiskForm"];
+            /** @description True if nothing was changed. */
+            dry_run: boolean;
+            free?: null | components["schemas"]["Big"];
+            /** @description The free bytes that a compaction needs at most. */
+            needs: components["schemas"]["Big"];
+            /** @description The reason why packs were left as they were. */
+            packs_left?: string | null;
+            /** @description Files in the store that may hold withdrawn content and that no compaction changes. */
+            untouched?: string[] | null;
         };
         /** @description The envelope of a successful answer. */
         CompatAnswer_CompatCache: {
@@ -1213,6 +1341,19 @@ export interface components {
             /** @description The log or file. */
             place: string;
         };
+        /** @description Numbers of changed files and folders. */
+        FileCounts: {
+            /** @description Changed files, and files with other permission bits. */
+            changed: components["schemas"]["Big"];
+            /** @description Created files. */
+            created: components["schemas"]["Big"];
+            /** @description Deleted files. */
+            deleted: components["schemas"]["Big"];
+            /** @description Folders that were created or deleted, or have other permission bits. */
+            folders: components["schemas"]["Big"];
+            /** @description Renamed files. */
+            renamed: components["schemas"]["Big"];
+        };
         /**
          * @description A path of a captured folder. `milepost files --json` prints the same. Names that are not UTF-8
          *     are `{"base64": "…"}`.
@@ -1232,12 +1373,163 @@ export interface components {
             /** @description True if a file was written to while it was captured. */
             unstable?: boolean | null;
         };
+        /** @description A folder to restore to a point. */
+        FilesAsked: {
+            /** @description The purpose of the new lineage, at most 1,024 bytes. */
+            description?: string | null;
+            /** @description The folder and the decisions about its paths. */
+            files?: components["schemas"]["FolderAsked"];
+            /** @description The scope: `files`, or `all` with the state. */
+            scope: string;
+            /** @description The address of the point to restore. */
+            to: string;
+        };
+        /** @description The effects of a restore on a folder. */
+        FilesForm: {
+            /**
+             * @description The changes, path by path, and the conflicts, as in the plan of a restore; `null` for an
+             *     undo that changes no folder.
+             */
+            files?: Record<string, unknown> | null;
+            /** @description The folder; `null` for an undo that changes none. */
+            folder?: string | null;
+            recovered?: null | components["schemas"]["RecoveredFolder"];
+            restored?: null | components["schemas"]["RestoredForm"];
+            /** @description The task. */
+            task: string;
+        };
+        /** @description A folder that a job changes, and the decisions about its paths. */
+        FolderAsked: {
+            /**
+             * @description Accept a home folder, `/`, or a folder above a home.
+             * @default false
+             */
+            anyway: boolean;
+            /**
+             * @default {
+             *       "keep_mine": [],
+             *       "moved": false,
+             *       "theirs": []
+             *     }
+             */
+            choices: components["schemas"]["ChoicesAsked"];
+            /**
+             * @description Only plan the changes, and change nothing.
+             * @default false
+             */
+            dry_run: boolean;
+            /**
+             * @description The absolute path of the folder. Default: the captured one, if the user made or trusts the
+             *     store, and the task was not imported.
+             * @default null
+             */
+            folder: string | null;
+        };
         /** @description Guidance for a run. */
         GuidanceAsked: {
             /** @description The part of the work that the guidance is about. */
             target?: string | null;
             /** @description The guidance. */
             text: string;
+        };
+        /** @description A job to start. */
+        JobAsked: {
+            /** @description Captures a folder. */
+            capture: components["schemas"]["CaptureAsked"];
+        } | {
+            /** @description Restores a folder to a point, with the state or without it. */
+            restore: components["schemas"]["FilesAsked"];
+        } | {
+            /** @description Undoes the last restore of a task, which restored a folder too. */
+            undo: components["schemas"]["UndoAsked"];
+        } | {
+            /** @description Takes interrupted restores back. */
+            recover: components["schemas"]["RecoverAsked"];
+        } | {
+            /** @description Removes withdrawn content from the disk. */
+            compact: components["schemas"]["CompactAsked"];
+        } | {
+            /** @description Records a call of a tool, with a checkpoint before it. */
+            tool_call: components["schemas"]["ToolCallAsked"];
+        } | {
+            /** @description Records the return of a tool, with a checkpoint after it. */
+            tool_return: components["schemas"]["ToolReturnAsked"];
+        };
+        /** @description A job. */
+        JobForm: {
+            /** @description The time of the end; `null` while it runs. */
+            ended?: string | null;
+            ended_us?: null | components["schemas"]["Big"];
+            error?: null | components["schemas"]["Problem"];
+            /** @description The id. */
+            id: string;
+            /** @description The kind: `capture`, `restore`, `undo`, `recover`, `compact`, `tool_call` or `tool_return`. */
+            kind: string;
+            progress?: null | components["schemas"]["JobProgress"];
+            result?: null | components["schemas"]["JobResult"];
+            /** @description The time of the start. */
+            started: string;
+            /** @description The time of the start in microseconds since the Unix epoch. */
+            started_us: components["schemas"]["Big"];
+            /** @description The state. */
+            state: components["schemas"]["JobState"];
+            /** @description The user that started it. */
+            user: string;
+        };
+        /** @description The part of a job that is done. */
+        JobProgress: {
+            bytes?: null | components["schemas"]["Big"];
+            /** @description The part that is done, in the step's unit: files, or parts of the store. */
+            done: components["schemas"]["Big"];
+            /** @description The step. */
+            step: string;
+            total?: null | components["schemas"]["Big"];
+        };
+        /** @description The result of a job. */
+        JobResult: {
+            /** @description A captured folder. */
+            capture: components["schemas"]["CapturedForm"];
+        } | {
+            /** @description A restored folder. */
+            restore: components["schemas"]["FilesForm"];
+        } | {
+            /** @description An undone restore. */
+            undo: components["schemas"]["FilesForm"];
+        } | {
+            /** @description Interrupted restores. */
+            recover: components["schemas"]["RecoveriesForm"];
+        } | {
+            /** @description A compacted store. */
+            compact: components["schemas"]["CompactedForm"];
+        } | {
+            /** @description A recorded call of a tool. */
+            tool_call: components["schemas"]["ToolCallForm"];
+        } | {
+            /** @description A recorded return of a tool. */
+            tool_return: components["schemas"]["ToolReturnForm"];
+        };
+        /**
+         * @description The state of a job.
+         * @enum {string}
+         */
+        JobState: "running" | "done" | "failed" | "cancelled";
+        /** @description Paths that a capture left out by the default list, unless the capture before did too. */
+        LeftOutForm: {
+            /** @description Their total size in bytes. */
+            bytes: components["schemas"]["Big"];
+            /** @description The largest ones. */
+            largest: components["schemas"]["LeftOutPath"][];
+            /** @description True if the total size is larger than that: not all entries were counted. */
+            more: boolean;
+            /** @description Number of paths. */
+            paths: components["schemas"]["Big"];
+        };
+        /** @description A path that a capture left out. */
+        LeftOutPath: {
+            /** @description Its size in bytes. */
+            bytes: components["schemas"]["Big"];
+            /** @description The path in the folder. */
+            path: string;
         };
         /** @description A lineage. */
         LineageForm: {
@@ -1350,6 +1642,32 @@ export interface components {
                 target?: string | null;
                 /** @description True if a file was written to while it was captured. */
                 unstable?: boolean | null;
+            }[];
+            /** @description The cursor of the next page; `null` on the last page. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
+        Listed_JobForm: {
+            /** @description The items of the page. */
+            items: {
+                /** @description The time of the end; `null` while it runs. */
+                ended?: string | null;
+                ended_us?: null | components["schemas"]["Big"];
+                error?: null | components["schemas"]["Problem"];
+                /** @description The id. */
+                id: string;
+                /** @description The kind: `capture`, `restore`, `undo`, `recover`, `compact`, `tool_call` or `tool_return`. */
+                kind: string;
+                progress?: null | components["schemas"]["JobProgress"];
+                result?: null | components["schemas"]["JobResult"];
+                /** @description The time of the start. */
+                started: string;
+                /** @description The time of the start in microseconds since the Unix epoch. */
+                started_us: components["schemas"]["Big"];
+                /** @description The state. */
+                state: components["schemas"]["JobState"];
+                /** @description The user that started it. */
+                user: string;
             }[];
             /** @description The cursor of the next page; `null` on the last page. */
             next?: string | null;
@@ -1628,6 +1946,7 @@ export interface components {
             head?: null | components["schemas"]["Big"];
             /** @description The id of the request. */
             instance: string;
+            remedy?: null | components["schemas"]["Remedy"];
             /**
              * Format: int32
              * @description The status of the answer.
@@ -1645,6 +1964,105 @@ export interface components {
             /** @description The events, in the order of their offsets. */
             items: components["schemas"]["EventForm"][];
             next?: null | components["schemas"]["Big"];
+        };
+        /** @description Interrupted restores to take back. */
+        RecoverAsked: {
+            /** @description The folder and the decisions about its paths. Default: the folder in which a restore began. */
+            files?: components["schemas"]["FolderAsked"];
+            /** @description End the restores, and leave the folders as they are. */
+            give_up?: boolean;
+            /** @description Only restores of this task. */
+            task?: string | null;
+        };
+        /** @description A restore that was interrupted in a folder. */
+        RecoveredFolder: {
+            /** @description The reason why remains were not cleared up. */
+            error?: string | null;
+            /** @description The folder. */
+            folder: string;
+            /**
+             * @description True if the restore was taken back; false if it had ended and only its remains were cleared
+             *     up.
+             */
+            taken_back: boolean;
+        };
+        /** @description Interrupted restores. */
+        RecoveriesForm: {
+            /** @description The restores. */
+            items: components["schemas"]["RecoveryForm"][];
+        };
+        /** @description An interrupted restore, and what became of it. */
+        RecoveryForm: {
+            /** @description The folder, if the restore says it. */
+            folder?: string | null;
+            /** @description `undone`, `given_up`, or `pending` if it could not be taken back. */
+            outcome: string;
+            /** @description The id of the restore. */
+            restore: string;
+            /** @description The time of its beginning. */
+            since: string;
+            /** @description The time of its beginning in microseconds since the Unix epoch. */
+            since_us: components["schemas"]["Big"];
+            /** @description The task. */
+            task: string;
+        };
+        /** @description The next step after a failure. */
+        Remedy: {
+            /** @enum {string} */
+            step: "choose";
+        } | {
+            /** @description The folder. */
+            folder?: string | null;
+            /** @enum {string} */
+            step: "name_folder";
+        } | {
+            /** @enum {string} */
+            step: "name_moved";
+        } | {
+            /** @enum {string} */
+            step: "capture";
+            /** @description The task. */
+            task: string;
+        } | {
+            /** @enum {string} */
+            step: "anyway";
+        } | {
+            /** @enum {string} */
+            step: "name_existing";
+        } | {
+            /** @enum {string} */
+            step: "name_project";
+        } | {
+            /** @enum {string} */
+            step: "allow";
+        } | {
+            /** @enum {string} */
+            step: "recover";
+            /** @description The task. */
+            task: string;
+        } | {
+            /** @description The folder, if only the store names it. */
+            folder?: string | null;
+            /** @enum {string} */
+            step: "name_begun";
+            /** @description The task. */
+            task: string;
+        } | {
+            /** @enum {string} */
+            step: "undo_state";
+            /** @description The task. */
+            task: string;
+        } | {
+            /** @enum {string} */
+            step: "look_again";
+            /** @description The task. */
+            task: string;
+        } | {
+            /** @enum {string} */
+            step: "make_room";
+        } | {
+            /** @enum {string} */
+            step: "other";
         };
         /** @description A restore. */
         RestoreAsked: {
@@ -1909,6 +2327,92 @@ export interface components {
             /** @description The owner. */
             user: string;
         };
+        /** @description A call of a tool, to record before it. */
+        ToolCallAsked: {
+            /** @description Its arguments. */
+            arguments: Record<string, unknown>;
+            /** @description The absolute path of the working directory. */
+            folder: string;
+            /** @description A label for the checkpoint. */
+            label?: string | null;
+            /**
+             * @description Marks a checkpoint only if the last one is older than five minutes: the last capture, if
+             *     files are captured.
+             */
+            only_if_old?: boolean;
+            options?: null | components["schemas"]["CaptureOptions"];
+            /** @description The task. Default: the task named after the folder. It is started if there is none. */
+            task?: string | null;
+            /** @description The tool. */
+            tool: string;
+            /** @description The owner of a task that is started. Default: the caller. */
+            user?: string | null;
+        };
+        /** @description A recorded call of a tool. */
+        ToolCallForm: {
+            /** @description The offset of the call. */
+            at: components["schemas"]["Big"];
+            before?: null | components["schemas"]["CheckpointForm"];
+            /** @description The id of the call. */
+            call: string;
+            /** @description True if the task was started. */
+            is_new?: boolean;
+            left_out?: null | components["schemas"]["LeftOutForm"];
+            /**
+             * Format: int32
+             * @description The lineage of the call.
+             */
+            lineage: number;
+            recovered?: null | components["schemas"]["RecoveredFolder"];
+            /** @description The id of the capture before it, if files were captured. */
+            root?: string | null;
+            /** @description The task. */
+            task: string;
+        };
+        /** @description The checkpoint after a call. */
+        ToolMark: {
+            /** @description The capture before the call, to compare with. */
+            before?: string | null;
+            /** @description The absolute path of the folder to capture. Default: no files are captured. */
+            folder?: string | null;
+            /** @description A label for the checkpoint. */
+            label?: string | null;
+            /** @description Metadata of the checkpoint: an object of at most 64 KiB. */
+            metadata?: Record<string, unknown> | null;
+            /** @description The parts of the folder to capture. */
+            options?: components["schemas"]["CaptureOptions"];
+        };
+        /** @description The return of a tool, to record after it. */
+        ToolReturnAsked: {
+            after?: null | components["schemas"]["ToolMark"];
+            /** @description The id of the call. */
+            call: string;
+            /**
+             * Format: int32
+             * @description The lineage of the call.
+             */
+            lineage: number;
+            /** @description True if the call succeeded. */
+            ok: boolean;
+            /** @description The tool's output. */
+            output?: Record<string, unknown> | null;
+            /** @description The task. */
+            task: string;
+            /** @description The tool. */
+            tool: string;
+        };
+        /** @description A recorded return of a tool. */
+        ToolReturnForm: {
+            after?: null | components["schemas"]["CheckpointForm"];
+            changes?: null | components["schemas"]["FileCounts"];
+            /**
+             * Format: int32
+             * @description The lineage that is active now, if it is another one: then no checkpoint is marked.
+             */
+            moved_to?: number | null;
+            /** @description The id of the capture after it, if files were captured. */
+            root?: string | null;
+        };
         /** @description A lineage whose beginning is trimmed. */
         TrimmedForm: {
             /**
@@ -1918,6 +2422,13 @@ export interface components {
             lineage: number;
             /** @description The new first offset. */
             offset: components["schemas"]["Big"];
+        };
+        /** @description A restore to undo. */
+        UndoAsked: {
+            /** @description The folder and the decisions about its paths. */
+            files?: components["schemas"]["FolderAsked"];
+            /** @description The id of the task. */
+            task: string;
         };
         /** @description Tokens and cost. A number that was not recorded is absent. */
         UsageForm: {
@@ -2922,6 +3433,318 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listed_JobForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_job: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Started once under this key, for as long as the job is kept */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobAsked"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Jobs are for admins, and those with a folder for programs at the store's socket */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key was used for another job */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many jobs are running */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job: {
+        parameters: {
+            query?: {
+                /** @description Answer once the job has ended, or after this many seconds: at most 30. Default: 0. */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The job's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
