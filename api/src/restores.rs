@@ -16,7 +16,12 @@ pub struct RestoredForm {
     pub task: TaskForm,
     /// The lineage that is now active.
     pub lineage: LineageForm,
-    /// The changes to files, as in the plan; present if files were restored.
+    /// The lineage whose head names the files that the folder has: not the active one if files stay
+    /// as they are, until the next capture.
+    #[cfg_attr(feature = "schema", schema(value_type = u32))]
+    pub files_lineage: LineageId,
+    /// The changes to files, as in the plan; present if files were restored. Empty if what joined
+    /// the task restored them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub files: Option<Value>,

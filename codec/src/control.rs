@@ -14,7 +14,7 @@ use crate::json::Json;
 use crate::limits::check_text;
 
 body::macros::bodies! {
-    /// A control event. The first three kinds and the last occur in the store's log.
+    /// A control event. The first three kinds and `task_prepared` occur in the store's log.
     Control, "control event" {
         /// The store's first event.
         256 StoreCreated "store_created",
@@ -48,6 +48,8 @@ body::macros::bodies! {
         270 RestoreEnded "restore_ended",
         /// An import of a task began. The task exists from its `task_opened` on.
         271 TaskPrepared "task_prepared",
+        /// An activation left the files of the task's folder as they were.
+        272 FilesKept "files_kept",
     }
 }
 
@@ -356,4 +358,18 @@ pub struct LineageBegin {
     pub lineage: LineageId,
     /// The first offset, and the chain hash there.
     pub head: Head,
+}
+
+/// An activation left the files of the task's folder as they were, and the activated lineage names
+/// another capture. In the commit of the activation, after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct FilesKept {
+    /// The activation.
+    pub epoch: Epoch,
+    /// The last capture of the folder.
+    pub root: Hash,
+    /// The lineage that names it.
+    pub lineage: LineageId,
+    /// The head of the activated lineage. A capture from there on is later.
+    pub from: Offset,
 }

@@ -74,9 +74,10 @@ pub use chunk::{CHUNK_RAW_MAX, ChunkEntry, ChunkList};
 pub use chunk_group::{ChunkGroup, GroupContents};
 pub use compress::check_of;
 pub use control::{
-    Activated, ActivationCause, Control, Deleted, Dropped, Erased, LineageBegin, LineageRegistered,
-    Lost, OwnerSet, Pinned, RemovedMark, RestoreBegun, RestoreEnded, RestoreOutcome, RestorePart,
-    Retained, StoreCreated, TaskOpened, TaskPrepared, Trimmed, Unpinned,
+    Activated, ActivationCause, Control, Deleted, Dropped, Erased, FilesKept, LineageBegin,
+    LineageRegistered, Lost, OwnerSet, Pinned, RemovedMark, RestoreBegun, RestoreEnded,
+    RestoreOutcome, RestorePart, Retained, StoreCreated, TaskOpened, TaskPrepared, Trimmed,
+    Unpinned,
 };
 pub use error::{Detail, Error, ErrorKind, Result};
 pub use float::Float;

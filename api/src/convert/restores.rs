@@ -16,9 +16,16 @@ impl RestoredForm {
         Ok(Self {
             task: task.info()?.into(),
             lineage: task.lineage().info()?.into(),
+            files_lineage: task.files_lineage()?,
             files: None,
             kept: None,
         })
+    }
+
+    /// Records that what joined the task restored files. The changes are not known.
+    #[must_use]
+    pub fn with_files(self) -> Self {
+        Self { files: Some(Value::Object(serde_json::Map::new())), ..self }
     }
 
     /// Adds the changes to files, and the paths of kept files.

@@ -1,7 +1,7 @@
 //! Files that stay as they are when a task continues elsewhere without its folder.
 
 use milepost::LineageId;
-use milepost_api::TaskForm;
+use milepost_api::{RestoredForm, TaskForm};
 use serde_json::{Value, json};
 
 use crate::backend::Backend;
@@ -11,7 +11,8 @@ use crate::output::{count, note, words};
 /// Most files to count.
 const COUNTED_MAX: u64 = 10_000;
 
-/// Files whose last captures differ between the point that a task left and the one it went to.
+/// Files that differ between the last capture of the folder and the capture at the point that a
+/// task went to.
 pub struct LeftFiles {
     /// Their number, at most one more than [`COUNTED_MAX`].
     differing: u64,
@@ -20,10 +21,11 @@ pub struct LeftFiles {
 }
 
 impl LeftFiles {
-    /// Compares the captures at the head that a task had and at an address. `None`: no file
-    /// differs, or one of the points has no capture.
-    pub fn of(source: &dyn Backend, had: &TaskForm, address: String) -> Option<Self> {
-        let left = words::address(&had.id, had.active, had.head.0);
+    /// Compares the last capture of the folder with the one at an address. `None`: no file differs,
+    /// or there is no capture.
+    pub fn of(source: &dyn Backend, restored: &RestoredForm, address: String) -> Option<Self> {
+        let name = words::encode(&restored.task.id);
+        let left = format!("{name}/{}", restored.files_lineage);
         let differing = || -> Result<Option<u64>> {
             let (left, to) = (source.point(&left)?, source.point(&address)?);
             source.differing_files(&left, &to, COUNTED_MAX + 1)
@@ -71,7 +73,12 @@ pub struct Left {
 
 impl Left {
     /// The lineage that a task had, and the files that differ at an address.
-    pub fn of(source: &dyn Backend, had: &TaskForm, address: String) -> Self {
-        Self { lineage: had.active, files: LeftFiles::of(source, had, address) }
+    pub fn of(
+        source: &dyn Backend,
+        had: &TaskForm,
+        restored: &RestoredForm,
+        address: String,
+    ) -> Self {
+        Self { lineage: had.active, files: LeftFiles::of(source, restored, address) }
     }
 }

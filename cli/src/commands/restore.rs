@@ -44,7 +44,7 @@ pub fn to(source: &dyn Backend, back: &args::GoingBack, out: &mut Out) -> Result
     let from = words::address(&point.task, point.lineage, point.offset.0);
     let note = format!("back to {from}");
     let hint = format!("`milepost undo {}` takes this back", words::encode(&point.task));
-    let left = Left::of(source, &task, from);
+    let left = Left::of(source, &task, &restored, from);
     print(&restored, &note, Some(&left), &hint, out)
 }
 

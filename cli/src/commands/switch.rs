@@ -55,7 +55,7 @@ pub fn went(
     out: &mut Out,
 ) -> Result<()> {
     let name = words::encode(&had.id);
-    let left = Left::of(source, had, format!("{name}/{}", restored.lineage.id));
+    let left = Left::of(source, had, restored, format!("{name}/{}", restored.lineage.id));
     let hint =
         format!("lineage {} stays as it is: `milepost undo {name}` returns to it", left.lineage);
     restore::print(restored, note, Some(&left), &hint, out)

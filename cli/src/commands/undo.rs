@@ -1,6 +1,6 @@
 //! `undo`: takes back the last restore of a task, with the folder if files were restored.
 
-use milepost::ErrorKind;
+use milepost::{ErrorKind, LineageId};
 use milepost_api::{JobAsked, RestoredForm, TaskForm, UndoAsked};
 
 use super::left_files::Left;
@@ -13,6 +13,9 @@ use crate::output::{JobBar, Out, words};
 
 /// Message of an undo of the state.
 const DONE: &str = "the last restore or switch is undone";
+
+/// Message of an undo with files, by the program that has the store open.
+const WITH_FILES: &str = "the last restore is undone, with its files";
 
 pub fn run(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()> {
     let had = source.task(&args.task)?;
@@ -32,9 +35,7 @@ pub fn run(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()>
             let (name, left) = (words::encode(&had.id), had.active);
             let folder = workspace_args::shown(&form);
             let note = format!("the last restore is undone, with the files of {folder}");
-            let hint =
-                format!("lineage {left} stays: `milepost rollback {name}/{left}` goes there again");
-            workspace_args::went(plan, restored, &note, &hint, out)
+            workspace_args::went(plan, restored, &note, &rolled_back(&name, left), out)
         }
     }
 }
@@ -54,7 +55,7 @@ fn elsewhere(source: &dyn Backend, had: &TaskForm, args: &args::Undo, out: &mut 
     went(source, had, &restored, out)
 }
 
-/// Prints the lineage that a task continues on after an undo of the state.
+/// Prints the lineage that a task continues on after an undo.
 fn went(
     source: &dyn Backend,
     had: &TaskForm,
@@ -62,8 +63,18 @@ fn went(
     out: &mut Out,
 ) -> Result<(), Failure> {
     let name = words::encode(&had.id);
-    let left = Left::of(source, had, format!("{name}/{}", restored.lineage.id));
+    if restored.files.is_some() {
+        let (left, hint) =
+            (Left { lineage: had.active, files: None }, rolled_back(&name, had.active));
+        return restore::print(restored, WITH_FILES, Some(&left), &hint, out);
+    }
+    let left = Left::of(source, had, restored, format!("{name}/{}", restored.lineage.id));
     let hint =
         format!("lineage {} stays: `milepost redo {name}` takes the undo back", left.lineage);
     restore::print(restored, DONE, Some(&left), &hint, out)
+}
+
+/// Returns the hint after an undo with files, which a redo does not take back.
+fn rolled_back(name: &str, left: LineageId) -> String {
+    format!("lineage {left} stays: `milepost rollback {name}/{left}` goes there again")
 }

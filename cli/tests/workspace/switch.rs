@@ -31,6 +31,18 @@ fn a_restore_says_how_many_files_differ_and_which_command_restores_them() {
 }
 
 #[test]
+fn after_a_switch_and_back_no_file_is_named() {
+    let place = edited();
+    place.say("branch essay@first").ok();
+    for back in ["switch essay/0", "undo essay"] {
+        let out = place.say("switch essay/1").ok();
+        assert!(about_files(&out).contains(" 4 files differ "), "{out}");
+        let out = place.say(back).ok();
+        assert_eq!(about_files(&out), "", "the folder has the files of lineage 0");
+    }
+}
+
+#[test]
 fn a_switch_to_the_lineage_of_a_rollback_leaves_the_files_and_so_does_its_undo() {
     let place = edited();
     let second = held(&place, "work");

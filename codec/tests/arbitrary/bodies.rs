@@ -231,6 +231,9 @@ pub fn control() -> impl Strategy<Value = Control> {
         restore_begun(),
         restore_ended(),
         task_prepared(),
+        (number(), hash(), lineage(), number()).prop_map(|(epoch, root, lineage, from)| {
+            FilesKept { epoch, root, lineage, from }.into()
+        }),
         (lineage(), lineage_type(), words(), option::of(parent())).prop_map(
             |(lineage, lineage_type, description, parent)| {
                 LineageRegistered { lineage, lineage_type, description, parent }.into()

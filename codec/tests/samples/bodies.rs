@@ -248,5 +248,6 @@ pub fn controls() -> Vec<(&'static str, Control)> {
         ("none", ended(RestoreOutcome::Done, None).into()),
         ("all", prepared(vec![begin]).into()),
         ("none", prepared(vec![]).into()),
+        ("all", FilesKept { epoch: 2, root: hash(0x55), lineage: LINEAGE, from: OFFSET }.into()),
     ]
 }

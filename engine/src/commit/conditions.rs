@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use milepost_codec::{
-    Activated, ActivationCause, Body, Control, Error, ErrorKind, Header, LineageId, LogId, Offset,
-    Result, TEXT_MAX, TaskNo, check_size,
+    Activated, ActivationCause, Body, Control, Detail, Error, ErrorKind, Head, Header, LineageId,
+    LogId, Offset, Result, TEXT_MAX, TaskNo, check_size,
 };
 use milepost_store::index::{KeyEntry, keys};
 
@@ -106,6 +106,17 @@ pub(crate) fn heads(task: TaskNo, lineage: LineageId) -> Vec<(LogId, Offset)> {
     head.into_iter().collect()
 }
 
+/// Checks the expected head where nothing is committed.
+pub(crate) fn check_head(head: Head) -> Result<()> {
+    match expected() {
+        Some(expected) if expected != head.next => {
+            let text = format!("expected the head at {expected}, it is at {}", head.next);
+            Err(Error::new(ErrorKind::Conflict, text).with_detail(Detail::Head(head)))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Adds the key to the header of an event that starts a task or restores one.
 pub(crate) fn on_body(body: &Body, mut header: Header) -> Result<Header> {
     let does = match body {
@@ -178,14 +189,14 @@ impl Catalog {
         Ok(None)
     }
 
-    /// Returns the lineage that an undo under a key, or a switch or redo under one, made active.
+    /// Returns the activation by an undo under a key, or by a switch or redo under one.
     /// Fails with `Conflict` if the activation under the key has another cause.
     pub(crate) fn activated_under(
         &self,
         task: TaskNo,
         key: &str,
         cause: ActivationCause,
-    ) -> Result<Option<LineageId>> {
+    ) -> Result<Option<Activated>> {
         let mut found = None;
         let mut cursor = Cursor::new(self.log(), LogId::control(task), 0);
         while let Some(()) = cursor.next_record(|_, record| {
@@ -201,7 +212,7 @@ impl Catalog {
             Some(to) if to.cause != cause => {
                 Err(used_otherwise(key, format!("activation {}", to.epoch)))
             }
-            found => Ok(found.map(|to| to.lineage)),
+            found => Ok(found),
         }
     }
 

@@ -75,13 +75,25 @@ pub struct CaptureContext<'a> {
 }
 
 impl CaptureContext<'_> {
-    /// Returns the root of the workspace at the head of the task. This reads the state; a
-    /// participant that remembers the root need not call it.
+    /// Returns the root of the last capture of the folder: see [`Engine::last_capture`]. What
+    /// changed since is found by comparing with it. This reads the state; a participant that
+    /// remembers the root need not call it.
     ///
     /// # Errors
     ///
     /// As [`Engine::run_state`].
     pub fn known(&self) -> Result<Option<Hash>> {
+        self.engine.last_capture(self.task)
+    }
+
+    /// Returns the root that the lineage names at its head. It is another one than the last capture
+    /// after a switch, a redo or an undo of the state. A capture is recorded unless both are equal
+    /// to it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::run_state`].
+    pub fn named(&self) -> Result<Option<Hash>> {
         let head = self.task.point(self.task.head()?.next)?;
         self.engine.workspace_at(&head)
     }
@@ -99,7 +111,7 @@ pub struct PrepareContext<'a> {
     pub to: &'a Point,
     /// The scope.
     pub scope: Scope,
-    /// The root of the workspace at the head before the capture of the present state.
+    /// The root of the last capture of the folder before that of the present state.
     pub known: Option<Hash>,
     /// The root at the head now.
     pub present: Option<Hash>,

@@ -1,21 +1,20 @@
-//! Activations of a task in their order: what an undo takes back, and what a redo makes active.
+//! Activations of a task in their order: what an undo takes back, what a redo makes active, and which
+//! of them left the files of the folder as they were.
 
 use std::collections::BTreeMap;
 
 use milepost_codec::{
-    Activated, ActivationCause, BodyForm, Control, Epoch, LineageId, LineageType, LogId, Offset,
-    Result, TaskNo,
+    Activated, ActivationCause, BodyForm, Control, Epoch, FilesKept, LineageId, LineageType, LogId,
+    Offset, Result, TaskNo, WorkspaceCaptured, wire,
 };
+use milepost_store::index::keys;
 
 use super::events::Cursor;
 use crate::history::catalog::Catalog;
 
-/// Control events that are read first to find the current activation.
-const RECENT: Offset = 16;
-
 /// The activations of a task by their numbers.
 #[derive(Debug)]
-pub(crate) struct Activations(BTreeMap<Epoch, Activated>);
+struct Activations(BTreeMap<Epoch, Activated>);
 
 /// An undo that a redo takes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,30 +64,8 @@ impl Activations {
 
 impl Catalog {
     /// Reads the activations of a task from its control log.
-    pub(crate) fn activations(&self, task: TaskNo) -> Result<Activations> {
-        self.activations_from(task, 0)
-    }
-
-    /// Returns `true` if the current lineage was opened by its current activation. Reads only the
-    /// end of the control log, unless much follows the activation.
-    pub(crate) fn is_opened_by(&self, task: TaskNo, epoch: Epoch) -> Result<bool> {
-        let (mut from, mut size) = (self.head(LogId::control(task))?.next, RECENT);
-        loop {
-            from = from.saturating_sub(size);
-            let found = self.activations_from(task, from)?.0.remove(&epoch);
-            match found {
-                Some(at) => {
-                    use ActivationCause::{Opened, Restored};
-                    return Ok(matches!(at.cause, Opened | Restored));
-                }
-                None if from == 0 => return Ok(false),
-                None => size *= 2,
-            }
-        }
-    }
-
-    fn activations_from(&self, task: TaskNo, from: Offset) -> Result<Activations> {
-        let mut cursor = Cursor::new(self.log(), LogId::control(task), from);
+    fn activations(&self, task: TaskNo) -> Result<Activations> {
+        let mut cursor = Cursor::new(self.log(), LogId::control(task), 0);
         let mut all = BTreeMap::new();
         while let Some(()) = cursor.next_record(|_, record| {
             let header = record.header()?;
@@ -100,6 +77,40 @@ impl Catalog {
             Ok(())
         })? {}
         Ok(Activations(all))
+    }
+
+    /// Returns the active lineage, and the last capture of the folder if another lineage names it:
+    /// if the activation left the files, and the lineage has no capture since.
+    pub(crate) fn files_kept(&self, task: TaskNo) -> Result<(LineageId, Option<FilesKept>)> {
+        loop {
+            let (epoch, active) = self.active(task)?;
+            let entry = self.log().get(&keys::files_kept(task))?;
+            let kept = entry.map(|entry| wire::decode::<FilesKept>(&entry, "files kept"));
+            match kept.transpose()? {
+                // Another activation came between the two reads.
+                Some(kept) if kept.epoch > epoch => {}
+                Some(kept) if kept.epoch == epoch => {
+                    let since = self.has_capture_since(task, active.lineage, kept.from)?;
+                    return Ok((active.lineage, Some(kept).filter(|_| !since)));
+                }
+                _ => return Ok((active.lineage, None)),
+            }
+        }
+    }
+
+    /// Returns `true` if a lineage has a capture from an offset on. Trimmed events count as one:
+    /// the first capture comes soon, and what the base names is the best that is known.
+    fn has_capture_since(&self, task: TaskNo, lineage: LineageId, from: Offset) -> Result<bool> {
+        if self.base(task, lineage)?.is_some_and(|base| base.head.next > from) {
+            return Ok(true);
+        }
+        let mut cursor = Cursor::new(self.log(), LogId::lineage(task, lineage), from);
+        while let Some(kind) = cursor.next_record(|_, record| Ok(record.header()?.kind))? {
+            if kind == WorkspaceCaptured::KIND {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns `true` if an undo of the current activation has to restore files: if that is the
@@ -117,26 +128,11 @@ impl Catalog {
         Ok(effective.is_none_or(|at| at.cause == ActivationCause::Restored))
     }
 
-    /// Returns `true` if an activation left files as they were, and recorded nothing of them: a
-    /// switch, and an undo of anything but a rollback.
-    pub(crate) fn leaves_files(
-        &self,
-        task: TaskNo,
-        all: &Activations,
-        epoch: Epoch,
-    ) -> Result<bool> {
-        let cause = all.0.get(&epoch).map(|at| at.cause);
-        let left = epoch.checked_sub(1).and_then(|left| all.0.get(&left));
-        match (cause, left) {
-            (Some(ActivationCause::Chosen), Some(_)) => Ok(true),
-            (Some(ActivationCause::Undone), Some(left)) => {
-                let undone = all.effective(left);
-                let restored = undone.filter(|at| at.cause == ActivationCause::Restored);
-                let opened = restored.map(|at| self.lineage_ever(task, at.lineage)).transpose()?;
-                Ok(opened.is_none_or(|opened| opened.lineage_type != LineageType::Rollback))
-            }
-            _ => Ok(false),
-        }
+    /// Returns `true` if an activation took an undo back, as a redo does.
+    pub(crate) fn takes_an_undo_back(&self, task: TaskNo, to: Activated) -> Result<bool> {
+        let mut before = self.activations(task)?;
+        before.0.retain(|epoch, _| *epoch < to.epoch);
+        Ok(before.undone().last().is_some_and(|undone| undone.lineage == to.lineage))
     }
 
     /// Returns the last undo that a redo can take back, and whether it took files back.

@@ -143,11 +143,11 @@ impl<'a> Restore<'a> {
     /// - `Conflict`: a path, or the state of the folder, prevents the restore.
     /// - `Corrupt`: the history before the point cannot be read.
     /// - `Invalid`: the description has more than 1,024 bytes, a hook refuses, files are
-    ///   to be restored without a participant, or there is no restore to undo. An undo has neither
-    ///   scope nor description.
+    ///   to be restored without a participant, or there is no restore to undo. An undo has no
+    ///   description, and no scope but that of the state.
     /// - `NotFound`: retention trimmed the point or dropped the lineage.
     /// - `Unavailable`: another restore of the task is pending, or the restore to undo also
-    ///   restored files and no workspace takes part.
+    ///   restored files and no workspace takes part. With the scope of the state none does.
     pub fn run(self) -> Result<Task> {
         let Self { engine, viewer, scope, with, .. } = &self;
         let description = self.description.as_deref();
@@ -164,11 +164,15 @@ impl<'a> Restore<'a> {
                     scope => engine.restore_with(point, scope, description, with),
                 }
             }
-            Target::Before(_) if scope.is_some() || description.is_some() => {
-                let why = "an undo takes back all of a restore: it has no scope and no description";
-                Err(Error::invalid(why))
+            Target::Before(_) if scope.is_some_and(|scope| scope != Scope::State) => {
+                Err(Error::invalid("an undo takes back all of a restore, or leaves files alone"))
             }
-            Target::Before(task) if with.is_empty() => engine.undo_joined(task, *viewer),
+            Target::Before(_) if description.is_some() => {
+                Err(Error::invalid("an undo opens no lineage: it has no description"))
+            }
+            Target::Before(task) if with.is_empty() || scope.is_some() => {
+                engine.undo_joined(task, *viewer, scope.is_none())
+            }
             Target::Before(task) => {
                 let no = engine.inner.catalog.find_for(task, *viewer)?;
                 engine.undo_with((no, task), *viewer, with)

@@ -2,8 +2,8 @@
 
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Epoch, Error, ErrorKind, Hash, Head, LineageId,
-    LineageOpened, LineageType, LogId, Offset, Origin, Parent, RestoreEnded, Restored, Result,
-    Scope, TEXT_MAX, TaskNo, check_size,
+    LineageOpened, LineageType, LogId, Offset, Origin, Parent, Restored, Result, Scope, Seq,
+    TEXT_MAX, TaskNo, check_size,
 };
 use milepost_store::index::{MarkEntry, keys};
 
@@ -20,6 +20,8 @@ use crate::history::checkpoint::Mark;
 use crate::history::events::Ancestry;
 use crate::history::point::Point;
 
+use super::last_capture::FolderState;
+
 impl Engine {
     /// Restores the state of a point, without participants.
     pub(super) fn restore_state(&self, point: &Point, description: Option<&str>) -> Result<Task> {
@@ -30,11 +32,31 @@ impl Engine {
         }
         let hooks = &inner.options.hooks;
         hooks.ask("a restore", |hook| hook.before_restore(point))?;
-        let carried = self.carried(point)?;
-        let structure = inner.structure()?;
-        // Another caller with the same key may have come first.
-        if let Some(task) = self.restored_already(point)? {
+        let (task, from) =
+            self.with_folder_state(point, |folder| self.restored(point, description, folder))?;
+        let Some(from) = from else {
             return Ok(task);
+        };
+        inner.meters.restores.add(1);
+        self.tell_gone("restored", &task, from);
+        hooks.tell("a restore", |hook| hook.after_restore(&task));
+        Ok(task)
+    }
+
+    /// Commits the restore of a state. Returns the task and the lineage that it left; `None` if
+    /// another caller with the same key came first.
+    fn restored(
+        &self,
+        point: &Point,
+        description: Option<&str>,
+        folder: &FolderState,
+    ) -> Result<(Task, Option<LineageId>)> {
+        let inner = &self.inner;
+        // Read before the lock, like all that is not small.
+        let carried = self.carried(folder)?;
+        let _structure = inner.structure()?;
+        if let Some(task) = self.restored_already(point)? {
+            return Ok((task, None));
         }
         inner.catalog.goes_on(point.no)?;
         // Nothing is read after the commit, so that a read error cannot hide a completed restore.
@@ -58,13 +80,9 @@ impl Engine {
             cause: ActivationCause::Restored,
             back: Some(epoch),
         };
-        self.commit_activation(point.no, activated, appends, None)?;
+        self.commit_activation(point.no, activated, appends, (&[], Some(folder.seen)))?;
         let task = Task::made(self, (point.no, &entry), lineage, epoch + 1);
-        drop(structure);
-        inner.meters.restores.add(1);
-        self.tell_gone("restored", &task, active.lineage);
-        hooks.tell("a restore", |hook| hook.after_restore(&task));
-        Ok(task)
+        Ok((task, Some(active.lineage)))
     }
 
     /// Returns the task on the lineage that an earlier restore with the current key opened.
@@ -105,8 +123,9 @@ impl Engine {
         Ok(Lineage::made(self, (point.no, &entry), lineage, None))
     }
 
-    /// Undoes a restore if `viewer` owns the task. The participants that joined the task take part.
-    pub(super) fn undo_joined(&self, task: &str, viewer: Viewer<'_>) -> Result<Task> {
+    /// Undoes a restore if `viewer` owns the task. With `files` the participants that joined the
+    /// task take part.
+    pub(super) fn undo_joined(&self, task: &str, viewer: Viewer<'_>, files: bool) -> Result<Task> {
         let inner = &self.inner;
         let hooks = &inner.options.hooks;
         self.check_writable()?;
@@ -119,7 +138,7 @@ impl Engine {
             let (epoch, _) = inner.catalog.active(no)?;
             if inner.catalog.undo_takes_files(no)? {
                 let joined = self.joined(no);
-                if !joined.is_empty() {
+                if files && !joined.is_empty() {
                     return self.undo_with((no, task), viewer, &joined);
                 }
                 return Err(Error::new(
@@ -133,20 +152,23 @@ impl Engine {
             let target = self.undo_point(task, viewer)?;
             hooks.ask("a restore", |hook| hook.before_restore(&target))?;
             // After another restore the hooks are asked about the new target.
-            if let Some(task) = self.undo_state((no, task), viewer, epoch)? {
+            let undone = self.with_folder_state(&target, |folder| {
+                self.undo_state((no, task), viewer, (epoch, &target, folder))
+            })?;
+            if let Some(task) = undone {
                 hooks.tell("a restore", |hook| hook.after_restore(&task));
                 return Ok(task);
             }
         }
     }
 
-    /// Undoes a restore without participants, unless the task has left the epoch. The owner is
-    /// checked under the structure lock.
+    /// Undoes a restore without participants: activates the lineage of `target`, unless the task has
+    /// left the epoch. The owner is checked under the structure lock.
     fn undo_state(
         &self,
         (no, task): (TaskNo, &str),
         viewer: Viewer<'_>,
-        epoch: Epoch,
+        (epoch, target, folder): (Epoch, &Point, &FolderState),
     ) -> Result<Option<Task>> {
         let inner = &self.inner;
         let structure = inner.structure()?;
@@ -171,7 +193,9 @@ impl Engine {
             cause: ActivationCause::Undone,
             back: before.back,
         };
-        self.commit_activation(no, activated, Vec::new(), None)?;
+        let kept = folder.after_activation(epoch + 1, target).map(Control::from);
+        let more = (kept.as_slice(), Some(folder.seen));
+        self.commit_activation(no, activated, Vec::new(), more)?;
         let task = Task::made(self, (no, &entry), before.lineage, epoch + 1);
         drop(structure);
         self.tell_gone("undone", &task, active.lineage);
@@ -183,8 +207,8 @@ impl Engine {
         let Some(key) = conditions::key()? else {
             return Ok(None);
         };
-        let lineage = self.inner.catalog.activated_under(no, &key, ActivationCause::Undone)?;
-        lineage.map(|lineage| self.on_lineage(no, lineage)).transpose()
+        let undone = self.inner.catalog.activated_under(no, &key, ActivationCause::Undone)?;
+        undone.map(|to| self.on_lineage(no, to.lineage)).transpose()
     }
 
     /// Returns the head of the lineage that was active before the last restore of a task.
@@ -259,14 +283,15 @@ impl Engine {
         Ok((lineage, vec![control, events]))
     }
 
-    /// Commits an activation, with the appends that open its lineage if it is new, and with the end
-    /// of the restore if participants took part.
+    /// Commits an activation, with the appends that open its lineage if it is new, and with control
+    /// events after it. `unless_after`: fails if a later commit than this one has a capture or an
+    /// activation of the task.
     pub(crate) fn commit_activation(
         &self,
         task: TaskNo,
         activated: Activated,
         mut appends: Vec<LogAppend>,
-        ended: Option<RestoreEnded>,
+        (more, unless_after): (&[Control], Option<Seq>),
     ) -> Result<()> {
         let inner = &self.inner;
         let origin: Origin = inner.catalog.task(task)?.origin;
@@ -274,12 +299,16 @@ impl Engine {
         control.control(&Control::from(activated), inner.now_us())?;
         let before = inner.catalog.active(task)?.1.lineage;
         let heads = conditions::heads(task, before);
-        if let Some(ended) = ended {
-            control.control(&Control::from(ended), inner.now_us())?;
+        for event in more {
+            control.control(event, inner.now_us())?;
         }
         // In the control log the lineage must be registered before it is activated.
         appends.push(control);
-        let done = inner.commit(Request::of(appends).unless_grown(heads));
+        let request = Request::of(appends).unless_grown(heads);
+        let done = inner.commit(match unless_after {
+            Some(seen) => request.unless_overtaken(task, seen),
+            None => request,
+        });
         inner.controls.wake(task);
         done.map(|_| ())
     }

@@ -1,82 +1,113 @@
 //! The last capture of a task's folder, also where the active lineage changed without the files.
 
-use milepost_codec::{Body, ErrorKind, Hash, Offset, Result};
+use milepost_codec::{
+    Body, ChunkId, FilesKept, Hash, LineageId, Node, NodeKind, Result, Seq, TaskNo,
+    WorkspaceCaptured,
+};
 
+use crate::commit::committer::is_overtaken;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;
+use crate::history::point::Point;
 
-/// Events of the first block that is searched from the head backwards. Each further one is twice
-/// as large.
-const BLOCK: Offset = 64;
+/// The folder of a task before an activation that leaves the files as they are.
+pub(super) struct FolderState {
+    /// The last capture, and the lineage that names it, if the point to activate names another.
+    kept: Option<(Hash, LineageId)>,
+    /// The commit up to which that was read. A later capture or activation may change it.
+    pub(super) seen: Seq,
+}
+
+impl FolderState {
+    /// Returns the event that follows the activation `epoch` of a lineage at this point.
+    pub(super) fn after_activation(&self, epoch: u64, at: &Point) -> Option<FilesKept> {
+        let kept = |(root, lineage)| FilesKept { epoch, root, lineage, from: at.offset };
+        self.kept.map(kept)
+    }
+}
 
 impl Engine {
     /// Returns the root of the last capture of a task's folder. Usually that is the last one before
     /// the head. A [switch](Engine::switch), a redo, and an undo of the state leave the files as
-    /// they are: until the next capture, the last one is that of the lineage before.
+    /// they are: until the next capture, the last one is that of the lineage before. For a handle
+    /// on another lineage than the active one, it is the last one before the head of that.
     ///
     /// # Errors
     ///
     /// As [`Engine::run_state`].
     pub fn last_capture(&self, task: &Task) -> Result<Option<Hash>> {
-        let (catalog, no) = (&self.inner.catalog, task.no());
+        if self.inner.catalog.active(task.no())?.1.lineage != task.lineage().id() {
+            return self.workspace_at(&task.point(task.head()?.next)?);
+        }
+        Ok(self.folder_capture(task.no())?.map(|(root, _)| root))
+    }
+
+    /// Returns the root of the last capture of a task's folder, and the lineage that names it.
+    fn folder_capture(&self, no: TaskNo) -> Result<Option<(Hash, LineageId)>> {
+        let catalog = &self.inner.catalog;
         if !catalog.tally(no)?.captured {
             return Ok(None);
         }
-        let (mut epoch, active) = catalog.active(no)?;
-        if catalog.is_opened_by(no, epoch)? {
-            let lineage = Lineage::new(self, no, active.lineage, None)?;
-            return self.workspace_at(&lineage.point(lineage.head()?.next)?);
+        let (active, kept) = catalog.files_kept(no)?;
+        if let Some(kept) = kept {
+            return Ok(Some((kept.root, kept.lineage)));
         }
-        let all = catalog.activations(no)?;
-        while catalog.leaves_files(no, &all, epoch)? {
-            let entry = catalog.activation(no, epoch)?;
-            let lineage = match Lineage::new(self, no, entry.lineage, None) {
-                Ok(lineage) => lineage,
-                // Retention dropped it.
-                Err(error) if error.kind() == ErrorKind::NotFound => break,
-                Err(error) => return Err(error),
-            };
-            if let Some(root) = self.captured_since(&lineage, entry.time_us)? {
-                return Ok(Some(root));
-            }
-            epoch -= 1;
-        }
-        let of_epoch = catalog.activation(no, epoch)?.lineage;
-        let lineage = match Lineage::new(self, no, of_epoch, None) {
-            Err(error) if error.kind() == ErrorKind::NotFound => task.renewed()?.lineage().clone(),
-            lineage => lineage?,
-        };
-        self.workspace_at(&lineage.point(lineage.head()?.next)?)
+        let lineage = Lineage::new(self, no, active, None)?;
+        let named = self.workspace_at(&lineage.point(lineage.head()?.next)?)?;
+        Ok(named.map(|root| (root, active)))
     }
 
-    /// Returns the root of the last capture in a lineage since a time, in microseconds since the
-    /// Unix epoch.
-    fn captured_since(&self, lineage: &Lineage, time_us: u64) -> Result<Option<Hash>> {
-        let (opened, readable) = (lineage.first_behind_opening()?, lineage.info()?.begin);
-        let head = lineage.head()?.next;
-        let (first, mut end, mut size) = (opened.max(readable), head, BLOCK);
-        while end > first {
-            let from = end.saturating_sub(size).max(first);
-            let (mut found, mut is_before) = (None, false);
-            for event in lineage.read(from..end)? {
-                let event = event?;
-                is_before |= event.header.time_us < time_us;
-                if event.header.time_us >= time_us
-                    && let Some(Body::WorkspaceCaptured(captured)) = event.body
-                {
-                    found = Some(captured.root);
-                }
+    /// Runs an activation that leaves the files as they are, with the state of the folder. Runs it
+    /// again if a capture or another activation was committed in between.
+    pub(super) fn with_folder_state<T>(
+        &self,
+        to: &Point,
+        activate: impl Fn(&FolderState) -> Result<T>,
+    ) -> Result<T> {
+        loop {
+            let seen = self.inner.catalog.log().seq();
+            let last = self.folder_capture(to.no)?;
+            let kept = match last {
+                Some((root, _)) if self.workspace_at(to)? != Some(root) => last,
+                _ => None,
+            };
+            match activate(&FolderState { kept, seen }) {
+                Err(error) if is_overtaken(&error) => {}
+                done => return done,
             }
-            if found.is_some() || is_before {
-                return Ok(found);
-            }
-            (end, size) = (from, size * 2);
         }
-        match readable > opened {
-            // A capture may be among the trimmed events.
-            true => self.workspace_at(&lineage.point(head)?),
-            false => Ok(None),
-        }
+    }
+
+    /// Returns the capture event of a state-only restore. The files stay, so it names the last
+    /// capture.
+    pub(super) fn carried(&self, folder: &FolderState) -> Result<Vec<Body>> {
+        let Some((root, _)) = folder.kept else {
+            return Ok(Vec::new());
+        };
+        let content = self.inner.catalog.log().get_chunk(&ChunkId(root.0))?;
+        // The counts are informational. If they cannot be read they are 0, and the root is still
+        // valid.
+        let node = content.map(|bytes| Node::decode_as(&bytes, NodeKind::Capture));
+        let (files, bytes, skipped) = match node {
+            Some(Ok(Node::Capture(capture))) => (capture.files, capture.bytes, capture.skipped),
+            _ => (0, 0, 0),
+        };
+        let captured = WorkspaceCaptured { root, files, bytes, skipped };
+        Ok(vec![captured.into()])
+    }
+}
+
+impl Task {
+    /// Returns the lineage whose head names the last capture of the folder. It is another one than
+    /// the active lineage after a [switch](Engine::switch), a redo or an undo of the state, until
+    /// the next capture.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: the task was deleted. `Unavailable`: the store is closed.
+    pub fn files_lineage(&self) -> Result<LineageId> {
+        let (active, kept) = self.engine().inner.catalog.files_kept(self.no())?;
+        Ok(kept.map_or(active, |kept| kept.lineage))
     }
 }

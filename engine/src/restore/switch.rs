@@ -1,7 +1,10 @@
 //! Switch to an existing lineage, and redo of the last undo: one activation in the control log.
 
-use milepost_codec::{Activated, ActivationCause, Error, ErrorKind, LineageId, Result, TaskNo};
+use milepost_codec::{
+    Activated, ActivationCause, Control, Error, ErrorKind, LineageId, Result, TaskNo,
+};
 
+use super::last_capture::FolderState;
 use crate::commit::conditions;
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
@@ -9,6 +12,7 @@ use crate::handles::task::Task;
 use crate::handles::view::View;
 use crate::history::address::{Address, AddressTarget};
 use crate::history::catalog::Viewer;
+use crate::history::point::Point;
 
 impl Engine {
     /// Switches a task to an existing lineage, which becomes the active one. No lineage is opened
@@ -112,50 +116,77 @@ impl Engine {
             let lineage = target()?;
             let there = Lineage::new(self, no, lineage, None)?;
             if inner.catalog.active(no)?.1.lineage == lineage {
+                conditions::check_head(there.head()?)?;
                 return Task::of(self, no);
             }
             let point = there.point(there.head()?.next)?;
             hooks.ask("a restore", |hook| hook.before_restore(&point))?;
-            let structure = inner.structure()?;
-            // Another caller with the same key may have come first.
-            if let Some(task) = self.chosen_already(no, asked)? {
-                return Ok(task);
+            let chosen = self.with_folder_state(&point, |folder| {
+                let _structure = inner.structure()?;
+                // Another caller with the same key may have come first.
+                if let Some(task) = self.chosen_already(no, asked)? {
+                    return Ok(Some((task, None)));
+                }
+                // The task may have been given away, or another restore may have come first.
+                if !viewer.sees_all() && inner.catalog.find_for(name, viewer)? != no {
+                    return Err(Error::not_found(format!("there is no task `{name}`")));
+                }
+                match target()? == lineage {
+                    true => self.chosen(&point, folder),
+                    false => Ok(None),
+                }
+            })?;
+            let Some((task, left)) = chosen else { continue };
+            if let Some(left) = left {
+                self.tell_gone(action, &task, left);
+                hooks.tell("a restore", |hook| hook.after_restore(&task));
             }
-            // The task may have been given away, or another restore may have come first.
-            if !viewer.sees_all() && inner.catalog.find_for(name, viewer)? != no {
-                return Err(Error::not_found(format!("there is no task `{name}`")));
-            }
-            inner.catalog.goes_on(no)?;
-            let (epoch, active) = inner.catalog.active(no)?;
-            if target()? != lineage || active.lineage == lineage {
-                continue;
-            }
-            inner.catalog.lineage(no, lineage)?;
-            let entry = inner.catalog.task(no)?;
-            let (cause, back) = (ActivationCause::Chosen, Some(epoch));
-            let activated = Activated { lineage, epoch: epoch + 1, cause, back };
-            self.commit_activation(no, activated, Vec::new(), None)?;
-            let task = Task::made(self, (no, &entry), lineage, epoch + 1);
-            drop(structure);
-            self.tell_gone(action, &task, active.lineage);
-            hooks.tell("a restore", |hook| hook.after_restore(&task));
             return Ok(task);
         }
     }
 
-    /// Returns the task on the lineage that an earlier call with the current key made active.
+    /// Commits the activation of a point's lineage. Returns the task and the lineage that it left;
+    /// `None` if the lineage is active already.
+    fn chosen(
+        &self,
+        point: &Point,
+        folder: &FolderState,
+    ) -> Result<Option<(Task, Option<LineageId>)>> {
+        let (catalog, no, lineage) = (&self.inner.catalog, point.no, point.lineage);
+        catalog.goes_on(no)?;
+        let (back, active) = catalog.active(no)?;
+        if active.lineage == lineage {
+            return Ok(None);
+        }
+        catalog.lineage(no, lineage)?;
+        let entry = catalog.task(no)?;
+        let (epoch, cause, back) = (back + 1, ActivationCause::Chosen, Some(back));
+        let activated = Activated { lineage, epoch, cause, back };
+        let kept = folder.after_activation(epoch, point).map(Control::from);
+        let more = (kept.as_slice(), Some(folder.seen));
+        self.commit_activation(no, activated, Vec::new(), more)?;
+        Ok(Some((Task::made(self, (no, &entry), lineage, epoch), Some(active.lineage))))
+    }
+
+    /// Returns the task on the lineage that an earlier call with the current key made active: a
+    /// switch to this lineage, or a redo.
     fn chosen_already(&self, no: TaskNo, lineage: Option<LineageId>) -> Result<Option<Task>> {
         let Some(key) = conditions::key()? else {
             return Ok(None);
         };
-        let chosen = self.inner.catalog.activated_under(no, &key, ActivationCause::Chosen)?;
-        if let (Some(chosen), Some(asked)) = (chosen, lineage)
-            && chosen != asked
-        {
-            let used = format!("a switch to lineage {chosen}");
+        let catalog = &self.inner.catalog;
+        let Some(chosen) = catalog.activated_under(no, &key, ActivationCause::Chosen)? else {
+            return Ok(None);
+        };
+        let is_same = match lineage {
+            Some(asked) => asked == chosen.lineage,
+            None => catalog.takes_an_undo_back(no, chosen)?,
+        };
+        if !is_same {
+            let used = format!("a switch to lineage {}", chosen.lineage);
             return Err(conditions::used_otherwise(&key, used));
         }
-        chosen.map(|lineage| self.on_lineage(no, lineage)).transpose()
+        self.on_lineage(no, chosen.lineage).map(Some)
     }
 }
 

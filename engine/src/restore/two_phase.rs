@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use milepost_codec::{
-    Activated, ActivationCause, Body, ChunkId, Control, Detail, Epoch, Error, ErrorKind, Hash,
-    LineageId, LineageType, LogId, MarkCause, Node, NodeKind, RestoreBegun, RestoreEnded,
-    RestoreId, RestoreOutcome, RestorePart, Restored, Result, Scope, TaskNo, WorkspaceCaptured,
+    Activated, ActivationCause, Body, Control, Detail, Epoch, Error, ErrorKind, Hash, LineageId,
+    LineageType, LogId, MarkCause, RestoreBegun, RestoreEnded, RestoreId, RestoreOutcome,
+    RestorePart, Restored, Result, Scope, TaskNo,
 };
 
 use crate::commit::append::Append;
@@ -62,7 +62,7 @@ impl Engine {
         let (epoch, active) = catalog.active(no)?;
         let takes_files = catalog.undo_takes_files(no)?;
         let Some(back) = active.back.filter(|_| takes_files) else {
-            return self.undo_joined(task, viewer);
+            return self.undo_joined(task, viewer, true);
         };
         let before = catalog.activation(no, back)?;
         let lineage = Lineage::new(self, no, before.lineage, None)?;
@@ -251,7 +251,7 @@ impl Engine {
             let activated =
                 Activated { lineage, epoch: epoch + 1, cause: ActivationCause::Undone, back };
             let appends = self.events_on(no, lineage, &bodies)?;
-            self.commit_activation(no, activated, appends, Some(ended))?;
+            self.commit_activation(no, activated, appends, (&[ended.into()], None))?;
             return Ok((lineage, epoch + 1));
         }
         let from = begun.head;
@@ -277,7 +277,7 @@ impl Engine {
             cause: ActivationCause::Restored,
             back: Some(epoch),
         };
-        self.commit_activation(no, activated, appends, Some(ended))?;
+        self.commit_activation(no, activated, appends, (&[ended.into()], None))?;
         Ok((lineage, epoch + 1))
     }
 
@@ -356,28 +356,5 @@ impl Engine {
             // Without captures no state has to be folded.
             false => Ok(None),
         }
-    }
-
-    /// Returns the capture event of a state-only restore. The files stay, so it names the last
-    /// capture.
-    pub(crate) fn carried(&self, to: &Point) -> Result<Vec<Body>> {
-        let task = Task::of(self, to.no)?;
-        let now = self.last_capture(&task)?;
-        if now == self.workspace_at(to)? {
-            return Ok(Vec::new());
-        }
-        let Some(root) = now else {
-            return Ok(Vec::new());
-        };
-        let content = self.inner.catalog.log().get_chunk(&ChunkId(root.0))?;
-        // The counts are informational. If they cannot be read they are 0, and the root is still
-        // valid.
-        let node = content.map(|bytes| Node::decode_as(&bytes, NodeKind::Capture));
-        let (files, bytes, skipped) = match node {
-            Some(Ok(Node::Capture(capture))) => (capture.files, capture.bytes, capture.skipped),
-            _ => (0, 0, 0),
-        };
-        let captured = WorkspaceCaptured { root, files, bytes, skipped };
-        Ok(vec![captured.into()])
     }
 }

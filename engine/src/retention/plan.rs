@@ -246,10 +246,12 @@ pub(super) fn fates(
     Ok(lineages.fates(&going, &kept))
 }
 
-/// Returns the active lineage and those that the given number of undos would activate.
+/// Returns the active lineage, those that the given number of undos would activate, and the one that
+/// names the last capture of the folder.
 fn going(catalog: &Catalog, task: TaskNo, undo: u32) -> Result<BTreeSet<LineageId>> {
     let (_, mut active) = catalog.active(task)?;
     let mut going = BTreeSet::from([active.lineage]);
+    going.extend(catalog.files_kept(task)?.1.map(|kept| kept.lineage));
     for _ in 0..undo {
         let Some(back) = active.back else { break };
         active = catalog.activation(task, back)?;

@@ -2,6 +2,7 @@
 
 // tidy: names the parts
 mod forked;
+mod last_capture;
 mod refusals;
 mod summaries;
 mod switch;

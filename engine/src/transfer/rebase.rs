@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use milepost_codec::{
     Application, Body, CheckpointId, CheckpointMarked, ChunkId, Control, CopiedFrom, Data, Error,
-    ErrorKind, Hash, Head, Header, Json, LineageId, LogKind, Offset, Parent, Result, Seed,
-    checkpoint_id, salt,
+    ErrorKind, FilesKept, Hash, Head, Header, Json, LineageId, LogKind, Offset, Parent, Result,
+    Seed, checkpoint_id, salt,
 };
 use milepost_store::tree_walk;
 
@@ -120,17 +120,13 @@ impl Rebase {
                 restored.checkpoint = restored.checkpoint.map(|id| self.renewed(id));
                 restored.into()
             }
-            Body::WorkspaceCaptured(captured) => {
-                let log = engine.inner.catalog.log();
-                let get = |id: &ChunkId| log.get_chunk(id);
-                match tree_walk::check_root(ChunkId(captured.root.0), &get) {
-                    Ok(()) => captured.into(),
-                    Err(_) => Body::from(Application {
-                        name: CAPTURED.to_owned(),
-                        data: Data::Json(Json::from_value(&captured)?),
-                    }),
-                }
-            }
+            Body::WorkspaceCaptured(captured) => match is_stored(engine, &captured.root) {
+                true => captured.into(),
+                false => Body::from(Application {
+                    name: CAPTURED.to_owned(),
+                    data: Data::Json(Json::from_value(&captured)?),
+                }),
+            },
             body => body,
         })
     }
@@ -165,6 +161,10 @@ impl Rebase {
             Control::RestoreBegun(mut begun) => {
                 begun.checkpoint = begun.checkpoint.map(|id| self.renewed(id));
                 begun.into()
+            }
+            // Without its files the copy has the capture that the active lineage names.
+            Control::FilesKept(kept) if !is_stored(engine, &kept.root) => {
+                FilesKept { epoch: 0, ..kept }.into()
             }
             control => control,
         })
@@ -206,6 +206,12 @@ impl Rebase {
         }
         Ok(())
     }
+}
+
+/// Returns `true` if the capture of a folder is in the store.
+fn is_stored(engine: &Engine, root: &Hash) -> bool {
+    let log = engine.inner.catalog.log();
+    tree_walk::check_root(ChunkId(root.0), &|id| log.get_chunk(id)).is_ok()
 }
 
 /// Returns the chain hash of the copy at a point.

@@ -227,8 +227,29 @@ async fn files_go_back_with_the_state_or_without_for_an_admin() {
         assert_eq!(came.status, 200, "{came:?}");
         assert_eq!(three.post(UNDO, "").await.json()["lineage"]["type"], "rollback");
         let undo = three.post(UNDO, "").await;
+        assert_eq!(problem(&undo), (403, "forbidden".into()), "files are for admins");
+        let undo = three.ask("POST", UNDO, &three.root, "").await;
         assert_eq!(problem(&undo), (409, "conflict".into()), "it does not know the folder");
     }
+}
+
+#[tokio::test]
+async fn an_undo_takes_files_back_through_a_workspace_that_joined_and_for_an_admin_only() {
+    let captured = Captured::new();
+    let three = &captured.three;
+    let body = captured.body("all", json!({}));
+    assert_eq!(three.ask("POST", RESTORES, &three.root, &body).await.status, 201);
+    let engine = &three.served.engine;
+    let workspace = Workspace::open(captured.folder.path(), WorkspaceOptions::default()).unwrap();
+    let task = engine.task("hers").unwrap();
+    let _joined = engine.restores().join(&task, workspace.participant()).unwrap();
+    let undo = three.post(UNDO, "").await;
+    assert_eq!(problem(&undo), (403, "forbidden".into()));
+    assert_eq!(captured.text(), "first");
+    let undo = three.ask("POST", UNDO, &three.root, "").await;
+    assert_eq!(undo.status, 200, "{undo:?}");
+    assert_eq!((&undo.json()["files"], &undo.json()["files_lineage"]), (&json!({}), &json!(0)));
+    assert_eq!(captured.text(), "second, and longer");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use milepost_codec::{
     Body, CheckpointMarked, Control, Deleted, Hash, Head, Header, LineageId, LogId, LogKind,
     Offset, Origin, RemovedMark, Result, Seq, TaskNo, TaskOpened, TaskPrepared, WorkspaceCaptured,
-    checkpoint_id,
+    checkpoint_id, wire,
 };
 
 use crate::index::IndexPut;
@@ -228,6 +228,7 @@ fn index_control(
             put(keys::pending(task), entry.encode());
         }
         Control::RestoreEnded(_) => puts.push((keys::pending(task), None)),
+        Control::FilesKept(kept) => put(keys::files_kept(task), wire::encode(&kept)),
         Control::Erased(erased) => {
             put(keys::erased(task, erased.lineage, erased.offset), erased.body_hash.0.to_vec())
         }

@@ -20,6 +20,7 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 /// | `Erased` | task u64, lineage u32, offset u64 | body hash 32 |
 /// | `Pending` | task u64 | `PendingEntry` |
 /// | `Prepared` | task u64 | offset u64 of the event in the store's log |
+/// | `FilesKept` | task u64 | `FilesKept`, as in the event |
 /// | `Mark` | task u64, lineage u32, offset u64 | `MarkEntry` |
 /// | `TaskMark` | task u64, commit u64, lineage u32, offset u64 | empty |
 /// | `StoreMark` | commit u64, task u64, lineage u32, offset u64 | empty |
@@ -59,6 +60,8 @@ pub enum KeyKind {
     Pending = 24,
     /// A task that is being imported.
     Prepared = 25,
+    /// The last capture of a folder, where an activation left the files.
+    FilesKept = 26,
     /// A checkpoint, by lineage and offset.
     Mark = 30,
     /// A task's checkpoints, by commit.
@@ -84,7 +87,7 @@ pub enum KeyKind {
 impl KeyKind {
     /// The kinds whose entries each follow from one record: all but blocks, heads, tallies and
     /// notes.
-    pub const OF_RECORDS: [Self; 16] = [
+    pub const OF_RECORDS: [Self; 17] = [
         Self::TaskName,
         Self::Task,
         Self::Lineage,
@@ -93,6 +96,7 @@ impl KeyKind {
         Self::Erased,
         Self::Pending,
         Self::Prepared,
+        Self::FilesKept,
         Self::Mark,
         Self::TaskMark,
         Self::StoreMark,
@@ -217,6 +221,11 @@ pub fn prepared(task: TaskNo) -> Vec<u8> {
 /// Returns the key of a restore that has not ended.
 pub fn pending(task: TaskNo) -> Vec<u8> {
     of_task(KeyKind::Pending, task)
+}
+
+/// Returns the key of the last capture of a folder, where an activation left the files.
+pub fn files_kept(task: TaskNo) -> Vec<u8> {
+    of_task(KeyKind::FilesKept, task)
 }
 
 /// Returns the key of a pin.

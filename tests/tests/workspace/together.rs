@@ -225,3 +225,50 @@ fn hooks_are_told_what_a_workspace_does_and_captures_are_counted() {
     assert_eq!(metrics.capture_files, 4);
     assert!((3..=4).contains(&metrics.capture_files_read));
 }
+
+/// A scene with two lineages: 0 names `a` as "two", which the folder has, and 1, the active one, as
+/// "one".
+fn switched() -> Scene {
+    let scene = Scene::begin();
+    scene.write("a", "one");
+    scene.capture("first");
+    let branch = scene.engine.branch(&scene.engine.point("t").unwrap(), None).unwrap();
+    scene.write("a", "two");
+    scene.capture("second");
+    scene.engine.switch(&branch).unwrap();
+    scene
+}
+
+#[test]
+fn after_a_switch_a_capture_makes_the_lineage_name_what_the_folder_has() {
+    let scene = switched();
+    let captured = || {
+        let task = scene.engine.task("t").unwrap();
+        let report = scene.workspace.capture(&scene.engine, &task, None).unwrap();
+        let head = scene.engine.point("t").unwrap();
+        assert_eq!(scene.engine.workspace_at(&head).unwrap(), Some(report.root));
+        assert_eq!(scene.engine.last_capture(&task).unwrap(), Some(report.root));
+        report.appended.is_some()
+    };
+    // The folder is as at its last capture, and the lineage names another one.
+    assert_eq!((captured(), captured()), (true, false));
+    scene.write("a", "one");
+    assert!(captured());
+    // The lineage names what the folder has, and the last capture is another one.
+    let root = scene.engine.task("t").unwrap().lineage_named(milepost::LineageId(0)).unwrap();
+    scene.engine.switch(&root).unwrap();
+    scene.write("a", "two");
+    assert_eq!((captured(), captured()), (true, false));
+    scene.assert_clean();
+}
+
+#[test]
+fn after_a_switch_a_file_as_it_was_last_captured_is_restored_and_comes_back_by_an_undo() {
+    let scene = switched();
+    let to = scene.engine.point("t/1").unwrap();
+    let went = scene.workspace.restore(&scene.engine, &to, Scope::All, None, &none()).unwrap();
+    assert_eq!((scene.read("a"), went.plan.changes.len()), ("one".into(), 1));
+    scene.workspace.undo(&scene.engine, "t", &none()).unwrap();
+    assert_eq!(scene.read("a"), "two");
+    scene.assert_clean();
+}

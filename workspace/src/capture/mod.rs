@@ -49,8 +49,8 @@ pub struct CaptureReport {
 
 impl Workspace {
     /// Captures the folder: stores its contents and appends an event, with a checkpoint in the same
-    /// commit if `mark` is given. If the lineage's last capture equals the folder, only the
-    /// checkpoint is appended.
+    /// commit if `mark` is given. If the folder equals its last capture, and the lineage names that
+    /// one, only the checkpoint is appended.
     ///
     /// Each file is read at some moment during the call.
     /// [`Snapshot::skips`](crate::Snapshot::skips) lists the paths left out.
@@ -90,9 +90,10 @@ fn take(
     // From here on, stored contents stay until the event names them.
     let _hold = chunks.hold();
     let head = task.point(task.head()?.next)?;
-    let known = engine.workspace_at(&head)?.map(|Hash(root)| ChunkId(root));
+    let as_chunk = |Hash(root): Hash| ChunkId(root);
     let stored = Stored::durable(&Storage {
-        known,
+        known: engine.last_capture(task)?.map(as_chunk),
+        named: engine.workspace_at(&head)?.map(as_chunk),
         kept: workspace.scan_state(),
         ..Storage::of(folder, options, workspace.states(), &chunks, workspaces_dir.as_deref())
     })?;

@@ -31,8 +31,10 @@ pub(crate) struct Storage<'a> {
     pub(crate) chunks: &'a dyn Chunks,
     /// The store's folder for workspaces.
     pub(crate) workspaces_dir: Option<&'a Path>,
-    /// The capture that the lineage names.
+    /// The last capture of the folder. What changed since is found by comparing with it.
     pub(crate) known: Option<ChunkId>,
+    /// The capture that the lineage names. It must name the one that the folder has.
+    pub(crate) named: Option<ChunkId>,
     /// For a present, the target tree of the restore: entries at its paths are captured regardless
     /// of rules and size.
     pub(crate) before: Option<ChunkId>,
@@ -58,6 +60,7 @@ impl<'a> Storage<'a> {
             chunks,
             workspaces_dir,
             known: None,
+            named: None,
             before: None,
             moved: false,
             kept: None,
@@ -87,12 +90,14 @@ impl Stored {
     pub(crate) fn durable(storage: &Storage<'_>) -> Result<Self> {
         let (taken, result) = store(storage)?;
         storage.states.have_read(result.read);
-        // If the folder equals the last capture, no present is needed: an undo restores that one.
-        let same = match (storage.before, taken.last) {
-            (Some(_), Some((root, tree))) => tree == result.tree && Some(root) == storage.known,
-            (Some(_), None) => false,
-            (None, _) => storage.known == Some(taken.root),
-        };
+        // If the folder equals the last capture, and the lineage names that one, no event is needed.
+        // No present is needed either: an undo restores that capture.
+        let same = storage.named == storage.known
+            && match (storage.before, taken.last) {
+                (Some(_), Some((root, tree))) => tree == result.tree && Some(root) == storage.known,
+                (Some(_), None) => false,
+                (None, _) => storage.known == Some(taken.root),
+            };
         let mut stored = Self {
             root: taken.root,
             tree: result.tree,
@@ -163,8 +168,8 @@ impl CaptureBuild {
 
 /// Scans a folder and stores its content.
 pub(crate) fn store(storage: &Storage<'_>) -> Result<(CaptureBuild, ScanResult)> {
-    let Storage { folder, options, states, chunks, workspaces_dir, known, before, moved, kept } =
-        *storage;
+    let Storage { folder, options, states, chunks, workspaces_dir, .. } = *storage;
+    let Storage { known, before, moved, kept, .. } = *storage;
     let root = at_root(folder).map_err(|e| error::io("open", folder, &e.into()))?;
     let itself = root.itself();
     let identity = itself.map_err(|e| error::io("look at", folder, &e.into()))?.identity();

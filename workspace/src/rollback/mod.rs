@@ -77,6 +77,8 @@ impl Workspace {
             chunks: &dry,
             workspaces_dir: workspaces_dir.as_deref(),
             known,
+            // Nothing is recorded.
+            named: known,
             before: Some(target.capture.tree),
             moved: choices.moved,
             kept: None,

@@ -124,12 +124,9 @@ impl WorkspaceParticipant {
     }
 
     /// Captures the folder; with `before`, as the present of a restore to that tree.
-    fn store(
-        &self,
-        at: &CaptureContext<'_>,
-        known: Option<ChunkId>,
-        before: Option<ChunkId>,
-    ) -> Result<Stored> {
+    fn store(&self, at: &CaptureContext<'_>, before: Option<ChunkId>) -> Result<Stored> {
+        let as_chunk = |Hash(root): Hash| ChunkId(root);
+        let (known, named) = (at.known()?.map(as_chunk), at.named()?.map(as_chunk));
         let chunks = at.engine.store().chunks();
         let workspaces_dir = capture::workspaces_dir(&chunks)?;
         Stored::durable(&Storage {
@@ -139,6 +136,7 @@ impl WorkspaceParticipant {
             chunks: &chunks,
             workspaces_dir: workspaces_dir.as_deref(),
             known,
+            named,
             before,
             moved: self.choices.moved,
             kept: self.workspace.scan_state(),
@@ -314,13 +312,12 @@ impl Participant for WorkspaceParticipant {
     }
 
     fn capture(&self, at: &CaptureContext<'_>) -> Result<Vec<Body>> {
-        let known = at.known()?.map(|Hash(root)| ChunkId(root));
         let (engine, task) = (at.engine, at.task.id());
         let Some(to) = at.before else {
             self.lock_folder(at.engine, self.workspace.options().wait)?;
             let begins = WorkspaceState::Creating;
             self.workspace.go(engine, task, begins, None)?;
-            let done = self.store(at, known, None);
+            let done = self.store(at, None);
             self.end(engine, task, done.as_ref().err());
             return done.map(|stored| bodies(stored.event));
         };
@@ -329,7 +326,7 @@ impl Participant for WorkspaceParticipant {
         self.lock_folder(at.engine, SHORT_WAIT)?;
         let begins = WorkspaceState::Restoring;
         self.workspace.go(engine, task, begins, None)?;
-        let stored = self.store(at, known, Some(target.capture.tree))?;
+        let stored = self.store(at, Some(target.capture.tree))?;
         self.in_progress.lock().present = Some((stored.tree, stored.skips));
         Ok(bodies(stored.event))
     }

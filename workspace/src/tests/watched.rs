@@ -37,6 +37,7 @@ impl Scene {
         let beside = capture::workspaces_dir(&chunks).unwrap();
         let (taken, result) = capture::store(&Storage {
             known: known.map(|root| milepost_codec::ChunkId(root.0)),
+            named: known.map(|root| milepost_codec::ChunkId(root.0)),
             ..Storage::of(
                 self.workspace.folder(),
                 self.workspace.options(),

@@ -11,6 +11,7 @@ use milepost_codec::{
 };
 
 use super::log_append::{Effect, LogAppend};
+use super::overtaken::FolderCommits;
 use super::plan::Plan;
 use super::request::Request;
 use super::results::{Answer, CommitResult, Results, refused, unknown};
@@ -85,6 +86,8 @@ pub(crate) struct Leader {
     taken: VecDeque<(Request, Answer)>,
     /// Keys in the current batch. They are not in the index yet.
     pub(super) keys: HashSet<(TaskNo, String)>,
+    /// The last commits with a capture or an activation.
+    pub(super) folders: FolderCommits,
     meters: Arc<Meters>,
 }
 
@@ -122,6 +125,7 @@ impl Leader {
             plan: Plan::default(),
             taken: VecDeque::new(),
             keys: HashSet::new(),
+            folders: FolderCommits::default(),
             meters,
         }
     }
@@ -212,6 +216,7 @@ impl Leader {
             Err(error) => {
                 // The caches include the batch, which is not in the log, or may not be.
                 self.forget();
+                self.folders.back_to(self.seq);
                 self.meters.append_errors.add(admitted.len() as u64);
                 let failed = self.catalog.log().has_failed();
                 for (slot, _) in admitted {
@@ -313,6 +318,9 @@ impl Leader {
         }
         for (log, expected) in request.heads() {
             self.not_grown(*log, *expected)?;
+        }
+        if let Some((task, seen)) = request.knows() {
+            self.folders.check(task, seen)?;
         }
         let done = self.plan(request, batch.seq)?;
         let (needs, room) =

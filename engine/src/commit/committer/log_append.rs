@@ -86,6 +86,7 @@ impl Effect {
             | Control::TaskPrepared(_)
             | Control::LineageRegistered(_)
             | Control::OwnerSet(_)
+            | Control::FilesKept(_)
             | Control::Lost(_) => None,
             _ => Some(Self::Changes(task)),
         }

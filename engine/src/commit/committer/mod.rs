@@ -1,11 +1,12 @@
 //! The committer: puts the requests of many callers in one order and commits them with one sync.
 //!
 //! ```text
-//! request  an append, encoded and hashed on the thread of its caller
-//! results  the result that a caller waits for
-//! leader   admits requests and commits them as one batch
-//! plan     computes everything that a request adds, before anything changes
-//! watch    wakes readers of new events
+//! request    an append, encoded and hashed on the thread of its caller
+//! results    the result that a caller waits for
+//! leader     admits requests and commits them as one batch
+//! plan       computes everything that a request adds, before anything changes
+//! overtaken  refuses requests that were computed from an earlier capture
+//! watch      wakes readers of new events
 //! ```
 //!
 //! If no thread is the leader, the caller becomes the leader: it takes the queued requests, commits
@@ -14,6 +15,7 @@
 
 mod leader;
 mod log_append;
+mod overtaken;
 mod plan;
 mod request;
 mod results;
@@ -34,6 +36,7 @@ use milepost_store::clock::Stopwatch;
 use milepost_store::metrics::Meters;
 use milepost_store::sync::channel::{Receiver, Sender};
 use milepost_store::sync::{Condvar, Mutex};
+pub(crate) use overtaken::is_overtaken;
 pub(crate) use request::Request;
 use results::{Answer, ResultGate, Results, hand_out};
 pub(crate) use results::{CommitResult, Marked, Slot};

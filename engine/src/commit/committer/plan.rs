@@ -330,6 +330,7 @@ impl Leader {
                 AppendAt::Mark(n) => plan.marks.get(n),
             };
             let Some(append) = append else { continue };
+            self.folders.note(append, batch.seq);
             for cut in plan.cuts.get(step.cuts).expect("the plan has the cuts of its steps") {
                 put_section(append, cut, batch);
             }

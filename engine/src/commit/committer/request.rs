@@ -1,6 +1,6 @@
 //! Requests of the committer: appends to logs that are committed together.
 
-use milepost_codec::{LogId, Offset, RestoreId};
+use milepost_codec::{LogId, Offset, RestoreId, Seq, TaskNo};
 use milepost_store::clock::Stopwatch;
 use smallvec::{SmallVec, smallvec};
 
@@ -12,17 +12,30 @@ pub(crate) struct Request {
     appends: SmallVec<[LogAppend; 1]>,
     /// Heads that logs must still have at the commit: the request was computed from them.
     heads: Vec<(LogId, Offset)>,
+    /// A task, and the last commit whose captures and activations of it the request knows.
+    knows: Option<(TaskNo, Seq)>,
 }
 
 impl Request {
     pub(crate) fn of(appends: impl Into<SmallVec<[LogAppend; 1]>>) -> Self {
-        Self { appends: appends.into(), heads: Vec::new() }
+        Self { appends: appends.into(), heads: Vec::new(), knows: None }
     }
 
     /// Makes the commit fail with `Conflict` if one of these logs has grown.
     pub(crate) fn unless_grown(mut self, heads: Vec<(LogId, Offset)>) -> Self {
         self.heads = heads;
         self
+    }
+
+    /// Makes the commit fail if a later one than `seen` has a capture or an activation of a task:
+    /// see [`is_overtaken`](super::is_overtaken).
+    pub(crate) fn unless_overtaken(mut self, task: TaskNo, seen: Seq) -> Self {
+        self.knows = Some((task, seen));
+        self
+    }
+
+    pub(super) fn knows(&self) -> Option<(TaskNo, Seq)> {
+        self.knows
     }
 
     pub(super) fn appends(&self) -> &[LogAppend] {

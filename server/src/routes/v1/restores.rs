@@ -188,6 +188,7 @@ async fn restore(
         (status = 200, body = RestoredForm),
         ReadProblems,
         (status = 400, description = "There is no restore to undo"),
+        (status = 403, description = "The last restore took files back, which are for admins"),
         (status = 409, description = "The last restore took files back"),
         (status = 412, description = "The head is elsewhere"),
         (status = 503, description = "The store cannot answer, or a restore of the task has not \
@@ -200,8 +201,15 @@ async fn undo(
     PathName(task): PathName,
 ) -> Result<Json<RestoredForm>, ApiError> {
     let undo = move |view: &View<'_>| {
-        let takes_files = view.undo(&task).restores_files()?;
-        let done = view.undo(&task).run().map_err(|error| {
+        let undo = view.undo(&task);
+        let takes_files = undo.restores_files()?;
+        let undo = match view.whole("an undo that takes files back is for admins") {
+            Err(forbidden) if takes_files => return Err(forbidden),
+            // Another restore may come first.
+            Err(_) => undo.scope(Scope::State),
+            Ok(_) => undo,
+        };
+        let done = undo.run().map_err(|error| {
             // A retry does not help: only the command knows the location of the files.
             let waits = matches!(error.detail(), Some(Detail::Pending { .. }));
             match error.kind() {
@@ -211,7 +219,8 @@ async fn undo(
                 _ => refused(error),
             }
         });
-        Ok(Json(RestoredForm::of(&done?)?))
+        let form = RestoredForm::of(&done?)?;
+        Ok(Json(if takes_files { form.with_files() } else { form }))
     };
     app.work(move |engine| context.during(|| undo(&View::of(engine, &context.caller)))).await
 }
