@@ -46,9 +46,6 @@ impl Engine {
     /// Returns the root of the last capture of a task's folder, and the lineage that names it.
     fn folder_capture(&self, no: TaskNo) -> Result<Option<(Hash, LineageId)>> {
         let catalog = &self.inner.catalog;
-        if !catalog.tally(no)?.captured {
-            return Ok(None);
-        }
         let (active, kept) = catalog.files_kept(no)?;
         if let Some(kept) = kept {
             return Ok(Some((kept.root, kept.lineage)));

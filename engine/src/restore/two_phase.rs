@@ -18,6 +18,7 @@ use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::participant::{CaptureContext, Participant, PrepareContext};
 use crate::handles::task::Task;
+use crate::history::base;
 use crate::history::catalog::Viewer;
 use crate::history::checkpoint::Mark;
 use crate::history::pending::PendingRestore;
@@ -351,7 +352,7 @@ impl Engine {
     ///
     /// As [`Engine::run_state`].
     pub fn workspace_at(&self, point: &Point) -> Result<Option<Hash>> {
-        match self.inner.catalog.tally(point.no)?.captured {
+        match base::has_captures(&self.inner.catalog, point.no)? {
             true => Ok(self.run_state(point)?.workspace),
             // Without captures no state has to be folded.
             false => Ok(None),

@@ -50,7 +50,7 @@ impl Retention<'_> {
         let mut plans: HashMap<TaskNo, &TaskPlan> = HashMap::new();
         for task in &plan.tasks {
             let none = task.trimmed.is_empty() && task.dropped.is_empty();
-            if !none && catalog.tally(task.no)?.captured {
+            if !none && base::has_captures(catalog, task.no)? {
                 plans.insert(task.no, task);
             }
         }
@@ -65,7 +65,7 @@ impl Retention<'_> {
         })?;
         let mut roots = Roots::default();
         for no in tasks {
-            if catalog.tally(no)?.captured {
+            if base::has_captures(catalog, no)? {
                 self.sort_roots(no, plans.get(&no).copied(), &mut roots)?;
             }
         }

@@ -344,3 +344,20 @@ fn a_cleanup_keeps_the_lineage_that_names_the_last_capture() {
     cleanup();
     assert!(back.lineage_named(branch.id()).is_err(), "nothing needs it any more");
 }
+
+#[test]
+fn a_capture_before_a_base_is_known_after_a_compaction() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path(), Options::default()).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    capture_on_the_active_lineage(&engine, 7);
+    for _ in 0..2 {
+        task.checkpoint(Mark::new()).unwrap();
+    }
+    engine.retention().retain(&Policy::new().keep(1).undo(0)).unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
+    assert!(task.lineage().info().unwrap().begin > 2, "its event is gone");
+    assert_eq!(engine.workspace_at(&head(&task)).unwrap(), Some(root(&engine, 7)));
+    assert_eq!(engine.last_capture(&task).unwrap(), Some(root(&engine, 7)));
+    assert!(engine.transfer().export(false).unwrap().check("essay").is_err(), "it has files");
+}

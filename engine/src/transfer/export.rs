@@ -18,6 +18,7 @@ use milepost_store::liveness::{LiveSection, Liveness};
 
 use super::{ExportBody, ExportEvent, ExportItem, ExportTask};
 use crate::handles::engine::Engine;
+use crate::history::base;
 use crate::history::catalog::{Catalog, Viewer};
 use crate::history::events::read_chunks;
 use milepost_store::CHUNK;
@@ -71,7 +72,7 @@ impl Export {
         let catalog = &self.engine.inner.catalog;
         let no = catalog.find_for(id, Viewer::ALL)?;
         catalog.goes_on(no)?;
-        if self.files || !catalog.tally(no)?.captured {
+        if self.files || !base::has_captures(catalog, no)? {
             return Ok(());
         }
         // A base is bound to its origin, so the task cannot be imported as a copy without files

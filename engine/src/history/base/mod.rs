@@ -78,6 +78,22 @@ pub(crate) fn workspace(catalog: &Catalog, entry: &BaseEntry) -> Result<Option<C
     Ok(state.workspace.map(|root| ChunkId(root.0)))
 }
 
+/// Returns `true` if a folder of a task was captured. A compaction forgets the captures that it
+/// removes: then a base may name one.
+pub(crate) fn has_captures(catalog: &Catalog, task: TaskNo) -> Result<bool> {
+    if catalog.tally(task)?.captured {
+        return Ok(true);
+    }
+    for (lineage, _) in catalog.lineages(task)? {
+        if let Some(entry) = catalog.base(task, lineage)?
+            && workspace(catalog, &entry)?.is_some()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// A new base. Its chunk is not durable yet.
 pub(crate) struct Made {
     pub(crate) entry: BaseEntry,
