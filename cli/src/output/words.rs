@@ -11,8 +11,8 @@ pub fn address(task: &str, lineage: impl std::fmt::Display, offset: Offset) -> S
     format!("{}/{lineage}@{offset}", encode(task))
 }
 
-/// Returns a task's id as in an address. All that a shell would interpret is percent-encoded too, so
-/// that a command that contains it can be copied.
+/// Returns a task's id as in an address. All that a shell would interpret is percent-encoded too,
+/// so that a command that contains it can be copied.
 pub fn encode(task: &str) -> String {
     let mut out = String::with_capacity(task.len());
     let mut buffer = [0; 4];

@@ -162,8 +162,8 @@ impl Engine {
         }
     }
 
-    /// Undoes a restore without participants: activates the lineage of `target`, unless the task has
-    /// left the epoch. The owner is checked under the structure lock.
+    /// Undoes a restore without participants: activates the lineage of `target`, unless the task
+    /// has left the epoch. The owner is checked under the structure lock.
     fn undo_state(
         &self,
         (no, task): (TaskNo, &str),

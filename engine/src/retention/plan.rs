@@ -246,8 +246,8 @@ pub(super) fn fates(
     Ok(lineages.fates(&going, &kept))
 }
 
-/// Returns the active lineage, those that the given number of undos would activate, and the one that
-/// names the last capture of the folder.
+/// Returns the active lineage, those that the given number of undos would activate, and the one
+/// that names the last capture of the folder.
 fn going(catalog: &Catalog, task: TaskNo, undo: u32) -> Result<BTreeSet<LineageId>> {
     let (_, mut active) = catalog.active(task)?;
     let mut going = BTreeSet::from([active.lineage]);

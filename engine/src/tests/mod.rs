@@ -2,7 +2,6 @@
 
 // tidy: names the parts
 mod forked;
-mod last_capture;
 mod refusals;
 mod summaries;
 mod switch;

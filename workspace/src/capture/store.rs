@@ -90,8 +90,8 @@ impl Stored {
     pub(crate) fn durable(storage: &Storage<'_>) -> Result<Self> {
         let (taken, result) = store(storage)?;
         storage.states.have_read(result.read);
-        // If the folder equals the last capture, and the lineage names that one, no event is needed.
-        // No present is needed either: an undo restores that capture.
+        // If the folder equals the last capture, and the lineage names that one, no event is
+        // needed. No present is needed either: an undo restores that capture.
         let same = storage.named == storage.known
             && match (storage.before, taken.last) {
                 (Some(_), Some((root, tree))) => tree == result.tree && Some(root) == storage.known,

@@ -11,7 +11,6 @@ use milepost_codec::{
 };
 
 use super::log_append::{Effect, LogAppend};
-use super::overtaken::FolderCommits;
 use super::plan::Plan;
 use super::request::Request;
 use super::results::{Answer, CommitResult, Results, refused, unknown};
@@ -87,7 +86,7 @@ pub(crate) struct Leader {
     /// Keys in the current batch. They are not in the index yet.
     pub(super) keys: HashSet<(TaskNo, String)>,
     /// The last commits with a capture or an activation.
-    pub(super) folders: FolderCommits,
+    pub(super) folders: super::overtaken::FolderCommits,
     meters: Arc<Meters>,
 }
 
@@ -125,7 +124,7 @@ impl Leader {
             plan: Plan::default(),
             taken: VecDeque::new(),
             keys: HashSet::new(),
-            folders: FolderCommits::default(),
+            folders: Default::default(),
             meters,
         }
     }
@@ -319,9 +318,7 @@ impl Leader {
         for (log, expected) in request.heads() {
             self.not_grown(*log, *expected)?;
         }
-        if let Some((task, seen)) = request.knows() {
-            self.folders.check(task, seen)?;
-        }
+        self.folders.check(request.knows())?;
         let done = self.plan(request, batch.seq)?;
         let (needs, room) =
             (self.plan.frame_bytes, FRAME_HEADER_LEN + FRAME_PAYLOAD_MAX - batch.buf.len());

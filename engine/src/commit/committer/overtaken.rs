@@ -56,11 +56,10 @@ impl FolderCommits {
         noted.for_each(|at| *at = seq.min(*at));
     }
 
-    /// Refuses a request that knows a task's folder up to the commit `seen`, if a later commit
-    /// changed it.
-    pub(super) fn check(&self, task: TaskNo, seen: Seq) -> Result<()> {
-        match self.last.get(&task).unwrap_or(&self.others) {
-            last if *last > seen => {
+    /// Refuses a request that knows a task's folder up to a commit, if a later one changed it.
+    pub(super) fn check(&self, knows: Option<(TaskNo, Seq)>) -> Result<()> {
+        match knows {
+            Some((task, seen)) if *self.last.get(&task).unwrap_or(&self.others) > seen => {
                 Err(Error::new(ErrorKind::Conflict, Overtaken.to_string()).with_source(Overtaken))
             }
             _ => Ok(()),

@@ -1,20 +1,19 @@
 //! Tests: the last capture of a folder, against a model of the folder.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-use milepost_codec::{
-    Capture, ChunkList, Data, Hash, Node, PathBytes, RestorePart, WorkspaceCaptured,
+use milepost::clock::Clock;
+use milepost::events::{Message, WorkspaceCaptured};
+use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
+use milepost::retention::Policy;
+use milepost::transfer::ExportItem;
+use milepost::{
+    Body, Engine, Hash, Lineage, LineageId, Mark, Options, Participant, Point, Result, Task,
 };
-use milepost_store::clock::Clock;
-use parking_lot::Mutex;
+use milepost_codec::{Capture, ChunkId, ChunkList, Data, Node, PathBytes, RestorePart};
 use proptest::prelude::*;
-
-use crate::restore::{CaptureContext, PendingRestore, PrepareContext};
-use crate::retention::Policy;
-use crate::transfer::ExportItem;
-use crate::{Body, Engine, LineageId, Mark, Options, Participant, Point, Result, Task};
 
 /// A clock that can be set back.
 #[derive(Default)]
@@ -66,21 +65,21 @@ fn root(engine: &Engine, content: u64) -> Hash {
 
 /// Returns the content of a capture.
 fn content_of(engine: &Engine, Hash(root): Hash) -> u64 {
-    let node = engine.store().chunks().get(&milepost_codec::ChunkId(root)).unwrap();
+    let node = engine.store().chunks().get(&ChunkId(root)).unwrap();
     let Node::Capture(capture) = Node::decode(&node).unwrap() else { panic!("no capture") };
     capture.files
 }
 
 impl Folder {
     fn event(&self, engine: &Engine) -> Body {
-        let mut content = self.content.lock();
+        let mut content = self.content.lock().unwrap();
         content.last = Some(content.now);
         stored(engine, content.now).into()
     }
 
     /// Captures as a workspace does.
     fn captured(&self, engine: &Engine, known: Option<Hash>, named: Option<Hash>) -> Option<Body> {
-        let now = Some(root(engine, self.content.lock().now));
+        let now = Some(root(engine, self.content.lock().unwrap().now));
         (known != now || named != now).then(|| self.event(engine))
     }
 }
@@ -94,7 +93,7 @@ impl Participant for Folder {
         Ok(event.into_iter().collect())
     }
     fn prepare(&self, going: &PrepareContext<'_>) -> Result<RestorePart> {
-        *self.target.lock() = going.target.map(|root| content_of(going.engine, root));
+        *self.target.lock().unwrap() = going.target.map(|root| content_of(going.engine, root));
         Ok(RestorePart {
             participant: "folder".into(),
             place: Data::Bytes(b"/folder".to_vec()),
@@ -104,8 +103,8 @@ impl Participant for Folder {
         })
     }
     fn apply(&self, engine: &Engine, pending: &PendingRestore) -> Result<Vec<Body>> {
-        let target = *self.target.lock();
-        let mut content = self.content.lock();
+        let target = *self.target.lock().unwrap();
+        let mut content = self.content.lock().unwrap();
         content.now = target.unwrap_or(content.now);
         content.last = Some(content.now);
         drop(content);
@@ -179,7 +178,7 @@ impl Setting {
         self.engine.task("essay").unwrap()
     }
 
-    fn lineage(&self, pick: usize) -> crate::Lineage {
+    fn lineage(&self, pick: usize) -> Lineage {
         let all = self.task().lineages().unwrap();
         self.task().lineage_named(all[pick % all.len()].id).unwrap()
     }
@@ -199,7 +198,7 @@ impl Setting {
         if let Some(event) = self.folder.captured(engine, known, named) {
             task.append(event).unwrap();
         }
-        let mut content = self.folder.content.lock();
+        let mut content = self.folder.content.lock().unwrap();
         content.last = Some(content.now);
         let named = engine.workspace_at(&head(&self.task())).unwrap();
         assert_eq!(named, Some(root(engine, content.now)), "the lineage names it");
@@ -208,11 +207,11 @@ impl Setting {
     fn perform(&mut self, step: &Step) {
         let engine = &self.engine;
         match step {
-            Step::Change(content) => self.folder.content.lock().now = *content,
+            Step::Change(content) => self.folder.content.lock().unwrap().now = *content,
             Step::Capture => self.capture(),
             Step::Mark => drop(self.task().checkpoint(Mark::new()).unwrap()),
             Step::Append => {
-                self.task().append(crate::events::Message::text("user", "more")).unwrap();
+                self.task().append(Message::text("user", "more")).unwrap();
             }
             Step::Restore(lineage, at) => {
                 engine.restore(&self.point(*lineage, *at)).run().unwrap();
@@ -250,9 +249,10 @@ impl Setting {
     }
 
     fn check(&self) {
-        let expected = self.folder.content.lock().last.map(|content| root(&self.engine, content));
+        let expected =
+            self.folder.content.lock().unwrap().last.map(|content| root(&self.engine, content));
         let found = self.engine.last_capture(&self.task()).unwrap();
-        assert_eq!(found, expected, "the folder has {:?}", self.folder.content.lock());
+        assert_eq!(found, expected, "the folder has {:?}", self.folder.content.lock().unwrap());
     }
 
     /// Imports the task into another store, where the folder has the same last capture.
@@ -263,6 +263,7 @@ impl Setting {
             ExportItem::Task(task) => import.task(task),
             ExportItem::Chunk(chunk) => import.chunk(chunk),
             ExportItem::Event(event) => import.event(event),
+            _ => Ok(()),
         };
         self.engine.transfer().export(true).unwrap().task("essay", &mut take).unwrap();
         import.finish().unwrap();
