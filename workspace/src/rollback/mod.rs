@@ -2,14 +2,14 @@
 //! methods.
 //!
 //! ```text
-//! by_hand      files that were made outside of any run
+//! authors      changes by runs, and those outside of any run
 //! participant  the engine's requests to a workspace: capture, prepare, apply, abort, finish
 //! present      stamps that the capture of the present recorded
 //! record       a restore's record in the log, read again after a crash
 //! dry_run      hashes contents without storing them: for a plan
 //! ```
 
-mod by_hand;
+mod authors;
 mod dry_run;
 mod participant;
 mod present;
@@ -21,6 +21,7 @@ use milepost::restore::PendingRestore;
 use milepost::{Engine, Error, Hash, Participant, Point, Result, Scope, Task};
 use milepost_codec::{ChunkId, PathBytes, RestoreOutcome};
 
+use self::authors::Authors;
 pub(crate) use self::dry_run::Dry;
 use self::participant::WorkspaceParticipant;
 use crate::capture::{self, Storage};
@@ -83,17 +84,20 @@ impl Workspace {
             moved: choices.moved,
             kept: None,
         })?;
+        let last = taken.last.map(|(_, tree)| tree);
+        let authors = Authors::since(engine, &task, to, choices)?;
+        let authors = authors.with_present(&dry, last, looked.tree)?;
         let planned = make(
             &Trees {
                 contents: &dry,
-                last: taken.last.map(|(_, tree)| tree),
+                last,
                 target: target.capture.tree,
                 says: crate::tree::Budget::of(&target.capture),
                 present: looked.tree,
                 skips: &looked.skips,
-                choices,
+                choices: &authors.applied_to(choices),
                 elsewhere: self.is_elsewhere(&target.capture),
-                by_hand: &by_hand::by_hand(engine, &task, to)?,
+                by_hand: &authors.outside,
             },
             &mut |_, content| {
                 let _ = dry.put(&[&content]);

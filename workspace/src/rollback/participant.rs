@@ -15,7 +15,7 @@ use milepost_codec::{
 use parking_lot::Mutex;
 
 use super::RestoreReport;
-use super::by_hand::by_hand;
+use super::authors::Authors;
 use super::present::{Remembered, Tree};
 use super::record::Record;
 use crate::apply::{self, Failed, KeptEntry, Recovered, Restore};
@@ -155,18 +155,21 @@ impl WorkspaceParticipant {
         let (present, skips) = self.in_progress.lock().present.take().ok_or_else(|| {
             Error::invalid("a restore of a workspace is prepared without its present")
         })?;
+        let last = last.map(|(_, tree)| tree);
+        let authors = Authors::since(going.engine, going.task, going.to, &self.choices)?;
+        let authors = authors.with_present(&chunks, last, present)?;
         let mut failed = Ok(());
         let planned = make(
             &Trees {
                 contents: &chunks,
-                last: last.map(|(_, tree)| tree),
+                last,
                 target: target.capture.tree,
                 says: Budget::of(&target.capture),
                 present,
                 skips: &skips,
-                choices: &self.choices,
+                choices: &authors.applied_to(&self.choices),
                 elsewhere: self.workspace.is_elsewhere(&target.capture),
-                by_hand: &by_hand(going.engine, going.task, going.to)?,
+                by_hand: &authors.outside,
             },
             &mut |_, content| {
                 if failed.is_ok() {
