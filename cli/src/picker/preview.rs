@@ -207,7 +207,7 @@ mod tests {
         checkpoint.label = Some("re\u{1b}[31md\nline".into());
         let text: Vec<String> = facts(&checkpoint).into_iter().map(|line| line.text).collect();
         assert_eq!(text.first().unwrap(), "re\\u{1b}[31md line");
-        assert_eq!(text.get(1).unwrap(), "point     a\\u{1b}[2J/0@7");
+        assert_eq!(text.get(1).unwrap(), "point     a%1B%5B2J/0@7");
         assert!(text.iter().all(|line| !line.contains(char::is_control)), "{text:?}");
     }
 }

@@ -2095,8 +2095,17 @@ export interface components {
         };
         /** @description The result of a restore, an undo, a switch or a redo. */
         RestoredForm: {
-            /** @description The changes to files, as in the plan; present if files were restored. */
+            /**
+             * @description The changes to files, as in the plan; present if files were restored. Empty if what joined
+             *     the task restored them.
+             */
             files?: Record<string, unknown> | null;
+            /**
+             * Format: int32
+             * @description The lineage whose head names the files that the folder has: not the active one if files stay
+             *     as they are, until the next capture.
+             */
+            files_lineage: number;
             /** @description Paths in the folder of files that were kept because they changed during the restore. */
             kept?: string[] | null;
             /** @description The lineage that is now active. */
@@ -6753,7 +6762,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The token may not do it */
+            /** @description The last restore took files back, which are for admins */
             403: {
                 headers: {
                     [name: string]: unknown;

@@ -88,7 +88,7 @@ impl Catalog {
             let kept = entry.map(|entry| wire::decode::<FilesKept>(&entry, "files kept"));
             match kept.transpose()? {
                 // Another activation came between the two reads.
-                Some(kept) if kept.epoch > epoch => {}
+                Some(kept) if kept.epoch > epoch && self.active(task)?.0 > epoch => {}
                 Some(kept) if kept.epoch == epoch => {
                     let since = self.has_capture_since(task, active.lineage, kept.from)?;
                     return Ok((active.lineage, Some(kept).filter(|_| !since)));
@@ -104,7 +104,11 @@ impl Catalog {
         if self.base(task, lineage)?.is_some_and(|base| base.head.next > from) {
             return Ok(true);
         }
-        let mut cursor = Cursor::new(self.log(), LogId::lineage(task, lineage), from);
+        let log = LogId::lineage(task, lineage);
+        if self.head(log)?.next <= from {
+            return Ok(false);
+        }
+        let mut cursor = Cursor::new(self.log(), log, from);
         while let Some(kind) = cursor.next_record(|_, record| Ok(record.header()?.kind))? {
             if kind == WorkspaceCaptured::KIND {
                 return Ok(true);

@@ -82,12 +82,14 @@ impl Engine {
         let Some((root, _)) = folder.kept else {
             return Ok(Vec::new());
         };
-        let content = self.inner.catalog.log().get_chunk(&ChunkId(root.0))?;
+        let Some(content) = self.inner.catalog.log().get_chunk(&ChunkId(root.0))? else {
+            // It is lost. No event may name what is not there.
+            return Ok(Vec::new());
+        };
         // The counts are informational. If they cannot be read they are 0, and the root is still
         // valid.
-        let node = content.map(|bytes| Node::decode_as(&bytes, NodeKind::Capture));
-        let (files, bytes, skipped) = match node {
-            Some(Ok(Node::Capture(capture))) => (capture.files, capture.bytes, capture.skipped),
+        let (files, bytes, skipped) = match Node::decode_as(&content, NodeKind::Capture) {
+            Ok(Node::Capture(capture)) => (capture.files, capture.bytes, capture.skipped),
             _ => (0, 0, 0),
         };
         let captured = WorkspaceCaptured { root, files, bytes, skipped };
