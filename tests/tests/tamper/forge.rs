@@ -13,6 +13,8 @@ use milepost_codec::{
 };
 use milepost_tests::folder;
 
+use crate::groups;
+
 /// A record, taken apart.
 #[derive(Debug, Clone)]
 pub struct Record {
@@ -288,27 +290,24 @@ impl Entries {
     }
 
     pub fn all(&self, kind: u8) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let pairs = self.db.scan_prefix([kind]).map(Result::unwrap);
-        pairs.map(|(k, v)| (k.to_vec(), v.to_vec())).collect()
+        let stored = self.db.scan_prefix([kind]).map(Result::unwrap);
+        stored.flat_map(|(key, value)| groups::apart(&key, &value)).collect()
     }
 
     pub fn put(&self, key: &[u8], value: Option<&[u8]>) {
-        match value {
-            Some(value) => self.db.insert(key, value).unwrap(),
-            None => self.db.remove(key).unwrap(),
-        };
+        groups::put(&self.db, key, value);
     }
 
     /// Writes the digests of all entries anew, and what sled's files are after a close.
     pub fn close(self) {
         // Of the index, of keys, of blocks: a count and a sum each.
         let mut digests = [[0_u64; 5]; 3];
-        for pair in self.db.iter() {
-            let (key, value) = pair.unwrap();
+        let stored = self.db.iter().map(Result::unwrap);
+        for (key, value) in stored.flat_map(|(key, value)| groups::apart(&key, &value)) {
             if [3, 4, 50].contains(&key[0]) {
                 continue;
             }
-            let mut input = value.to_vec();
+            let mut input = value;
             input.extend_from_slice(&key);
             input.extend_from_slice(&(key.len() as u64).to_le_bytes());
             let [count, sum @ ..] = match key[0] {

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! forge.rs     the forger: commits taken apart and written again with right checks, sled's entries
+//! groups.rs    entries that share a value in sled
 //! stores.rs    the store that is edited, and what is found
 //! careless.rs  bytes changed in files
 //! history.rs   histories written anew with care: only an anchor shows it, or a key keeps it out
@@ -16,6 +17,7 @@ mod anchors;
 mod careless;
 mod entries;
 mod forge;
+mod groups;
 mod history;
 mod keys;
 mod stores;

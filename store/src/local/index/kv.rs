@@ -20,6 +20,7 @@ use crate::digest::Digests;
 use crate::files;
 use crate::index::ENTRY_MAX;
 use crate::index::{Entry, IndexPut, walk};
+use crate::local::index::groups::{self, Expansion, Group};
 use crate::threads;
 
 /// The maximum bytes of a value.
@@ -161,7 +162,15 @@ impl Kv {
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.with("get", |db| db.get(key)).map(|value| value.map(|v| v.to_vec()))
+        self.with("get", |db| {
+            if let Some((name, end)) = groups::place(key) {
+                let Some(group) = db.get(&name)? else { return Ok(None) };
+                if let (found, false) = groups::find(&name, &group, end)? {
+                    return Ok(found);
+                }
+            }
+            Ok(db.get(key)?.map(|value| value.to_vec()))
+        })
     }
 
     /// Returns entries of a range in order of keys, from the end if `backwards`.
@@ -175,16 +184,17 @@ impl Kv {
         if from >= to {
             return Ok(Vec::new());
         }
+        let (begin, end) = groups::stored_range(from, to);
         self.with("scan", |db| {
-            let range = db.range(from..to);
-            let pair = |item: sled::Result<(sled::IVec, sled::IVec)>| {
-                item.map(|(key, value)| (key.to_vec(), value.to_vec()))
-            };
-            if backwards {
-                range.rev().take(limit).map(pair).collect()
-            } else {
-                range.take(limit).map(pair).collect()
+            let mut found = Expansion::new((from, to), backwards, limit);
+            let mut range = db.range(begin..end);
+            while !found.is_full()
+                && let Some(item) = if backwards { range.next_back() } else { range.next() }
+            {
+                let (stored, value) = item?;
+                found.push(&stored, &value)?;
             }
+            Ok(found.finish())
         })
     }
 
@@ -202,8 +212,17 @@ impl Kv {
         self.packed.load(Ordering::Acquire)
     }
 
-    /// Applies changes atomically.
+    /// Applies changes atomically, and leaves digests alone.
     pub(crate) fn apply(&self, puts: Vec<IndexPut>) -> Result<()> {
+        if puts.iter().any(|(key, _)| groups::place(key).is_some()) {
+            let stored = self.grouped(puts, &mut Digests::default())?;
+            return self.write(stored);
+        }
+        self.write(puts)
+    }
+
+    /// Writes and removes stored values atomically.
+    fn write(&self, puts: Vec<IndexPut>) -> Result<()> {
         let mut batch = sled::Batch::default();
         for (key, value) in puts {
             match value {
@@ -228,22 +247,95 @@ impl Kv {
         digests: &mut Digests,
         position: impl FnOnce(Digests) -> IndexPut,
     ) -> Result<()> {
-        // The last change of a key wins.
-        let puts: BTreeMap<_, _> = puts.into_iter().collect();
         let mut after = *digests;
-        for (key, value) in &puts {
-            if let Some(old) = self.get(key)? {
-                after.remove(key, &old);
-            }
-            if let Some(value) = value {
-                after.add(key, value);
-            }
-        }
-        let mut puts: Vec<IndexPut> = puts.into_iter().collect();
-        puts.push(position(after));
-        self.apply(puts)?;
+        let mut stored = self.grouped(puts, &mut after)?;
+        stored.push(position(after));
+        self.write(stored)?;
         *digests = after;
         Ok(())
+    }
+
+    /// Returns the changes of stored values that change these entries, and updates the digests.
+    fn grouped(&self, puts: Vec<IndexPut>, digests: &mut Digests) -> Result<Vec<IndexPut>> {
+        // The last change of a key wins.
+        let puts: BTreeMap<_, _> = puts.into_iter().collect();
+        let mut stored: Vec<IndexPut> = Vec::with_capacity(puts.len() + 1);
+        let mut puts = puts.into_iter().peekable();
+        while let Some((key, value)) = puts.next() {
+            let Some((name, _)) = groups::place(&key) else {
+                self.with("get", |db| {
+                    if let Some(old) = db.get(&key)? {
+                        digests.remove(&key, &old);
+                    }
+                    Ok(())
+                })?;
+                if let Some(value) = &value {
+                    digests.add(&key, value);
+                }
+                stored.push((key, value));
+                continue;
+            };
+            let mut group = self.open_group(name)?;
+            self.change(&mut group, (key, value), digests, &mut stored)?;
+            // Keys of one group follow each other.
+            while let Some(put) = puts.next_if(|(key, _)| groups::is_in(&group.0, key)) {
+                self.change(&mut group, put, digests, &mut stored)?;
+            }
+            stored.push((group.0, group.1.encode()));
+        }
+        Ok(stored)
+    }
+
+    /// Reads a group.
+    fn open_group(&self, name: Vec<u8>) -> Result<(Vec<u8>, Group)> {
+        let group = self.with("get", |db| match db.get(&name)? {
+            Some(value) => Ok(Group::decode(&name, &value)?),
+            None => Ok(Group::default()),
+        })?;
+        Ok((name, group))
+    }
+
+    /// Changes an entry of a group, and the digests. A value that the group has no room for goes to
+    /// `stored`, under its own key.
+    fn change(
+        &self,
+        (_, group): &mut (Vec<u8>, Group),
+        (key, value): IndexPut,
+        digests: &mut Digests,
+        stored: &mut Vec<IndexPut>,
+    ) -> Result<()> {
+        let Some((_, end)) = groups::place(&key) else { return Ok(()) };
+        let mut old = group.members.remove(end);
+        let mut is_outside = false;
+        if old.is_none() && group.outside > 0 {
+            old = self.with("get", |db| Ok(db.get(&key)?.map(|value| value.to_vec())))?;
+            is_outside = old.is_some();
+        }
+        if let Some(old) = old {
+            digests.remove(&key, &old);
+        }
+        if let Some(value) = &value {
+            digests.add(&key, value);
+        }
+        let fits = |value: &Vec<u8>| group.len() + end.len() + 3 + value.len() <= VALUE_MAX;
+        if let Some(value) = value.as_ref().filter(|value| !is_outside && fits(value)) {
+            group.members.insert(end.to_vec(), value.clone());
+            return Ok(());
+        }
+        match (is_outside, value.is_some()) {
+            (false, true) => group.outside = group.outside.saturating_add(1),
+            (true, false) => group.outside = group.outside.saturating_sub(1),
+            (true, true) => {}
+            (false, false) => return Ok(()),
+        }
+        stored.push((key, value));
+        Ok(())
+    }
+
+    /// Returns `true` if sled has no stored value in a range.
+    #[cfg(test)]
+    pub(crate) fn is_bare(&self, from: &[u8], to: &[u8]) -> bool {
+        self.with("scan", |db| Ok(db.range(from..to).next().is_none())).is_ok_and(|bare| bare)
     }
 
     /// Makes all applied changes survive power loss.

@@ -3,4 +3,5 @@
 // tidy: names the parts
 pub(crate) mod blocks;
 pub(crate) mod digest_check;
+mod groups;
 pub(crate) mod kv;

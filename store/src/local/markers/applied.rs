@@ -15,7 +15,7 @@ pub(crate) const UNKNOWN: [u8; 16] = [0; 16];
 
 /// The version of the entries in sled: with another version sled is rebuilt. Raise it with every
 /// change of what an entry holds, or which entries follow from an event.
-const LAYOUT: u32 = 6;
+const LAYOUT: u32 = 7;
 
 /// The distance of the version from the end of the stored position.
 const LAYOUT_FROM_END: usize = 4 + Digests::LEN;
