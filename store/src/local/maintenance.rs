@@ -97,6 +97,9 @@ impl Maintenance for LocalStore {
         }
         self.shared.closed.store(true, Ordering::Release);
         let done = drained.and_then(|()| self.finish());
+        if done.is_ok() {
+            self.drop_early_spare();
+        }
         self.shared.journal.lock().take();
         let sound = self.shared.poisoned().is_none() && done.is_ok();
         let sled = self.shared.kv.dir();
@@ -160,6 +163,19 @@ impl Maintenance for LocalStore {
 }
 
 impl LocalStore {
+    /// Removes the free segment unless the active one is more than half full: a store that is
+    /// closed may never be opened again.
+    fn drop_early_spare(&self) {
+        let shared = &self.shared;
+        if shared.journal_wants_spare().is_none()
+            && shared.segments.has_spare()
+            && let Err(error) = shared.segments.discard(&shared.layout.journal())
+        {
+            // The next opening takes or removes a segment that stays.
+            tracing::warn!("a free segment is not removed: {error}");
+        }
+    }
+
     /// Syncs sled, and writes the frame that says that the store was closed.
     fn finish(&self) -> Result<()> {
         if let Some(error) = self.shared.poisoned() {

@@ -151,6 +151,11 @@ impl SegmentPool {
         self.spare.lock().len() > 1
     }
 
+    /// Returns `true` if any segment is free.
+    pub(crate) fn has_spare(&self) -> bool {
+        !self.spare.lock().is_empty()
+    }
+
     /// Removes all free segments but one.
     pub(crate) fn rest(&self, dir: &Path) -> Result<()> {
         let more = {
@@ -168,7 +173,7 @@ impl SegmentPool {
         }
     }
 
-    /// Removes all free segments: they may hold old frames.
+    /// Removes all free segments, which may hold old frames.
     pub(crate) fn discard(&self, dir: &Path) -> Result<()> {
         for spare in std::mem::take(&mut *self.spare.lock()) {
             let path = &spare.path;
