@@ -119,6 +119,14 @@ impl Authors {
         })
     }
 
+    /// Adds the changes that a restore found, as of a present.
+    fn of_present(&mut self, engine: &Engine, before: Hash, after: Hash) -> Result<()> {
+        match self.wants_runs {
+            true => changes(engine, before, after, &mut |path, _| _ = self.gone.insert(path)),
+            false => Ok(()),
+        }
+    }
+
     fn of_run(&mut self, engine: &Engine, before: Hash, after: Hash) -> Result<()> {
         if !self.wants_runs {
             return Ok(());
@@ -146,6 +154,9 @@ impl Intervals {
             Body::CheckpointMarked(mark) => match (self.outside.take(), mark.cause) {
                 (Some((before, after)), MarkCause::BeforeTool) => {
                     authors.of_others(engine, before, after)?;
+                }
+                (Some((before, after)), MarkCause::BeforeRestore) => {
+                    authors.of_present(engine, before, after)?;
                 }
                 (Some((before, after)), _) => authors.of_run(engine, before, after)?,
                 (None, _) => {}
