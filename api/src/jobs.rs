@@ -7,8 +7,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::{
-    Big, CapturedForm, DiskForm, Problem, RecoveredFolder, RestoredForm, ToolCallForm,
-    ToolReturnForm,
+    Big, CapturedForm, DiskForm, ImportForm, JobNote, Problem, RecoveredFolder, RestoredForm,
+    ToolCallForm, ToolReturnForm,
 };
 
 /// A job.
@@ -17,7 +17,8 @@ use crate::{
 pub struct JobForm {
     /// The id.
     pub id: String,
-    /// The kind: `capture`, `restore`, `undo`, `recover`, `compact`, `tool_call` or `tool_return`.
+    /// The kind: `capture`, `restore`, `undo`, `recover`, `compact`, `import`, `tool_call` or
+    /// `tool_return`.
     pub kind: String,
     /// The state.
     pub state: JobState,
@@ -33,6 +34,12 @@ pub struct JobForm {
     pub ended_us: Option<Big>,
     /// The part that is done, if it is known.
     pub progress: Option<JobProgress>,
+    /// Facts that did not end it, at most the first 1,000. A list of jobs leaves them out.
+    #[serde(default)]
+    pub notes: Vec<JobNote>,
+    /// The number of all notes.
+    #[serde(default)]
+    pub notes_total: Big,
     /// The result of a job that is done, and the plan of one that failed by conflicts.
     pub result: Option<JobResult>,
     /// The reason why it failed.
@@ -60,11 +67,11 @@ pub enum JobState {
 pub struct JobProgress {
     /// The step.
     pub step: String,
-    /// The part that is done, in the step's unit: files, or parts of the store.
+    /// The part that is done, in the step's unit: files, parts of the store, or parts of an input.
     pub done: Big,
     /// The total of the step, if it is known.
     pub total: Option<Big>,
-    /// The bytes that were read, if they are counted.
+    /// The bytes that were read, if they are counted; with a total, that is in bytes, too.
     pub bytes: Option<Big>,
 }
 
@@ -83,6 +90,8 @@ pub enum JobResult {
     Recover(RecoveriesForm),
     /// A compacted store.
     Compact(CompactedForm),
+    /// Imported runs and exports.
+    Import(ImportForm),
     /// A recorded call of a tool.
     ToolCall(ToolCallForm),
     /// A recorded return of a tool.

@@ -9,7 +9,8 @@
 //! summaries                            tasks in a few numbers
 //! requests                             bodies of requests
 //! results, restores                    results of requests that change something
-//! jobs, captures, tools, remedies      work that takes long, and next steps after a failure
+//! jobs, captures, imports, tools       work that takes long
+//! remedies                             next steps after a failure
 //! changes, blame                       differences, and the events that set a value
 //! stats, verify, retention             contents of a store, and the effects of a cleanup
 //! shared, values                       lists, errors, numbers, times, nullable values
@@ -35,6 +36,7 @@ mod checkpoints;
 #[cfg(feature = "engine")]
 mod convert;
 mod events;
+mod imports;
 mod jobs;
 mod points;
 mod remedies;
@@ -61,6 +63,7 @@ pub use checkpoints::{CheckpointForm, PinForm};
 #[cfg(feature = "engine")]
 pub use convert::{files_plan, plan_of_files};
 pub use events::{EventForm, MovedForm, RangeForm};
+pub use imports::{FailedInput, ImportForm, ImportedForm, JobNote, SkippedForm};
 pub use jobs::{
     CompactedForm, FilesForm, JobForm, JobProgress, JobResult, JobState, RecoveriesForm,
     RecoveryForm,
@@ -69,9 +72,9 @@ pub use points::{EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart}
 pub use remedies::Remedy;
 pub use requests::{
     BranchAsked, CaptureAsked, CaptureOptions, CheckpointGiven, ChoicesAsked, CompactAsked,
-    ControlAsked, EraseAsked, Fields, FilesAsked, FolderAsked, GuidanceAsked, JobAsked, MarkGiven,
-    PinAsked, RecoverAsked, RestoreAsked, RetentionAsked, SwitchAsked, TaskGiven, ToolCallAsked,
-    ToolMark, ToolReturnAsked, UndoAsked, VerifyAsked,
+    ControlAsked, EraseAsked, Fields, FilesAsked, FolderAsked, GuidanceAsked, ImportAsked,
+    ImportPath, JobAsked, MarkGiven, PinAsked, RecoverAsked, RestoreAsked, RetentionAsked,
+    SwitchAsked, TaskGiven, ToolCallAsked, ToolMark, ToolReturnAsked, UndoAsked, VerifyAsked,
 };
 pub use restores::{PlaceForm, RestorePlanForm, RestoredForm};
 pub use results::{AppendedForm, ControlForm, ErasedForm};

@@ -62,6 +62,30 @@ pub enum Remedy {
     },
     /// Make room on the disk, or begin with `force`.
     MakeRoom,
+    /// The step after an error in an input, by the name of the format's remedy.
+    Input {
+        /// The name, such as `name_format`.
+        name: String,
+        /// The value that belongs to it, such as a number of bytes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<String>,
+    },
+    /// Leave `task` out, or import one input.
+    OneInput,
+    /// Leave `task` out: each execution of a folder is a task of its own name.
+    NoNameForFolder,
+    /// Leave `user` out: an export names its own.
+    NoUserForExport,
+    /// Leave `task` out, or export the task alone.
+    OneTask,
+    /// Ask for the permission to read a file.
+    CheckPermission,
+    /// Look at the commands that are hooks.
+    LookAtHooks,
+    /// Name a file that is no pipe.
+    NameNoPipe,
+    /// End the program that opened the store: it accepts no larger events.
+    EndLimit,
     /// A remedy that this version does not know.
     #[serde(other)]
     Other,

@@ -33,8 +33,16 @@ pub const CONFLICT: u8 = 4;
 pub const BUG: u8 = 70;
 
 /// Hint for a file or folder that the user may not read or write.
-const PERMISSION: &str =
+pub const PERMISSION: &str =
     "see that you may read the file, and that you may write to the folder: `ls -ld` shows both";
+
+/// Hint for an input that is not recorded line by line.
+pub const LINES_OR_FILE: &str = "name a file, without --ack: while another program has the store \
+                                 open, standard input, a pipe and --ack are for JSON Lines";
+
+/// Hint for what a hook refused.
+pub const LOOK_AT_HOOKS: &str =
+    "what it runs is in your hooks.json, or `milepost trust --show` says it";
 
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -211,7 +219,7 @@ impl From<&milepost::Error> for Failure {
     fn from(error: &milepost::Error) -> Self {
         let (code, mut hint) = remedy(error.kind());
         if let Some(Detail::Refused { .. }) = error.detail() {
-            hint = Some("what it runs is in your hooks.json, or `milepost trust --show` says it");
+            hint = Some(LOOK_AT_HOOKS);
         }
         if let Some(Detail::ReadOnly { .. }) = error.detail() {
             hint = Some("ask again once the store can be opened for writing");
@@ -350,13 +358,14 @@ impl From<&milepost_formats::Error> for Failure {
 }
 
 /// Returns the hint of a remedy.
-fn next_step(remedy: Remedy) -> Cow<'static, str> {
-    let text = match remedy {
+pub fn next_step(remedy: Remedy) -> Cow<'static, str> {
+    Cow::Borrowed(match remedy {
         Remedy::CheckPath => "check the name; `-` is standard input",
         Remedy::NameFiles => {
             "name the files in it, or take all runs in it with `milepost import DIR`"
         }
         Remedy::NameFile => "name the file",
+        Remedy::GiveLinesOrFile => LINES_OR_FILE,
         Remedy::GiveEvents => "give a file with one event an object a line, or a .traj file",
         Remedy::GiveEventLines => "give one event an object a line",
         Remedy::AllowUnknown => {
@@ -419,8 +428,7 @@ fn next_step(remedy: Remedy) -> Cow<'static, str> {
             "export it without --redact, or export the other tasks one by one"
         }
         Remedy::KeepRecorded => "events up to that one are recorded",
-    };
-    Cow::Borrowed(text)
+    })
 }
 
 impl From<io::Error> for Failure {

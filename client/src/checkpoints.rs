@@ -1,7 +1,7 @@
 //! Checkpoints and their pins.
 
 use milepost_api::{Big, CheckpointForm, CheckpointGiven, Listed, PinAsked, PinForm};
-use milepost_codec::{Json, LineageId, MarkStatus};
+use milepost_codec::{Json, LineageId, MarkCause, MarkStatus};
 use reqwest::Method;
 
 use crate::client::Client;
@@ -38,6 +38,13 @@ impl Mark {
     #[must_use]
     pub fn status(mut self, status: MarkStatus) -> Self {
         self.0.status = Some(status);
+        self
+    }
+
+    /// Sets the reason for the mark. Default: `Manual`.
+    #[must_use]
+    pub fn cause(mut self, cause: MarkCause) -> Self {
+        self.0.cause = Some(cause);
         self
     }
 

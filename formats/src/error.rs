@@ -3,6 +3,8 @@
 use std::fmt::{self, Display};
 use std::io;
 
+use serde::{Deserialize, Serialize};
+
 use crate::format::Format;
 
 /// Result of the functions of this crate.
@@ -26,7 +28,8 @@ pub enum ErrorKind {
 }
 
 /// The next step after an error, for a caller that knows how its options are called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Remedy {
     /// The path of a run is to be checked.
     CheckPath,
@@ -68,6 +71,8 @@ pub enum Remedy {
     SplitDocument,
     /// The limit for events is to be raised to a number of bytes.
     RaiseEventMax(usize),
+    /// Only JSON Lines are recorded line by line: a file is to be named.
+    GiveLinesOrFile,
     /// The task exists: another name is needed.
     NameOtherTask,
     /// The task has another history: the import needs another name.

@@ -1,10 +1,13 @@
 //! Formats of runs, and their detection by the beginning of an input.
 
+use serde::{Deserialize, Serialize};
+
 /// The first bytes of a SQLite database.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// The format of a recorded run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Format {
     /// JSON Lines: one event body an object a line.
     Jsonl,
@@ -15,8 +18,10 @@ pub enum Format {
     /// A session of Claude Code: JSON Lines with ids.
     ClaudeCode,
     /// Messages as OpenAI's API has them: a list, an object with `messages`, or one a line.
+    #[serde(rename = "openai")]
     OpenAi,
     /// A checkpoint database of LangGraph's SqliteSaver.
+    #[serde(rename = "langgraph")]
     LangGraph,
     /// A database with a table of an iteration engine's checkpoints.
     CheckpointTable,

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use milepost::calls::check_given_up;
+
 use crate::checkpoint_folder;
 use crate::error::{Error, Remedy, Result};
 use crate::export_file::BEGINNING;
@@ -149,6 +151,7 @@ impl Found {
         let mut entries: Vec<_> = entries.flatten().collect();
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
+            check_given_up()?;
             let (path, name) = (entry.path(), entry.file_name());
             let is_hidden = name.as_encoded_bytes().starts_with(b".");
             let Ok(kind) = entry.file_type() else {

@@ -30,7 +30,7 @@ pub(crate) fn run(engine: &Engine, asked: CompactAsked, told: Told<'_>) -> Resul
     }
     let done = engine.retention().compact(&mut |step| {
         if let Some(progress) = progress(step) {
-            told(progress);
+            told.progress(progress);
         }
     });
     let done = done.map_err(|error| match error.kind() {

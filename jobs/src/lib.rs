@@ -1,11 +1,11 @@
 //! Work on an engine that takes long or changes folders, with the words of the command: captures,
-//! restores with a folder, recoveries, compactions.
+//! restores with a folder, recoveries, compactions, imports.
 //!
 //! [`run`] does a [`JobAsked`] and returns a [`JobResult`]: the service runs it for its clients,
 //! and the command for its user. Nothing here prints. A [`JobFailure`] has the engine's error and a
 //! [`Remedy`](milepost_api::Remedy), which the caller words with the names of its own options.
 //!
-//! A job reports its progress to `told`, from any thread, and ends early if its thread's calls are
+//! A job reports its progress and notes to `told`, from any thread, and ends early if its thread's calls are
 //! [given up](milepost::calls::unless_given_up). A restore that has begun to change files ends
 //! whole.
 //!
@@ -21,6 +21,7 @@
 //! recovery   the interrupted restore of a task, taken back before other work
 //! own        trust in a store
 //! compact    compactions
+//! import/    imports of runs, folders and exports
 //! failure    failures and their remedies
 //! ```
 //!
@@ -51,6 +52,7 @@ mod capture;
 mod compact;
 mod failure;
 mod folder;
+pub mod import;
 mod left_out;
 mod own;
 mod progress;
@@ -60,14 +62,29 @@ mod restore;
 mod tool;
 
 use milepost::Engine;
-use milepost_api::{JobAsked, JobProgress, JobResult};
+use milepost_api::{JobAsked, JobNote, JobProgress, JobResult};
 
 pub use failure::{JobFailure, Result};
 pub use own::{is_own, is_trusted};
 pub use recovery::{Recovered, begun_in, recover};
 
-/// Listener to the progress of a job.
-pub type Told<'a> = &'a (dyn Fn(JobProgress) + Sync);
+/// Listener to a job. A closure listens to the progress only.
+pub trait Listener: Sync {
+    /// Receives the part that is done.
+    fn progress(&self, progress: JobProgress);
+
+    /// Receives a fact that does not end the job.
+    fn note(&self, _note: JobNote) {}
+}
+
+impl<F: Fn(JobProgress) + Sync> Listener for F {
+    fn progress(&self, progress: JobProgress) {
+        self(progress);
+    }
+}
+
+/// The listener to a job.
+pub type Told<'a> = &'a dyn Listener;
 
 /// Runs a job to its end. `user` owns the tasks that it starts, unless it names another user.
 ///
@@ -81,6 +98,7 @@ pub fn run(engine: &Engine, asked: &JobAsked, user: &str, told: Told<'_>) -> Res
         JobAsked::Restore(asked) => restore::run(engine, asked, told),
         JobAsked::Undo(asked) => restore::undo(engine, asked, told),
         JobAsked::Recover(asked) => recover::run(engine, asked),
+        JobAsked::Import(asked) => import::run(engine, asked, user, told).map(JobResult::Import),
         JobAsked::ToolCall(asked) => tool::call(engine, asked, user, told).map(JobResult::ToolCall),
         JobAsked::ToolReturn(asked) => {
             tool::returned(engine, asked, told).map(JobResult::ToolReturn)

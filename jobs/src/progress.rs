@@ -26,7 +26,7 @@ pub(crate) fn watched<T>(
         scope.spawn(move || {
             while let Err(RecvTimeoutError::Timeout) = worked.recv_timeout(STEP) {
                 let status = workspace.status();
-                told(JobProgress {
+                told.progress(JobProgress {
                     step: step.to_owned(),
                     done: Big(status.files),
                     total: None,

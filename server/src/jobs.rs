@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use milepost_api::{
-    Big, JobAsked, JobForm, JobProgress, JobResult, JobState, Problem, Remedy, micros,
+    Big, JobAsked, JobForm, JobNote, JobProgress, JobResult, JobState, Problem, Remedy, micros,
 };
-use milepost_jobs::JobFailure;
+use milepost_jobs::{JobFailure, Listener};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -18,6 +18,9 @@ const RUNNING_MAX: usize = 8;
 
 /// Most ended jobs that are kept.
 const KEPT_MAX: usize = 100;
+
+/// Most notes of a job that are kept.
+const NOTES_MAX: usize = 1000;
 
 /// Time that an ended job is kept, in microseconds.
 const KEPT_US: u64 = 3_600_000_000;
@@ -39,8 +42,17 @@ pub(crate) struct Job {
     key: Option<(String, blake3::Hash)>,
     started_us: u64,
     pub(crate) given_up: Arc<AtomicBool>,
-    pub(crate) progress: Mutex<Option<JobProgress>>,
+    progress: Mutex<Option<JobProgress>>,
+    notes: Mutex<Notes>,
     outcome: watch::Sender<Option<Arc<Outcome>>>,
+}
+
+/// The notes of a job.
+#[derive(Debug, Default)]
+struct Notes {
+    /// The first ones.
+    kept: Vec<JobNote>,
+    total: u64,
 }
 
 /// The end of a job.
@@ -65,7 +77,7 @@ impl Jobs {
     pub(crate) fn list(&self, now_us: u64) -> Vec<JobForm> {
         let mut all = self.all.lock();
         forget(&mut all, now_us);
-        all.iter().rev().map(|job| job.form()).collect()
+        all.iter().rev().map(|job| job.form_without_notes()).collect()
     }
 
     /// Returns a job.
@@ -117,6 +129,7 @@ impl Jobs {
             started_us: now_us,
             given_up: Arc::default(),
             progress: Mutex::default(),
+            notes: Mutex::default(),
             outcome: watch::Sender::new(None),
         });
         all.push_back(Arc::clone(&job));
@@ -155,6 +168,12 @@ impl Job {
     }
 
     pub(crate) fn form(&self) -> JobForm {
+        // The notes of an ended job are complete, so it is looked at first.
+        let form = self.form_without_notes();
+        JobForm { notes: self.notes.lock().kept.clone(), ..form }
+    }
+
+    fn form_without_notes(&self) -> JobForm {
         let outcome = self.outcome.borrow().clone();
         let ended_us = outcome.as_ref().map(|outcome| outcome.ended_us);
         JobForm {
@@ -167,6 +186,8 @@ impl Job {
             ended: ended_us.map(micros),
             ended_us: ended_us.map(Big),
             progress: self.progress.lock().clone(),
+            notes: Vec::new(),
+            notes_total: Big(self.notes.lock().total),
             result: outcome.as_ref().and_then(|outcome| outcome.result.clone()),
             error: outcome.as_ref().and_then(|outcome| outcome.error.clone()),
         }
@@ -186,6 +207,20 @@ impl Job {
         };
         let outcome = Outcome { state, ended_us, result, error };
         self.outcome.send_replace(Some(Arc::new(outcome)));
+    }
+}
+
+impl Listener for Job {
+    fn progress(&self, progress: JobProgress) {
+        *self.progress.lock() = Some(progress);
+    }
+
+    fn note(&self, note: JobNote) {
+        let mut notes = self.notes.lock();
+        notes.total += 1;
+        if notes.kept.len() < NOTES_MAX {
+            notes.kept.push(note);
+        }
     }
 }
 

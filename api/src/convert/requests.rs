@@ -19,6 +19,9 @@ impl From<MarkGiven> for Mark {
         if let Some(status) = given.status {
             mark = mark.status(status);
         }
+        if let Some(cause) = given.cause {
+            mark = mark.cause(cause);
+        }
         if let Some(metadata) = given.metadata {
             mark = mark.metadata(metadata);
         }
@@ -28,8 +31,8 @@ impl From<MarkGiven> for Mark {
 
 impl From<CheckpointGiven> for Mark {
     fn from(given: CheckpointGiven) -> Self {
-        let CheckpointGiven { label, status, metadata, aliases, lineage: _, at } = given;
-        let mark = Self::from(MarkGiven { label, status, metadata, aliases });
+        let CheckpointGiven { label, status, cause, metadata, aliases, lineage: _, at } = given;
+        let mark = Self::from(MarkGiven { label, status, cause, metadata, aliases });
         match at {
             Some(Big(at)) => mark.at(at),
             None => mark,

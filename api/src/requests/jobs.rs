@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
 
-use super::{ChoicesAsked, read};
+use super::{ChoicesAsked, ImportAsked, read};
 use crate::Big;
 
 /// A job to start.
@@ -25,6 +25,8 @@ pub enum JobAsked {
     Recover(RecoverAsked),
     /// Removes withdrawn content from the disk.
     Compact(CompactAsked),
+    /// Imports runs, folders of checkpoint files and exports.
+    Import(ImportAsked),
     /// Records a call of a tool, with a checkpoint before it.
     ToolCall(ToolCallAsked),
     /// Records the return of a tool, with a checkpoint after it.
@@ -194,16 +196,17 @@ impl JobAsked {
             Self::Undo(_) => "undo",
             Self::Recover(_) => "recover",
             Self::Compact(_) => "compact",
+            Self::Import(_) => "import",
             Self::ToolCall(_) => "tool_call",
             Self::ToolReturn(_) => "tool_return",
         }
     }
 
-    /// Returns `true` if the job reads or changes a folder of the service's machine.
+    /// Returns `true` if the job reads or changes files or folders of the service's machine.
     pub fn has_folder(&self) -> bool {
         match self {
             Self::Capture(_) | Self::Restore(_) | Self::Undo(_) | Self::Recover(_) => true,
-            Self::ToolCall(_) | Self::ToolReturn(_) => true,
+            Self::Import(_) | Self::ToolCall(_) | Self::ToolReturn(_) => true,
             Self::Compact(_) => false,
         }
     }

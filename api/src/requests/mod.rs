@@ -1,17 +1,19 @@
 //! Bodies of requests. A client sends them, the service reads them: texts and lists have limits
 //! while they are parsed, and an unknown field is an error.
 
+mod import;
 mod jobs;
 mod read;
 
 use std::path::PathBuf;
 
-use milepost_codec::{Json, LineageId, MarkStatus, RunControl, Scope, TreePath};
+use milepost_codec::{Json, LineageId, MarkCause, MarkStatus, RunControl, Scope, TreePath};
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
 
 use crate::Big;
+pub use import::{ImportAsked, ImportPath};
 pub use jobs::{
     CaptureAsked, CaptureOptions, CompactAsked, FilesAsked, FolderAsked, JobAsked, RecoverAsked,
     ToolCallAsked, ToolMark, ToolReturnAsked, UndoAsked,
@@ -55,6 +57,11 @@ pub struct CheckpointGiven {
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<MarkStatus>,
+    /// The reason for the mark: `manual` (the default), `step`, `idle`, `before_tool`,
+    /// `before_restore` or `imported`.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<MarkCause>,
     /// An object of at most 64 KiB.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,6 +95,11 @@ pub struct MarkGiven {
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<MarkStatus>,
+    /// The reason for the mark: `manual` (the default), `step`, `idle`, `before_tool`,
+    /// `before_restore` or `imported`.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<MarkCause>,
     /// An object of at most 64 KiB.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     #[serde(skip_serializing_if = "Option::is_none")]

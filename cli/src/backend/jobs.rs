@@ -4,12 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use milepost::{Detail, ErrorKind};
-use milepost_api::{JobResult, Remedy};
-use milepost_jobs::JobFailure;
+use milepost_api::{JobNote, JobProgress, JobResult, Remedy};
+use milepost_jobs::{JobFailure, Listener};
+use parking_lot::Mutex;
 
 use super::folders::{CHOOSE, place};
 use crate::error::{Failure, USAGE};
-use crate::output::{printable, words};
+use crate::output::{JobBar, printable, words};
 
 /// The failure of a job, before its hint.
 pub struct JobFailed {
@@ -45,7 +46,32 @@ impl From<Failure> for JobFailed {
     }
 }
 
+/// A bar that listens to a job of this process.
+pub struct Listening(Mutex<JobBar>);
+
+impl Listening {
+    pub fn new(bar: JobBar) -> Self {
+        Self(Mutex::new(bar))
+    }
+}
+
+impl Listener for Listening {
+    fn progress(&self, progress: JobProgress) {
+        self.0.lock().set(&progress);
+    }
+
+    fn note(&self, note: JobNote) {
+        self.0.lock().note(&note);
+    }
+}
+
 impl JobFailed {
+    /// Sets the remedy.
+    #[must_use]
+    pub fn remedied(self, remedy: Remedy) -> Self {
+        Self { remedy: Some(remedy), ..self }
+    }
+
     /// Returns the failure, with the hint of its remedy.
     pub fn worded(self, wording: &Wording<'_>) -> Failure {
         let Self { failure, remedy, .. } = self;

@@ -16,9 +16,9 @@ use milepost_api::{
 };
 use milepost_formats::backup;
 use milepost_workspace::{Snapshot, TreePath};
-use parking_lot::Mutex;
 use serde_json::Value;
 
+use super::jobs::Listening;
 use super::{
     Backend, Bytes, CheckpointsAsked, Each, Followed, JobFailed, MarkAsked, VerifyAsked, captures,
     hints, jobs, recovery,
@@ -329,8 +329,7 @@ impl Backend for Local<'_> {
     }
 
     fn job(&self, asked: &JobAsked, bar: JobBar) -> Result<JobResult, JobFailed> {
-        let bar = Mutex::new(bar);
-        let told = |progress| bar.lock().set(&progress);
+        let told = Listening::new(bar);
         milepost_jobs::run(self.0, asked, &hints::current_user(), &told).map_err(jobs::failed)
     }
 

@@ -74,7 +74,7 @@ fn redacted(exported: Exported) -> String {
 
 impl Job<'_> {
     /// Exports into a file, which appears when it is complete.
-    fn write_file(&self, bars: &mut Bars<'_>, path: &Path) -> Result<Exported> {
+    fn write_file(&self, bars: &mut Bars, path: &Path) -> Result<Exported> {
         let failed = |error: io::Error| {
             Failure::new(format!("{}: {error}", path.display()))
                 .hint("give a file in a folder that is there and may be written to")
@@ -93,7 +93,7 @@ impl Job<'_> {
         }
     }
 
-    fn write(&self, bars: &mut Bars<'_>, sink: &mut Sink<'_>) -> Result<Exported> {
+    fn write(&self, bars: &mut Bars, sink: &mut Sink<'_>) -> Result<Exported> {
         let Self { engine, tasks, options } = *self;
         let exported = export_file::export(engine, tasks, options, sink, bars)?;
         if exported.captures > 0 {

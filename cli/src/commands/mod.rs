@@ -26,7 +26,6 @@ mod export;
 mod file_diff;
 mod files;
 mod import;
-mod import_report;
 mod init;
 mod jobs;
 mod key;

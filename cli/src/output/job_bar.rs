@@ -4,26 +4,47 @@ use std::io::{self, IsTerminal};
 
 use indicatif::ProgressBar;
 use milepost::clock::{Clock as _, SystemClock};
-use milepost_api::JobProgress;
+use milepost_api::{JobNote, JobProgress};
 
+use super::ErrorStyle;
 use super::bars::{bar, counter};
 use super::units::{count, size};
 
 /// Time before the bar is shown, in microseconds.
 const SOON_US: u64 = 500_000;
 
+/// Printer of a note.
+type OnNote = fn(&JobNote, ErrorStyle);
+
 /// The progress of a job on standard error.
 pub struct JobBar {
     is_wanted: bool,
     since_us: u64,
     shown: Option<(String, ProgressBar)>,
+    on_note: Option<(OnNote, ErrorStyle)>,
 }
 
 impl JobBar {
     /// Creates a bar. It is never shown if it is not wanted, or standard error is no terminal.
     pub fn new(is_wanted: bool) -> Self {
         let is_wanted = is_wanted && io::stderr().is_terminal();
-        Self { is_wanted, since_us: SystemClock.now_us(), shown: None }
+        Self { is_wanted, since_us: SystemClock.now_us(), shown: None, on_note: None }
+    }
+
+    /// Sets the printer of notes. Default: none are printed.
+    #[must_use]
+    pub fn on_note(mut self, print: OnNote, style: ErrorStyle) -> Self {
+        self.on_note = Some((print, style));
+        self
+    }
+
+    /// Prints a note.
+    pub fn note(&self, note: &JobNote) {
+        match (&self.shown, self.on_note) {
+            (_, None) => {}
+            (Some((_, bar)), Some((print, style))) => bar.suspend(|| print(note, style)),
+            (None, Some((print, style))) => print(note, style),
+        }
     }
 
     /// Shows the progress.
@@ -35,7 +56,7 @@ impl JobBar {
         if self.shown.as_ref().is_none_or(|(shown, _)| shown != step) {
             self.clear();
             let bar = match progress.total {
-                Some(total) => bar(total.0, step, true, false),
+                Some(total) => bar(total.0, step, true, progress.bytes.is_some()),
                 None => counter(step),
             };
             self.shown = Some((step.clone(), bar));

@@ -403,6 +403,11 @@ impl Engine {
         self.inner.catalog.resolve(address, Viewer::ALL)
     }
 
+    /// Returns the maximum size of an event's body, in bytes.
+    pub fn event_max(&self) -> usize {
+        self.inner.options.event_max
+    }
+
     pub(crate) fn check_writable(&self) -> Result<()> {
         self.inner.catalog.log().check_writable()
     }

@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use milepost::calls::check_given_up;
+
 use super::Files;
 use super::file::{self, SavedCheckpoint};
 use super::find::project_of;
@@ -55,6 +57,10 @@ impl PlannedFile {
 pub fn plans(paths: &[PathBuf], files: &mut Files<'_>) -> Vec<TaskPlan> {
     let mut executions: BTreeMap<(PathBuf, String), Vec<PlannedFile>> = BTreeMap::new();
     for path in paths {
+        // The import checks it before it writes anything.
+        if check_given_up().is_err() {
+            break;
+        }
         match file::read(path) {
             Ok(saved) => {
                 let folder = path.parent().map(Path::to_owned).unwrap_or_default();

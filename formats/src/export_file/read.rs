@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
+use milepost::calls::check_given_up;
 use milepost::transfer::Import;
 use milepost::{Engine, ErrorKind, Task};
 
@@ -145,6 +146,7 @@ impl ExportImport {
         let mut import = engine.transfer().import();
         let mut tasks = 0;
         loop {
+            check_given_up()?;
             let before = self.reader.bytes_read();
             let line = self.reader.next_line().map_err(|line| damaged(&self.name, line))?;
             let Some(line) = line else { break };

@@ -2,11 +2,13 @@
 
 use std::io::BufRead;
 
+use milepost::calls::check_given_up;
 use milepost::events::{MarkCause, MarkStatus};
-use milepost::{Body, Engine, ErrorKind, Lineage, Mark};
+use milepost::{Body, ErrorKind, Mark};
 
 use super::jsonl::{EventLine, Lines, unknown_kind};
-use super::write::{LineageWriter, Refused, acknowledge, step_mark};
+use super::lines::{LineSink, LineStore, RefusedLine};
+use super::write::{acknowledge, step_mark};
 use super::{Job, RecordReport, RecordedTask};
 use crate::error::{Error, Remedy, Result};
 use crate::format::Format;
@@ -21,7 +23,7 @@ const BAD_BEGINNING: u64 = 20;
 
 /// Records lines. An existing task is appended to on its active lineage.
 pub(super) fn record(
-    job: &Job<'_>,
+    job: &Job<'_, dyn LineStore + '_>,
     reader: Reader,
     progress: &mut dyn Progress,
 ) -> Result<RecordReport> {
@@ -31,7 +33,7 @@ pub(super) fn record(
     let mut recorder = Recorder {
         job,
         // A running program waits for its acknowledgement, and a pipe may be idle for hours.
-        alone: job.options.acknowledge || !job.is_file,
+        alone: job.options.acknowledge || !job.is_file || job.store.is_alone(),
         id: job.task_id(),
         writer: None,
         bad_lines: 0,
@@ -46,11 +48,11 @@ pub(super) fn record(
 }
 
 struct Recorder<'a> {
-    job: &'a Job<'a>,
+    job: &'a Job<'a, dyn LineStore + 'a>,
     alone: bool,
     id: String,
     /// Created at the first event, so that an input without one leaves no task.
-    writer: Option<LineageWriter>,
+    writer: Option<Box<dyn LineSink + 'a>>,
     bad_lines: u64,
     unknown_kinds: u64,
     /// Bad lines at the beginning, except for the first one: the input may be no JSON Lines.
@@ -60,9 +62,10 @@ struct Recorder<'a> {
     progress: &'a mut dyn Progress,
 }
 
-impl Recorder<'_> {
+impl<'a> Recorder<'a> {
     fn lines(&mut self, mut lines: Lines<impl BufRead>) -> Result<()> {
         loop {
+            check_given_up()?;
             let before = lines.bytes_read();
             let line = lines.next_line().map_err(|error| {
                 let place = format!("{}:{}", self.job.name, lines.number() + 1);
@@ -193,19 +196,17 @@ impl Recorder<'_> {
         None
     }
 
-    fn writer(&mut self) -> Result<&mut LineageWriter> {
-        match &mut self.writer {
-            Some(writer) => Ok(writer),
-            none => {
-                let lineage = lineage(self.job.engine, &self.id, &self.job.options.user)?;
-                Ok(none.insert(LineageWriter::new(lineage)?))
-            }
-        }
+    fn writer(&mut self) -> Result<&mut (dyn LineSink + 'a)> {
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            none => none.insert(self.job.store.open(&self.id, &self.job.options.user)?),
+        };
+        Ok(writer.as_mut())
     }
 
     fn report_refused(&mut self) {
-        let refused = self.writer.as_mut().map(LineageWriter::take_refused).unwrap_or_default();
-        for Refused { number, why } in refused {
+        let refused = self.writer.as_mut().map(|writer| writer.take_refused());
+        for RefusedLine { number, why } in refused.unwrap_or_default() {
             self.report_bad_line(number, &why);
         }
     }
@@ -215,7 +216,7 @@ impl Recorder<'_> {
         let bad_before = self.bad_lines;
         if let Some(writer) = &mut self.writer {
             writer.flush()?;
-            if writer.unmarked {
+            if writer.counts().unmarked {
                 writer.mark_alone(Mark::new().cause(MarkCause::Imported))?;
             }
         }
@@ -231,9 +232,9 @@ impl Recorder<'_> {
                 task: self.id,
                 format: Format::Jsonl,
                 lineages: 1,
-                events: writer.events,
-                checkpoints: writer.checkpoints,
-                head: writer.lineage().head()?.next,
+                events: writer.counts().events,
+                checkpoints: writer.counts().checkpoints,
+                head: writer.head()?,
             }),
             None if bad_before == 0 => {
                 let name = self.job.name;
@@ -244,13 +245,4 @@ impl Recorder<'_> {
         }
         Ok(report)
     }
-}
-
-/// Returns the active lineage of the task, which is started if missing.
-fn lineage(engine: &Engine, id: &str, user: &str) -> Result<Lineage> {
-    let task = match engine.task(id) {
-        Err(error) if error.kind() == ErrorKind::NotFound => engine.start_task(id, user)?,
-        task => task?,
-    };
-    Ok(task.lineage().clone())
 }

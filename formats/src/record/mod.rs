@@ -15,6 +15,7 @@
 //! openai        message arrays -> a plan for each
 //! turns         a conversation -> steps, one for each answer
 //! conversation  chat messages -> events
+//! lines         stores that lines are recorded to
 //! write         plans and lines written to the store
 //! plan          events and marks, before anything is written
 //! list_patch    JSON patches between lists of named values
@@ -30,6 +31,7 @@ pub(crate) mod document;
 mod iteration;
 pub(crate) mod jsonl;
 pub(crate) mod langgraph;
+mod lines;
 pub(crate) mod list_patch;
 mod live;
 mod openai;
@@ -43,16 +45,17 @@ mod write;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io::BufRead;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use milepost::clock::{Clock, SystemClock};
 use milepost::{Engine, Offset};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Remedy, Result};
 use crate::format::{Format, detect};
-use crate::input::{RunInput, empty};
+use crate::input::{Reader, RunInput, empty};
 use crate::progress::Progress;
+pub use lines::{LineCounts, LineSink, LineStore, RefusedLine};
 
 /// Settings of a recording.
 #[derive(Debug, Clone)]
@@ -117,9 +120,9 @@ impl RecordReport {
     }
 }
 
-/// A recording of one input.
-struct Job<'a> {
-    engine: &'a Engine,
+/// A recording of one input into a store.
+struct Job<'a, S: ?Sized = Engine> {
+    store: &'a S,
     options: &'a RecordOptions,
     /// Name of the input in messages.
     name: &'a str,
@@ -131,12 +134,52 @@ struct Job<'a> {
     size: Option<u64>,
 }
 
-impl Job<'_> {
+impl<'a, S: ?Sized> Job<'a, S> {
+    fn new(store: &'a S, begun: &'a Begun, options: &'a RecordOptions) -> Self {
+        Self {
+            store,
+            options,
+            name: &begun.name,
+            stem: begun.stem.as_deref(),
+            is_file: begun.metadata.as_ref().is_some_and(Metadata::is_file),
+            size: begun.metadata.as_ref().map(Metadata::len),
+        }
+    }
+
     /// Returns the id of the task for an input that names no tasks.
     fn task_id(&self) -> String {
         let named = self.options.task.as_deref().or(self.stem);
         named.map_or_else(|| format!("stdin-{}", now()), str::to_owned)
     }
+}
+
+/// An input with a known format.
+struct Begun {
+    name: String,
+    path: Option<PathBuf>,
+    stem: Option<String>,
+    metadata: Option<Metadata>,
+    format: Format,
+}
+
+/// Begins to read an input, and detects its format.
+fn begin(input: RunInput, options: &RecordOptions) -> Result<(Begun, Reader)> {
+    let RunInput { name, path, mut reader } = input.with_beginning()?;
+    let text = |part: Option<&OsStr>| part.map(|part| part.to_string_lossy().into_owned());
+    let file = path.as_deref();
+    let stem = options.stem.clone().or_else(|| file.and_then(|path| text(path.file_stem())));
+    let metadata = file.and_then(|path| path.metadata().ok());
+    let start = reader.fill_buf().map_err(|error| Error::from(error).at(&name))?;
+    if start.is_empty() {
+        return Err(empty(&name));
+    }
+    let extension = text(file.and_then(Path::extension));
+    let format = options.format.unwrap_or_else(|| {
+        let format = detect(start, extension.as_deref());
+        let is_table = format == Format::LangGraph && file.is_some_and(checkpoint_table::is_table);
+        if is_table { Format::CheckpointTable } else { format }
+    });
+    Ok((Begun { name, path, stem, metadata, format }, reader))
 }
 
 /// Returns the current time without separators.
@@ -164,43 +207,47 @@ pub(crate) fn database_format(path: &Path) -> Option<Format> {
 /// `Invalid`: the input has no run. `Conflict`: the task exists and differs from the run.
 /// `Corrupt`: a database is damaged. `Io` and `Engine`: the input or the store failed.
 pub fn record(
-    engine: &Engine,
+    store: &Engine,
     input: RunInput,
     options: &RecordOptions,
     progress: &mut dyn Progress,
 ) -> Result<RecordReport> {
-    let mut input = input.with_beginning()?;
-    let text = |part: Option<&OsStr>| part.map(|part| part.to_string_lossy().into_owned());
-    let path = input.path.as_deref();
-    let stem = options.stem.clone().or_else(|| path.and_then(|path| text(path.file_stem())));
-    let metadata = path.and_then(|path| path.metadata().ok());
-    let job = Job {
-        engine,
-        options,
-        name: &input.name,
-        stem: stem.as_deref(),
-        is_file: metadata.as_ref().is_some_and(Metadata::is_file),
-        size: metadata.map(|metadata| metadata.len()),
-    };
-    let start = input.reader.fill_buf().map_err(|error| Error::from(error).at(job.name))?;
-    if start.is_empty() {
-        return Err(empty(job.name));
-    }
-    let extension = path.and_then(Path::extension);
-    let format = options.format.unwrap_or_else(|| {
-        let format = detect(start, text(extension).as_deref());
-        let is_table = format == Format::LangGraph && path.is_some_and(checkpoint_table::is_table);
-        if is_table { Format::CheckpointTable } else { format }
-    });
-    let reader = input.reader;
-    match format {
-        Format::Jsonl => live::record(&job, reader, progress),
+    let (begun, reader) = begin(input, options)?;
+    // An engine that another program opened may accept less.
+    let event_max = options.event_max.min(store.event_max());
+    let options = RecordOptions { event_max, ..options.clone() };
+    let job = Job::new(store, &begun, &options);
+    let path = begun.path.as_deref();
+    match begun.format {
+        Format::Jsonl => {
+            live::record(&Job::<dyn LineStore>::new(store, &begun, &options), reader, progress)
+        }
         Format::ClaudeCode => claude_code::record(&job, reader, progress),
         Format::LangGraph => langgraph::record(&job, path, progress),
         Format::CheckpointTable => checkpoint_table::record(&job, path, progress),
         Format::PauseState => pause_state::record(&job, reader, progress),
         Format::SweAgent | Format::TauBench | Format::OpenAi => {
-            document::record(&job, format, reader, progress)
+            document::record(&job, begun.format, reader, progress)
         }
     }
+}
+
+/// Records JSON Lines into a store that is no engine, line by line.
+///
+/// # Errors
+///
+/// As [`record`]. `Invalid`: the input has another format.
+pub fn record_lines(
+    store: &dyn LineStore,
+    input: RunInput,
+    options: &RecordOptions,
+    progress: &mut dyn Progress,
+) -> Result<RecordReport> {
+    let (begun, reader) = begin(input, options)?;
+    if begun.format != Format::Jsonl {
+        let (name, format) = (&begun.name, begun.format.name());
+        let text = format!("{name}: {format} is not recorded line by line");
+        return Err(Error::invalid(text).remedied_by(Remedy::GiveLinesOrFile));
+    }
+    live::record(&Job::new(store, &begun, options), reader, progress)
 }

@@ -58,7 +58,7 @@ pub(super) fn record(
     let in_memory = Engine::in_memory(Options::default().event_max(job.options.event_max))?;
     let recorded = write(&in_memory, task, &job.options.user, &state)
         .and_then(|_| Ok(in_memory.close()?))
-        .and_then(|()| write(job.engine, task, &job.options.user, &state))
+        .and_then(|()| write(job.store, task, &job.options.user, &state))
         .map_err(|error| error.at(format!("{}: task {task}", job.name)))?;
     progress.advance(1);
     progress.end();

@@ -11,7 +11,7 @@ use milepost_server::{NewToken, Tokens, attach};
 use serde_json::Value;
 
 /// Asks at a socket, as a program without a runtime does.
-fn ask(socket: &Path, request: &str, body: &str) -> (u16, Value) {
+pub fn ask(socket: &Path, request: &str, body: &str) -> (u16, Value) {
     // A path that is too long for a socket is reached by a link.
     let dir = tempfile::tempdir().unwrap();
     let link = dir.path().join("s");

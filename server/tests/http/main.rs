@@ -12,6 +12,7 @@ mod description;
 mod events;
 mod files;
 mod hostile;
+mod imports;
 mod jobs;
 mod kept;
 mod limited;

@@ -98,6 +98,34 @@ impl Remote {
         format!("{} has it: ask again when that has ended", self.place)
     }
 
+    /// Returns the client, for [`Remote::answer`].
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Returns an answer, or its error as that of a store.
+    pub fn answer<T>(
+        &self,
+        answer: impl Future<Output = milepost_client::Result<T>>,
+    ) -> milepost::Result<T> {
+        use milepost_client::ErrorKind as Kind;
+        self.runtime.block_on(answer).map_err(|error| {
+            let kind = match error.kind() {
+                Kind::Invalid | Kind::TooLarge => ErrorKind::Invalid,
+                Kind::NotFound => ErrorKind::NotFound,
+                Kind::Conflict => ErrorKind::Conflict,
+                Kind::Corrupt => ErrorKind::Corrupt,
+                Kind::Poisoned => ErrorKind::Poisoned,
+                _ => ErrorKind::Unavailable,
+            };
+            let text = match error.kind() {
+                Kind::Transport => format!("{}: {error}", self.place),
+                _ => error.detail().to_owned(),
+            };
+            milepost::Error::new(kind, text)
+        })
+    }
+
     pub(super) fn wait<T>(
         &self,
         answer: impl Future<Output = milepost_client::Result<T>>,

@@ -7,7 +7,7 @@ use milepost_api::{JobAsked, JobForm, JobResult, JobState};
 use super::Remote;
 use crate::backend::jobs::{self, JobFailed};
 use crate::error::Failure;
-use crate::output::JobBar;
+use crate::output::{JobBar, note};
 
 /// Time between two looks at a job. One that ends earlier is answered then.
 const LOOK: Duration = Duration::from_secs(1);
@@ -25,13 +25,25 @@ pub(super) fn done(
         return Err(jobs::on_another_machine(&format!("`{}`", asked.kind())).into());
     }
     let mut job = remote.wait(remote.client.start_job(asked))?;
-    while job.ended.is_none() {
+    let mut noted = 0;
+    loop {
+        for note in job.notes.iter().skip(noted) {
+            bar.note(note);
+        }
+        noted = noted.max(job.notes.len());
+        if job.ended.is_some() {
+            break;
+        }
         if let Some(progress) = &job.progress {
             bar.set(progress);
         }
         job = look(remote, &job)?;
     }
     drop(bar);
+    let lost = job.notes_total.0.saturating_sub(noted as u64);
+    if lost > 0 {
+        note(&format!("{lost} more notes were not kept"));
+    }
     result(remote, job)
 }
 

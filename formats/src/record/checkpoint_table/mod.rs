@@ -48,8 +48,8 @@ fn write(
     StoredTask { task, content, .. }: &StoredTask<TaskRows>,
     skip: Skip<'_>,
 ) -> Result<RecordedTask> {
-    let branches = Branches::new(job.engine, task, &job.options.user, OWN_KEYS)?;
-    let mut writer = TableWriter::new(job.engine, table, content, branches);
+    let branches = Branches::new(job.store, task, &job.options.user, OWN_KEYS)?;
+    let mut writer = TableWriter::new(job.store, table, content, branches);
     let is_renamed = job.options.task.is_some();
     let head = writer.write(is_renamed, skip)?;
     Ok(RecordedTask {

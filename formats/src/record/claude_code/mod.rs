@@ -12,6 +12,7 @@ pub(crate) mod tree;
 
 use std::io::BufRead;
 
+use milepost::calls::check_given_up;
 use serde::Deserialize;
 
 use super::jsonl::{Lines, Text};
@@ -91,6 +92,7 @@ impl<'a> Recorder<'a> {
         loop {
             let before = lines.bytes_read();
             let number = lines.number() + 1;
+            check_given_up()?;
             let read = lines.next_text().map_err(|error| {
                 let place = format!("{}:{number}", self.job.name);
                 Error::from(error).at(place)
@@ -118,11 +120,11 @@ impl<'a> Recorder<'a> {
     }
 
     fn line(&mut self, number: u64, text: &str, mut line: SessionLine) -> Result<()> {
-        let Job { engine, options, name, stem, .. } = *self.job;
+        let Job { store, options, name, stem, .. } = *self.job;
         let session = match &mut self.session {
             Some(session) => session,
             none => {
-                let made = Session::new(engine, &self.id, &options.user);
+                let made = Session::new(store, &self.id, &options.user);
                 none.insert(made.map_err(|error| error.at(name))?)
             }
         };

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use milepost::calls::check_given_up;
+
 use super::Skip;
 use crate::error::{Error, Remedy, Result};
 use crate::progress::{Note, Progress, Unit, Work};
@@ -59,6 +61,8 @@ pub fn record_each<T>(
             false => Err(Error::conflict("another thread has that name, too")
                 .remedied_by(Remedy::SeparateThread)),
         };
+        // The others would end in the same way.
+        check_given_up()?;
         progress.advance(task.count);
         match done.map_err(|error| error.at(format!("{}: {}", job.name, cut(id)))) {
             Ok(recorded) => report.tasks.push(recorded),

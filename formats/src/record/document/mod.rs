@@ -1,7 +1,9 @@
 //! Inputs that are one document: read and planned as a whole before anything is written.
 
 use std::io::Read;
+use std::sync::Arc;
 
+use milepost::calls::{check_given_up, unless_given_up};
 use milepost::{Engine, ErrorKind, Options};
 use serde::de::IgnoredAny;
 
@@ -35,13 +37,17 @@ pub(super) fn record(
         check(job, id, plan)?;
     }
     try_out(job, &plans)?;
+    check_given_up()?;
     let items = |plan: &Plan| plan.runs.iter().map(|run| run.items.len() as u64).sum::<u64>();
     let all: u64 = plans.iter().map(|(_, plan)| items(plan)).sum();
     progress.begin(Work { name: job.name, unit: Unit::Items, total: Some(all) });
     let mut report = RecordReport::default();
     let RecordOptions { user, acknowledge, .. } = job.options;
     for (task, plan) in plans {
-        let written = write::write_plan(job.engine, &task, user, &plan, *acknowledge, progress)
+        // A document that is begun is written whole.
+        let write =
+            || write::write_plan(job.store, &task, user, &plan, *acknowledge, &mut *progress);
+        let written = unless_given_up(&Arc::default(), write)
             .map_err(|error| error.at(format!("{}: task {task}", job.name)))?;
         report.tasks.push(RecordedTask {
             task,
@@ -148,7 +154,7 @@ fn values(text: &str) -> serde_json::Result<Vec<String>> {
 
 /// Checks that the task does not exist, and that no event exceeds the limit.
 fn check(job: &Job<'_>, id: &str, plan: &Plan) -> Result<()> {
-    match job.engine.task(id) {
+    match job.store.task(id) {
         Ok(_) => {
             return Err(Error::conflict(format!("{}: the task {id} exists already", job.name))
                 .remedied_by(Remedy::NameOtherTask));

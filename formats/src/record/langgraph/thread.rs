@@ -3,6 +3,7 @@
 //! Checkpoints of an earlier run are found by their keys. A checkpoint's patch starts from the
 //! values at the head of its branch, so it is right even if another writer changed them.
 
+use milepost::calls::check_given_up;
 use milepost::events::MarkCause;
 use milepost::{Append, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
 
@@ -57,6 +58,7 @@ impl<'a> Thread<'a> {
     pub fn write(&mut self, skip: Skip<'_>) -> Result<()> {
         self.find()?;
         for (at, entry) in self.entries.iter().enumerate() {
+            check_given_up()?;
             let placed = match self.tree.placed(at) {
                 Some(placed) => placed,
                 None => self.add(at, entry, skip)?,

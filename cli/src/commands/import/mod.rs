@@ -1,0 +1,85 @@
+//! `import`: restores exports, and turns folders of JSON checkpoint files and runs of other
+//! programs into tasks. `record` does the last alone.
+//!
+//! ```text
+//! here       into a store that this process opens
+//! elsewhere  into a store that another program has open
+//! lines      lines of a pipe, into such a store
+//! failures   failed inputs, worded with the options
+//! report     the report
+//! ```
+
+mod elsewhere;
+mod failures;
+mod here;
+mod lines;
+mod report;
+
+use std::path::PathBuf;
+
+use milepost_api::{Big, ImportAsked, ImportPath};
+
+use crate::args::{Import, RunArgs};
+use crate::error::Result;
+use crate::output::{JobBar, Out};
+use crate::store_locator::StoreArgs;
+
+pub fn run(store: &StoreArgs, args: &Import, out: &mut Out) -> Result<()> {
+    let job = ImportJob {
+        store,
+        asked: asked(&args.from, &args.runs, false),
+        ack: false,
+        attaches: true,
+    };
+    job.run(out)
+}
+
+/// An import into the store of the command line.
+pub struct ImportJob<'a> {
+    pub store: &'a StoreArgs,
+    /// The inputs, with paths as the user gave them.
+    pub asked: ImportAsked,
+    /// `true` prints an acknowledgement of each event, and no report.
+    pub ack: bool,
+    /// `true` if other processes can query the store in the meantime.
+    pub attaches: bool,
+}
+
+impl ImportJob<'_> {
+    pub fn run(self, out: &mut Out) -> Result<()> {
+        let form = match self.store.holder()? {
+            Some(there) => elsewhere::import(&self, &there, out)?,
+            None => match here::import(&self, out)? {
+                here::Done::Form(form) => form,
+                // It was opened by a program that answers, just before.
+                here::Done::HeldBy(there) => elsewhere::import(&self, &there, out)?,
+            },
+        };
+        let is_empty = form.tasks.is_empty() && !form.failed.is_empty();
+        if !self.ack && (form.inputs.0 > 1 || !is_empty) {
+            report::print(&form, out)?;
+        }
+        report::end(&form, self.asked.strict)
+    }
+
+    /// Returns the bar of the import, which also prints its notes.
+    fn bar(out: &Out) -> JobBar {
+        JobBar::new(!out.json).on_note(failures::tell, out.error_style())
+    }
+}
+
+/// Returns the arguments as a request.
+pub fn asked(paths: &[PathBuf], args: &RunArgs, runs_only: bool) -> ImportAsked {
+    let path = |path: &PathBuf| ImportPath { path: path.clone(), name: None };
+    ImportAsked {
+        paths: paths.iter().map(path).collect(),
+        runs_only,
+        task: args.task.clone(),
+        user: args.user.clone(),
+        default_user: None,
+        format: args.format.into_format().map(|format| format.name().to_owned()),
+        strict: args.strict,
+        allow_unknown: args.allow_unknown,
+        event_max: args.event_max.map(|bytes| Big(bytes as u64)),
+    }
+}
