@@ -29,11 +29,14 @@ fn an_import_is_a_job_with_notes_and_a_report() {
     assert_eq!((&failed["kind"], &failed["remedy"]["name"]), (&json!("io"), &json!("check_path")));
     assert_eq!(job["notes_total"], "2");
     let places: Vec<_> = job["notes"].as_array().unwrap().iter().map(|it| &it["note"]).collect();
-    assert_eq!(places, ["failed", "skipped"].map(|name| json!(name)).iter().collect::<Vec<_>>());
+    assert_eq!(places, ["skipped", "failed"].map(|name| json!(name)).iter().collect::<Vec<_>>());
     assert_eq!(engine.task("run").unwrap().user(), "ana");
     // A list has no notes.
     let (_, list) = ask(attached.socket(), "GET /v1/jobs", "");
-    assert_eq!((&list["items"][0]["notes"], &list["items"][0]["notes_total"]), (&json!([]), &json!("2")));
+    assert_eq!(
+        (&list["items"][0]["notes"], &list["items"][0]["notes_total"]),
+        (&json!([]), &json!("2"))
+    );
 }
 
 #[test]

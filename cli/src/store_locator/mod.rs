@@ -1,4 +1,7 @@
-//! Location of the store, and checks before it is opened.
+//! Location of the store, and checks before it is opened. `holder` finds the program that has it
+//! open, for commands that create it.
+
+mod holder;
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -192,31 +195,6 @@ impl StoreArgs {
         self.made_at(&dir, options)
     }
 
-    /// Opens the store, and creates it if it does not exist. If another program has it open and
-    /// answers, returns that program.
-    pub fn make_or_find(&self, options: Options, has_hooks: bool) -> Result<Opened> {
-        let dir = self.there_or_here()?;
-        let options = self.options(options.create(true))?;
-        let options = if has_hooks { with_hooks(&dir, options)? } else { options };
-        patiently(self.wait.unwrap_or(WAIT), &mut |_| true, || {
-            match made_at(&dir, options.clone()) {
-                Err(failure) if failure.is_in_use() => match answering(&dir)? {
-                    Some(there) => Ok(Opened::Remote(there)),
-                    None => Err(failure),
-                },
-                made => made.map(Opened::Local),
-            }
-        })
-    }
-
-    /// Returns the program that has the store open and answers, or the service that replaces it.
-    pub fn holder(&self) -> Result<Option<Remote>> {
-        match self.url() {
-            Some(url) => Remote::at(&url).map(Some),
-            None => answering(&self.there_or_here()?),
-        }
-    }
-
     /// Creates a store in a folder.
     pub fn create_at(&self, dir: &Path, options: Options) -> Result<Engine> {
         self.check_owner(dir)?;
@@ -351,11 +329,6 @@ pub fn patiently<T>(
             opened => return opened,
         }
     }
-}
-
-/// Returns the program that has a store open, if it answers at the store's socket.
-fn answering(dir: &Path) -> Result<Option<Remote>> {
-    Ok(Remote::attached(&dir.join(SOCKET))?.filter(Remote::answers))
 }
 
 /// Opens the store at a place. If another program has it open, finds that program.
