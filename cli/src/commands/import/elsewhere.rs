@@ -12,9 +12,9 @@ use super::failures::worded;
 use super::here::acknowledge;
 use super::lines::RemoteLines;
 use crate::backend::hints::current_user;
+use crate::backend::jobs::on_another_machine;
 use crate::backend::jobs::{Listening, absolute};
 use crate::backend::{Backend as _, Remote, jobs};
-use crate::commands::on_another_machine;
 use crate::error::{Failure, Result};
 use crate::output::Out;
 
