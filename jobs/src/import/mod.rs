@@ -19,7 +19,7 @@ mod watch;
 use std::path::Path;
 
 use milepost::{Engine, ErrorKind};
-use milepost_api::{FailedInput, ImportAsked, ImportForm, JobNote, JobProgress, Remedy};
+use milepost_api::{FailedInput, ImportAsked, ImportForm, JobNote, JobProgress, JobResult, Remedy};
 use milepost_formats::Format;
 
 use crate::failure::{JobFailure, Result};
@@ -43,9 +43,20 @@ pub(crate) fn run(
     let named = Named { names: &names, told };
     let importer = Importer::new(asked, user, &names, &named)?;
     let mut open = |_: Needed| Ok(engine.clone());
-    let mut form = importer.run(&mut Place::Engine(&mut open), None)?;
-    form.failed.iter_mut().for_each(|failed| end_limit(failed, engine.event_max()));
-    Ok(names.rename(form))
+    let end = |mut form: ImportForm| {
+        form.failed.iter_mut().for_each(|failed| end_limit(failed, engine.event_max()));
+        names.rename(form)
+    };
+    match importer.run(&mut Place::Engine(&mut open), None) {
+        Ok(form) => Ok(end(form)),
+        Err(JobFailure { error, remedy, result }) => {
+            let result = result.map(|result| match *result {
+                JobResult::Import(form) => Box::new(JobResult::Import(end(form))),
+                other => Box::new(other),
+            });
+            Err(JobFailure { error, remedy, result })
+        }
+    }
 }
 
 /// Refuses a path that depends on the process, and one that may never end.
