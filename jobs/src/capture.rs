@@ -26,7 +26,7 @@ pub(crate) fn run(
     let choices = Choices::default();
     let recovered = recovery::recover(engine, &task, Some((&workspace, &choices)))?;
     let mark = asked.label.as_deref().map(|label| Mark::new().label(label));
-    let (report, left_out) = captured(engine, &task, &workspace, mark, told)?;
+    let (report, left_out) = captured((engine, &task, &workspace), mark, false, told)?;
     Ok(CapturedForm {
         task: task.id().to_owned(),
         is_new,
@@ -44,16 +44,19 @@ pub(crate) fn run(
     })
 }
 
-/// Captures a folder. Returns also what the default list left out for the first time.
+/// Captures a folder, with a mark before or after a call if it is `for_call`. Returns also what the
+/// default list left out for the first time.
 pub(crate) fn captured(
-    engine: &Engine,
-    task: &Task,
-    workspace: &Workspace,
+    (engine, task, workspace): (&Engine, &Task, &Workspace),
     mark: Option<Mark>,
+    for_call: bool,
     told: Told<'_>,
 ) -> Result<(CaptureReport, Option<LeftOutForm>)> {
     let before = engine.workspace_at(&task.point(task.head()?.next)?)?;
-    let capture = || workspace.capture(engine, task, mark);
+    let capture = || match mark {
+        Some(mark) if for_call => workspace.capture_for_call(engine, task, mark),
+        mark => workspace.capture(engine, task, mark),
+    };
     let report = watched(workspace, "capture", told, capture)?;
     let left_out = match report.skips > 0 && report.appended.is_some() {
         // The capture is recorded: an error here does not fail it.

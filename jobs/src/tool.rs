@@ -162,7 +162,7 @@ fn mark_of(
         let checkpoint = task.checkpoint(mark)?;
         return Ok(Marked { checkpoint, root: None, left_out: None });
     };
-    let (report, left_out) = captured(engine, task, workspace, Some(mark), told)?;
+    let (report, left_out) = captured((engine, task, workspace), Some(mark), true, told)?;
     let id = report.checkpoint.ok_or_else(|| {
         JobFailure::from(Error::new(ErrorKind::Unavailable, "the capture marked no checkpoint"))
     })?;

@@ -24,12 +24,14 @@ fn a_command_may_use_the_same_store() {
             "checkpoint_marked",
             "tool_called",       // before
             "checkpoint_marked", // mark
+            "workspace_captured",
             "checkpoint_marked",
             "tool_called",
             "tool_returned",
             "workspace_captured",
             "checkpoint_marked", // run
             "tool_returned",
+            "workspace_captured",
             "checkpoint_marked", // after
         ]
     );

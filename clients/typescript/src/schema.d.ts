@@ -951,6 +951,11 @@ export interface components {
             aliases?: string[];
             /** @description A whole number up to 2^64 - 1, or a string of its digits. */
             at?: string | number | null;
+            /**
+             * @description The reason for the mark: `manual` (the default), `step`, `idle`, `before_tool`,
+             *     `before_restore` or `imported`.
+             */
+            cause?: string | null;
             /** @description A label for people; not all digits. */
             label?: string | null;
             /**
@@ -970,6 +975,11 @@ export interface components {
              * @default []
              */
             keep_mine: string[];
+            /**
+             * @description Leave files as they are that only changed outside of any run.
+             * @default false
+             */
+            leave_outside: boolean;
             /**
              * @description Accept a folder that was captured at another location.
              * @default false
@@ -1334,6 +1344,21 @@ export interface components {
             kind: string;
             mark?: null | components["schemas"]["MarkGiven"];
         };
+        /** @description An input that failed, or a task of one. */
+        FailedInput: {
+            /** @description The name of the input. */
+            input: string;
+            /** @description True if a note of the job had it before the end. */
+            is_noted?: boolean;
+            /**
+             * @description `input`, `io` or `bug`, or the kind of the store's error: `invalid`, `not_found`,
+             *     `conflict`, `unavailable`, `corrupt`, `unsupported`, `poisoned` or `diverged`.
+             */
+            kind: string;
+            /** @description The reason. */
+            message: string;
+            remedy?: null | components["schemas"]["Remedy"];
+        };
         /** @description A difference between stored and expected data. */
         FaultForm: {
             /** @description The fault. */
@@ -1432,6 +1457,81 @@ export interface components {
             /** @description The guidance. */
             text: string;
         };
+        /** @description Runs, folders of checkpoint files and exports to import. */
+        ImportAsked: {
+            /** @description Record a line of an unknown kind as an `application` event, instead of refusing it. */
+            allow_unknown?: boolean;
+            /** @description The owner of the tasks of runs and folders if `user` is left out. Default: the caller. */
+            default_user?: string | null;
+            /** @description A whole number up to 2^64 - 1, or a string of its digits. */
+            event_max?: string | number | null;
+            /**
+             * @description The format of the runs: `jsonl`, `swe-agent`, `tau-bench`, `claude-code`, `openai`,
+             *     `langgraph`, `checkpoint-table` or `pause-state`. Default: told by the content.
+             */
+            format?: string | null;
+            /** @description The files and folders, in order. */
+            paths: components["schemas"]["ImportPath"][];
+            /** @description Take every path as the file of a run, as `milepost record` does: no folders, no exports. */
+            runs_only?: boolean;
+            /** @description Stop at the first line, task or input that cannot be imported. */
+            strict?: boolean;
+            /** @description The task of a single run or export, or the beginning of the names of a file's tasks. */
+            task?: string | null;
+            /** @description The owner of the tasks. An export names its own, and is refused with this. */
+            user?: string | null;
+        };
+        /** @description The effects of an import. Each input is imported by itself: some may have failed. */
+        ImportForm: {
+            /** @description The number of checkpoints of databases, and of their writes, that were not recorded. */
+            bad_checkpoints: components["schemas"]["Big"];
+            /** @description The number of lines that were not recorded. */
+            bad_lines: components["schemas"]["Big"];
+            /** @description True if a task of an export was imported as a copy. */
+            copies: boolean;
+            /** @description The inputs that failed, or tasks of one. */
+            failed: components["schemas"]["FailedInput"][];
+            /** @description The number of inputs. */
+            inputs: components["schemas"]["Big"];
+            /** @description Checkpoint files that were not imported. */
+            skipped: components["schemas"]["SkippedForm"][];
+            /** @description The imported tasks. */
+            tasks: components["schemas"]["ImportedForm"][];
+            /** @description Those of the lines that have an unknown kind. */
+            unknown_kinds: components["schemas"]["Big"];
+        };
+        /** @description A file or a folder to import. */
+        ImportPath: {
+            /** @description The name of the path in notes, errors and the result. Default: the path. */
+            name?: string | null;
+            /** @description The absolute path. */
+            path: string;
+        };
+        /** @description An imported task. */
+        ImportedForm: {
+            /** @description The number of checkpoints that were marked. */
+            checkpoints: components["schemas"]["Big"];
+            /** @description The number of events that were appended. */
+            events: components["schemas"]["Big"];
+            /** @description The format of the input: that of a run, `checkpoints` or `export`. */
+            format: string;
+            /** @description The chain hash of a task from an export. */
+            hash?: string | null;
+            /** @description The offset after the last event of the task. */
+            head: components["schemas"]["Big"];
+            /** @description The task. */
+            id: string;
+            /** @description The name of the input. */
+            input: string;
+            /**
+             * Format: int64
+             * @description The number of lineages.
+             */
+            lineages: number;
+            repeated?: null | components["schemas"]["Big"];
+            /** @description The owner of a task from an export. */
+            user?: string | null;
+        };
         /** @description A job to start. */
         JobAsked: {
             /** @description Captures a folder. */
@@ -1449,6 +1549,9 @@ export interface components {
             /** @description Removes withdrawn content from the disk. */
             compact: components["schemas"]["CompactAsked"];
         } | {
+            /** @description Imports runs, folders of checkpoint files and exports. */
+            import: components["schemas"]["ImportAsked"];
+        } | {
             /** @description Records a call of a tool, with a checkpoint before it. */
             tool_call: components["schemas"]["ToolCallAsked"];
         } | {
@@ -1463,8 +1566,15 @@ export interface components {
             error?: null | components["schemas"]["Problem"];
             /** @description The id. */
             id: string;
-            /** @description The kind: `capture`, `restore`, `undo`, `recover`, `compact`, `tool_call` or `tool_return`. */
+            /**
+             * @description The kind: `capture`, `restore`, `undo`, `recover`, `compact`, `import`, `tool_call` or
+             *     `tool_return`.
+             */
             kind: string;
+            /** @description Facts that did not end it, at most the first 1,000. A list of jobs leaves them out. */
+            notes?: components["schemas"]["JobNote"][];
+            /** @description The number of all notes. */
+            notes_total?: components["schemas"]["Big"];
             progress?: null | components["schemas"]["JobProgress"];
             result?: null | components["schemas"]["JobResult"];
             /** @description The time of the start. */
@@ -1476,10 +1586,58 @@ export interface components {
             /** @description The user that started it. */
             user: string;
         };
+        /** @description A fact that does not end a job. */
+        JobNote: {
+            /** @enum {string} */
+            note: "skipped";
+            /** @description The place in the input. */
+            place: string;
+            /** @description The reason. */
+            reason: string;
+        } | {
+            /** @enum {string} */
+            note: "more_skipped";
+            /** @description The number. */
+            number: components["schemas"]["Big"];
+        } | (components["schemas"]["FailedInput"] & {
+            /** @enum {string} */
+            note: "failed";
+        }) | {
+            /** @description The folder. */
+            folder: string;
+            /** @enum {string} */
+            note: "sessions_ignored";
+            /** @description The number of sessions. */
+            sessions: components["schemas"]["Big"];
+        } | {
+            /** @description The number of files. */
+            files: components["schemas"]["Big"];
+            /** @description The folder. */
+            folder: string;
+            /** @enum {string} */
+            note: "files_ignored";
+        } | {
+            /** @description The name of the input. */
+            input: string;
+            /** @description The number of lines. */
+            lines: components["schemas"]["Big"];
+            /** @enum {string} */
+            note: "repeated_ids";
+        } | {
+            /** @description The name of the input. */
+            input: string;
+            /** @description The number of lines. */
+            lines: components["schemas"]["Big"];
+            /** @enum {string} */
+            note: "missing_parents";
+        } | {
+            /** @enum {string} */
+            note: "other";
+        };
         /** @description The part of a job that is done. */
         JobProgress: {
             bytes?: null | components["schemas"]["Big"];
-            /** @description The part that is done, in the step's unit: files, or parts of the store. */
+            /** @description The part that is done, in the step's unit: files, parts of the store, or parts of an input. */
             done: components["schemas"]["Big"];
             /** @description The step. */
             step: string;
@@ -1501,6 +1659,9 @@ export interface components {
         } | {
             /** @description A compacted store. */
             compact: components["schemas"]["CompactedForm"];
+        } | {
+            /** @description Imported runs and exports. */
+            import: components["schemas"]["ImportForm"];
         } | {
             /** @description A recorded call of a tool. */
             tool_call: components["schemas"]["ToolCallForm"];
@@ -1656,8 +1817,15 @@ export interface components {
                 error?: null | components["schemas"]["Problem"];
                 /** @description The id. */
                 id: string;
-                /** @description The kind: `capture`, `restore`, `undo`, `recover`, `compact`, `tool_call` or `tool_return`. */
+                /**
+                 * @description The kind: `capture`, `restore`, `undo`, `recover`, `compact`, `import`, `tool_call` or
+                 *     `tool_return`.
+                 */
                 kind: string;
+                /** @description Facts that did not end it, at most the first 1,000. A list of jobs leaves them out. */
+                notes?: components["schemas"]["JobNote"][];
+                /** @description The number of all notes. */
+                notes_total?: components["schemas"]["Big"];
                 progress?: null | components["schemas"]["JobProgress"];
                 result?: null | components["schemas"]["JobResult"];
                 /** @description The time of the start. */
@@ -1825,6 +1993,11 @@ export interface components {
         MarkGiven: {
             /** @description Ids of the checkpoint in other systems. */
             aliases?: string[];
+            /**
+             * @description The reason for the mark: `manual` (the default), `step`, `idle`, `before_tool`,
+             *     `before_restore` or `imported`.
+             */
+            cause?: string | null;
             /** @description A label for people; not all digits. */
             label?: string | null;
             /** @description An object of at most 64 KiB. */
@@ -2061,6 +2234,37 @@ export interface components {
             /** @enum {string} */
             step: "make_room";
         } | {
+            /** @description The name, such as `name_format`. */
+            name: string;
+            /** @enum {string} */
+            step: "input";
+            /** @description The value that belongs to it, such as a number of bytes. */
+            value?: string | null;
+        } | {
+            /** @enum {string} */
+            step: "one_input";
+        } | {
+            /** @enum {string} */
+            step: "no_name_for_folder";
+        } | {
+            /** @enum {string} */
+            step: "no_user_for_export";
+        } | {
+            /** @enum {string} */
+            step: "one_task";
+        } | {
+            /** @enum {string} */
+            step: "check_permission";
+        } | {
+            /** @enum {string} */
+            step: "look_at_hooks";
+        } | {
+            /** @enum {string} */
+            step: "name_no_pipe";
+        } | {
+            /** @enum {string} */
+            step: "end_limit";
+        } | {
             /** @enum {string} */
             step: "other";
         };
@@ -2199,6 +2403,13 @@ export interface components {
             tasks: components["schemas"]["RetainedForm"][];
             /** @description The sums over the tasks. */
             total: components["schemas"]["RetainedTotal"];
+        };
+        /** @description A file that was not imported. */
+        SkippedForm: {
+            /** @description The path. */
+            path: string;
+            /** @description The reason. */
+            reason: string;
         };
         /** @description The state before the event at a point. */
         StateForm: {

@@ -47,9 +47,9 @@ type Looked = std::result::Result<Input, (PathBuf, InputFailure)>;
 
 /// The end of an import, or of one input.
 enum Ended {
-    /// Of all inputs.
+    /// The end of all inputs.
     All(JobFailure),
-    /// Of this input.
+    /// The end of this input.
     Input(InputFailure),
 }
 

@@ -15,7 +15,7 @@ impl Scene {
     fn call(&self, id: &str) {
         let task = self.engine.task("t").unwrap();
         let mark = Mark::new().cause(MarkCause::BeforeTool);
-        self.workspace.capture(&self.engine, &task, Some(mark)).unwrap();
+        self.workspace.capture_for_call(&self.engine, &task, mark).unwrap();
         let (call, tool) = (id.to_owned(), "bash".to_owned());
         task.append(ToolCalled { call, tool, arguments: Json::null() }).unwrap();
     }
@@ -25,7 +25,7 @@ impl Scene {
         let call = id.to_owned();
         task.append(ToolReturned { call, tool: None, ok: true, output: None }).unwrap();
         let mark = Mark::new().cause(MarkCause::Step);
-        self.workspace.capture(&self.engine, &task, Some(mark)).unwrap();
+        self.workspace.capture_for_call(&self.engine, &task, mark).unwrap();
     }
 
     fn remove(&self, path: &str) {

@@ -5,6 +5,7 @@ mod store;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
+use milepost::events::WorkspaceCaptured;
 use milepost::hooks::WorkspaceState;
 use milepost::{Append, CheckpointId, Engine, Hash, Mark, Offset, Result, Task};
 use milepost_codec::ChunkId;
@@ -67,10 +68,36 @@ impl Workspace {
         task: &Task,
         mark: Option<Mark>,
     ) -> Result<CaptureReport> {
+        self.take(engine, task, mark, false)
+    }
+
+    /// Captures the folder before or after a call of a tool. Like [`Workspace::capture`], and
+    /// appends the event even if nothing changed: so the log tells which changes were made during
+    /// the call, and which outside of any.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::capture`].
+    pub fn capture_for_call(
+        &self,
+        engine: &Engine,
+        task: &Task,
+        mark: Mark,
+    ) -> Result<CaptureReport> {
+        self.take(engine, task, Some(mark), true)
+    }
+
+    fn take(
+        &self,
+        engine: &Engine,
+        task: &Task,
+        mark: Option<Mark>,
+        always: bool,
+    ) -> Result<CaptureReport> {
         engine.store().check_writable()?;
         let _busy = self.busy();
         self.go(engine, task.id(), WorkspaceState::Creating, None)?;
-        let done = take(self, engine, task, mark);
+        let done = take(self, engine, task, mark, always);
         self.ends(engine, task.id(), done.as_ref().err())?;
         done
     }
@@ -82,6 +109,7 @@ fn take(
     engine: &Engine,
     task: &Task,
     mark: Option<Mark>,
+    always: bool,
 ) -> Result<CaptureReport> {
     let chunks = engine.store().chunks();
     let workspaces_dir = workspaces_dir(&chunks)?;
@@ -110,7 +138,15 @@ fn take(
     };
     // A workspace that joined the task would capture a second time.
     let mark = mark.map(|mark| mark.captured(NAME));
-    match (stored.event, mark) {
+    let event = stored.event.or_else(|| {
+        always.then_some(WorkspaceCaptured {
+            root: report.root,
+            files: report.files,
+            bytes: report.bytes,
+            skipped: report.skips,
+        })
+    });
+    match (event, mark) {
         (None, None) => {}
         (None, Some(mark)) => report.checkpoint = Some(task.checkpoint(mark)?.id),
         (Some(event), mark) => {
