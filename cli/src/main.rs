@@ -93,9 +93,13 @@ fn refuse(error: &clap::Error, command: &str, is_json: bool) -> ExitCode {
 }
 
 fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    // Before all that may fail: an agent waits for it, and may refuse a tool where it fails.
+    if commands::is_call_of_agent(&arguments) {
+        return commands::answer_agent(&arguments);
+    }
     // Answers a shell that asks for completions, and exits.
     CompleteEnv::with_factory(completions::command).complete();
-    let arguments: Vec<_> = std::env::args_os().collect();
     let arguments = match defaults::Defaults::read() {
         Ok(defaults) => defaults.applied(arguments),
         // Programs call these, and help is needed most where something is wrong.

@@ -26,6 +26,7 @@ fn main() {
     seeds.texts();
     seeds.imports(&root.join("../cli/tests/fixtures"));
     seeds.sessions();
+    seeds.agents();
     seeds.checkpoints();
     seeds.exports();
     seeds.files();
@@ -41,6 +42,19 @@ impl Seeds {
         fs::create_dir_all(&dir).unwrap();
         let name = name.replace(' ', "-");
         fs::write(dir.join(format!("seed-{name}")), [first, rest].concat()).unwrap();
+    }
+
+    /// Each text, for each agent.
+    fn agents(&self) {
+        for (target, texts) in
+            [("agent_settings", &SETTINGS[..]), ("agent_documents", &DOCUMENTS[..])]
+        {
+            for (n, text) in texts.iter().enumerate() {
+                for agent in 0..3 {
+                    self.put(target, &format!("{n}-{agent}"), &[agent], text.as_bytes());
+                }
+            }
+        }
     }
 
     /// What the codec's tests have of everything. Bodies of each kind: the one with the most in it.
@@ -400,3 +414,24 @@ fn frames(bytes: &[u8]) -> usize {
     }
     at
 }
+
+/// Settings with hooks of others and of ours, in odd forms.
+#[rustfmt::skip]
+const SETTINGS: [&str; 7] = [
+    "{}",
+    "{ }\n",
+    "{\r\n  \"hooks\": {\r\n  }\r\n}\r\n",
+    "\u{feff}{\"a\":1,\"hooks\":{\"Stop\":[ ],\"BeforeTool\":[]}}",
+    "{\n\t\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"lint\"}]}]},\n\t\"hooks\": {}\n}\n",
+    "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"[ -x '/a/m' ] && '/a/m' agent hook codex || :\"}, 1]}]}}",
+    "{\"hooks\": {\"Stop\": [\n {\"hooks\": [{\"command\": \"[ -x '/a/m' ] && '/a/m' agent hook codex || :\"}]} ], \"\\u0053top\": null}}",
+];
+
+/// Documents in the form of each agent.
+#[rustfmt::skip]
+const DOCUMENTS: [&str; 4] = [
+    "{\"session_id\":\"a-1\",\"transcript_path\":\"/home/eva/.claude/projects/p/a-1.jsonl\",\"cwd\":\"/srv/shop\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"rm \\ud83d\\ude00 \\ud800\"},\"tool_use_id\":\"toolu_1\",\"agent_id\":\"s\"}",
+    "{\"session_id\":\"b-2\",\"hook_event_name\":\"UserPromptSubmit\",\"prompt\":\"mend it\",\"turn_id\":\"t\"}",
+    "{\"session_id\":\"c-3\",\"hook_event_name\":\"AfterTool\",\"tool_name\":\"write_file\",\"tool_response\":{\"a\":[1e999,1e999]},\"cwd\":\"x\"}",
+    "{\"session_id\":\"d-4\",\"hook_event_name\":\"SubagentStop\",\"agent_transcript_path\":\"/a\",\"session_id\":7}",
+];

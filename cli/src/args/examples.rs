@@ -281,6 +281,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "agent",
+        &[
+            ("agent install claude-code", "its sessions are recorded from now on"),
+            ("agent install --all --dry-run", "what would be written into which settings"),
+            ("agent status", "which agents are there, and what is installed"),
+        ],
+    ),
+    (
         "config",
         &[
             ("config list", "your defaults and aliases"),

@@ -1,5 +1,6 @@
 //! Arguments of the command line.
 
+mod agent;
 mod conversion;
 mod examples;
 mod going_back;
@@ -27,6 +28,7 @@ use milepost::state::MessageRange;
 use self::number::at_least_one;
 use crate::demo::{Demo, DemoWorker};
 use crate::output::When;
+pub use agent::{AgentArgs, AgentChange, AgentCommand};
 pub use conversion::{Export, Import, Record, RunArgs};
 pub use examples::command;
 pub use going_back::{
@@ -230,6 +232,8 @@ pub enum Command {
     Stats(Stats),
     /// Serve the store over HTTP until SIGTERM or Ctrl-C; see docs/HTTP.md.
     Serve(Serve),
+    /// Record the sessions of coding agents: hooks in their settings; see docs/AGENTS.md.
+    Agent(AgentArgs),
     /// List your defaults and aliases, and check the configuration of `serve`.
     #[command(subcommand)]
     Config(ConfigCommand),

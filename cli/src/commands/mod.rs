@@ -1,5 +1,6 @@
 //! The commands, one file each, and functions that several of them share.
 
+mod agent;
 mod allocator;
 mod anchor;
 mod bisect;
@@ -68,6 +69,7 @@ mod workspace_args;
 use milepost::events::{MarkStatus, RunControl};
 use milepost::{Engine, Options};
 
+pub use self::agent::{call as answer_agent, is_call as is_call_of_agent};
 use self::needs::Needs;
 use crate::args::{self, Args, Command, ConfigCommand, Status};
 use crate::backend::{Backend, Local, hints};
@@ -102,6 +104,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Serve(args) => serve::run(store, &args, out),
         Command::Config(ConfigCommand::Check(args)) => config::check(&args, out),
         Command::Config(ConfigCommand::List) => config::list(out),
+        Command::Agent(args) => agent::run(&args, out),
         Command::Token(args) => token::run(&store, &args, out),
         Command::Completions(args) => shell::completions(&args, out),
         Command::Man(args) => shell::man(&args, out),
@@ -233,6 +236,7 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         | Command::Trust(_)
         | Command::Serve(_)
         | Command::Config(_)
+        | Command::Agent(_)
         | Command::Token(_)
         | Command::Webhook(_)
         | Command::Completions(_)

@@ -106,6 +106,11 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 impl Texts {
+    /// Compares two texts.
+    pub fn new(before: String, after: String) -> Self {
+        Self { before, after }
+    }
+
     /// Returns `true` if both are empty, as for an empty file that was added or removed.
     pub fn are_empty(&self) -> bool {
         self.before.is_empty() && self.after.is_empty()

@@ -15,6 +15,7 @@
 //! imports.rs  what `milepost record` reads                              imports
 //! sessions.rs sessions of Claude Code                                   sessions
 //! langgraph.rs  checkpoints of LangGraph                                langgraph
+//! agents.rs   settings of coding agents, documents of their hooks       agent_settings agent_documents
 //! exports.rs  what `milepost export` wrote                              exports
 //! store/      programs of operations on a store, with a model           reopen damage
 //!
@@ -32,6 +33,7 @@
     reason = "tests"
 )]
 
+mod agents;
 mod bounds;
 mod checks;
 mod exports;
@@ -46,6 +48,7 @@ mod store;
 mod texts;
 mod trees;
 
+pub use agents::{agent_documents, agent_settings};
 pub use exports::{export_of, exports};
 pub use files::{archive, segment};
 pub use imports::imports;
@@ -61,9 +64,11 @@ pub use trees::{chunk_group, tree};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 19] = [
     ("acked", acked),
     ("address", address),
+    ("agent_documents", agent_documents),
+    ("agent_settings", agent_settings),
     ("anchor", anchor),
     ("archive", archive),
     ("blocks", blocks),

@@ -1,0 +1,188 @@
+//! The agents, with their events and the places of their settings.
+
+use std::path::{Path, PathBuf};
+
+use crate::environment::Environment;
+
+/// A coding agent that calls hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Agent {
+    /// Claude Code.
+    ClaudeCode,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    GeminiCli,
+}
+
+/// The settings that count for all projects of a user, or those of one project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingsScope<'a> {
+    /// All projects of the user.
+    User,
+    /// The project in this folder.
+    Project(&'a Path),
+}
+
+impl Agent {
+    /// Every agent.
+    pub const ALL: [Self; 3] = [Self::ClaudeCode, Self::Codex, Self::GeminiCli];
+
+    /// Returns the name, as commands and hooks have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::GeminiCli => "gemini-cli",
+        }
+    }
+
+    /// Returns the agent of a name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|agent| agent.name() == name)
+    }
+
+    /// Returns the name of the program.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude",
+            Self::Codex => "codex",
+            Self::GeminiCli => "gemini",
+        }
+    }
+
+    /// Returns the events that hooks are installed for, in the order of a session.
+    pub fn events(self) -> &'static [&'static str] {
+        match self {
+            Self::ClaudeCode => &[
+                "SessionStart",
+                "UserPromptSubmit",
+                "PreToolUse",
+                "PostToolUse",
+                "SubagentStart",
+                "SubagentStop",
+                "PreCompact",
+                "Stop",
+                "SessionEnd",
+            ],
+            Self::Codex => &[
+                "SessionStart",
+                "UserPromptSubmit",
+                "PreToolUse",
+                "PostToolUse",
+                "PreCompact",
+                "Stop",
+                "SessionEnd",
+            ],
+            Self::GeminiCli => &[
+                "SessionStart",
+                "BeforeAgent",
+                "BeforeTool",
+                "AfterTool",
+                "AfterAgent",
+                "PreCompress",
+                "SessionEnd",
+            ],
+        }
+    }
+
+    /// Returns the time limit that is asked for, in the unit of the agent. Codex warns at each start
+    /// about more than 3 s for the end of a session.
+    pub(crate) fn time_limit(self, event: &str) -> u32 {
+        match self {
+            Self::Codex if event == "SessionEnd" => 3,
+            Self::ClaudeCode | Self::Codex => 5,
+            Self::GeminiCli => 5000,
+        }
+    }
+
+    /// Returns the name of a hook within its settings, where the agent shows one.
+    pub(crate) fn hook_name(self) -> Option<&'static str> {
+        (self == Self::GeminiCli).then_some("milepost")
+    }
+
+    /// Returns what a hook prints: agents that parse its output get an empty object.
+    pub fn answer(self) -> &'static str {
+        match self {
+            Self::ClaudeCode | Self::Codex => "",
+            Self::GeminiCli => "{}\n",
+        }
+    }
+
+    /// Returns the folder with the user's settings. `None` if the environment has no home.
+    pub fn folder(self, environment: &Environment) -> Option<PathBuf> {
+        match self {
+            Self::ClaudeCode => environment.claude(),
+            Self::Codex => environment.codex(),
+            Self::GeminiCli => environment.gemini(),
+        }
+    }
+
+    /// Returns the file that hooks are installed in. `None` if the environment has no home.
+    pub fn settings(self, environment: &Environment, scope: SettingsScope<'_>) -> Option<PathBuf> {
+        Some(match (scope, self) {
+            (SettingsScope::User, Self::Codex) => self.folder(environment)?.join("hooks.json"),
+            (SettingsScope::User, _) => self.folder(environment)?.join("settings.json"),
+            (SettingsScope::Project(project), Self::ClaudeCode) => {
+                // The file that is not shared: the path of a program is this machine's.
+                project.join(".claude/settings.local.json")
+            }
+            (SettingsScope::Project(project), Self::Codex) => project.join(".codex/hooks.json"),
+            (SettingsScope::Project(project), Self::GeminiCli) => {
+                project.join(".gemini/settings.json")
+            }
+        })
+    }
+
+    /// Returns `true` if the agent is on this machine: its folder is there, or its program.
+    pub fn is_found(self, environment: &Environment) -> bool {
+        self.folder(environment).is_some_and(|folder| folder.is_dir())
+            || environment.program(self.program()).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+
+    #[test]
+    fn variables_of_the_agents_decide_where_their_settings_are() {
+        let home = |name: &str| (name == "HOME").then(|| OsString::from("/home/ana"));
+        let plain = Environment::new(home);
+        let moved = Environment::new(|name| match name {
+            "HOME" | "XDG_STATE_HOME" => None,
+            name => Some(OsString::from(format!("/elsewhere/{name}"))),
+        });
+        let file = |agent: Agent, environment: &Environment| {
+            agent.settings(environment, SettingsScope::User).map(|path| path.display().to_string())
+        };
+        let files = |of: &Environment| Agent::ALL.map(|agent| file(agent, of).unwrap_or_default());
+        assert_eq!(
+            files(&plain),
+            [
+                "/home/ana/.claude/settings.json",
+                "/home/ana/.codex/hooks.json",
+                "/home/ana/.gemini/settings.json"
+            ]
+        );
+        assert_eq!(
+            files(&moved),
+            [
+                "/elsewhere/CLAUDE_CONFIG_DIR/settings.json",
+                "/elsewhere/CODEX_HOME/hooks.json",
+                "/elsewhere/GEMINI_CLI_HOME/.gemini/settings.json"
+            ]
+        );
+        assert_eq!(files(&Environment::default()), ["", "", ""]);
+    }
+
+    #[test]
+    fn names_are_those_of_the_agents() {
+        for agent in Agent::ALL {
+            assert_eq!(Agent::of_name(agent.name()), Some(agent));
+        }
+        assert_eq!(Agent::of_name("aider"), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! Variables of the environment that name places.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The variables that count, with their values. A relative path is none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    home: Option<PathBuf>,
+    claude_config_dir: Option<PathBuf>,
+    codex_home: Option<PathBuf>,
+    gemini_cli_home: Option<PathBuf>,
+    xdg_state_home: Option<PathBuf>,
+    path: Option<OsString>,
+}
+
+impl Environment {
+    /// Takes the variables from a function that returns the value of a name.
+    pub fn new(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let folder = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        Self {
+            home: folder("HOME"),
+            claude_config_dir: folder("CLAUDE_CONFIG_DIR"),
+            codex_home: folder("CODEX_HOME"),
+            gemini_cli_home: folder("GEMINI_CLI_HOME"),
+            xdg_state_home: folder("XDG_STATE_HOME"),
+            path: variable("PATH"),
+        }
+    }
+
+    /// Returns the folder of the user.
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    pub(crate) fn claude(&self) -> Option<PathBuf> {
+        self.claude_config_dir.clone().or_else(|| Some(self.home()?.join(".claude")))
+    }
+
+    pub(crate) fn codex(&self) -> Option<PathBuf> {
+        self.codex_home.clone().or_else(|| Some(self.home()?.join(".codex")))
+    }
+
+    pub(crate) fn gemini(&self) -> Option<PathBuf> {
+        Some(self.gemini_cli_home.as_deref().or(self.home())?.join(".gemini"))
+    }
+
+    /// Returns the folder for what Milepost keeps of agents between its runs: `milepost` in
+    /// XDG_STATE_HOME or `~/.local/state`.
+    pub fn state_folder(&self) -> Option<PathBuf> {
+        let state = || Some(self.home()?.join(".local/state"));
+        Some(self.xdg_state_home.clone().or_else(state)?.join("milepost"))
+    }
+
+    /// Searches PATH for a program. Relative folders in it are skipped: they belong to the current
+    /// folder, which may be anybody's.
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
+        let folders = std::env::split_paths(self.path.as_ref()?);
+        let files = folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(name));
+        files.into_iter().find(|file| is_program(file))
+    }
+}
+
+/// Returns `true` for a file that this user may run.
+pub(crate) fn is_program(file: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    file.is_file() && access(file, Access::EXEC_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(values: &[(&str, &str)]) -> Environment {
+        Environment::new(|name| {
+            values.iter().find(|(one, _)| *one == name).map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn the_state_is_in_xdg_state_home_or_in_the_home() {
+        let folder = |values: &[(&str, &str)]| environment(values).state_folder();
+        let both = [("HOME", "/home/ana"), ("XDG_STATE_HOME", "/s")];
+        assert_eq!(folder(&both), Some("/s/milepost".into()));
+        let relative = [("HOME", "/home/ana"), ("XDG_STATE_HOME", "s")];
+        assert_eq!(folder(&relative), Some("/home/ana/.local/state/milepost".into()));
+        assert_eq!(folder(&[("HOME", "")]), None);
+    }
+
+    #[test]
+    fn programs_are_not_found_in_the_current_folder() {
+        assert!(environment(&[("PATH", ".:/bin:/usr/bin")]).program("sh").is_some());
+        assert_eq!(environment(&[("PATH", "src:.")]).program("lib.rs"), None);
+        assert_eq!(environment(&[("PATH", "/usr")]).program("bin"), None);
+    }
+}

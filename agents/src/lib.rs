@@ -1,0 +1,49 @@
+//! Coding agents in the terminal: their settings, their hooks, and the documents that hooks get.
+//!
+//! [`settings`] puts hooks of Milepost into an agent's settings and takes them out again, and keeps
+//! every other byte. A [`Guard`] is the text of the command that an agent runs. [`documents`] reads
+//! what an agent says to a hook. [`Spool`] keeps such documents until they are taken in.
+//!
+//! Nothing here prints or reads the environment: an [`Environment`] has the variables that count.
+//!
+//! # Modules of the source
+//!
+//! ```text
+//! settings     edits of settings, and the files they are in
+//! documents    documents of hooks to events
+//! spool        documents that wait, one file each
+//! guard        the command of a hook
+//! agent        the agents, with their events and the places of their settings
+//! environment  variables that name places
+//! json         JSON text, with the places of its parts
+//! error        errors: the place, the reason, the next step
+//! ```
+//!
+//! A module imports only modules below it.
+//!
+//! # Example
+//!
+//! ```
+//! use milepost_agents::{Agent, settings};
+//!
+//! let before = "{\n  \"model\": \"opus\"\n}\n";
+//! let program = std::path::Path::new("/usr/bin/milepost");
+//! let edited = settings::install(before, Agent::ClaudeCode, program).unwrap();
+//! assert_eq!(edited.events.len(), 9);
+//! assert_eq!(settings::uninstall(&edited.text).unwrap().text, before);
+//! ```
+
+mod agent;
+pub mod documents;
+mod environment;
+mod error;
+mod guard;
+mod json;
+pub mod settings;
+mod spool;
+
+pub use agent::{Agent, SettingsScope};
+pub use environment::Environment;
+pub use error::Error;
+pub use guard::Guard;
+pub use spool::{Spool, SpoolEntry, SpoolResult};

@@ -1,0 +1,161 @@
+//! The file of settings: read whole, copied, and replaced by a new file.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use super::record::{Record, Records};
+use crate::error::Error;
+
+/// Largest file that is read, in bytes.
+const SIZE_MAX: u64 = 16 << 20;
+
+/// A file of settings as it was read. It need not be there.
+#[derive(Debug, Clone)]
+pub struct SettingsFile {
+    path: PathBuf,
+    /// The file that links lead to.
+    place: PathBuf,
+    text: Option<String>,
+}
+
+/// The result of a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsWritten {
+    /// The copy of the file from before.
+    pub copy: Option<PathBuf>,
+    /// The file was removed: `install` had made it.
+    pub is_removed: bool,
+}
+
+impl SettingsFile {
+    /// Reads a file. Links are followed.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let (place, text) = content(path)?;
+        Ok(Self { path: path.to_owned(), place, text })
+    }
+
+    /// Returns the path, as it was named.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the text; `None` if there is no file.
+    pub fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    /// Replaces the content. A copy of the file is kept in `state`. `is_whole` says that the new
+    /// text has nothing but what `install` put into a new file: then the file goes if `install`
+    /// made it.
+    pub fn replace(
+        &self,
+        text: &str,
+        is_whole: bool,
+        state: &Path,
+    ) -> Result<SettingsWritten, Error> {
+        let (place, now) = content(&self.path)?;
+        if (&place, &now) != (&self.place, &self.text) {
+            let next = "another program writes it; run this again";
+            return Err(Error::new("the file changed just now", next).in_file(&self.path));
+        }
+        let records = Records::of(state, &self.place);
+        let before = records.read();
+        let is_removed = is_whole && self.text.is_some() && before.made_file;
+        let record = match &self.text {
+            None => Record { made_file: true, made_folder: !self.folder().is_dir() },
+            Some(_) if is_removed => Record::default(),
+            Some(_) => before,
+        };
+        let copy = records.keep(self.text.as_deref(), &record, &self.path)?;
+        if is_removed {
+            fs::remove_file(&self.place)
+                .map_err(|error| Error::of_call("remove it", &self.path, &error))?;
+            if before.made_folder {
+                // It stays where the agent put files into it.
+                let _ = fs::remove_dir(self.folder());
+            }
+            return Ok(SettingsWritten { copy, is_removed });
+        }
+        make_folder(self.folder())
+            .and_then(|()| write_new(&self.place, text.as_bytes()))
+            .map_err(|error| Error::of_call("write it", &self.path, &error))?;
+        Ok(SettingsWritten { copy, is_removed })
+    }
+
+    fn folder(&self) -> &Path {
+        self.place.parent().unwrap_or(Path::new("/"))
+    }
+}
+
+/// Returns the file that links lead to, and its content.
+fn content(path: &Path) -> Result<(PathBuf, Option<String>), Error> {
+    let failed = |error: &io::Error| Error::of_call("read it", path, error);
+    let refused = |reason: &str, next: &str| Err(Error::new(reason, next).in_file(path));
+    let there = match fs::metadata(path) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return match fs::symlink_metadata(path) {
+                Ok(_) => refused(
+                    "a link that leads to no file",
+                    "make the file that it leads to, or remove the link",
+                ),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    // A folder that is a link stays one.
+                    let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
+                    let name = path.file_name().unwrap_or_default();
+                    Ok((folder.map_or(path.to_owned(), |folder| folder.join(name)), None))
+                }
+                Err(error) => Err(failed(&error)),
+            };
+        }
+        Err(error) => return Err(failed(&error)),
+    };
+    if there.is_dir() {
+        return refused("a folder, not a file", "move the folder away");
+    }
+    if !there.is_file() {
+        return refused("neither a file nor a folder", "move it away");
+    }
+    let place = fs::canonicalize(path).map_err(|error| failed(&error))?;
+    let mut bytes = Vec::new();
+    let file = File::open(&place).map_err(|error| failed(&error))?;
+    file.take(SIZE_MAX + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    if bytes.len() as u64 > SIZE_MAX {
+        return refused("larger than 16 MiB", "move the file away: settings are smaller");
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok((place, Some(text))),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            let reason = format!("byte {at} is not UTF-8");
+            refused(&reason, "correct the file, or move it away")
+        }
+    }
+}
+
+/// Makes a folder and those above it, for this user only.
+pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Writes a new file, and renames it over the old one, whose mode and owner it takes.
+pub(super) fn write_new(place: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = place.parent().unwrap_or(Path::new("/"));
+    // Only the user can read a temporary file.
+    let mut new = tempfile::Builder::new().prefix(".milepost-").tempfile_in(folder)?;
+    new.write_all(bytes)?;
+    if let Ok(old) = fs::metadata(place) {
+        let own = new.as_file().metadata()?;
+        if (old.uid(), old.gid()) != (own.uid(), own.gid()) {
+            let owner = Some(rustix::fs::Uid::from_raw(old.uid()));
+            let group = Some(rustix::fs::Gid::from_raw(old.gid()));
+            rustix::fs::fchown(new.as_file(), owner, group)?;
+        }
+        new.as_file().set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
+    }
+    new.as_file().sync_all()?;
+    new.persist(place).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
+}

@@ -1,0 +1,221 @@
+//! Edits of an agent's settings that keep every other byte.
+//!
+//! [`install`] inserts hooks of ours, and [`uninstall`] takes them out: the result is the text from
+//! before, whatever JSON it was. All that is needed for that is in the text. Our entries are behind
+//! those that were there, so that exactly the inserted text can be cut; and the white space around
+//! them says whether the container was there ([`insert`](mod@insert) has the forms).
+//!
+//! ```text
+//! file    the file: read, copied, replaced
+//! record  the copy of a file, and whether `install` made it
+//! remove  cuts
+//! insert  insertions, and the form of new text
+//! ```
+
+mod file;
+mod insert;
+mod record;
+mod remove;
+#[cfg(test)]
+mod tests;
+
+pub use file::{SettingsFile, SettingsWritten};
+
+use std::ops::Range;
+use std::path::Path;
+
+use self::insert::{Layout, New};
+use crate::agent::Agent;
+use crate::error::Error;
+use crate::guard::Guard;
+use crate::json::{Json, JsonKind, Part};
+
+/// The member that hooks are in.
+const HOOKS: &str = "hooks";
+
+/// A text after an edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited {
+    /// The whole text.
+    pub text: String,
+    /// The events whose hooks were added, changed or taken out.
+    pub events: Vec<String>,
+}
+
+/// An entry of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstalledHook {
+    /// The event.
+    pub event: String,
+    /// The command.
+    pub guard: Guard,
+}
+
+/// A place in a text, and what takes it.
+type Change = (Range<usize>, String);
+
+/// Adds our hooks for all events of an agent. Those that are there are left as they are, with
+/// the path of this program.
+pub fn install(text: &str, agent: Agent, program: &Path) -> Result<Edited, Error> {
+    let command = Guard::command(program, agent)?;
+    let root = parsed(text)?;
+    let layout = Layout::of(&root, text);
+    let mut changes = Vec::new();
+    let mut events = Vec::new();
+    let there = root.parts().into_iter().rfind(|part| part.name.as_deref() == Some(HOOKS));
+    let Some(hooks) = there else {
+        let of = |event: &&str| (quoted(event), New::list(vec![group(agent, event, &command)]));
+        let new = New::marked_object(agent.events().iter().map(of).collect());
+        changes.push(layout.insertion(&root, "", true, vec![(Some(quoted(HOOKS)), new)]));
+        return Ok(Edited {
+            text: changed(text, changes),
+            events: agent.events().iter().map(|event| (*event).to_owned()).collect(),
+        });
+    };
+    expect(text, &hooks, JsonKind::Object, "`hooks`")?;
+    let members = hooks.value.parts();
+    let mut missing = Vec::new();
+    for event in agent.events() {
+        let member = members.iter().rfind(|part| part.name.as_deref() == Some(*event));
+        let Some(member) = member else {
+            let new = New::list(vec![group(agent, event, &command)]);
+            missing.push((Some(quoted(event)), new));
+            events.push((*event).to_owned());
+            continue;
+        };
+        expect(text, member, JsonKind::Array, &format!("`hooks.{event}`"))?;
+        let ours: Vec<_> = entries_of(&member.value);
+        let stale = ours.iter().filter(|(_, at)| at.text().as_deref() != Some(command.as_str()));
+        let before = changes.len();
+        changes.extend(stale.map(|(_, at)| (at.span.clone(), quoted(&command))));
+        if ours.is_empty() {
+            let indent = layout.indent_of(member.start, 2);
+            let new = vec![(None, group(agent, event, &command))];
+            changes.push(layout.insertion(&member.value, &indent, false, new));
+        }
+        if changes.len() > before {
+            events.push((*event).to_owned());
+        }
+    }
+    if !missing.is_empty() {
+        let indent = layout.indent_of(hooks.start, 1);
+        changes.push(layout.insertion(&hooks.value, &indent, false, missing));
+    }
+    Ok(Edited { text: changed(text, changes), events })
+}
+
+/// Takes out our entries, of every agent, and the containers that [`install`] made for them.
+pub fn uninstall(text: &str) -> Result<Edited, Error> {
+    let root = parsed(text)?;
+    let mut events: Vec<String> = Vec::new();
+    for hook in hooks_of(&root) {
+        if !events.contains(&hook.event) {
+            events.push(hook.event);
+        }
+    }
+    let cuts = remove::cuts(&root, text);
+    Ok(Edited { text: changed(text, cuts), events })
+}
+
+/// Returns our entries.
+pub fn installed(text: &str) -> Result<Vec<InstalledHook>, Error> {
+    Ok(hooks_of(&parsed(text)?))
+}
+
+/// Returns `true` if the settings turn off all hooks.
+pub fn are_hooks_off(text: &str, agent: Agent) -> Result<bool, Error> {
+    let root = parsed(text)?;
+    let is = |json: Option<Json<'_>>, word: &str| json.is_some_and(|json| json.raw() == word);
+    Ok(match agent {
+        Agent::ClaudeCode => is(root.member("disableAllHooks"), "true"),
+        Agent::GeminiCli => {
+            let config = root.member("hooksConfig");
+            is(config.and_then(|config| config.member("enabled")), "false")
+        }
+        Agent::Codex => false,
+    })
+}
+
+/// Reads settings: one object.
+fn parsed(text: &str) -> Result<Json<'_>, Error> {
+    let root = Json::parse(text).map_err(|error| {
+        let next = "correct the file, or move it away; nothing was changed";
+        Error::new(format!("no JSON: {}", error.reason), next).at(text, error.at)
+    })?;
+    match root.kind() {
+        JsonKind::Object => Ok(root),
+        kind => Err(other_kind("the whole", kind, JsonKind::Object).at(text, root.span.start)),
+    }
+}
+
+fn other_kind(what: &str, is: JsonKind, wanted: JsonKind) -> Error {
+    let (is, wanted) = (is.name(), wanted.name());
+    let next = format!("make it {wanted}, or take it out; nothing was changed");
+    Error::new(format!("{what} is {is}, and the agent expects {wanted}"), next)
+}
+
+fn expect(text: &str, part: &Part<'_>, kind: JsonKind, what: &str) -> Result<(), Error> {
+    match part.value.kind() {
+        is if is == kind => Ok(()),
+        is => Err(other_kind(what, is, kind).at(text, part.value.span.start)),
+    }
+}
+
+/// Returns the entries of ours under an event, each with the place of its command.
+fn entries_of<'a>(event: &Json<'a>) -> Vec<(Guard, Json<'a>)> {
+    let groups = event.parts().into_iter();
+    let hooks = groups.filter_map(|group| group.value.member(HOOKS));
+    hooks.flat_map(|hooks| hooks.parts()).filter_map(|entry| ours(&entry.value)).collect()
+}
+
+/// Returns the command of an entry of ours, and its place.
+fn ours<'a>(entry: &Json<'a>) -> Option<(Guard, Json<'a>)> {
+    let command = entry.member("command")?;
+    Some((Guard::read(&command.text()?)?, command))
+}
+
+/// Returns the entries of ours under every `hooks`.
+fn hooks_of(root: &Json<'_>) -> Vec<InstalledHook> {
+    let mut found = Vec::new();
+    for hooks in root.parts().iter().filter(|part| part.name.as_deref() == Some(HOOKS)) {
+        for event in hooks.value.parts() {
+            let name = event.name.as_deref().unwrap_or_default();
+            let entries = entries_of(&event.value).into_iter();
+            found.extend(entries.map(|(guard, _)| InstalledHook { event: name.into(), guard }));
+        }
+    }
+    found
+}
+
+/// Builds the group of one event, with one hook.
+fn group(agent: Agent, event: &str, command: &str) -> New {
+    let text = |text: &str| New::Raw(quoted(text));
+    let mut hook = Vec::new();
+    hook.extend(agent.hook_name().map(|name| (quoted("name"), text(name))));
+    hook.push((quoted("type"), text("command")));
+    hook.push((quoted("command"), text(command)));
+    hook.push((quoted("timeout"), New::Raw(agent.time_limit(event).to_string())));
+    New::object(vec![
+        (quoted("matcher"), text("*")),
+        (quoted(HOOKS), New::plain_list(vec![New::object(hook)])),
+    ])
+}
+
+/// Returns a text as JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Makes changes that do not overlap.
+fn changed(text: &str, mut changes: Vec<Change>) -> String {
+    changes.sort_by_key(|(span, _)| (span.start, span.end));
+    let mut result = String::with_capacity(text.len());
+    let mut at = 0;
+    for (span, new) in changes {
+        result.push_str(text.get(at..span.start).unwrap_or_default());
+        result.push_str(&new);
+        at = span.end;
+    }
+    result.push_str(text.get(at..).unwrap_or_default());
+    result
+}

@@ -1,0 +1,65 @@
+//! Arguments of `agent`.
+
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use milepost_agents::Agent;
+
+#[derive(Debug, ClapArgs)]
+pub struct AgentArgs {
+    #[command(subcommand)]
+    pub what: AgentCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum AgentCommand {
+    /// Add hooks of Milepost to the settings of agents. The change is printed first; a copy of the
+    /// file is kept.
+    Install(AgentChange),
+    /// Take the hooks of Milepost out of the settings of agents, and nothing else. Stores stay.
+    Uninstall(AgentChange),
+    /// List the agents: found or not, their versions, and where the hooks are installed. The exit
+    /// code is 1 if installed hooks record nothing.
+    Status,
+    /// Take a document from an agent, on standard input. Agents call this; the exit code is always
+    /// 0.
+    Hook(AgentHook),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct AgentChange {
+    /// The agents.
+    #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
+    pub names: Vec<AgentName>,
+    /// All agents that are found: their folder or their program is there.
+    #[arg(long)]
+    pub all: bool,
+    /// Change the settings of the current project, not your own.
+    #[arg(long)]
+    pub project: bool,
+    /// Print the change, and write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct AgentHook {
+    /// The agent.
+    pub name: String,
+}
+
+/// The name of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AgentName {
+    ClaudeCode,
+    Codex,
+    GeminiCli,
+}
+
+impl From<AgentName> for Agent {
+    fn from(name: AgentName) -> Self {
+        match name {
+            AgentName::ClaudeCode => Self::ClaudeCode,
+            AgentName::Codex => Self::Codex,
+            AgentName::GeminiCli => Self::GeminiCli,
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! `agent install` and `agent uninstall`: the change is printed, then made.
+
+use std::path::{Path, PathBuf};
+
+use milepost_agents::settings::{self, Edited, SettingsFile, SettingsWritten};
+use milepost_agents::{Agent, Environment, SettingsScope};
+use serde_json::{Value, json};
+
+use super::{environment, project};
+use crate::args::AgentChange;
+use crate::commands::text_diff::Texts;
+use crate::error::{Failure, Result};
+use crate::output::{Out, count, note, printable};
+use crate::outside;
+
+/// The text of settings that have nothing in them, as `install` begins a new file.
+const NEW: &str = "{}\n";
+
+/// A change to the settings of one agent.
+struct Planned {
+    agent: Agent,
+    file: SettingsFile,
+    edited: Edited,
+}
+
+/// What is done, in the words of its output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Install,
+    Uninstall,
+}
+
+pub fn install(args: &AgentChange, out: &mut Out) -> Result<()> {
+    let environment = environment();
+    let program = program()?;
+    let mut agents = chosen(args);
+    if args.all {
+        agents.retain(|agent| agent.is_found(&environment));
+        if agents.is_empty() {
+            let text = "no agent is found: neither a folder of one in your home nor its program";
+            return Err(Failure::new(text).hint("`milepost agent install NAME` needs none of them"));
+        }
+    }
+    let edit = |agent: Agent, file: &SettingsFile| {
+        settings::install(file.text().unwrap_or(NEW), agent, &program)
+    };
+    let planned = planned(&environment, args, &agents, edit)?;
+    for one in &planned {
+        if settings::are_hooks_off(&one.edited.text, one.agent)? {
+            let shown = one.file.path().display();
+            note(&format!("{shown} turns off all hooks: none runs until that is changed"));
+        }
+    }
+    change(Verb::Install, &environment, args, &planned, out)
+}
+
+pub fn uninstall(args: &AgentChange, out: &mut Out) -> Result<()> {
+    let environment = environment();
+    let edit = |_, file: &SettingsFile| match file.text() {
+        Some(text) => settings::uninstall(text),
+        None => Ok(Edited { text: String::new(), events: Vec::new() }),
+    };
+    let planned = planned(&environment, args, &chosen(args), edit)?;
+    change(Verb::Uninstall, &environment, args, &planned, out)
+}
+
+/// Returns the path of this program.
+fn program() -> Result<PathBuf> {
+    let gone = "the path of this program is not known";
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::new(format!("{gone}: {error}")).hint("call it by its path"))?;
+    match program.is_file() {
+        true => Ok(program),
+        // The program was replaced while it ran.
+        false => Err(Failure::new(format!("{gone}: {} is gone", program.display()))
+            .hint("run this again with the new program")),
+    }
+}
+
+/// Returns the agents that are named, each once, or all.
+fn chosen(args: &AgentChange) -> Vec<Agent> {
+    let is_named = |agent: &Agent| args.names.iter().any(|name| Agent::from(*name) == *agent);
+    Agent::ALL.into_iter().filter(|agent| args.all || is_named(agent)).collect()
+}
+
+/// Reads and edits all settings, before any is written.
+fn planned(
+    environment: &Environment,
+    args: &AgentChange,
+    agents: &[Agent],
+    edit: impl Fn(Agent, &SettingsFile) -> std::result::Result<Edited, milepost_agents::Error>,
+) -> Result<Vec<Planned>> {
+    let project = if args.project { Some(project()?) } else { None };
+    let scope = project.as_deref().map_or(SettingsScope::User, SettingsScope::Project);
+    let mut planned = Vec::new();
+    for agent in agents.iter().copied() {
+        let path = agent.settings(environment, scope).ok_or_else(no_home)?;
+        let file = SettingsFile::read(&path)?;
+        let edited = edit(agent, &file).map_err(|error| error.in_file(&path))?;
+        planned.push(Planned { agent, file, edited });
+    }
+    Ok(planned)
+}
+
+fn no_home() -> Failure {
+    Failure::new("HOME names no folder, so there is no place for settings")
+        .hint("set HOME to the path of your home folder")
+}
+
+fn change(
+    verb: Verb,
+    environment: &Environment,
+    args: &AgentChange,
+    planned: &[Planned],
+    out: &mut Out,
+) -> Result<()> {
+    let state = environment.state_folder().ok_or_else(no_home)?;
+    if !out.json {
+        for one in planned.iter().filter(|one| one.is_change()) {
+            let name = one.agent.name();
+            out.line(printable(&format!("{name}: {}", one.file.path().display())))?;
+            let before = one.file.text().unwrap_or_default().to_owned();
+            Texts::new(before, one.edited.text.clone()).print(out)?;
+        }
+        out.flush()?;
+    }
+    let mut listed = Vec::new();
+    for one in planned {
+        let is_written = one.is_change() && !args.dry_run;
+        let written = is_written.then(|| one.write(verb, &state)).transpose()?;
+        if out.json {
+            listed.push(one.form(written.as_ref()));
+            continue;
+        }
+        for line in one.said(verb, args.dry_run, written.as_ref()) {
+            out.line(printable(&line))?;
+        }
+    }
+    let (store, project) = store_here(environment)?;
+    if out.json {
+        return Ok(out.json(&json!({ "agents": listed, "dry_run": args.dry_run, "store": store }))?);
+    }
+    let Some(store) = store else { return Ok(()) };
+    let (store, project) = (store.display(), project.display());
+    let line = match verb {
+        Verb::Install => format!("store: {store}, for sessions in {project}"),
+        Verb::Uninstall if store_is_there(&project.to_string()) => {
+            format!("what was recorded in {project} stays in {store}")
+        }
+        Verb::Uninstall => return Ok(()),
+    };
+    Ok(out.line(printable(&line))?)
+}
+
+fn store_is_there(project: &str) -> bool {
+    outside::store_of(Path::new(project)).is_some_and(|store| store.is_dir())
+}
+
+/// Returns the store of the current project and the project. A home folder and `/` have none.
+fn store_here(environment: &Environment) -> Result<(Option<PathBuf>, PathBuf)> {
+    let project = project()?;
+    let is_none = project == Path::new("/") || Some(project.as_path()) == environment.home();
+    let store = if is_none { None } else { outside::store_of(&project) };
+    Ok((store, project))
+}
+
+impl Planned {
+    fn is_change(&self) -> bool {
+        !self.edited.events.is_empty()
+    }
+
+    fn write(&self, verb: Verb, state: &Path) -> Result<SettingsWritten> {
+        let is_whole = verb == Verb::Uninstall && self.edited.text == NEW;
+        Ok(self.file.replace(&self.edited.text, is_whole, state)?)
+    }
+
+    fn form(&self, written: Option<&SettingsWritten>) -> Value {
+        json!({
+            "agent": self.agent.name(),
+            "settings": self.file.path(),
+            "events": self.edited.events,
+            "changed": written.is_some(),
+            "copy": written.and_then(|written| written.copy.as_ref()),
+            "removed": written.is_some_and(|written| written.is_removed),
+        })
+    }
+
+    /// Returns the lines that say what was done.
+    fn said(&self, verb: Verb, is_dry_run: bool, written: Option<&SettingsWritten>) -> Vec<String> {
+        let (name, shown) = (self.agent.name(), self.file.path().display());
+        if !self.is_change() {
+            return vec![match verb {
+                Verb::Install => format!("{name}: the hooks are in {shown} already"),
+                Verb::Uninstall => format!("{name}: there is no hook of Milepost in {shown}"),
+            }];
+        }
+        let hooks = count(self.edited.events.len() as u64, "hook");
+        let done = match (verb, is_dry_run) {
+            (Verb::Install, false) => "installed",
+            (Verb::Install, true) => "would be installed",
+            (Verb::Uninstall, false) => "taken out",
+            (Verb::Uninstall, true) => "would be taken out",
+        };
+        let mut lines = vec![format!("{name}: {hooks} {done}")];
+        if let Some(SettingsWritten { copy, is_removed }) = written {
+            if *is_removed {
+                lines.push(format!("  {shown} is removed: `install` had made it"));
+            }
+            if let Some(copy) = copy {
+                lines.push(format!("  the file from before: {}", copy.display()));
+            }
+        }
+        if verb == Verb::Install && self.agent == Agent::Codex {
+            lines.push(
+                "  Codex asks at its next start (\"Hooks need review\"): trust them, or it runs none"
+                    .to_owned(),
+            );
+        }
+        lines
+    }
+}

@@ -1,0 +1,133 @@
+//! `agent hook`: takes the document of a hook, and writes it to the spool.
+//!
+//! Agents call it before and after each tool. Some refuse the call where a hook fails or says
+//! something: so it always exits with 0, prints nothing but what the agent expects, and ends in
+//! time. It is told apart before the arguments are parsed: a wrong option is no failure.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use milepost::clock::{Clock as _, SystemClock};
+use milepost_agents::{Agent, Spool, SpoolEntry};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::Signal;
+
+use super::threads::within;
+
+/// Longest time for all of it. Agents wait.
+const LIMIT: Duration = Duration::from_millis(1900);
+
+/// Longest wait for the end of the document. The rest is for the disk.
+const READ_LIMIT: Duration = Duration::from_millis(1200);
+
+/// Largest document that is read, in bytes.
+const DOCUMENT_MAX: usize = 64 << 20;
+
+/// Returns `true` for the arguments with which agents call this program.
+pub fn is_call(arguments: &[OsString]) -> bool {
+    matches!(arguments, [_, agent, hook, ..] if agent == "agent" && hook == "hook")
+}
+
+/// Answers an agent.
+pub fn call(arguments: &[OsString]) -> ExitCode {
+    let name = arguments.get(3).map(|name| name.to_string_lossy().into_owned());
+    take(&name.unwrap_or_default());
+    ExitCode::SUCCESS
+}
+
+/// Takes the document on standard input.
+pub(super) fn take(name: &str) {
+    std::panic::set_hook(Box::new(|_| {}));
+    hold_signals();
+    let own = name.to_owned();
+    within(LIMIT, move || keep(&own));
+    let answer = Agent::of_name(name).map_or("", Agent::answer);
+    // The agent may not read it.
+    let mut stdout = std::io::stdout();
+    let _ = stdout.write_all(answer.as_bytes()).and_then(|()| stdout.flush());
+}
+
+/// Keeps signals from ending the process: it ends by itself soon. A file that may not grow is an
+/// error, and no end.
+fn hold_signals() {
+    for signal in [Signal::HUP, Signal::INT, Signal::TERM, Signal::XFSZ] {
+        let came = Arc::new(AtomicBool::new(false));
+        let _ = signal_hook::flag::register(signal.as_raw(), came);
+    }
+}
+
+/// Reads the document and puts it into the spool. Without a place for it there is none.
+fn keep(name: &str) {
+    let Some(spool) = Spool::of(&super::environment()) else { return };
+    let (document, is_cut) = document(std::io::stdin(), READ_LIMIT);
+    if document.is_empty() {
+        return;
+    }
+    let time_us = SystemClock.now_us();
+    let entry = SpoolEntry::new(name, time_us, &document, is_cut, |name| std::env::var_os(name));
+    drop(document);
+    // The spool counts what it cannot keep.
+    let _ = spool.put(&entry);
+}
+
+/// Reads a document to its end, or as much of it as comes within the limits. `true` if it was cut.
+#[allow(clippy::disallowed_methods, reason = "the wait for another process, not a recorded time")]
+fn document(from: impl AsFd, limit: Duration) -> (Vec<u8>, bool) {
+    let end = Instant::now() + limit;
+    let mut bytes = Vec::new();
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let Ok(left) = Timespec::try_from(left) else { return (bytes, true) };
+        match poll(&mut [PollFd::new(&from, PollFlags::IN)], Some(&left)) {
+            Ok(0) => return (bytes, true),
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(_) => return (bytes, true),
+        }
+        match rustix::io::read(&from, &mut piece) {
+            Ok(0) => return (bytes, false),
+            Ok(count) => bytes.extend_from_slice(piece.get(..count).unwrap_or_default()),
+            Err(Errno::INTR | Errno::AGAIN) => continue,
+            Err(_) => return (bytes, true),
+        }
+        if bytes.len() >= DOCUMENT_MAX {
+            return (bytes, true);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+        std::io::pipe().unwrap()
+    }
+
+    #[test]
+    fn a_document_without_an_end_is_cut() {
+        let (from, mut to) = pipe();
+        to.write_all(b"{\"a\":").unwrap();
+        assert_eq!(document(&from, Duration::from_millis(1)), (b"{\"a\":".to_vec(), true));
+        drop(to);
+        assert_eq!(document(&from, Duration::from_secs(600)), (Vec::new(), false));
+    }
+
+    #[test]
+    fn only_the_arguments_of_agents_are_a_call() {
+        let is = |line: &str| is_call(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        for line in ["m agent hook", "m agent hook codex", "m agent hook --old -x y"] {
+            assert!(is(line), "{line}");
+        }
+        for line in ["m", "m agent", "m agent status", "m hook agent", "m --json agent hook x"] {
+            assert!(!is(line), "{line}");
+        }
+    }
+}

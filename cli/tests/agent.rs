@@ -1,0 +1,266 @@
+//! Hooks in the settings of coding agents: put in, looked at, taken out.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Place, Ran};
+use serde_json::{Value, json};
+
+/// A home folder of its own, with a project in it.
+struct Home(Place);
+
+impl Home {
+    fn new() -> Self {
+        let place = Place::new();
+        fs::create_dir_all(place.path("work/shop/.git")).unwrap();
+        fs::create_dir(place.path("bin")).unwrap();
+        Self(place)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        self.0.write(name, text)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = self.0.command(line.split(' '));
+        command.current_dir(self.path("work/shop"));
+        command.env("HOME", self.0.dir.path()).env("PATH", self.path("bin"));
+        for name in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_STATE_HOME"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn say(&self, line: &str) -> Ran {
+        Ran::of(self.command(line).output().unwrap())
+    }
+
+    fn json(&self, line: &str) -> Value {
+        serde_json::from_str(&self.say(line).ok()).unwrap()
+    }
+
+    /// A program that says its version.
+    fn program(&self, name: &str, script: &str) {
+        let path = self.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Every file below the home, with its content.
+    fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.0.dir.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false => found.push((path.clone(), fs::read(&path).unwrap_or_default())),
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+}
+
+const OWN: &str = "{\n    \"model\": \"opus\",\n    \"hooks\": {\"Stop\": []}, \"n\": 1.50\n}";
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn installing_twice_is_once_and_uninstalling_gives_every_byte_back() {
+    let home = Home::new();
+    let file = home.write(".claude/settings.json", OWN);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    let out = home.say("agent install claude-code").ok();
+    assert!(out.contains("+        \"SessionStart\": ["), "{out}");
+    assert!(out.contains("claude-code: 9 hooks installed"), "{out}");
+    assert!(out.contains("/projects/shop-") && out.contains("for sessions in "), "{out}");
+    let there = home.read(".claude/settings.json");
+    assert_eq!(mode(&file), 0o640);
+    let hooks: Value = serde_json::from_str(&there).unwrap();
+    let program = fs::canonicalize(env!("CARGO_BIN_EXE_milepost")).unwrap();
+    let program = program.display();
+    let command = format!("[ -x '{program}' ] && '{program}' agent hook claude-code || :");
+    assert_eq!(
+        hooks["hooks"]["PreToolUse"],
+        json!([{"matcher": "*", "hooks": [{"type": "command", "command": command, "timeout": 5}]}])
+    );
+    let again = home.say("agent install claude-code").ok();
+    assert!(again.contains("the hooks are in") && !again.contains('+'), "{again}");
+    assert_eq!(home.read(".claude/settings.json"), there);
+    let out = home.say("agent uninstall claude-code").ok();
+    assert!(out.contains("claude-code: 9 hooks taken out"), "{out}");
+    assert_eq!(home.read(".claude/settings.json"), OWN);
+    let copy = out.lines().find_map(|line| line.trim().strip_prefix("the file from before: "));
+    assert_eq!(fs::read_to_string(copy.unwrap()).unwrap(), there);
+    let none = home.say("agent uninstall --all").ok();
+    assert_eq!(none.matches("there is no hook of Milepost in").count(), 3, "{none}");
+}
+
+#[test]
+fn files_and_folders_that_install_made_go_again() {
+    let home = Home::new();
+    let out = home.say("agent install claude-code codex gemini-cli").ok();
+    assert!(out.contains("Hooks need review"), "{out}");
+    for name in [".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json"] {
+        assert_eq!(mode(&home.path(name)), 0o600, "{name}");
+        assert_eq!(mode(home.path(name).parent().unwrap()), 0o700, "{name}");
+    }
+    // What the agent wrote in between stays.
+    home.write(".codex/auth.json", "{}");
+    let done = home.json("agent uninstall --all --json");
+    assert!(done["agents"].as_array().unwrap().iter().all(|one| one["removed"] == true), "{done}");
+    assert!(!home.path(".claude").exists() && !home.path(".gemini").exists());
+    let left: Vec<_> = fs::read_dir(home.path(".codex")).unwrap().collect();
+    assert_eq!(left.len(), 1);
+    // A file of the user's with as little in it is not one that install made.
+    home.write(".codex/hooks.json", "{}\n");
+    home.say("agent install codex").ok();
+    home.say("agent uninstall codex").ok();
+    assert_eq!(home.read(".codex/hooks.json"), "{}\n");
+}
+
+#[test]
+fn a_dry_run_touches_nothing() {
+    let home = Home::new();
+    home.write(".claude/settings.json", OWN);
+    let before = home.files();
+    let out = home.say("agent install claude-code codex --dry-run").ok();
+    assert!(out.contains("7 hooks would be installed"), "{out}");
+    assert_eq!(home.files(), before);
+    home.say("agent install claude-code").ok();
+    let before = home.files();
+    let out = home.say("agent uninstall --all --dry-run").ok();
+    assert!(out.contains("9 hooks would be taken out"), "{out}");
+    assert_eq!(home.files(), before);
+}
+
+#[test]
+fn the_project_and_the_variables_of_agents_decide_the_file() {
+    let home = Home::new();
+    let planned =
+        home.json("agent install claude-code codex gemini-cli --project --dry-run --json");
+    let files: Vec<_> = planned["agents"].as_array().unwrap().iter().map(|one| {
+        let file = one["settings"].as_str().unwrap();
+        file.rsplit_once("/work/shop/").unwrap().1.to_owned()
+    });
+    let files: Vec<String> = files.collect();
+    assert_eq!(
+        files,
+        [".claude/settings.local.json", ".codex/hooks.json", ".gemini/settings.json"]
+    );
+    let mut moved = home.command("agent install codex");
+    let moved = moved.env("CODEX_HOME", home.path("elsewhere")).output().unwrap();
+    Ran::of(moved).ok();
+    assert!(home.path("elsewhere/hooks.json").is_file() && !home.path(".codex").exists());
+}
+
+#[test]
+fn all_are_those_that_are_found() {
+    let home = Home::new();
+    home.say("agent install --all").failed(1, "no agent is found");
+    home.program("gemini", "echo 0.61.0");
+    fs::create_dir(home.path(".codex")).unwrap();
+    let done = home.json("agent install --all --json");
+    let names: Vec<_> =
+        done["agents"].as_array().unwrap().iter().map(|one| &one["agent"]).collect();
+    assert_eq!(names, ["codex", "gemini-cli"]);
+    assert!(!home.path(".claude").exists());
+    assert_eq!(home.say("agent install").code, 2);
+    assert_eq!(home.say("agent install vim").code, 2);
+}
+
+#[test]
+fn a_link_is_followed() {
+    let home = Home::new();
+    let real = home.write("dotfiles/claude.json", OWN);
+    fs::create_dir(home.path(".claude")).unwrap();
+    symlink(&real, home.path(".claude/settings.json")).unwrap();
+    home.say("agent install claude-code").ok();
+    assert!(home.path(".claude/settings.json").is_symlink());
+    assert!(home.read("dotfiles/claude.json").contains("agent hook claude-code"));
+    home.say("agent uninstall claude-code").ok();
+    assert_eq!(home.read("dotfiles/claude.json"), OWN);
+}
+
+#[test]
+fn what_cannot_be_edited_is_refused_and_nothing_is_touched() {
+    type Make = fn(&Home);
+    let cases: [(&str, Make); 6] = [
+        ("settings.json:2:3: no JSON: comments are not allowed in JSON", |home| {
+            drop(home.write(".claude/settings.json", "{\n  // mine\n}\n"));
+        }),
+        ("settings.json:1:11: `hooks` is a text", |home| {
+            drop(home.write(".claude/settings.json", "{\"hooks\": \"\"}"));
+        }),
+        ("settings.json:1:20: `hooks.Stop` is an object", |home| {
+            drop(home.write(".claude/settings.json", "{\"hooks\": {\"Stop\": {}}}"));
+        }),
+        ("larger than 16 MiB", |home| {
+            let text = format!("{{\"a\": \"{}\"}}", "x".repeat(16 << 20));
+            drop(home.write(".claude/settings.json", &text));
+        }),
+        ("a folder, not a file", |home| {
+            fs::create_dir_all(home.path(".claude/settings.json")).unwrap();
+        }),
+        ("a link that leads to no file", |home| {
+            fs::create_dir(home.path(".claude")).unwrap();
+            symlink("gone.json", home.path(".claude/settings.json")).unwrap();
+        }),
+    ];
+    for (said, make) in cases {
+        let home = Home::new();
+        make(&home);
+        let before = home.files();
+        // The first agent could be changed: nothing is, since another one cannot.
+        home.say("agent install codex claude-code").failed(1, said);
+        assert_eq!(home.files(), before, "{said}");
+    }
+}
+
+#[test]
+fn status_names_the_agents_their_versions_and_hooks_that_record_nothing() {
+    let home = Home::new();
+    home.program("claude", "echo '2.1.330 (Claude Code)'");
+    home.program("codex", "sleep 600 & echo; wait");
+    home.write(".gemini/settings.json", "{");
+    let out = home.say("agent status").ok();
+    assert!(out.contains("2.1.330") && out.contains("unreadable"), "{out}");
+    let status = home.json("agent status --json");
+    assert_eq!(status["agents"][0]["user"]["installed"], json!([]));
+    assert_eq!(status["agents"][1]["found"], true);
+    home.say("agent install claude-code").ok();
+    let status = home.json("agent status --json");
+    assert_eq!(status["agents"][0]["user"]["installed"].as_array().unwrap().len(), 9);
+    let text = home.read(".claude/settings.json");
+    let here = fs::canonicalize(env!("CARGO_BIN_EXE_milepost")).unwrap().display().to_string();
+    home.write(".claude/settings.json", &text.replace(&here, "/gone/milepost"));
+    let ran = home.say("agent status");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("call /gone/milepost, which is gone"), "{ran:?}");
+    assert!(ran.err.contains("hint: "), "{ran:?}");
+    // Installed anew, the hooks call this program.
+    home.say("agent install claude-code").ok();
+    assert_eq!(home.read(".claude/settings.json"), text);
+    home.write(".claude/settings.json", &text.replacen('{', "{\"disableAllHooks\": true,", 1));
+    let ran = home.say("agent status");
+    assert!(ran.code == 1 && ran.out.contains("turns off all hooks"), "{ran:?}");
+}
