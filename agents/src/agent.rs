@@ -86,8 +86,8 @@ impl Agent {
         }
     }
 
-    /// Returns the time limit that is asked for, in the unit of the agent. Codex warns at each start
-    /// about more than 3 s for the end of a session.
+    /// Returns the time limit that is asked for, in the unit of the agent. Codex warns at each
+    /// start about more than 3 s for the end of a session.
     pub(crate) fn time_limit(self, event: &str) -> u32 {
         match self {
             Self::Codex if event == "SessionEnd" => 3,

@@ -134,7 +134,9 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_the_reader_panic(text in "(\\[ -x |' \\] && |'|/|é| agent hook | \\|\\| :){0,12}") {
+        fn no_text_makes_the_reader_panic(
+            text in "(\\[ -x |' \\] && |'|/|é| agent hook | \\|\\| :){0,12}"
+        ) {
             let _ = Guard::read(&text);
         }
     }

@@ -95,8 +95,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the members of an object or the elements of an array, in their order; none of another
-    /// value.
+    /// Returns the members of an object or the elements of an array, in their order; none of
+    /// another value.
     pub(crate) fn parts(&self) -> Vec<Part<'a>> {
         let mut parts = Vec::new();
         self.each_part(|part| parts.push(part));
@@ -140,6 +140,9 @@ impl<'a> Json<'a> {
         (self.kind() == JsonKind::Text).then(|| decoded(self.raw()))
     }
 }
+
+/// Reason against comments: some agents allow them, others do not.
+const COMMENT: &str = "comments are not allowed in JSON";
 
 struct Scanner<'a> {
     bytes: &'a [u8],
@@ -210,7 +213,7 @@ impl Scanner<'_> {
                 Some(b'f') => self.word(b"false")?,
                 Some(b'n') => self.word(b"null")?,
                 Some(b'-' | b'0'..=b'9') => self.number()?,
-                Some(b'/') => return Err(self.error("comments are not allowed in JSON")),
+                Some(b'/') => return Err(self.error(COMMENT)),
                 _ => return Err(self.error("a value is missing")),
             }
             if !self.closed(&mut open)? {
@@ -242,10 +245,11 @@ impl Scanner<'_> {
     }
 
     fn name(&mut self) -> Result<(), JsonError> {
-        if self.peek() != Some(b'"') {
-            return Err(self.error("a name in quotes is missing"));
+        match self.peek() {
+            Some(b'"') => self.string()?,
+            Some(b'/') => return Err(self.error(COMMENT)),
+            _ => return Err(self.error("a name in quotes is missing")),
         }
-        self.string()?;
         self.colon()
     }
 
@@ -416,7 +420,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_is_json_here_as_for_others(text in "[\\[\\]{}\",:0-9.eE+\\\\untrfalsbd \\-]{0,24}") {
+        fn a_text_is_json_here_as_for_others(
+            text in "[\\[\\]{}\",:0-9.eE+\\\\untrfalsbd \\-]{0,24}"
+        ) {
             let other = serde_json::from_str::<serde::de::IgnoredAny>(&text);
             prop_assert_eq!(Json::parse(&text).is_ok(), other.is_ok(), "{:?}", other);
         }

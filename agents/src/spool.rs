@@ -27,7 +27,7 @@ const COUNT_MAX: usize = 100_000;
 /// The version of an entry.
 const VERSION: u32 = 1;
 
-/// Bytes of a document that is not whole which are kept: the names of session and event are in front.
+/// Bytes that are kept of a document that is not whole. Session and event are in front.
 const KEPT_OF_CUT: usize = 64 << 10;
 
 /// Variables that a document is kept with. All others may be secrets.
@@ -99,9 +99,9 @@ impl SpoolEntry {
 /// The result of putting a document into the spool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SpoolResult {
-    /// It is on the disk.
+    /// The document is on the disk.
     Kept(PathBuf),
-    /// There was no room: it was counted.
+    /// The document found no room, and was counted.
     Dropped,
 }
 

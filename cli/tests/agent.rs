@@ -78,7 +78,8 @@ impl Home {
     }
 }
 
-const OWN: &str = "{\n    \"model\": \"opus\",\n    \"hooks\": {\"Stop\": []}, \"n\": 1.50\n}";
+const OWN: &str =
+    "{\n    \"model\": \"opus\",\n    \"hooks\": {\n        \"Stop\": []\n    }, \"n\": 1.50\n}";
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -158,7 +159,7 @@ fn the_project_and_the_variables_of_agents_decide_the_file() {
     let home = Home::new();
     let planned =
         home.json("agent install claude-code codex gemini-cli --project --dry-run --json");
-    let files: Vec<_> = planned["agents"].as_array().unwrap().iter().map(|one| {
+    let files = planned["agents"].as_array().unwrap().iter().map(|one| {
         let file = one["settings"].as_str().unwrap();
         file.rsplit_once("/work/shop/").unwrap().1.to_owned()
     });

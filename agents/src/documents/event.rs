@@ -20,7 +20,7 @@ pub struct AgentEvent {
     pub prompt_id: Option<String>,
     /// The id of the sub-agent that the event is of.
     pub subagent: Option<String>,
-    /// What happened.
+    /// The kind of event, with its own fields.
     pub kind: AgentEventKind,
 }
 

@@ -61,7 +61,12 @@ impl SettingsFile {
             return Err(Error::new("the file changed just now", next).in_file(&self.path));
         }
         let records = Records::of(state, &self.place);
-        let before = records.read();
+        // Where none of our entries is left, the file is the user's, also if `install` made one once.
+        let is_ours = |text: &String| super::installed(text).is_ok_and(|hooks| !hooks.is_empty());
+        let before = match &self.text {
+            Some(text) if is_ours(text) => records.read(),
+            _ => Record::default(),
+        };
         let is_removed = is_whole && self.text.is_some() && before.made_file;
         let record = match &self.text {
             None => Record { made_file: true, made_folder: !self.folder().is_dir() },
@@ -158,4 +163,75 @@ pub(super) fn write_new(place: &Path, bytes: &[u8]) -> io::Result<()> {
     new.as_file().sync_all()?;
     new.persist(place).map_err(|error| error.error)?;
     File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::agent::Agent;
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
+        }
+
+        /// Replaces the settings by a text, with the state in a folder of its own.
+        fn replace(&self, text: &str, is_whole: bool) -> Result<SettingsWritten, Error> {
+            let file = SettingsFile::read(&self.path("a/settings.json"))?;
+            file.replace(text, is_whole, &self.path("state"))
+        }
+    }
+
+    #[test]
+    fn a_file_that_changed_since_it_was_read_is_left_alone() {
+        let folder = Folder::new();
+        let path = folder.path("settings.json");
+        fs::write(&path, "{}").unwrap();
+        let file = SettingsFile::read(&path).unwrap();
+        fs::write(&path, "{ }").unwrap();
+        let error = file.replace("{\"hooks\": {}}", false, &folder.path("state")).unwrap_err();
+        assert!(error.to_string().ends_with("settings.json: the file changed just now"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{ }");
+        // Nor is one that came, or a link that leads elsewhere now.
+        let new = folder.path("new.json");
+        let file = SettingsFile::read(&new).unwrap();
+        symlink(&path, &new).unwrap();
+        assert!(file.replace("{}", false, &folder.path("state")).is_err());
+        assert!(!folder.path("state").exists());
+    }
+
+    #[test]
+    fn a_file_that_was_there_is_never_removed() {
+        let folder = Folder::new();
+        let ours = super::super::install("{}\n", Agent::Codex, Path::new("/opt/milepost"));
+        let ours = ours.unwrap().text;
+        assert!(!folder.replace(&ours, false).unwrap().is_removed);
+        assert!(folder.replace("{}\n", true).unwrap().is_removed);
+        assert!(!folder.path("a").exists());
+        // The record of a file that the user removed does not count for one that came later.
+        folder.replace(&ours, false).unwrap();
+        fs::write(folder.path("a/settings.json"), "{}\n").unwrap();
+        folder.replace(&ours, false).unwrap();
+        let written = folder.replace("{}\n", true).unwrap();
+        assert!(!written.is_removed);
+        assert_eq!(fs::read_to_string(written.copy.unwrap()).unwrap(), ours);
+    }
+
+    #[test]
+    fn what_fails_leaves_no_file_behind() {
+        let folder = Folder::new();
+        fs::write(folder.path("state"), "").unwrap();
+        assert!(folder.replace("{}", false).is_err());
+        assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 1);
+    }
 }

@@ -8,12 +8,13 @@
 //! |---|---|---|
 //! | white space with an end of line | a space, an end of line, an indent | the white space |
 //! | other white space | the white space | nothing |
-//! | nothing, in a file of one line | nothing | nothing |
+//! | nothing, in a file of one line | nothing | a space |
 //! | nothing | two spaces, an end of line, an indent | an end of line, an indent |
 //! | nothing, and it is the whole file | an end of line, an indent | an end of line |
-//! | it was not there | an end of line, an indent; or nothing | an end of line, an indent; or a space |
+//! | it was not there | an end of line, an indent; or nothing | the same |
 //!
-//! So a space at the end of a line, which nobody sees, says that the container was there.
+//! So a space at the end of a line or in front of a bracket says that the container was there. A
+//! program that writes the file anew in its own form takes such spaces away.
 
 use std::ops::Range;
 
@@ -24,8 +25,8 @@ use crate::json::{Json, Part};
 pub(super) enum New {
     /// The text of a value.
     Raw(String),
-    /// A container with its brackets. `is_marked`: it can be told from one that was there.
-    Container { brackets: [char; 2], parts: Vec<NewPart>, is_marked: bool },
+    /// A container with its brackets.
+    Container { brackets: [char; 2], parts: Vec<NewPart> },
 }
 
 /// A new member with its name in quotes, or a new element.
@@ -34,35 +35,24 @@ pub(super) type NewPart = (Option<String>, New);
 impl New {
     pub(super) fn object(members: Vec<(String, Self)>) -> Self {
         let parts = members.into_iter().map(|(name, value)| (Some(name), value)).collect();
-        Self::Container { brackets: ['{', '}'], parts, is_marked: false }
-    }
-
-    pub(super) fn marked_object(members: Vec<(String, Self)>) -> Self {
-        let parts = members.into_iter().map(|(name, value)| (Some(name), value)).collect();
-        Self::Container { brackets: ['{', '}'], parts, is_marked: true }
-    }
-
-    pub(super) fn plain_list(elements: Vec<Self>) -> Self {
-        let parts = elements.into_iter().map(|value| (None, value)).collect();
-        Self::Container { brackets: ['[', ']'], parts, is_marked: false }
+        Self::Container { brackets: ['{', '}'], parts }
     }
 
     pub(super) fn list(elements: Vec<Self>) -> Self {
         let parts = elements.into_iter().map(|value| (None, value)).collect();
-        Self::Container { brackets: ['[', ']'], parts, is_marked: true }
+        Self::Container { brackets: ['[', ']'], parts }
     }
 
     /// Writes the value. `lines` has the end of a line and the indent of the value, or nothing for
     /// one line.
     fn write(&self, lines: Option<(&Layout<'_>, &str)>, to: &mut String) {
-        let (brackets, parts, is_marked) = match self {
+        let (brackets, parts) = match self {
             Self::Raw(text) => return to.push_str(text),
-            Self::Container { brackets, parts, is_marked } => (brackets, parts, *is_marked),
+            Self::Container { brackets, parts } => (brackets, parts),
         };
         to.push(brackets[0]);
         let Some((layout, indent)) = lines else {
             join(parts, None, ", ", to);
-            to.push_str(if is_marked { " " } else { "" });
             return to.push(brackets[1]);
         };
         let inner = format!("{indent}{}", layout.unit);
@@ -153,6 +143,9 @@ impl<'a> Layout<'a> {
         if self.is_one_line || (!space.is_empty() && !space.contains('\n')) {
             let lines = (!self.is_one_line).then_some((self, indent));
             join(new, lines, ", ", &mut text);
+            if space.is_empty() {
+                text.push(' ');
+            }
             return (inside.end..inside.end, text);
         }
         let (end, inner) = (self.newline, format!("{indent}{}", self.unit));
@@ -178,9 +171,9 @@ const HAD_LINES: &str = " ";
 
 /// The state of a container before its first part was inserted.
 pub(super) enum Before {
-    /// It was not there.
+    /// The container was not there.
     Absent,
-    /// It was there; this is to be cut.
+    /// The container was there, without what is at this place.
     There(Range<usize>),
 }
 
@@ -202,6 +195,8 @@ pub(super) fn before(
         rest.is_some_and(|rest| rest.starts_with("\n") || rest.starts_with("\r\n"))
     };
     match () {
+        () if in_front.is_empty() && behind.is_empty() && !is_root => Before::Absent,
+        () if in_front.is_empty() && behind == " " => Before::There(inside),
         () if behind.is_empty() => Before::There(first.start..last.end()),
         () if is_mark(HAD_LINES) => Before::There(inside.start..last.end()),
         () if is_mark(WAS_EMPTY) || is_root => Before::There(inside),

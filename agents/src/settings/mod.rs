@@ -65,7 +65,7 @@ pub fn install(text: &str, agent: Agent, program: &Path) -> Result<Edited, Error
     let there = root.parts().into_iter().rfind(|part| part.name.as_deref() == Some(HOOKS));
     let Some(hooks) = there else {
         let of = |event: &&str| (quoted(event), New::list(vec![group(agent, event, &command)]));
-        let new = New::marked_object(agent.events().iter().map(of).collect());
+        let new = New::object(agent.events().iter().map(of).collect());
         changes.push(layout.insertion(&root, "", true, vec![(Some(quoted(HOOKS)), new)]));
         return Ok(Edited {
             text: changed(text, changes),
@@ -197,7 +197,7 @@ fn group(agent: Agent, event: &str, command: &str) -> New {
     hook.push((quoted("timeout"), New::Raw(agent.time_limit(event).to_string())));
     New::object(vec![
         (quoted("matcher"), text("*")),
-        (quoted(HOOKS), New::plain_list(vec![New::object(hook)])),
+        (quoted(HOOKS), New::list(vec![New::object(hook)])),
     ])
 }
 

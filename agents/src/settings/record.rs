@@ -1,5 +1,5 @@
-//! What is kept of a file of settings: a copy from before the last change, and whether `install`
-//! made the file.
+//! Records of files of settings: a copy from before the last change, and whether `install` made
+//! the file.
 //!
 //! ```text
 //! STATE/agents/NAME-HEX16/before   the copy; absent if there was no file

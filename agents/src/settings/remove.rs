@@ -6,9 +6,9 @@ use super::insert::{Before, before};
 use super::{Change, HOOKS, ours};
 use crate::json::{Json, JsonKind, Part};
 
-/// What is left of a part of the settings.
+/// The rest of a part of the settings.
 enum Left {
-    /// Nothing: it goes as a whole.
+    /// Nothing: the part goes as a whole.
     Nothing,
     /// All but these places, which may be none.
     AllBut(Vec<Range<usize>>),
@@ -52,14 +52,14 @@ fn of_group(group: &Json<'_>, text: &str) -> Left {
     }
 }
 
-/// What becomes of a container that is empty after all of its parts went.
+/// The end of a container that is empty after all of its parts went.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Emptied {
-    /// It stays.
+    /// Stays, empty.
     Root,
-    /// It goes if `install` made it.
+    /// Goes if `install` made it.
     MayGo,
-    /// It goes.
+    /// Goes.
     Goes,
 }
 

@@ -23,7 +23,7 @@ struct Planned {
     edited: Edited,
 }
 
-/// What is done, in the words of its output.
+/// The change that is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Install,
@@ -211,10 +211,8 @@ impl Planned {
             }
         }
         if verb == Verb::Install && self.agent == Agent::Codex {
-            lines.push(
-                "  Codex asks at its next start (\"Hooks need review\"): trust them, or it runs none"
-                    .to_owned(),
-            );
+            let asks = "Codex asks at its next start (\"Hooks need review\")";
+            lines.push(format!("  {asks}: until you trust them, it runs none"));
         }
         lines
     }
