@@ -61,7 +61,7 @@ impl SettingsFile {
             return Err(Error::new("the file changed just now", next).in_file(&self.path));
         }
         let records = Records::of(state, &self.place);
-        // Where none of our entries is left, the file is the user's, also if `install` made one once.
+        // Without an entry of ours the file is the user's, also if `install` made one once.
         let is_ours = |text: &String| super::installed(text).is_ok_and(|hooks| !hooks.is_empty());
         let before = match &self.text {
             Some(text) if is_ours(text) => records.read(),

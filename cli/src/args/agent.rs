@@ -19,8 +19,9 @@ pub enum AgentCommand {
     /// List the agents: found or not, their versions, and where the hooks are installed. The exit
     /// code is 1 if installed hooks record nothing.
     Status,
-    /// Take a document from an agent, on standard input. Agents call this; the exit code is always
-    /// 0.
+    /// Take a document from an agent, on standard input. Agents call this, without a look at the
+    /// arguments: it has no help.
+    #[command(hide = true)]
     Hook(AgentHook),
 }
 
@@ -29,7 +30,7 @@ pub struct AgentChange {
     /// The agents.
     #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
     pub names: Vec<AgentName>,
-    /// All agents that are found: their folder or their program is there.
+    /// All agents. `install` takes those that are found: their folder or their program is there.
     #[arg(long)]
     pub all: bool,
     /// Change the settings of the current project, not your own.
