@@ -3,8 +3,7 @@
 //! [`read`] takes any bytes. Fields that are not known are ignored; a field that is missing or of
 //! another kind is absent. A document that is none of the events says why.
 //!
-//! The document is read with [`json`](crate::json): a tool's arguments keep their text, with
-//! numbers and repeated names as they were.
+//! A tool's arguments keep their text, with numbers and repeated names as they were.
 
 mod event;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! [`install`] inserts hooks of ours, and [`uninstall`] takes them out: the result is the text from
 //! before, whatever JSON it was. All that is needed for that is in the text. Our entries are behind
 //! those that were there, so that exactly the inserted text can be cut; and the white space around
-//! them says whether the container was there ([`insert`](mod@insert) has the forms).
+//! them says whether the container was there (the module `insert` has the forms).
 //!
 //! ```text
 //! file    the file: read, copied, replaced
