@@ -233,6 +233,7 @@ pub enum Command {
     /// Serve the store over HTTP until SIGTERM or Ctrl-C; see docs/HTTP.md.
     Serve(Serve),
     /// Record the sessions of coding agents: hooks in their settings; see docs/AGENTS.md.
+    #[command(hide = true)]
     Agent(AgentArgs),
     /// List your defaults and aliases, and check the configuration of `serve`.
     #[command(subcommand)]

@@ -10,8 +10,8 @@ use crate::args::{self, TaskOrder};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{
-    FittedRow, FittedTable, NONE, Out, Style, age, count, excerpt, grouped_short, hint, note,
-    printable, time_short,
+    FittedRow, FittedTable, NONE, Out, Style, age, count, excerpt, grouped, grouped_short, hint,
+    note, printable, time_short,
 };
 use crate::store_locator::now_us;
 
@@ -35,6 +35,10 @@ pub fn run(source: &dyn Backend, args: &args::Tasks, out: &mut Out) -> Result<()
         }
     } else {
         table(&all, args.utc, out)?;
+        // A program that reads the table adds up its rows itself.
+        if all.len() > 1 && out.is_terminal() {
+            out.line(out.style(Style::Dim, &total(&all)))?;
+        }
     }
     if let Some(cursor) = next {
         hint(&format!("there is more: --cursor {cursor}"));
@@ -183,6 +187,30 @@ fn mark(lineage: &LineageSummaryForm) -> char {
         Some(false) => '✗',
         None => '·',
     }
+}
+
+/// Returns the sums of a list: outcomes of lineages, tokens, and the cost if all have one currency.
+fn total(all: &[SummaryForm]) -> String {
+    let outcomes = || all.iter().flat_map(|task| &task.lineages).map(|it| it.outcome.good);
+    let of = |good| outcomes().filter(|it| *it == Some(good)).count() as u64;
+    let (good, bad) = (of(true), of(false));
+    let mut parts = vec![count(all.len() as u64, "task")];
+    if good + bad > 0 {
+        parts.push(format!("{} good and {} bad", count(good, "lineage"), grouped(bad)));
+    }
+    match all.iter().filter_map(tokens).sum() {
+        0 => {}
+        sum => parts.push(format!("{} tokens", grouped(sum))),
+    }
+    let usages = || all.iter().filter_map(|task| task.usage.as_ref());
+    let costs = || usages().filter(|usage| usage.cost.is_some());
+    let first = costs().next().map(|usage| usage.currency.as_deref());
+    let is_one = costs().all(|usage| Some(usage.currency.as_deref()) == first);
+    if let (Some(currency), true) = (first, is_one) {
+        let sum = costs().filter_map(|usage| usage.cost).sum();
+        parts.push(format!("cost {}", cost_text(sum, currency)));
+    }
+    parts.join(", ")
 }
 
 fn none() -> String {

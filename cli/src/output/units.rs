@@ -89,8 +89,8 @@ pub fn seconds(us: u64) -> String {
 pub fn grouped_short(number: u64) -> String {
     match number {
         0..10_000 => number.to_string(),
-        10_000..10_000_000 => format!("{}k", number / 1000),
-        _ => format!("{}M", number / 1_000_000),
+        10_000..9_999_500 => format!("{}k", (number + 500) / 1000),
+        _ => format!("{}M", number.saturating_add(500_000) / 1_000_000),
     }
 }
 
