@@ -265,3 +265,28 @@ fn status_names_the_agents_their_versions_and_hooks_that_record_nothing() {
     let ran = home.say("agent status");
     assert!(ran.code == 1 && ran.out.contains("turns off all hooks"), "{ran:?}");
 }
+
+#[test]
+fn the_installed_command_runs_in_a_shell_also_where_the_program_is_gone() {
+    let home = Home::new();
+    home.say("agent install claude-code").ok();
+    let text = home.read(".claude/settings.json");
+    let settings: Value = serde_json::from_str(&text).unwrap();
+    let hook = settings.pointer("/hooks/Stop/0/hooks/0/command").unwrap().as_str().unwrap();
+    let here = fs::canonicalize(env!("CARGO_BIN_EXE_milepost")).unwrap().display().to_string();
+    let run = |command: &str| {
+        let document = home.write("document", "{\"session_id\": \"s\"}");
+        let mut shell = home.0.command_of("sh", ["-c", command]);
+        shell.env("HOME", home.0.dir.path()).env_remove("XDG_STATE_HOME");
+        shell.stdin(fs::File::open(document).unwrap());
+        assert_eq!(Ran::of(shell.output().unwrap()).ok(), "", "{command}");
+    };
+    let waiting = || {
+        let spool = fs::read_dir(home.path(".local/state/milepost/spool"));
+        spool.map_or(0, |entries| entries.count())
+    };
+    run(&hook.replace(&here, "/gone/milepost"));
+    assert_eq!(waiting(), 0);
+    run(hook);
+    assert_eq!(waiting(), 1);
+}
