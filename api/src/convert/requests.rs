@@ -57,10 +57,6 @@ impl From<ChoicesAsked> for Choices {
             true => choices.take_ignored(),
             false => choices,
         };
-        let choices = match asked.leave_outside {
-            true => choices.leave_outside(),
-            false => choices,
-        };
         match asked.moved {
             true => choices.moved(),
             false => choices,

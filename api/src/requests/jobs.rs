@@ -133,12 +133,8 @@ pub struct FolderAsked {
 impl FolderAsked {
     /// Returns `true` if a folder is named, or anything about it is decided.
     pub fn is_given(&self) -> bool {
-        let ChoicesAsked { theirs, keep_mine, moved, take_ignored, leave_outside } = &self.choices;
-        let is_decided = !theirs.is_empty()
-            || !keep_mine.is_empty()
-            || *moved
-            || *take_ignored
-            || *leave_outside;
+        let ChoicesAsked { theirs, keep_mine, moved, take_ignored } = &self.choices;
+        let is_decided = !theirs.is_empty() || !keep_mine.is_empty() || *moved || *take_ignored;
         self.folder.is_some() || is_decided || self.anyway || self.dry_run
     }
 }

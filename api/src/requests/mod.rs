@@ -155,9 +155,6 @@ pub struct ChoicesAsked {
     /// Also remove paths that the capture's rules ignore, if they were recorded since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub take_ignored: bool,
-    /// Leave files as they are that only changed outside of any run.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub leave_outside: bool,
 }
 
 /// A change of a run's control.

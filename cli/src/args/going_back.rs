@@ -35,9 +35,6 @@ pub struct FolderOptions {
     /// Also remove files that were recorded since the snapshot and that its rules ignore
     #[arg(long)]
     pub take_ignored: bool,
-    /// Leave files as they are that you or another program changed, and no run did.
-    #[arg(long)]
-    pub leave_outside: bool,
     /// Only print the changes to the folder and the conflicts.
     #[arg(long)]
     pub dry_run: bool,
@@ -48,12 +45,7 @@ pub struct FolderOptions {
 
 impl FolderOptions {
     pub fn is_given(&self) -> bool {
-        self.paths.is_given()
-            || self.moved
-            || self.take_ignored
-            || self.leave_outside
-            || self.dry_run
-            || self.anyway
+        self.paths.is_given() || self.moved || self.take_ignored || self.dry_run || self.anyway
     }
 }
 

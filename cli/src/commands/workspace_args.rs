@@ -27,10 +27,10 @@ pub fn choices(paths: &args::Paths) -> Result<ChoicesAsked> {
 /// Returns the folder of the arguments, and the choices for its paths.
 pub fn folder(files: Option<&Path>, options: &args::FolderOptions) -> Result<FolderAsked> {
     let choices = choices(&options.paths)?;
-    let args::FolderOptions { moved, take_ignored, leave_outside, .. } = *options;
+    let (moved, take_ignored) = (options.moved, options.take_ignored);
     Ok(FolderAsked {
         folder: files.map(absolute).transpose()?,
-        choices: ChoicesAsked { moved, take_ignored, leave_outside, ..choices },
+        choices: ChoicesAsked { moved, take_ignored, ..choices },
         anyway: options.anyway,
         dry_run: options.dry_run,
     })

@@ -976,11 +976,6 @@ export interface components {
              */
             keep_mine: string[];
             /**
-             * @description Leave files as they are that only changed outside of any run.
-             * @default false
-             */
-            leave_outside: boolean;
-            /**
              * @description Accept a folder that was captured at another location.
              * @default false
              */

@@ -15,15 +15,15 @@ fn an_import_is_a_job_with_notes_and_a_report() {
     let attached = attach(&engine).unwrap();
     let file = dir.path().join("run.jsonl");
     std::fs::write(&file, HELLO.to_owned() + "nope\n" + HELLO).unwrap();
-    let asked = json!({"kind": "import", "default_user": "ana",
-        "paths": [{"path": file, "name": "run.jsonl"}, {"path": dir.path().join("gone")}]});
+    let asked = json!({"import": {"default_user": "ana",
+        "paths": [{"path": file, "name": "run.jsonl"}, {"path": dir.path().join("gone")}]}});
     let (status, job) = ask(attached.socket(), "POST /v1/jobs", &asked.to_string());
     assert_eq!((status, &job["kind"]), (201, &json!("import")), "{job}");
     let path = format!("GET /v1/jobs/{}?wait=30", job["id"].as_str().unwrap());
     let (_, job) = ask(attached.socket(), &path, "");
     assert_eq!(job["state"], "done", "{job}");
-    let result = &job["result"];
-    assert_eq!((&result["kind"], &result["bad_lines"]), (&json!("import"), &json!("1")));
+    let result = &job["result"]["import"];
+    assert_eq!(result["bad_lines"], "1");
     assert_eq!(result["tasks"][0]["events"], "2");
     let failed = &result["failed"][0];
     assert_eq!((&failed["kind"], &failed["remedy"]["name"]), (&json!("io"), &json!("check_path")));
@@ -45,7 +45,7 @@ fn only_absolute_paths_of_files_and_folders_are_imported() {
     let engine = Engine::open(dir.path(), Options::default()).unwrap();
     let attached = attach(&engine).unwrap();
     for (path, problem) in [("run.jsonl", "absolute"), ("/dev/null", "no file and no folder")] {
-        let asked = json!({"kind": "import", "paths": [{"path": path}]});
+        let asked = json!({"import": {"paths": [{"path": path}]}});
         let (_, job) = ask(attached.socket(), "POST /v1/jobs", &asked.to_string());
         let path = format!("GET /v1/jobs/{}?wait=30", job["id"].as_str().unwrap());
         let (_, job) = ask(attached.socket(), &path, "");

@@ -19,8 +19,6 @@ pub struct Choices {
     /// `true` if files are removed too that the snapshot's ignore rules match and that were
     /// recorded since.
     pub take_ignored: bool,
-    /// `true` if files stay as they are that only changed outside of any run.
-    pub leave_outside: bool,
 }
 
 /// Decision about a path.
@@ -56,14 +54,6 @@ impl Choices {
     #[must_use]
     pub fn take_ignored(mut self) -> Self {
         self.take_ignored = true;
-        self
-    }
-
-    /// Leaves files as they are that were only made, changed or removed outside of any run: by the
-    /// user, an editor or another program. A file that a run changed too is a conflict.
-    #[must_use]
-    pub fn leave_outside(mut self) -> Self {
-        self.leave_outside = true;
         self
     }
 

@@ -2,14 +2,14 @@
 //! methods.
 //!
 //! ```text
-//! authors      changes by runs, and those outside of any run
+//! by_hand      files that were made outside of any run
 //! participant  the engine's requests to a workspace: capture, prepare, apply, abort, finish
 //! present      stamps that the capture of the present recorded
 //! record       a restore's record in the log, read again after a crash
 //! dry_run      hashes contents without storing them: for a plan
 //! ```
 
-mod authors;
+mod by_hand;
 mod dry_run;
 mod participant;
 mod present;
@@ -21,7 +21,6 @@ use milepost::restore::PendingRestore;
 use milepost::{Engine, Error, Hash, Participant, Point, Result, Scope, Task};
 use milepost_codec::{ChunkId, PathBytes, RestoreOutcome};
 
-use self::authors::Authors;
 pub(crate) use self::dry_run::Dry;
 use self::participant::WorkspaceParticipant;
 use crate::capture::{self, Storage};
@@ -84,20 +83,17 @@ impl Workspace {
             moved: choices.moved,
             kept: None,
         })?;
-        let last = taken.last.map(|(_, tree)| tree);
-        let authors = Authors::since(engine, &task, to, choices)?;
-        let authors = authors.with_present(&dry, last, looked.tree)?;
         let planned = make(
             &Trees {
                 contents: &dry,
-                last,
+                last: taken.last.map(|(_, tree)| tree),
                 target: target.capture.tree,
                 says: crate::tree::Budget::of(&target.capture),
                 present: looked.tree,
                 skips: &looked.skips,
-                choices: &authors.applied_to(choices),
+                choices,
                 elsewhere: self.is_elsewhere(&target.capture),
-                by_hand: &authors.outside,
+                by_hand: &by_hand::by_hand(engine, &task, to)?,
             },
             &mut |_, content| {
                 let _ = dry.put(&[&content]);

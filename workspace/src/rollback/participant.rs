@@ -15,7 +15,7 @@ use milepost_codec::{
 use parking_lot::Mutex;
 
 use super::RestoreReport;
-use super::authors::Authors;
+use super::by_hand::by_hand;
 use super::present::{Remembered, Tree};
 use super::record::Record;
 use crate::apply::{self, Failed, KeptEntry, Recovered, Restore};
@@ -155,21 +155,18 @@ impl WorkspaceParticipant {
         let (present, skips) = self.in_progress.lock().present.take().ok_or_else(|| {
             Error::invalid("a restore of a workspace is prepared without its present")
         })?;
-        let last = last.map(|(_, tree)| tree);
-        let authors = Authors::since(going.engine, going.task, going.to, &self.choices)?;
-        let authors = authors.with_present(&chunks, last, present)?;
         let mut failed = Ok(());
         let planned = make(
             &Trees {
                 contents: &chunks,
-                last,
+                last: last.map(|(_, tree)| tree),
                 target: target.capture.tree,
                 says: Budget::of(&target.capture),
                 present,
                 skips: &skips,
-                choices: &authors.applied_to(&self.choices),
+                choices: &self.choices,
                 elsewhere: self.workspace.is_elsewhere(&target.capture),
-                by_hand: &authors.outside,
+                by_hand: &by_hand(going.engine, going.task, going.to)?,
             },
             &mut |_, content| {
                 if failed.is_ok() {
