@@ -33,6 +33,23 @@ pub fn unless_given_up<T>(given_up: &Arc<AtomicBool>, work: impl FnOnce() -> T) 
     work()
 }
 
+/// The cause of the end of calls that are given up.
+#[derive(Debug)]
+struct GivenUp;
+
+impl std::error::Error for GivenUp {}
+
+impl std::fmt::Display for GivenUp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("this was given up: its caller is gone")
+    }
+}
+
+/// Returns `true` if calls ended because they were [given up](unless_given_up).
+pub fn is_given_up(error: &Error) -> bool {
+    std::error::Error::source(error).is_some_and(|source| source.is::<GivenUp>())
+}
+
 /// Restores the previous flag, also after a panic.
 struct Back(Option<Arc<AtomicBool>>);
 
@@ -59,6 +76,6 @@ pub fn check_given_up() -> Result<()> {
         NOW.with_borrow(|now| now.as_ref().is_some_and(|now| now.load(Ordering::Relaxed)));
     match given_up {
         false => Ok(()),
-        true => Err(Error::new(ErrorKind::Unavailable, "this was given up: its caller is gone")),
+        true => Err(Error::new(ErrorKind::Unavailable, GivenUp.to_string()).with_source(GivenUp)),
     }
 }

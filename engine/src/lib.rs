@@ -170,7 +170,7 @@ pub mod clock {
 pub mod calls {
     pub use crate::commit::conditions::Conditions;
     pub use crate::context::{Context, with_context};
-    pub use crate::given_up::{check_given_up, unless_given_up};
+    pub use crate::given_up::{check_given_up, is_given_up, unless_given_up};
 }
 
 /// The store of an engine: the report of its opening, and its chunks, which participants use.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use milepost::calls::is_given_up;
 use milepost::retention::CompactionStep;
 use milepost::{Engine, ErrorKind};
 use milepost_api::{Big, CompactAsked, CompactedForm, JobProgress, JobResult, Remedy};
@@ -34,7 +35,9 @@ pub(crate) fn run(engine: &Engine, asked: CompactAsked, told: Told<'_>) -> Resul
         }
     });
     let done = done.map_err(|error| match error.kind() {
-        ErrorKind::Unavailable => JobFailure::from(error).remedy(Remedy::MakeRoom),
+        ErrorKind::Unavailable if !is_given_up(&error) => {
+            JobFailure::from(error).remedy(Remedy::MakeRoom)
+        }
         _ => error.into(),
     })?;
     form.after = Some(done.after.into());

@@ -1,6 +1,6 @@
 //! Restores of a folder to a point, and undos.
 
-use milepost::{Detail, Engine, Error, ErrorKind, Task};
+use milepost::{Detail, Engine, Error, ErrorKind, Scope, Task};
 use milepost_api::{FilesAsked, FilesForm, JobResult, Remedy, RestoredForm, UndoAsked, files_plan};
 use milepost_workspace::{Plan, RestoreReport, Workspace};
 
@@ -12,6 +12,10 @@ use crate::recovery::{self, Recovered};
 
 /// Restores a folder to a point: its files, or all.
 pub(crate) fn run(engine: &Engine, asked: &FilesAsked, told: Told<'_>) -> Result<JobResult> {
+    if asked.scope == Scope::State {
+        let text = "a job restores a folder: `scope` is `files` or `all`";
+        return Err(JobFailure::new(ErrorKind::Invalid, text));
+    }
     let to = engine.point(&asked.to)?;
     let task = engine.task(&to.task)?;
     let capture = captured_at(engine, &to)?.ok_or_else(|| {

@@ -110,7 +110,8 @@ impl App {
         clock: Box<dyn Clock>,
     ) -> Result<Self> {
         let engine = Arc::new(RwLock::new(engine));
-        let shared = (engine, Arc::new(Budgets::new(options.memory)), Arc::default());
+        let budgets = Arc::new(Budgets::new(options.memory));
+        let shared = (engine, budgets, Arc::new(Jobs::new()?));
         Self::of(shared, tokens, options, clock, false)
     }
 
@@ -216,7 +217,7 @@ impl App {
 
     /// Signals that the service stops, and asks its jobs to end.
     pub(crate) fn stop(&self) {
-        self.0.jobs.cancel();
+        self.0.jobs.stop();
         self.0.stop.send_replace(true);
     }
 

@@ -37,8 +37,9 @@ pub struct Attached {
 
 /// Serves all routes of an engine on a Unix socket in its store, `server/socket`, so that other
 /// processes can watch and control a running program. The socket has mode 0600 and accepts only
-/// root and the user of this process. They need no token and may do everything, as they could open
-/// the store anyway. Serving takes one thread and ends when the result is dropped.
+/// root and the user of this process. They need no token and may do everything that this process
+/// may: jobs read and write folders and files, see `docs/TRUST.md`. Serving takes one thread and
+/// ends when the result is dropped, once its jobs have ended.
 ///
 /// ```
 /// use milepost::{Engine, Options};

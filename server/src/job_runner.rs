@@ -31,7 +31,8 @@ impl App {
                 Ok(done) => done.map_err(ApiJobFailure::from),
                 Err(panic) => {
                     bug(&id, panic);
-                    Err(ApiJobFailure { error: ApiError::Bug, remedy: None, result: None })
+                    let (remedy, result) = (None, None);
+                    Err(ApiJobFailure { error: ApiError::Bug, is_given_up: false, remedy, result })
                 }
             };
             started.end(done, &id, app.now_us());

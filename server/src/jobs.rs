@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use data_encoding::HEXLOWER;
+use milepost::calls::is_given_up;
 use milepost_api::{
     Big, JobAsked, JobForm, JobNote, JobProgress, JobResult, JobState, Problem, Remedy, micros,
 };
@@ -26,10 +28,14 @@ const NOTES_MAX: usize = 1000;
 const KEPT_US: u64 = 3_600_000_000;
 
 /// The jobs of a service, oldest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Jobs {
     all: Mutex<VecDeque<Arc<Job>>>,
     next: AtomicU64,
+    /// Begins the ids, so that another process has others.
+    prefix: String,
+    /// True once the service stops: it takes no more jobs.
+    is_stopping: AtomicBool,
 }
 
 /// A job.
@@ -38,7 +44,7 @@ pub(crate) struct Job {
     id: String,
     kind: &'static str,
     user: Arc<str>,
-    /// The idempotency key, and a hash of the request.
+    /// The idempotency key, and a hash of the request and its user.
     key: Option<(String, blake3::Hash)>,
     started_us: u64,
     pub(crate) given_up: Arc<AtomicBool>,
@@ -73,11 +79,21 @@ pub(crate) struct JobRequest {
 }
 
 impl Jobs {
-    /// Returns the jobs, newest first.
+    pub(crate) fn new() -> milepost::Result<Self> {
+        let random = milepost::internals::new_secret()?;
+        Ok(Self {
+            all: Mutex::default(),
+            next: AtomicU64::new(0),
+            prefix: HEXLOWER.encode(random.split_at(3).0),
+            is_stopping: AtomicBool::new(false),
+        })
+    }
+
+    /// Returns the jobs without their notes and results, newest first.
     pub(crate) fn list(&self, now_us: u64) -> Vec<JobForm> {
         let mut all = self.all.lock();
         forget(&mut all, now_us);
-        all.iter().rev().map(|job| job.form_without_notes()).collect()
+        all.iter().rev().map(|job| job.short_form()).collect()
     }
 
     /// Returns a job.
@@ -89,9 +105,19 @@ impl Jobs {
         })
     }
 
-    /// Asks all jobs to end.
-    pub(crate) fn cancel(&self) {
-        self.all.lock().iter().for_each(|job| job.cancel());
+    /// Takes no more jobs, and asks all to end.
+    pub(crate) fn stop(&self) {
+        let all = self.all.lock();
+        self.is_stopping.store(true, Ordering::SeqCst);
+        all.iter().for_each(|job| job.cancel());
+    }
+
+    /// Waits until all jobs have ended.
+    pub(crate) async fn all_ended(&self) {
+        let all: Vec<Arc<Job>> = self.all.lock().iter().cloned().collect();
+        for job in all {
+            job.ended().await;
+        }
     }
 
     /// Adds a job, or returns the one that an earlier request with the same key started.
@@ -101,8 +127,16 @@ impl Jobs {
         now_us: u64,
     ) -> Result<(Arc<Job>, bool), ApiError> {
         let text = serde_json::to_vec(&request.asked).map_err(|_| ApiError::Bug)?;
-        let key = request.key.clone().map(|key| (key, blake3::hash(&text)));
+        let hash = || {
+            let mut hash = blake3::Hasher::new();
+            hash.update(request.user.as_bytes()).update(&[0]).update(&text);
+            hash.finalize()
+        };
+        let key = request.key.clone().map(|key| (key, hash()));
         let mut all = self.all.lock();
+        if self.is_stopping.load(Ordering::SeqCst) {
+            return Err(ApiError::unavailable("the service stops, and takes no more jobs"));
+        }
         forget(&mut all, now_us);
         if let Some((name, hash)) = &key {
             let used = all.iter().find_map(|job| {
@@ -122,7 +156,7 @@ impl Jobs {
             return Err(ApiError::TooManyJobs(RUNNING_MAX));
         }
         let job = Arc::new(Job {
-            id: (self.next.fetch_add(1, Ordering::Relaxed) + 1).to_string(),
+            id: format!("{}-{}", self.prefix, self.next.fetch_add(1, Ordering::Relaxed) + 1),
             kind: request.asked.kind(),
             user: Arc::clone(&request.user),
             key,
@@ -169,11 +203,14 @@ impl Job {
 
     pub(crate) fn form(&self) -> JobForm {
         // The notes of an ended job are complete, so it is looked at first.
-        let form = self.form_without_notes();
-        JobForm { notes: self.notes.lock().kept.clone(), ..form }
+        let form = self.short_form();
+        let outcome = self.outcome.borrow().clone();
+        let result = outcome.as_ref().and_then(|outcome| outcome.result.clone());
+        JobForm { result, notes: self.notes.lock().kept.clone(), ..form }
     }
 
-    fn form_without_notes(&self) -> JobForm {
+    /// Returns the job without its notes and its result, which may be long.
+    fn short_form(&self) -> JobForm {
         let outcome = self.outcome.borrow().clone();
         let ended_us = outcome.as_ref().map(|outcome| outcome.ended_us);
         JobForm {
@@ -188,7 +225,7 @@ impl Job {
             progress: self.progress.lock().clone(),
             notes: Vec::new(),
             notes_total: Big(self.notes.lock().total),
-            result: outcome.as_ref().and_then(|outcome| outcome.result.clone()),
+            result: None,
             error: outcome.as_ref().and_then(|outcome| outcome.error.clone()),
         }
     }
@@ -196,8 +233,8 @@ impl Job {
     pub(crate) fn end(&self, done: Result<JobResult, ApiJobFailure>, id: &str, ended_us: u64) {
         let (state, result, error) = match done {
             Ok(result) => (JobState::Done, Some(result), None),
-            Err(ApiJobFailure { error, remedy, result }) => {
-                let state = match self.given_up.load(Ordering::Relaxed) {
+            Err(ApiJobFailure { error, is_given_up, remedy, result }) => {
+                let state = match is_given_up {
                     true => JobState::Cancelled,
                     false => JobState::Failed,
                 };
@@ -227,6 +264,7 @@ impl Listener for Job {
 /// The failure of a job, as requests see it.
 pub(crate) struct ApiJobFailure {
     pub(crate) error: ApiError,
+    pub(crate) is_given_up: bool,
     pub(crate) remedy: Option<Remedy>,
     pub(crate) result: Option<Box<JobResult>>,
 }
@@ -234,6 +272,7 @@ pub(crate) struct ApiJobFailure {
 impl From<JobFailure> for ApiJobFailure {
     fn from(failure: JobFailure) -> Self {
         let JobFailure { error, remedy, result } = failure;
-        Self { error: error.into(), remedy, result }
+        let is_given_up = is_given_up(&error);
+        Self { error: error.into(), is_given_up, remedy, result }
     }
 }

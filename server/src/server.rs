@@ -141,6 +141,8 @@ impl Server {
             }
         };
         tokio::join!(stop, answers);
+        // They use the engine, which the caller may close now.
+        self.app.jobs.all_ended().await;
         Ok(())
     }
 

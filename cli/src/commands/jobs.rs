@@ -36,7 +36,8 @@ pub fn run(source: &dyn Backend, args: &args::Jobs, out: &mut Out) -> Result<()>
 }
 
 fn row(job: &JobForm) -> Vec<String> {
-    let mut row = vec![job.id.clone(), job.kind.clone(), state(job.state).to_owned()];
+    let shown = |text: &str| printable(text).into_owned();
+    let mut row = vec![shown(&job.id), shown(&job.kind), state(job.state).to_owned()];
     row.push(age(now_us().saturating_sub(job.started_us.0)));
     row.push(match &job.error {
         Some(error) => excerpt(&error.detail, ERROR_MAX),
@@ -50,7 +51,7 @@ fn progress(job: &JobForm) -> String {
     let Some(progress) = job.progress.as_ref().filter(|_| job.state == JobState::Running) else {
         return String::new();
     };
-    let (step, done) = (&progress.step, progress.done.0);
+    let (step, done) = (printable(&progress.step), progress.done.0);
     match (progress.total, progress.bytes) {
         (Some(total), _) => format!("{step}: {done} of {}", total.0),
         (None, Some(bytes)) => format!("{}, {}", count(done, "file"), size(bytes.0)),

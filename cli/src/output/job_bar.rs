@@ -8,6 +8,7 @@ use milepost_api::{JobNote, JobProgress};
 
 use super::ErrorStyle;
 use super::bars::{bar, counter};
+use super::text::printable;
 use super::units::{count, size};
 
 /// Time before the bar is shown, in microseconds.
@@ -56,8 +57,8 @@ impl JobBar {
         if self.shown.as_ref().is_none_or(|(shown, _)| shown != step) {
             self.clear();
             let bar = match progress.total {
-                Some(total) => bar(total.0, step, true, progress.bytes.is_some()),
-                None => counter(step),
+                Some(total) => bar(total.0, &printable(step), true, progress.bytes.is_some()),
+                None => counter(&printable(step)),
             };
             self.shown = Some((step.clone(), bar));
         }

@@ -45,7 +45,9 @@ pub async fn jobs() {
     let client = served.client();
     assert!(client.jobs().await.unwrap().items.is_empty());
     let job = planned(&served).await;
-    assert_eq!(client.jobs().await.unwrap().items, [job]);
+    // The list leaves out what may be long.
+    let short = JobForm { result: None, ..job };
+    assert_eq!(client.jobs().await.unwrap().items, [short]);
 }
 
 pub async fn cancel_job() {

@@ -80,6 +80,12 @@ impl RunControls {
         RestoreUnderWay(control)
     }
 
+    /// Returns `true` while a thread of this process restores a task.
+    pub(crate) fn is_restoring(&self, task: TaskNo) -> bool {
+        let control = self.tasks.lock().get(&task).cloned();
+        control.is_some_and(|control| control.restores.load(Ordering::SeqCst) > 0)
+    }
+
     /// Wakes the threads that wait for a task, whose active lineage changed.
     pub(crate) fn wake(&self, task: TaskNo) {
         let control = self.tasks.lock().get(&task).cloned();

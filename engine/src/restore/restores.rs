@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use milepost_codec::{RestoreOutcome, Result};
+use milepost_codec::{Error, ErrorKind, RestoreOutcome, Result};
 
 use crate::given_up;
 use crate::handles::engine::Engine;
@@ -27,13 +27,29 @@ impl Engine {
 
 impl Restores<'_> {
     /// Returns the restores that began and have not ended, because the process died or another
-    /// program changed the files to restore: see [`Restores::recover`].
+    /// program changed the files to restore: see [`Restores::recover`]. A restore that a thread of
+    /// this process is doing is none of them.
     ///
     /// # Errors
     ///
     /// `Corrupt`: the index or a control log cannot be read. `Unavailable`: the store is closed.
     pub fn pending(&self) -> Result<Vec<PendingRestore>> {
-        self.engine.inner.catalog.pending_restores()
+        let mut pending = self.engine.inner.catalog.pending_restores()?;
+        pending.retain(|pending| !self.engine.inner.controls.is_restoring(pending.no));
+        Ok(pending)
+    }
+
+    /// Fails for a restore that a thread of this process is doing, and for one that has ended.
+    fn check_interrupted(&self, pending: &PendingRestore) -> Result<()> {
+        let (inner, restore) = (&self.engine.inner, pending.begun.restore);
+        if inner.controls.is_restoring(pending.no) {
+            let text = format!("restore {restore} is under way: wait until it has ended");
+            return Err(Error::new(ErrorKind::Unavailable, text));
+        }
+        match inner.catalog.pending(pending.no)? {
+            Some(now) if now.restore == restore => Ok(()),
+            _ => Err(Error::not_found(format!("restore {restore} is not pending"))),
+        }
     }
 
     /// Returns the restores of a task that restored more than the log, oldest first.
@@ -49,10 +65,12 @@ impl Restores<'_> {
     ///
     /// # Errors
     ///
-    /// - `Unavailable`: a participant is missing.
+    /// - `Unavailable`: a participant is missing, or a thread of this process is doing the restore.
+    /// - `NotFound`: the restore is not pending.
     /// - Those of the participants. The restore then stays pending.
     pub fn recover(&self, pending: &PendingRestore, with: &[Arc<dyn Participant>]) -> Result<()> {
         self.engine.check_writable()?;
+        self.check_interrupted(pending)?;
         let reason = "recovered after an interruption";
         given_up::whole(|| self.engine.abort(pending, with, reason))
     }
@@ -61,8 +79,9 @@ impl Restores<'_> {
     ///
     /// # Errors
     ///
-    /// `NotFound`: the restore is not pending.
+    /// `NotFound`: the restore is not pending. `Unavailable`: a thread of this process is doing it.
     pub fn abandon(&self, pending: &PendingRestore, reason: &str) -> Result<()> {
+        self.check_interrupted(pending)?;
         self.engine.end(pending, RestoreOutcome::GivenUp, reason)
     }
 

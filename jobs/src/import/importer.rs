@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use milepost::calls::check_given_up;
 use milepost::{Engine, ErrorKind};
-use milepost_api::{Big, FailedInput, ImportAsked, ImportForm, JobNote, JobResult, Remedy};
+use milepost_api::{Big, FailedInput, ImportAsked, ImportForm, JobNote, Remedy};
 use milepost_formats::Durable;
 use milepost_formats::checkpoint_folder::{self, FolderOptions, FolderPlan};
 use milepost_formats::export_file::{self, ExportImport, ExportInput};
@@ -132,18 +132,17 @@ impl<'a> Importer<'a> {
         }
         self.stems = self.names.stems(inputs.iter().flatten());
         for input in inputs {
+            check_given_up().map_err(|error| self.report.given_up(error))?;
             let (path, done) = match input {
                 Ok(input) => (input.path().to_owned(), self.input(&input, place, &mut acknowledge)),
                 Err((path, failure)) => (path, Err(Ended::Input(failure))),
             };
-            if let Err(error) = check_given_up() {
-                let form = JobResult::Import(self.report.form);
-                return Err(JobFailure::from(error).result(form));
-            }
             match done {
                 Ok(()) => {}
                 Err(Ended::All(failure)) => return Err(failure),
                 Err(Ended::Input(failure)) => {
+                    // An input that was read to its end is imported, also if the job is given up.
+                    check_given_up().map_err(|error| self.report.given_up(error))?;
                     self.fail(failure.of(path.display().to_string(), several));
                 }
             }

@@ -1,13 +1,14 @@
 //! The report of an import: imported tasks, and what was left out.
 
-use milepost::Engine;
-use milepost_api::{Big, ImportForm, ImportedForm, SkippedForm};
+use milepost::{Engine, Error};
+use milepost_api::{Big, ImportForm, ImportedForm, JobResult, SkippedForm};
 use milepost_formats::Result;
 use milepost_formats::checkpoint_folder::{FolderReport, ImportedTask};
 use milepost_formats::export_file::ImportedExport;
 use milepost_formats::record::RecordReport;
 
 use super::failures::InputFailure;
+use crate::failure::JobFailure;
 
 /// The name of the format of checkpoint files.
 const CHECKPOINTS: &str = "checkpoints";
@@ -22,6 +23,11 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// Returns the failure of an import that is given up, with what was imported before.
+    pub(crate) fn given_up(&self, error: Error) -> JobFailure {
+        JobFailure::from(error).result(JobResult::Import(self.form.clone()))
+    }
+
     /// Adds a recorded input.
     pub(crate) fn add_run(&mut self, input: &str, report: RecordReport) {
         let RecordReport { tasks, bad_lines, unknown_kinds, bad_checkpoints, failed } = report;

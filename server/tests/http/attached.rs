@@ -4,9 +4,11 @@ use std::io::{Error, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 
 use milepost::events::RunControl;
-use milepost::{Engine, Options};
+use milepost::{Engine, Hook, Mark, Options, Task};
 use milepost_server::{NewToken, Tokens, attach};
 use serde_json::Value;
 
@@ -114,4 +116,54 @@ async fn a_program_with_a_runtime_of_its_own_can_be_attached_to() {
     let asked = tokio::task::spawn_blocking(move || ask(&socket, "GET /healthz", ""));
     assert_eq!(asked.await.unwrap().0, 200);
     drop(attached);
+}
+
+/// A hook that lets a checkpoint wait.
+struct Gate {
+    entered: Mutex<Sender<()>>,
+    open: Mutex<Receiver<()>>,
+    said: Arc<Mutex<Vec<&'static str>>>,
+}
+
+impl Hook for Gate {
+    fn name(&self) -> &str {
+        "gate"
+    }
+
+    fn before_checkpoint(&self, _: &Task, _: &Mark) -> Result<(), String> {
+        self.entered.lock().unwrap().send(()).unwrap();
+        self.open.lock().unwrap().recv().unwrap();
+        self.said.lock().unwrap().push("the job");
+        Ok(())
+    }
+}
+
+#[test]
+fn a_service_that_ends_waits_for_its_jobs() {
+    let dir = tempfile::tempdir().unwrap();
+    let work = dir.path().join("work");
+    std::fs::create_dir(&work).unwrap();
+    let (entered, enters) = channel();
+    let (opens, open) = channel();
+    let said = Arc::default();
+    let gate =
+        Gate { entered: Mutex::new(entered), open: Mutex::new(open), said: Arc::clone(&said) };
+    let options = Options::default().hook(Arc::new(gate));
+    let engine = Engine::open(dir.path().join("store"), options).unwrap();
+    let attached = attach(&engine).unwrap();
+    let job = serde_json::json!({"capture": {"folder": work, "task": "t", "label": "one"}});
+    let (status, _) = ask(attached.socket(), "POST /v1/jobs", &job.to_string());
+    assert_eq!(status, 201);
+    enters.recv().unwrap();
+    let ends = {
+        let said: Arc<Mutex<Vec<&str>>> = Arc::clone(&said);
+        std::thread::spawn(move || {
+            drop(attached);
+            said.lock().unwrap().push("the service");
+        })
+    };
+    opens.send(()).unwrap();
+    ends.join().unwrap();
+    assert_eq!(*said.lock().unwrap(), ["the job", "the service"]);
+    engine.close().unwrap();
 }

@@ -37,9 +37,13 @@ async fn a_job_is_started_looked_at_and_listed() {
     assert_eq!((&result["dry_run"], &result["after"]), (&json!(true), &Value::Null), "{job}");
     assert_eq!(job["error"], Value::Null);
     let list = served.get("/v1/jobs").await.json();
-    assert_eq!((&list["items"][0], &list["next"]), (&job, &Value::Null));
+    // The list leaves out what may be long.
+    let mut short = job.clone();
+    short["result"] = Value::Null;
+    assert_eq!((&list["items"][0], &list["next"]), (&short, &Value::Null));
     // One that has ended stays as it is.
-    let cancelled = served.ask(request("DELETE", "/v1/jobs/1", None, "")).await;
+    let path = format!("/v1/jobs/{}", id.as_str().unwrap());
+    let cancelled = served.ask(request("DELETE", &path, None, "")).await;
     assert_eq!((cancelled.status.as_u16(), cancelled.json()), (202, job));
 }
 
@@ -83,13 +87,16 @@ async fn what_is_no_job_is_refused_and_names_its_fault() {
 #[tokio::test]
 async fn the_hundred_jobs_that_ended_last_are_kept() {
     let served = Served::with(ServerOptions::default());
+    let mut ids = Vec::new();
     for _ in 0..120 {
         let id = id(&served.post("/v1/jobs", PLAN).await);
         ended(&served, &id).await;
+        ids.push(id);
     }
     let list = served.get("/v1/jobs").await.json();
     let items = list["items"].as_array().unwrap();
     // The list forgets those before it.
-    assert_eq!((items.len(), &items[0]["id"]), (100, &json!("120")));
-    assert_eq!(served.get("/v1/jobs/1").await.status, 404);
+    assert_eq!((items.len(), &items[0]["id"]), (100, &ids[119]));
+    let first = format!("/v1/jobs/{}", ids[0].as_str().unwrap());
+    assert_eq!(served.get(&first).await.status, 404);
 }

@@ -3,14 +3,18 @@
 use std::time::Duration;
 
 use milepost_api::{JobAsked, JobForm, JobResult, JobState};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Remote;
 use crate::backend::jobs::{self, JobFailed};
 use crate::error::Failure;
-use crate::output::{JobBar, note};
+use crate::output::{JobBar, note, printable};
 
 /// Time between two looks at a job. One that ends earlier is answered then.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// Time limit of a request to cancel a job.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Exit code of a command that was interrupted: 128 and SIGINT.
 const INTERRUPTED: u8 = 130;
@@ -24,6 +28,8 @@ pub(super) fn done(
     if asked.has_folder() && !remote.is_attached {
         return Err(jobs::on_another_machine(&format!("`{}`", asked.kind())).into());
     }
+    // From here on an interrupt does not end this process.
+    let mut interrupts = Interrupts::of(remote)?;
     let mut job = remote.wait(remote.client.start_job(asked))?;
     let mut noted = 0;
     loop {
@@ -37,7 +43,7 @@ pub(super) fn done(
         if let Some(progress) = &job.progress {
             bar.set(progress);
         }
-        job = look(remote, &job)?;
+        job = interrupts.look(remote, &job)?;
     }
     drop(bar);
     let lost = job.notes_total.0.saturating_sub(noted as u64);
@@ -47,20 +53,55 @@ pub(super) fn done(
     result(remote, job)
 }
 
-/// Waits for a change of a job. An interrupt cancels it; then it ends soon.
-fn look(remote: &Remote, job: &JobForm) -> crate::error::Result<JobForm> {
-    remote.wait(async {
-        tokio::select! {
-            job = remote.client.job(&job.id, LOOK) => job,
-            _ = tokio::signal::ctrl_c() => remote.client.cancel_job(&job.id).await,
+/// Interrupts of this process. The first one cancels the job, the second one ends the wait for it.
+struct Interrupts {
+    signals: Signal,
+    came: bool,
+}
+
+impl Interrupts {
+    fn of(remote: &Remote) -> crate::error::Result<Self> {
+        let _inside = remote.runtime.enter();
+        Ok(Self { signals: signal(SignalKind::interrupt())?, came: false })
+    }
+
+    /// Waits for a change of a job.
+    fn look(&mut self, remote: &Remote, job: &JobForm) -> crate::error::Result<JobForm> {
+        let looked = remote.runtime.block_on(async {
+            tokio::select! {
+                job = remote.client.job(&job.id, LOOK) => Some(job),
+                _ = self.signals.recv() => None,
+            }
+        });
+        match looked {
+            Some(looked) => looked.map_err(|error| remote.failed(error)),
+            None if self.came => {
+                let id = printable(&job.id).into_owned();
+                Err(Failure::new(format!("job {id} has not ended yet")).code_of(INTERRUPTED).hint(
+                    format!("`milepost jobs` shows it, `milepost jobs --cancel {id}` asks again"),
+                ))
+            }
+            None => {
+                self.came = true;
+                let asked = async {
+                    tokio::time::timeout(PATIENCE, remote.client.cancel_job(&job.id)).await
+                };
+                // If it does not answer, the next look says so.
+                match remote.runtime.block_on(asked) {
+                    Ok(asked) => asked.map_err(|error| remote.failed(error)),
+                    Err(_) => Ok(job.clone()),
+                }
+            }
         }
-    })
+    }
 }
 
 fn result(remote: &Remote, job: JobForm) -> Result<JobResult, JobFailed> {
     if job.state == JobState::Cancelled {
         let failure = Failure::new("the job was cancelled").code_of(INTERRUPTED);
-        return Err(failure.hint("what it had recorded before stays; run it again").into());
+        let failure = failure.hint("what it had recorded before stays; run it again");
+        let result = job.result.map(Box::new);
+        return Err(JobFailed { failure, remedy: None, is_refused: false, result });
     }
     let result = job.result.clone();
     match remote.client.finished(job) {
