@@ -217,7 +217,7 @@ impl App {
 
     /// Signals that the service stops, and asks its jobs to end.
     pub(crate) fn stop(&self) {
-        self.0.jobs.stop();
+        self.0.jobs.stop(self.0.is_second);
         self.0.stop.send_replace(true);
     }
 

@@ -105,10 +105,10 @@ impl Jobs {
         })
     }
 
-    /// Takes no more jobs, and asks all to end.
-    pub(crate) fn stop(&self) {
+    /// Asks all jobs to end. Takes no more, unless another service of the engine takes some.
+    pub(crate) fn stop(&self, takes_more: bool) {
         let all = self.all.lock();
-        self.is_stopping.store(true, Ordering::SeqCst);
+        self.is_stopping.fetch_or(!takes_more, Ordering::SeqCst);
         all.iter().for_each(|job| job.cancel());
     }
 
