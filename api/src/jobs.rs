@@ -40,7 +40,7 @@ pub struct JobForm {
     /// The number of all notes.
     #[serde(default)]
     pub notes_total: Big,
-    /// The result of a job that is done, and the plan of one that failed by conflicts.
+    /// The result of a finished job, or the plan of a job that conflicts made fail.
     pub result: Option<JobResult>,
     /// The reason why it failed.
     pub error: Option<Problem>,

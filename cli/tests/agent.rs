@@ -161,7 +161,7 @@ fn the_project_and_the_variables_of_agents_decide_the_file() {
         home.json("agent install claude-code codex gemini-cli --project --dry-run --json");
     let files = planned["agents"].as_array().unwrap().iter().map(|one| {
         let file = one["settings"].as_str().unwrap();
-        file.rsplit_once("/work/shop/").unwrap().1.to_owned()
+        file.rsplit_once("/shop/").unwrap().1.to_owned()
     });
     let files: Vec<String> = files.collect();
     assert_eq!(

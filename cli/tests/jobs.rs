@@ -1,16 +1,13 @@
-//! Work in folders and on the disk while another program has the store open: the same words, through
-//! its socket.
+//! Work in folders and on the disk while another program has the store open: the same words,
+//! through its socket.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod common;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
 
 use common::{Place, Ran, Serving};
-use serde_json::Value;
 
 /// A place with a folder that has two captures.
 fn place() -> Place {
@@ -188,45 +185,4 @@ fn jobs_of_the_program_that_has_the_store_are_listed_and_cancelled() {
     let out = place.say(&format!("jobs --cancel {id}")).ok();
     assert!(out.contains(&format!("job {id} has ended already")), "{out}");
     drop(serving);
-}
-
-#[test]
-fn an_interrupt_cancels_the_job_and_the_program_goes_on() {
-    let place = place();
-    // Enough for a capture that takes a while.
-    for at in 0..4000 {
-        place.write(&format!("work/{at}"), format!("{at}").repeat(50));
-    }
-    let serving = Serving::of(&place);
-    let mut child = place
-        .command(["capture", "work", "--json"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // The job is there as soon as the list shows it.
-    let state = loop {
-        let jobs = place.items("jobs");
-        match jobs[0]["state"].as_str() {
-            Some(state) => break state.to_owned(),
-            None => std::thread::yield_now(),
-        }
-    };
-    let pid = rustix::process::Pid::from_child(&child);
-    let sent = rustix::process::kill_process(pid, rustix::process::Signal::INT);
-    let code = child.wait().unwrap().code();
-    let said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let said = said.collect::<Vec<_>>().join("\n");
-    let job = &place.items("jobs")[0];
-    match job["state"].as_str().unwrap() {
-        "cancelled" => assert_eq!(code, Some(130), "{said}"),
-        // It was faster than the signal.
-        "done" => assert!(state == "done" || sent.is_ok(), "{said}"),
-        other => panic!("{other}: {said}"),
-    }
-    // The program has the store, and the next capture is whole.
-    let captured: Value = place.json("capture work");
-    assert_eq!(captured["files"], "4002");
-    drop(serving);
-    place.say("verify").ok();
 }

@@ -12,7 +12,7 @@ use crate::failure::{JobFailure, Result};
 use crate::own::{is_own, is_trusted};
 
 /// Returns a path that a store names.
-pub(crate) fn place(bytes: &PathBytes) -> PathBuf {
+pub fn place(bytes: &PathBytes) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes.as_bytes()))
 }
 

@@ -65,6 +65,7 @@ use milepost::Engine;
 use milepost_api::{JobAsked, JobNote, JobProgress, JobResult};
 
 pub use failure::{JobFailure, Result};
+pub use folder::place;
 pub use own::{is_own, is_trusted};
 pub use recovery::{Recovered, begun_in, recover};
 

@@ -14,7 +14,7 @@ pub struct AgentEvent {
     /// The working directory, which follows the agent's `cd`.
     pub folder: Option<PathBuf>,
     /// The file that the agent writes the session to. It is not known to be the agent's: check that
-    /// it is below the agent's folder before it is read.
+    /// the path is below the agent's folder before the file is read.
     pub session_file: Option<PathBuf>,
     /// The agent's id of the prompt or turn.
     pub prompt_id: Option<String>,

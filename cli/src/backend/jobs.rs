@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 
 use milepost::{Detail, ErrorKind};
 use milepost_api::{JobNote, JobProgress, JobResult, Remedy};
-use milepost_jobs::{JobFailure, Listener};
+use milepost_jobs::{JobFailure, Listener, place};
 use parking_lot::Mutex;
 
-use super::folders::{CHOOSE, place};
 use crate::error::{Failure, USAGE};
 use crate::output::{JobBar, printable, words};
+
+/// Hint with the choices for a conflicting path.
+pub const CHOOSE: &str = "`--theirs PATH` takes what was captured, `--keep-mine PATH` leaves what \
+    is there; PATH may be a folder, for all below it";
 
 /// The failure of a job, before its hint.
 pub struct JobFailed {
@@ -180,7 +183,7 @@ fn no_way_back(name: &str) -> String {
 }
 
 /// Returns the failure of looking for jobs without a program that has the store open.
-pub fn nobody() -> Failure {
+pub fn no_holder() -> Failure {
     Failure::new("no program has the store open, so there are no jobs").hint(
         "`milepost serve` and programs that keep a store open have them; without one each command \
          does its work itself",

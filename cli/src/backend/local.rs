@@ -334,11 +334,11 @@ impl Backend for Local<'_> {
     }
 
     fn jobs(&self) -> Result<Listed<JobForm>> {
-        Err(jobs::nobody())
+        Err(jobs::no_holder())
     }
 
     fn cancel_job(&self, _: &str) -> Result<JobForm> {
-        Err(jobs::nobody())
+        Err(jobs::no_holder())
     }
 
     fn control(&self, task: &TaskForm, to: RunControl, reason: Option<String>) -> Result<()> {

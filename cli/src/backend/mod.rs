@@ -9,13 +9,11 @@
 //! suggestions hints for names that do not exist
 //! jobs        work in folders and on the disk
 //! captures    captures of folders
-//! folders     folders that a restore changes
 //! recovery    interrupted restores, before other work
 //! state_text  a whole state as text
 //! ```
 
 pub mod captures;
-pub mod folders;
 pub mod hints;
 pub mod jobs;
 mod local;

@@ -5,9 +5,9 @@
 
 use milepost::{Engine, Task};
 use milepost_api::RecoveredFolder;
+use milepost_jobs::place;
 use milepost_workspace::{Choices, Workspace};
 
-use super::folders::place;
 use super::jobs::{self, Wording};
 use crate::error::Result;
 use crate::output::{note, printable};

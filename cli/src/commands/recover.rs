@@ -1,12 +1,12 @@
 //! `recover`: takes back interrupted restores of folders.
 
 use milepost_api::{FolderAsked, JobAsked, JobResult, RecoverAsked, RecoveryForm};
+use milepost_jobs::place;
 use serde_json::{Value, json};
 
 use super::workspace_args;
 use crate::args;
 use crate::backend::Backend;
-use crate::backend::folders::place;
 use crate::backend::jobs::{self, Wording, absolute};
 use crate::error::Result;
 use crate::output::{JobBar, Out, printable, time_short};

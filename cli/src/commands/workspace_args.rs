@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use milepost_api::{ChoicesAsked, FilesForm, FolderAsked, JobResult, RestoredForm, plan_of_files};
+use milepost_jobs::place;
 use milepost_workspace::{ConflictWhy, PathBytes, PathConflict, Plan};
 use serde_json::{Value, json};
 
 use super::{captured_files, restore};
 use crate::args;
-use crate::backend::folders::{CHOOSE, place};
-use crate::backend::jobs::{self, JobFailed, Wording, absolute};
+use crate::backend::jobs::{self, CHOOSE, JobFailed, Wording, absolute};
 use crate::backend::recovery;
 use crate::error::Result;
 use crate::output::{Out, count, printable, printable_lines};

@@ -1,5 +1,5 @@
 //! Activations of a task in their order: what an undo takes back, what a redo makes active, and
-//! which of them left the files of the folder as they were.
+//! activations without a restore of files.
 
 use std::collections::BTreeMap;
 

@@ -38,7 +38,7 @@ struct Queued {
 }
 
 /// Writer of one lineage. Appends are queued, so that one commit takes many of them. A mark is part
-/// of the append that precedes it.
+/// of the append before it.
 pub struct LineageWriter {
     lineage: Lineage,
     /// The lineage with the hooks and participants of its task, if there are any.

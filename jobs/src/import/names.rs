@@ -183,7 +183,7 @@ mod tests {
             ("/w/runs/a b.jsonl", "runs/a b.jsonl"),
             ("up to those in /w/runs", "up to those in runs"),
             ("is that of /x/a.jsonl, too", "is that of ../x/a.jsonl, too"),
-            ("/work/b.jsonl and a/w/b", "/work/b.jsonl and a/w/b"),
+            ("/wide/b.jsonl and a/w/b", "/wide/b.jsonl and a/w/b"),
             ("", ""),
         ] {
             assert_eq!(names.shown(text), shown);

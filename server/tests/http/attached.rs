@@ -155,6 +155,7 @@ fn a_service_that_ends_waits_for_its_jobs() {
     let (status, _) = ask(attached.socket(), "POST /v1/jobs", &job.to_string());
     assert_eq!(status, 201);
     enters.recv().unwrap();
+    let socket = attached.socket().to_owned();
     let ends = {
         let said: Arc<Mutex<Vec<&str>>> = Arc::clone(&said);
         std::thread::spawn(move || {
@@ -162,6 +163,12 @@ fn a_service_that_ends_waits_for_its_jobs() {
             said.lock().unwrap().push("the service");
         })
     };
+    // The service has closed its socket, and waits.
+    while socket.exists() {
+        std::thread::yield_now();
+    }
+    (0..10_000).for_each(|_| std::thread::yield_now());
+    assert!(!ends.is_finished());
     opens.send(()).unwrap();
     ends.join().unwrap();
     assert_eq!(*said.lock().unwrap(), ["the job", "the service"]);
