@@ -1,8 +1,8 @@
 //! Insertions, and the form of new text.
 //!
 //! An uninstall finds inserted text by its form. Behind the last part of a container, it is a comma
-//! and the new parts: the cut is from the end of the part before. In an empty container, A is the white
-//! space in front of the first new part, and B that behind the last one:
+//! and the new parts: the cut is from the end of the part before. In an empty container, A is the
+//! white space in front of the first new part, and B that behind the last one:
 //!
 //! | the container before | A | B |
 //! |---|---|---|
