@@ -101,11 +101,18 @@ impl Agent {
         (self == Self::GeminiCli).then_some("milepost")
     }
 
-    /// Returns what a hook prints: agents that parse its output get an empty object.
-    pub fn answer(self) -> &'static str {
-        match self {
-            Self::ClaudeCode | Self::Codex => "",
-            Self::GeminiCli => "{}\n",
+    /// Returns what a hook prints, with a sentence for the model if there is one: agents that parse
+    /// the output of their hooks get an object.
+    pub fn answer(self, say: Option<&str>) -> String {
+        match (self, say) {
+            (Self::ClaudeCode | Self::Codex, None) => String::new(),
+            (Self::ClaudeCode | Self::Codex, Some(say)) => format!("{say}\n"),
+            (Self::GeminiCli, None) => "{}\n".to_owned(),
+            (Self::GeminiCli, Some(say)) => {
+                let added =
+                    serde_json::json!({ "hookSpecificOutput": { "additionalContext": say } });
+                format!("{added}\n")
+            }
         }
     }
 

@@ -11,6 +11,7 @@
 //! ```text
 //! settings     edits of settings, and the files they are in
 //! documents    documents of hooks to events
+//! hook         a document with its circumstances
 //! spool        documents that wait, one file each
 //! guard        the command of a hook
 //! agent        the agents, with their events and the places of their settings
@@ -38,6 +39,7 @@ pub mod documents;
 mod environment;
 mod error;
 mod guard;
+mod hook;
 mod json;
 pub mod settings;
 mod spool;
@@ -46,4 +48,5 @@ pub use agent::{Agent, SettingsScope};
 pub use environment::Environment;
 pub use error::Error;
 pub use guard::Guard;
-pub use spool::{Spool, SpoolEntry, SpoolResult};
+pub use hook::{HookCall, project, project_of};
+pub use spool::{Spool, SpoolResult};

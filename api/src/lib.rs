@@ -72,12 +72,13 @@ pub use points::{EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart}
 pub use remedies::Remedy;
 pub use requests::{
     BranchAsked, CaptureAsked, CaptureOptions, CheckpointGiven, ChoicesAsked, CompactAsked,
-    ControlAsked, EraseAsked, Fields, FilesAsked, FolderAsked, GuidanceAsked, ImportAsked,
-    ImportPath, JobAsked, MarkGiven, PinAsked, RecoverAsked, RestoreAsked, RetentionAsked,
-    SwitchAsked, TaskGiven, ToolCallAsked, ToolMark, ToolReturnAsked, UndoAsked, VerifyAsked,
+    ControlAsked, EraseAsked, Fields, FilesAsked, FolderAsked, GuidanceAsked, HookAsked,
+    ImportAsked, ImportPath, JobAsked, MarkGiven, PinAsked, RecoverAsked, RestoreAsked,
+    RetentionAsked, SwitchAsked, TaskGiven, ToolCallAsked, ToolMark, ToolReturnAsked, UndoAsked,
+    VerifyAsked,
 };
 pub use restores::{PlaceForm, RestorePlanForm, RestoredForm};
-pub use results::{AppendedForm, ControlForm, ErasedForm};
+pub use results::{AppendedForm, ControlForm, ErasedForm, HookTakenForm};
 pub use retention::{CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};
 #[cfg(feature = "schema")]
 pub use schema::big_or_none;

@@ -59,3 +59,12 @@ pub struct ErasedForm {
     /// True if the event was erased before this request.
     pub was_erased: bool,
 }
+
+/// The result of taking a document of a hook.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct HookTakenForm {
+    /// One sentence that the agent has to tell its model; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub say: Option<String>,
+}

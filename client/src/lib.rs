@@ -68,12 +68,13 @@
 //! retry.rs     retries                               conditions.rs  random.rs
 //! error.rs     errors
 //! tasks.rs  append.rs  events.rs  points.rs  files.rs  checkpoints.rs  control.rs
-//! restores.rs  maintenance.rs  jobs.rs               one family of routes each
+//! restores.rs  maintenance.rs  jobs.rs  agents.rs    one family of routes each
 //! follow.rs    events as they are committed          sse.rs
 //! unfold.rs    streams made of steps
 //! webhook.rs   documents of hooks, posted to another service
 //! ```
 
+mod agents;
 mod append;
 mod checkpoints;
 mod client;

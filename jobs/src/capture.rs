@@ -54,7 +54,7 @@ pub(crate) fn captured(
 ) -> Result<(CaptureReport, Option<LeftOutForm>)> {
     let before = engine.workspace_at(&task.point(task.head()?.next)?)?;
     let capture = || match mark {
-        Some(mark) if for_call => workspace.capture_for_call(engine, task, mark),
+        Some(mark) if for_call => workspace.capture_for_call(engine, task, mark, None),
         mark => workspace.capture(engine, task, mark),
     };
     let report = watched(workspace, "capture", told, capture)?;

@@ -27,12 +27,13 @@
 //! budget             bytes that requests may hold (buffer)
 //! permit             limits expensive work and the requests of a token
 //! listener           TCP, TLS and Unix sockets (tls, host_limits)
-//! options            options of the service (backups)
+//! options            options of the service (backups, agent_hooks)
 //! cors               pages of other origins
 //! negotiate          the media type of an answer (etag)
 //! error              errors as each family of routes shows them
 //! ```
 
+mod agent_hooks;
 mod app;
 mod append_task;
 mod attach;

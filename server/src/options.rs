@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use milepost::Engine;
 use milepost::retention::RetentionPlan;
+use milepost_api::{HookAsked, HookTakenForm};
 use milepost_runtime::run::Checkpointer;
 
+use crate::agent_hooks::AgentHooks;
 use crate::backups::Backups;
 use crate::cors::Origin;
 
@@ -25,6 +27,7 @@ pub struct ServerOptions {
     pub(crate) keep_count: usize,
     pub(crate) checkpoints: Option<Arc<Checkpointer>>,
     pub(crate) backups: Backups,
+    pub(crate) agent_hooks: AgentHooks,
     pub(crate) body: usize,
     pub(crate) per_token: usize,
     pub(crate) streams: usize,
@@ -47,6 +50,7 @@ impl Default for ServerOptions {
             keep_count: 10,
             checkpoints: None,
             backups: Backups::default(),
+            agent_hooks: AgentHooks::default(),
             body: 16 << 20,
             per_token: 64,
             streams: 2048,
@@ -99,6 +103,18 @@ impl ServerOptions {
         F: Fn(&Engine, &RetentionPlan) -> Result<Option<PathBuf>, E> + Send + Sync + 'static,
     {
         self.backups = Backups::by(make);
+        self
+    }
+
+    /// Sets the function that records documents of hooks of coding agents, for programs at the
+    /// store's socket. It returns once the agent may continue. Default: none, and documents are
+    /// refused.
+    #[must_use]
+    pub fn agent_hooks<F>(mut self, take: F) -> Self
+    where
+        F: Fn(HookAsked) -> milepost::Result<HookTakenForm> + Send + Sync + 'static,
+    {
+        self.agent_hooks = AgentHooks::by(take);
         self
     }
 

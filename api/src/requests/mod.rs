@@ -1,6 +1,7 @@
 //! Bodies of requests. A client sends them, the service reads them: texts and lists have limits
 //! while they are parsed, and an unknown field is an error.
 
+mod hook;
 mod import;
 mod jobs;
 mod read;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Big;
+pub use hook::HookAsked;
 pub use import::{ImportAsked, ImportPath};
 pub use jobs::{
     CaptureAsked, CaptureOptions, CompactAsked, FilesAsked, FolderAsked, JobAsked, RecoverAsked,

@@ -19,6 +19,9 @@ pub enum AgentCommand {
     /// List the agents: found or not, their versions, and where the hooks are installed. The exit
     /// code is 1 if installed hooks record nothing.
     Status,
+    /// Record the sessions of a project until they are idle for 30 minutes. The first hook starts
+    /// this.
+    Serve(AgentServe),
     /// Take a document from an agent, on standard input. Agents call this, without a look at the
     /// arguments: it has no help.
     #[command(hide = true)]
@@ -39,6 +42,16 @@ pub struct AgentChange {
     /// Print the change, and write nothing.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct AgentServe {
+    /// The project. Default: the current one.
+    #[arg(long, value_name = "DIR")]
+    pub project: Option<std::path::PathBuf>,
+    /// The minutes after the last hook at which it ends, once no agent of its sessions lives.
+    #[arg(long, value_name = "MINUTES", default_value_t = 30)]
+    pub idle: u32,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -28,7 +28,7 @@ pub const FOLDER: &str = ".milepost";
 pub const SETTINGS: &str = "store";
 
 /// Socket in the store, at which the program that has it open answers.
-const SOCKET: &str = "server/socket";
+pub const SOCKET: &str = "server/socket";
 
 /// The default of `--wait`: the longest wait for another process that has the store open.
 pub const WAIT: Duration = Duration::from_secs(5);

@@ -143,7 +143,8 @@ impl Mark {
         &self.body
     }
 
-    pub(crate) fn context(&self) -> &Context {
+    /// Returns actor, user, correlation id and time.
+    pub fn context(&self) -> &Context {
         &self.context
     }
 

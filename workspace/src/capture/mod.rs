@@ -48,6 +48,12 @@ pub struct CaptureReport {
     pub skips: u64,
 }
 
+/// Settings of a capture before or after a call.
+#[derive(Clone, Copy)]
+struct ForCall<'a> {
+    key: Option<&'a str>,
+}
+
 impl Workspace {
     /// Captures the folder: stores its contents and appends an event, with a checkpoint in the same
     /// commit if `mark` is given. If the folder equals its last capture, and the lineage names that
@@ -68,12 +74,13 @@ impl Workspace {
         task: &Task,
         mark: Option<Mark>,
     ) -> Result<CaptureReport> {
-        self.take(engine, task, mark, false)
+        self.take(engine, task, mark, None)
     }
 
     /// Captures the folder before or after a call of a tool. Like [`Workspace::capture`], and
     /// appends the event even if nothing changed: so the log tells which changes were made during
-    /// the call, and which outside of any.
+    /// the call, and which outside of any. The event has the actor and the correlation id of the
+    /// mark, and is appended under the key if there is one.
     ///
     /// # Errors
     ///
@@ -83,8 +90,9 @@ impl Workspace {
         engine: &Engine,
         task: &Task,
         mark: Mark,
+        key: Option<&str>,
     ) -> Result<CaptureReport> {
-        self.take(engine, task, Some(mark), true)
+        self.take(engine, task, Some(mark), Some(ForCall { key }))
     }
 
     fn take(
@@ -92,12 +100,12 @@ impl Workspace {
         engine: &Engine,
         task: &Task,
         mark: Option<Mark>,
-        always: bool,
+        call: Option<ForCall<'_>>,
     ) -> Result<CaptureReport> {
         engine.store().check_writable()?;
         let _busy = self.busy();
         self.go(engine, task.id(), WorkspaceState::Creating, None)?;
-        let done = take(self, engine, task, mark, always);
+        let done = take(self, engine, task, mark, call);
         self.ends(engine, task.id(), done.as_ref().err())?;
         done
     }
@@ -109,7 +117,7 @@ fn take(
     engine: &Engine,
     task: &Task,
     mark: Option<Mark>,
-    always: bool,
+    call: Option<ForCall<'_>>,
 ) -> Result<CaptureReport> {
     let chunks = engine.store().chunks();
     let workspaces_dir = workspaces_dir(&chunks)?;
@@ -139,7 +147,7 @@ fn take(
     // A workspace that joined the task would capture a second time.
     let mark = mark.map(|mark| mark.captured(NAME));
     let event = stored.event.or_else(|| {
-        always.then_some(WorkspaceCaptured {
+        call.is_some().then_some(WorkspaceCaptured {
             root: report.root,
             files: report.files,
             bytes: report.bytes,
@@ -151,8 +159,12 @@ fn take(
         (None, Some(mark)) => report.checkpoint = Some(task.checkpoint(mark)?.id),
         (Some(event), mark) => {
             let append = Append::from(event);
+            let append = match call.and_then(|call| call.key) {
+                Some(key) => append.key(key),
+                None => append,
+            };
             let appended = task.append(match mark {
-                Some(mark) => append.mark(mark),
+                Some(mark) => append.or_context(mark.context()).mark(mark),
                 None => append,
             })?;
             report.appended = Some(appended.first);

@@ -6,7 +6,7 @@ use milepost_agents::settings::{self, Edited, SettingsFile, SettingsWritten};
 use milepost_agents::{Agent, Environment, SettingsScope};
 use serde_json::{Value, json};
 
-use super::{environment, project};
+use super::{environment, has_no_files, project};
 use crate::args::AgentChange;
 use crate::commands::text_diff::Texts;
 use crate::error::{Failure, Result};
@@ -136,7 +136,7 @@ fn change(
             out.line(printable(&line))?;
         }
     }
-    let (store, project) = store_here(environment)?;
+    let (store, project) = store_here()?;
     if out.json {
         return Ok(out.json(&json!({ "agents": listed, "dry_run": args.dry_run, "store": store }))?);
     }
@@ -157,10 +157,9 @@ fn store_is_there(project: &str) -> bool {
 }
 
 /// Returns the store of the current project and the project. A home folder and `/` have none.
-fn store_here(environment: &Environment) -> Result<(Option<PathBuf>, PathBuf)> {
+fn store_here() -> Result<(Option<PathBuf>, PathBuf)> {
     let project = project()?;
-    let is_none = project == Path::new("/") || Some(project.as_path()) == environment.home();
-    let store = if is_none { None } else { outside::store_of(&project) };
+    let store = if has_no_files(&project) { None } else { outside::store_of(&project) };
     Ok((store, project))
 }
 

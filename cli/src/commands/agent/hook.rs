@@ -1,4 +1,4 @@
-//! `agent hook`: takes the document of a hook, and writes it to the spool.
+//! `agent hook`: takes the document of a hook to the daemon, or else to the spool.
 //!
 //! Agents call it before and after each tool. Some refuse the call where a hook fails or says
 //! something: so it always exits with 0, prints nothing but what the agent expects, and ends in
@@ -8,23 +8,27 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use milepost::clock::{Clock as _, SystemClock};
-use milepost_agents::{Agent, Spool, SpoolEntry};
+use milepost_agents::{Agent, HookCall, Spool};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
+use super::daemon;
 use super::threads::within;
 
 /// Longest time for all of it. Agents wait.
 const LIMIT: Duration = Duration::from_millis(1900);
 
-/// Longest wait for the end of the document. The rest is for the disk.
-const READ_LIMIT: Duration = Duration::from_millis(1200);
+/// Longest wait for the end of the document.
+const READ_LIMIT: Duration = Duration::from_millis(300);
+
+/// Longest wait for the daemon. The rest is for the disk.
+const SEND_LIMIT: Duration = Duration::from_millis(1300);
 
 /// Largest document that is read, in bytes.
 const DOCUMENT_MAX: usize = 64 << 20;
@@ -45,9 +49,17 @@ pub fn call(arguments: &[OsString]) -> ExitCode {
 pub(super) fn take(name: &str) {
     std::panic::set_hook(Box::new(|_| {}));
     hold_signals();
-    let own = name.to_owned();
-    within(LIMIT, move || keep(&own));
-    let answer = Agent::of_name(name).map_or("", Agent::answer);
+    let agent = Agent::of_name(name);
+    let said = Arc::new(Mutex::new(None));
+    let (own, to) = (name.to_owned(), Arc::clone(&said));
+    within(LIMIT, move || {
+        let say = keep(&own);
+        if let Ok(mut to) = to.lock() {
+            *to = say;
+        }
+    });
+    let say = said.lock().ok().and_then(|mut said| said.take());
+    let answer = agent.map_or(String::new(), |agent| agent.answer(say.as_deref()));
     // The agent may not read it.
     let mut stdout = std::io::stdout();
     let _ = stdout.write_all(answer.as_bytes()).and_then(|()| stdout.flush());
@@ -62,18 +74,25 @@ fn hold_signals() {
     }
 }
 
-/// Reads the document and puts it into the spool. Without a place for it there is none.
-fn keep(name: &str) {
-    let Some(spool) = Spool::of(&super::environment()) else { return };
-    let (document, is_cut) = document(std::io::stdin(), READ_LIMIT);
-    if document.is_empty() {
-        return;
+/// Reads the document and has it recorded, or puts it into the spool. Returns what the agent has to
+/// tell its model.
+fn keep(name: &str) -> Option<String> {
+    let (payload, is_cut) = document(std::io::stdin(), READ_LIMIT);
+    if payload.is_empty() {
+        return None;
     }
-    let time_us = SystemClock.now_us();
-    let entry = SpoolEntry::new(name, time_us, &document, is_cut, |name| std::env::var_os(name));
-    drop(document);
-    // The spool counts what it cannot keep.
-    let _ = spool.put(&entry);
+    let call = HookCall { agent: name.to_owned(), time_us: SystemClock.now_us(), payload, is_cut };
+    // The folder may be gone.
+    let here = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    let asked = call.with(&here, |name| std::env::var_os(name));
+    match daemon::send(&asked, SEND_LIMIT) {
+        Some(taken) => taken.say,
+        None => {
+            // The spool counts what it cannot keep.
+            let _ = Spool::of(&super::environment())?.put(&asked);
+            None
+        }
+    }
 }
 
 /// Reads a document to its end, or as much of it as comes within the limits. `true` if it was cut.

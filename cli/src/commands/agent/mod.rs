@@ -4,10 +4,14 @@
 //! change    `install` and `uninstall`
 //! status    `status` (version: the version of an agent's program)
 //! hook      `hook`, which agents call (threads: work that does not hold up its caller)
+//! serve     `serve`, the daemon of a project
+//! daemon    the daemon as its hooks see it: started, asked
 //! ```
 
 mod change;
+mod daemon;
 mod hook;
+mod serve;
 mod status;
 mod threads;
 mod version;
@@ -28,6 +32,7 @@ pub fn run(args: &args::AgentArgs, out: &mut Out) -> Result<()> {
         AgentCommand::Install(args) => change::install(args, out),
         AgentCommand::Uninstall(args) => change::uninstall(args, out),
         AgentCommand::Status => status::run(out),
+        AgentCommand::Serve(args) => serve::run(args),
         AgentCommand::Hook(args) => {
             // With options in front; agents call it in another way.
             hook::take(&args.name);
@@ -43,8 +48,14 @@ fn environment() -> Environment {
 /// Returns the current project: the nearest folder upwards with a `.git`, or else this one.
 fn project() -> Result<PathBuf> {
     let here = store_locator::here()?;
-    let has_git = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
-    Ok(here.ancestors().find(has_git).unwrap_or(&here).to_owned())
+    Ok(milepost_agents::project_of(&here, environment().home()).to_owned())
+}
+
+/// Returns `true` if the files of a folder are not captured: a home folder, one that has the home
+/// in it, and `/`.
+fn has_no_files(project: &Path) -> bool {
+    let holds_home = |home: &Path| home.starts_with(project);
+    project.parent().is_none() || environment().home().is_some_and(holds_home)
 }
 
 impl From<milepost_agents::Error> for Failure {

@@ -20,9 +20,11 @@
 //! restores.rs      restores and undos
 //! maintenance.rs   verification and retention, for admins
 //! jobs.rs          jobs, for admins
+//! agent.rs         documents of hooks of coding agents
 //! stats.rs         statistics
 //! ```
 
+mod agent;
 mod append;
 mod blame;
 mod branch;
@@ -88,6 +90,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(restores::routes())
         .merge(maintenance::routes())
         .merge(jobs::routes())
+        .merge(agent::routes())
         .merge(events::routes())
         .merge(points::routes())
         .merge(states::routes())

@@ -1,0 +1,84 @@
+//! The daemon of a project, as its hooks see it.
+
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use milepost_api::{HookAsked, HookTakenForm};
+use milepost_client::ClientBuilder;
+use tokio::runtime::Builder;
+
+use crate::outside;
+use crate::store_locator::SOCKET;
+
+/// The wait between two attempts to reach a daemon that starts.
+const STEP: Duration = Duration::from_millis(5);
+
+/// Variables that a daemon is started with. Agents have secrets in others.
+const VARIABLES: [&str; 11] = [
+    "HOME",
+    "PATH",
+    "USER",
+    "USERNAME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_CONFIG_HOME",
+    "TMPDIR",
+    "LANG",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+];
+
+/// Has the daemon of the document's project record it; starts the daemon if there is none. `None`
+/// if it was not recorded in time.
+#[allow(clippy::disallowed_methods, reason = "the wait for another process, not a recorded time")]
+pub(super) fn send(asked: &HookAsked, limit: Duration) -> Option<HookTakenForm> {
+    let end = Instant::now() + limit;
+    let project = milepost_agents::project(asked);
+    let store = outside::store_of(project)?;
+    let socket = store.join(SOCKET);
+    if !answers(&socket) {
+        start(project)?;
+        while !answers(&socket) {
+            if Instant::now() >= end {
+                return None;
+            }
+            std::thread::sleep(STEP);
+        }
+    }
+    let left = end.saturating_duration_since(Instant::now());
+    let client = ClientBuilder::unix(&socket).tries(1).timeout(left).build().ok()?;
+    let runtime = Builder::new_current_thread().enable_all().build().ok()?;
+    let taken =
+        runtime.block_on(async { tokio::time::timeout(left, client.take_hook(asked)).await });
+    taken.ok()?.ok()
+}
+
+/// Returns `true` if a program listens at a socket.
+pub(super) fn answers(socket: &Path) -> bool {
+    match (UnixStream::connect(socket), socket.parent()) {
+        (Ok(_), _) => true,
+        // The path may be too long for an address.
+        (Err(error), Some(folder)) if error.kind() == std::io::ErrorKind::InvalidInput => {
+            let Ok(folder) = std::fs::File::open(folder) else { return false };
+            let fd = std::os::fd::AsRawFd::as_raw_fd(&folder);
+            let name = socket.file_name().unwrap_or_default();
+            UnixStream::connect(Path::new("/proc/self/fd").join(fd.to_string()).join(name)).is_ok()
+        }
+        _ => false,
+    }
+}
+
+/// Starts the daemon of a project.
+fn start(project: &Path) -> Option<()> {
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    command.env_clear().envs(VARIABLES.iter().filter_map(|name| {
+        let value = std::env::var_os(name)?;
+        Some((*name, value))
+    }));
+    command.args(["agent", "serve", "--project"]).arg(project).current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // It outlives this process.
+    command.spawn().ok().map(drop)
+}

@@ -1,0 +1,92 @@
+//! `agent serve`: the daemon of a project. Hooks start it, and it ends when its sessions are idle.
+
+use std::fs::OpenOptions;
+use std::io::IsTerminal as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use milepost::internals::threads;
+use milepost::{Engine, Options};
+use milepost_agents::Spool;
+use milepost_server::ServerOptions;
+use milepost_sessions::{Recorder, RecorderOptions};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::{environment, has_no_files, project};
+use crate::args::AgentServe;
+use crate::backend::hints::current_user;
+use crate::error::{Failure, Result};
+use crate::outside;
+
+/// Largest size of the log of the daemon, in bytes. A larger one is begun anew.
+const LOG_MAX: u64 = 1 << 20;
+
+pub fn run(args: &AgentServe) -> Result<()> {
+    let project = match &args.project {
+        Some(project) => project.clone(),
+        None => project()?,
+    };
+    let store = outside::make(&project)?;
+    if !std::io::stdin().is_terminal() {
+        // The daemon outlives the terminal of the agent. A leader of processes stays where it is.
+        let _ = rustix::process::setsid();
+    }
+    log_to(&store.with_file_name("agent.log"));
+    let engine = match Engine::open(&store, Options::default()) {
+        // Another daemon was faster: hooks reach that one.
+        Err(error) if error.kind() == milepost::ErrorKind::Unavailable && is_served(&store) => {
+            return Ok(());
+        }
+        opened => opened?,
+    };
+    let served = serve(&engine, &project, args);
+    let closed = engine.close();
+    served?;
+    Ok(closed?)
+}
+
+fn is_served(store: &Path) -> bool {
+    super::daemon::answers(&store.join(crate::store_locator::SOCKET))
+}
+
+fn serve(engine: &Engine, project: &Path, args: &AgentServe) -> Result<()> {
+    let environment = environment();
+    let mut options = RecorderOptions::new(project, current_user())
+        .files(!has_no_files(project))
+        .idle(Duration::from_secs(u64::from(args.idle) * 60));
+    if let Some(spool) = Spool::of(&environment) {
+        options = options.spool(spool);
+    }
+    let recorder = Arc::new(Recorder::start(engine, options.environment(environment))?);
+    let taker = Arc::clone(&recorder);
+    let served = ServerOptions::default()
+        .backups(milepost_formats::backup)
+        .agent_hooks(move |asked| taker.take(asked));
+    let attached = milepost_server::attach_with(engine, served)
+        .map_err(|error| Failure::new(format!("cannot answer at the store's socket: {error}")))?;
+    let ended = Arc::clone(&recorder);
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])
+        .map_err(|error| Failure::new(format!("cannot take signals: {error}")))?;
+    threads::start("signals", move || {
+        if signals.forever().next().is_some() {
+            ended.stop();
+        }
+    })?;
+    recorder.wait();
+    // Requests under way are answered.
+    drop(attached);
+    Ok(())
+}
+
+/// Writes warnings to a file that only the user can read. Without it there is no log.
+fn log_to(file: &Path) {
+    let is_large = file.metadata().is_ok_and(|there| there.len() > LOG_MAX);
+    let mut options = OpenOptions::new();
+    options.create(true).mode(0o600).write(true).append(!is_large).truncate(is_large);
+    if let Ok(log) = options.open(file) {
+        let log = tracing_subscriber::fmt().with_writer(std::sync::Mutex::new(log));
+        let _ = log.with_ansi(false).log_internal_errors(false).try_init();
+    }
+}

@@ -1,0 +1,242 @@
+//! What is recorded for each kind of event of a session.
+
+use crate::stub::TailStop;
+use crossbeam_channel::Sender;
+use milepost::clock::{Clock as _, SystemClock};
+use milepost::events::{Application, RunControl};
+use milepost::{Append, Engine, ErrorKind, Result};
+use milepost_agents::documents::{AgentEvent, AgentEventKind};
+use milepost_api::{HookAsked, HookTakenForm};
+use milepost_workspace::Workspace;
+use serde_json::json;
+
+use crate::folder::{CallMark, capture, capture_for_call, on_active};
+use crate::session::{ACTOR, OpenCall, Session, actor};
+
+/// Name of the event with the facts of a session.
+const SESSION: &str = "agent_session";
+/// Name of the event of a compaction of the agent's conversation.
+const COMPACTION: &str = "agent_compaction";
+/// Name of the event of the end of an agent's process.
+const GONE: &str = "agent_gone";
+
+/// The answer to a hook, sent once.
+#[derive(Debug)]
+pub(crate) struct Reply(Option<Sender<Result<HookTakenForm>>>);
+
+impl Reply {
+    pub(crate) fn new(to: Option<Sender<Result<HookTakenForm>>>) -> Self {
+        Self(to)
+    }
+
+    /// Lets the agent continue, unless it does already.
+    pub(crate) fn send(&mut self, taken: Result<HookTakenForm>) {
+        if let Some(to) = self.0.take() {
+            // The hook may have given up.
+            let _ = to.send(taken);
+        }
+    }
+
+    fn done(&mut self) {
+        self.send(Ok(HookTakenForm::default()));
+    }
+}
+
+/// A document of a hook, with what the recorder knows of it.
+#[derive(Debug)]
+pub(crate) struct Heard<'a> {
+    pub(crate) asked: &'a HookAsked,
+    pub(crate) event: &'a AgentEvent,
+    /// The key of its events.
+    pub(crate) key: &'a str,
+    /// True if it waited in the spool: its moment is over.
+    pub(crate) is_spooled: bool,
+    /// The time at which the agent continues without an answer, in microseconds since the Unix
+    /// epoch.
+    pub(crate) limit_us: u64,
+    /// True if a call of another session is open.
+    pub(crate) is_shared: bool,
+}
+
+impl Heard<'_> {
+    /// Returns `true` if the agent continued before this was recorded.
+    fn is_late(&self) -> bool {
+        self.is_spooled || SystemClock.now_us() > self.limit_us
+    }
+}
+
+/// The store and the folder of a project.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) engine: Engine,
+    pub(crate) workspace: Option<Workspace>,
+}
+
+impl Place {
+    fn capture(&self, session: &Session) -> Result<()> {
+        capture((&self.engine, &session.task), self.workspace.as_ref())
+    }
+
+    fn capture_for_call(&self, session: &Session, mark: &milepost::Mark, key: &str) -> Result<()> {
+        capture_for_call((&self.engine, &session.task), self.workspace.as_ref(), mark, key)
+    }
+
+    fn append(&self, session: &Session, key: &str, append: Append) -> Result<()> {
+        let append = append.actor(ACTOR).key(key);
+        on_active(&self.engine, &session.task, |task| task.append(append.clone()).map(|_| ()))
+    }
+
+    /// Changes the control of the run. A run that the user paused or stopped stays so.
+    fn control(&self, session: &Session, to: RunControl) -> Result<()> {
+        let change = on_active(&self.engine, &session.task, |task| match task.control()? {
+            RunControl::Paused => Ok(()),
+            from if from == to => Ok(()),
+            _ => task.change_control(to, None).map(|_| ()),
+        });
+        match change {
+            Err(error) if error.kind() == ErrorKind::Invalid => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Records an event of a session, and answers as soon as the agent may continue.
+    pub(crate) fn record(
+        &self,
+        session: &mut Session,
+        heard: &Heard<'_>,
+        reply: &mut Reply,
+    ) -> Result<()> {
+        let engine = &self.engine;
+        let subagent = heard.event.subagent.as_deref();
+        match &heard.event.kind {
+            AgentEventKind::SessionStarted { .. } => {
+                self.control(session, RunControl::Running)?;
+                reply.done();
+                self.capture(session)
+            }
+            AgentEventKind::Prompt { .. } => {
+                self.control(session, RunControl::Running)?;
+                // The lines of the prompt are recorded after the capture: its mark is at files
+                // that are from before. The model works in the meantime.
+                reply.done();
+                self.capture(session)
+            }
+            AgentEventKind::BeforeTool { call, tool, input } => {
+                self.before(session, heard, (call.as_ref(), tool, input.as_ref()))
+            }
+            AgentEventKind::AfterTool { call, tool, input, .. } => {
+                session.read_on(engine, subagent, TailStop::End);
+                reply.done();
+                self.after(session, heard, (call.as_ref(), tool, input.as_ref()))
+            }
+            AgentEventKind::TurnEnded { .. } => {
+                session.read_on(engine, subagent, TailStop::End);
+                reply.done();
+                self.capture(session)
+            }
+            AgentEventKind::SubagentStarted { .. } | AgentEventKind::SubagentEnded { .. } => {
+                session.read_on(engine, subagent, TailStop::End);
+                Ok(())
+            }
+            AgentEventKind::Compaction { cause } => {
+                session.read_on(engine, subagent, TailStop::End);
+                let compaction = Application::new(COMPACTION, &json!({ "cause": cause }))?;
+                self.append(session, heard.key, compaction.into())
+            }
+            AgentEventKind::SessionEnded { .. } => {
+                session.read_all(engine);
+                self.control(session, RunControl::Stopped)?;
+                reply.done();
+                self.capture(session)
+            }
+        }
+    }
+
+    /// Records the facts of a session, at its first event or a later start.
+    pub(crate) fn opened(&self, session: &Session, heard: &Heard<'_>) -> Result<()> {
+        let (cause, model) = match &heard.event.kind {
+            AgentEventKind::SessionStarted { cause, model } => (cause.as_deref(), model.as_deref()),
+            _ => (None, None),
+        };
+        let facts = json!({
+            "agent": session.agent.name(),
+            "session": heard.event.session,
+            "cause": cause,
+            "model": model,
+            "root": heard.asked.project,
+            "file": heard.event.session_file,
+            "process": session.process,
+        });
+        let key = format!("{}:session", heard.key);
+        self.append(session, &key, Application::new(SESSION, &facts)?.into())
+    }
+
+    fn before(
+        &self,
+        session: &mut Session,
+        heard: &Heard<'_>,
+        (call, tool, input): (Option<&String>, &str, Option<&String>),
+    ) -> Result<()> {
+        let subagent = heard.event.subagent.as_deref();
+        let id = call.cloned().unwrap_or_else(|| heard.asked.id.clone());
+        // The line with the call is recorded after the mark, so that a restore of the mark has the
+        // conversation up to the call.
+        session.read_on(&self.engine, subagent, TailStop::BeforeCall(&id));
+        let actor = actor(heard.event);
+        let mark = CallMark {
+            call: &id,
+            actor: &actor,
+            tool,
+            is_shared: heard.is_shared,
+            is_uncaptured: heard.is_late(),
+        };
+        self.capture_for_call(session, &mark.before(), heard.key)?;
+        session.read_on(&self.engine, subagent, TailStop::AfterCall(&id));
+        session.open.push(OpenCall {
+            id,
+            actor,
+            tool: tool.to_owned(),
+            input: input.cloned(),
+            is_shared: heard.is_shared,
+            // The tool may have begun before the capture was done.
+            is_uncaptured: heard.is_late(),
+        });
+        Ok(())
+    }
+
+    fn after(
+        &self,
+        session: &mut Session,
+        heard: &Heard<'_>,
+        (call, tool, input): (Option<&String>, &str, Option<&String>),
+    ) -> Result<()> {
+        let open = session.close_call(heard.event, call, tool, input);
+        let id = match (&open, call) {
+            (Some(open), _) => open.id.clone(),
+            (None, Some(call)) => call.clone(),
+            // A call without an id, whose beginning is not known.
+            (None, None) => heard.asked.id.clone(),
+        };
+        let actor = actor(heard.event);
+        let mark = CallMark {
+            call: &id,
+            actor: &actor,
+            tool,
+            is_shared: heard.is_shared || open.as_ref().is_some_and(|open| open.is_shared),
+            // Without its beginning, a capture from before the call may be missing.
+            is_uncaptured: heard.is_spooled || open.as_ref().is_none_or(|open| open.is_uncaptured),
+        };
+        self.capture_for_call(session, &mark.after(), heard.key)
+    }
+
+    /// Records the end of an agent's process: what it left, and its open calls end.
+    pub(crate) fn gone(&self, session: &mut Session, process: u32) -> Result<()> {
+        session.read_all(&self.engine);
+        let calls: Vec<String> = session.open.drain(..).map(|open| open.id).collect();
+        let facts = json!({ "process": process, "open_calls": calls });
+        let key = format!("hook:gone:{process}:{}", self.engine.task(&session.task)?.head()?.next);
+        self.append(session, &key, Application::new(GONE, &facts)?.into())?;
+        self.control(session, RunControl::Stopped)?;
+        self.capture(session)
+    }
+}

@@ -1,0 +1,58 @@
+//! Sessions of coding agents: a [`Recorder`] turns the documents of hooks and the session files of
+//! agents into events, captures of the folder and marks.
+//!
+//! A hook says when something happens, and the session file has the conversation. Before each call
+//! of a tool the recorder captures the folder and marks a checkpoint, and then the agent continues;
+//! after a call it captures the folder while the model works. docs/AGENTS.md has the events.
+//!
+//! # Modules of the source
+//!
+//! ```text
+//! recorder   the handle: documents to a thread, answers back
+//! worker     that thread: one document after the other (late: documents that waited in the spool)
+//! events     what is recorded for each kind of event
+//! session    one session: its task, files and open calls
+//! folder     captures of the project's folder
+//! process    the end of an agent's process
+//! ```
+//!
+//! A module imports only modules below it.
+//!
+//! # Example
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use milepost::clock::{Clock as _, SystemClock};
+//! use milepost::{Engine, Options};
+//! use milepost_agents::HookCall;
+//! use milepost_sessions::{Recorder, RecorderOptions};
+//!
+//! let (project, engine) = (tempfile::tempdir().unwrap(), Engine::in_memory(Options::default())?);
+//! std::fs::write(project.path().join("notes.md"), "alpha")?;
+//! let recorder = Recorder::start(&engine, RecorderOptions::new(project.path(), "ana"))?;
+//! let document = r#"{"hook_event_name":"PreToolUse","session_id":"s1","tool_name":"Bash",
+//!     "tool_input":{"command":"rm notes.md"},"tool_use_id":"call-1"}"#;
+//! let call = HookCall {
+//!     agent: "claude-code".to_owned(),
+//!     time_us: SystemClock.now_us(),
+//!     payload: document.into(),
+//!     is_cut: false,
+//! };
+//! recorder.take(call.with(project.path(), |_| None))?;
+//! let point = engine.point("s1@call-1")?;
+//! assert!(engine.workspace_at(&point)?.is_some());
+//! recorder.stop();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod events;
+mod folder;
+mod process;
+mod recorder;
+mod session;
+#[allow(dead_code)]
+mod stub;
+mod worker;
+
+pub use recorder::{Recorder, RecorderOptions};

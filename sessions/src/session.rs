@@ -1,0 +1,160 @@
+//! One session: its task, its files and its open calls.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::stub::{SessionTail, TailStop};
+use milepost::Engine;
+use milepost_agents::documents::AgentEvent;
+use milepost_agents::{Agent, Environment};
+use milepost_formats::Format;
+use tracing::warn;
+
+/// The actor of the events of an agent.
+pub(crate) const ACTOR: &str = "agent";
+
+/// A call of a tool that did not return yet.
+#[derive(Debug)]
+pub(crate) struct OpenCall {
+    pub(crate) id: String,
+    pub(crate) actor: String,
+    pub(crate) tool: String,
+    pub(crate) input: Option<String>,
+    /// True if a call of another session ran at the same time.
+    pub(crate) is_shared: bool,
+    /// True if the tool ran before the capture was done.
+    pub(crate) is_uncaptured: bool,
+}
+
+/// A session of an agent.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) agent: Agent,
+    /// The task, named after the session.
+    pub(crate) task: String,
+    pub(crate) process: Option<u32>,
+    user: String,
+    /// The session file, if it is one of the agent's.
+    file: Option<PathBuf>,
+    tail: Option<SessionTail>,
+    /// The files of sub-agents by their ids.
+    subagents: HashMap<String, SessionTail>,
+    pub(crate) open: Vec<OpenCall>,
+}
+
+impl Session {
+    pub(crate) fn new(agent: Agent, task: &str, user: &str) -> Self {
+        Self {
+            agent,
+            task: task.to_owned(),
+            process: None,
+            user: user.to_owned(),
+            file: None,
+            tail: None,
+            subagents: HashMap::new(),
+            open: Vec::new(),
+        }
+    }
+
+    /// Takes the session file of an event, if it is in the agent's folder.
+    pub(crate) fn follow(
+        &mut self,
+        engine: &Engine,
+        event: &AgentEvent,
+        environment: &Environment,
+    ) {
+        let Some(file) = &event.session_file else { return };
+        if self.file.as_ref() == Some(file) || !is_of_agent(self.agent, file, environment) {
+            return;
+        }
+        self.tail = self.tail_of(engine, file, &self.task);
+        self.file = Some(file.clone());
+        self.subagents.clear();
+    }
+
+    fn tail_of(&self, engine: &Engine, file: &Path, task: &str) -> Option<SessionTail> {
+        let format = match self.agent {
+            Agent::ClaudeCode => Format::ClaudeCode,
+            _ => return None,
+        };
+        let tail = SessionTail::new(engine, format, file, task, &self.user);
+        tail.inspect_err(|error| self.warn(error)).ok()
+    }
+
+    /// Records the lines that are new in the file of the session or of a sub-agent, up to a stop.
+    /// A file that cannot be recorded does not end the session: its captures go on.
+    pub(crate) fn read_on(&mut self, engine: &Engine, subagent: Option<&str>, stop: TailStop<'_>) {
+        if let Some(id) = subagent
+            && !self.subagents.contains_key(id)
+            && let Some(file) = self.file.as_deref().and_then(|file| subagent_file(file, id))
+            && let Some(tail) = self.tail_of(engine, &file, &format!("{}-agent-{id}", self.task))
+        {
+            self.subagents.insert(id.to_owned(), tail);
+        }
+        let tail = match subagent {
+            Some(id) => self.subagents.get_mut(id),
+            None => self.tail.as_mut(),
+        };
+        if let Some(Err(error)) = tail.map(|tail| tail.read_on(stop)) {
+            self.warn(&error);
+        }
+    }
+
+    /// Records the new lines of all files.
+    pub(crate) fn read_all(&mut self, engine: &Engine) {
+        let ids: Vec<String> = self.subagents.keys().cloned().collect();
+        for id in &ids {
+            self.read_on(engine, Some(id), TailStop::End);
+        }
+        self.read_on(engine, None, TailStop::End);
+    }
+
+    fn warn(&self, error: &milepost_formats::Error) {
+        let session = &self.task;
+        warn!(target: "milepost::sessions", session, %error, "a session file is not recorded");
+    }
+
+    /// Closes a call: the one with its id, or else the first with the same tool and arguments.
+    pub(crate) fn close_call(
+        &mut self,
+        event: &AgentEvent,
+        id: Option<&String>,
+        tool: &str,
+        input: Option<&String>,
+    ) -> Option<OpenCall> {
+        let actor = actor(event);
+        let place = self.open.iter().position(|open| match id {
+            Some(id) => open.id == *id,
+            None => open.actor == actor && open.tool == tool && open.input.as_ref() == input,
+        })?;
+        Some(self.open.remove(place))
+    }
+}
+
+/// Returns the actor of an event.
+pub(crate) fn actor(event: &AgentEvent) -> String {
+    match &event.subagent {
+        Some(id) => format!("{ACTOR}:{id}"),
+        None => ACTOR.to_owned(),
+    }
+}
+
+/// Returns the file of a sub-agent, next to the file of its session.
+fn subagent_file(session: &Path, id: &str) -> Option<PathBuf> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let is_name = !id.is_empty() && id.chars().all(is_plain);
+    is_name.then(|| session.with_extension("").join("subagents").join(format!("agent-{id}.jsonl")))
+}
+
+/// Returns `true` if a file is in the folder of its agent. The file may not be there yet.
+fn is_of_agent(agent: Agent, file: &Path, environment: &Environment) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    let folder = agent.folder(environment).and_then(|folder| real(&folder));
+    let place = file.ancestors().skip(1).find_map(real);
+    let has_parts_above = file.components().any(|part| part == std::path::Component::ParentDir);
+    match (folder, place) {
+        // Folders between the agent's and the file may not be there yet.
+        (Some(folder), Some(place)) => !has_parts_above && place.starts_with(folder),
+        _ => false,
+    }
+}

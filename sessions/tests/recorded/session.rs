@@ -1,0 +1,119 @@
+//! A project with a recorder, and hooks that say things to it.
+
+use milepost::clock::{Clock as _, SystemClock};
+use milepost::{Engine, Event, Options};
+use milepost_agents::{Environment, HookCall, Spool};
+use milepost_api::HookAsked;
+use milepost_sessions::{Recorder, RecorderOptions};
+use milepost_workspace::Snapshot;
+use serde_json::json;
+
+pub struct Scene {
+    dir: tempfile::TempDir,
+    pub engine: Engine,
+    spool: Spool,
+    recorder: Recorder,
+}
+
+impl Scene {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("home");
+        for folder in ["home/.claude/projects/p", "project"] {
+            std::fs::create_dir_all(dir.path().join(folder)).unwrap();
+        }
+        let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+        let environment = Environment::new(|name| (name == "HOME").then(|| home.clone().into()));
+        let spool = Spool::of(&environment).unwrap();
+        let options = RecorderOptions::new(dir.path().join("project"), "ana")
+            .environment(environment)
+            .spool(spool.clone());
+        let recorder = Recorder::start(&engine, options).unwrap();
+        Self { dir, engine, spool, recorder }
+    }
+
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    pub fn project(&self) -> std::path::PathBuf {
+        self.dir.path().join("project")
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.project().join(name), text).unwrap();
+    }
+
+    /// Returns the document of a hook, called now.
+    pub fn asked(&self, event: &str, session: &str, call: Option<(&str, &str)>) -> HookAsked {
+        let file = self.dir.path().join("home/.claude/projects/p").join(format!("{session}.jsonl"));
+        let mut document = json!({
+            "hook_event_name": event,
+            "session_id": session,
+            "transcript_path": file,
+            "cwd": self.project(),
+            "prompt": "do it",
+        });
+        if let Some((id, tool)) = call {
+            document["tool_use_id"] = id.into();
+            document["tool_name"] = tool.into();
+            document["tool_input"] = json!({ "command": "true" });
+        }
+        let call = HookCall {
+            agent: "claude-code".into(),
+            time_us: SystemClock.now_us(),
+            payload: serde_json::to_vec(&document).unwrap(),
+            is_cut: false,
+        };
+        HookAsked { parents: Vec::new(), ..call.with(&self.project(), |_| None) }
+    }
+
+    pub fn take(&self, asked: HookAsked) {
+        self.recorder.take(asked).unwrap();
+    }
+
+    pub fn before(&self, session: &str, call: &str, tool: &str) {
+        self.take(self.asked("PreToolUse", session, Some((call, tool))));
+    }
+
+    pub fn after(&self, session: &str, call: &str, tool: &str) {
+        self.take(self.asked("PostToolUse", session, Some((call, tool))));
+    }
+
+    pub fn spool(&self, asked: &HookAsked) {
+        self.spool.put(asked).unwrap();
+    }
+
+    pub fn waiting(&self) -> Vec<std::path::PathBuf> {
+        self.spool.waiting(&self.project()).unwrap()
+    }
+
+    /// Waits for all that was said: a document of an unknown kind is answered behind it.
+    pub fn settle(&self) {
+        self.take(self.asked("Notification", "none", None));
+    }
+
+    pub fn events(&self, session: &str) -> Vec<Event> {
+        let task = self.engine.task(session).unwrap();
+        task.read(..).unwrap().map(|event| event.unwrap()).collect()
+    }
+
+    /// Waits until the events of a task are as wanted.
+    pub fn until(&self, session: &str, wanted: impl Fn(&[Event]) -> bool) {
+        while !wanted(&self.events(session)) {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Returns the text of a file in the capture of a point.
+    pub fn file_at(&self, point: &str, name: &str) -> Option<String> {
+        let point = self.engine.point(point).unwrap();
+        let root = self.engine.workspace_at(&point).unwrap()?;
+        let snapshot = Snapshot::of(&self.engine, root).unwrap();
+        let to = tempfile::tempdir().unwrap();
+        let path = to.path().join("out");
+        std::fs::create_dir(&path).unwrap();
+        snapshot.restore_into(&path).unwrap();
+        std::fs::read_to_string(path.join(name)).ok()
+    }
+}
