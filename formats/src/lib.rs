@@ -77,6 +77,7 @@ pub use backup::backup;
 pub use error::{Error, ErrorKind, Remedy, Result};
 pub use format::Format;
 pub use progress::{Durable, Note, Progress, Unit, Work};
+pub use record::{HOOK_KEY, SessionTail, TailRead, TailStop};
 
 /// Entry points of the fuzz targets. Not part of the interface.
 #[cfg(feature = "fuzzing")]
@@ -86,12 +87,13 @@ pub mod fuzzing {
     pub use crate::export_file::write::event_text;
     pub use crate::format::detect;
     pub use crate::json_object::Object;
-    pub use crate::record::claude_code::line::{Part, SessionLine, read};
-    pub use crate::record::claude_code::tree::{Spot, Tree};
+    pub use crate::record::claude_code::line::read;
     pub use crate::record::document::plans;
     pub use crate::record::jsonl::{EventLine, Lines, Text};
     pub use crate::record::langgraph::checkpoint::{Stored, content, metadata};
     pub use crate::record::langgraph::msgpack::to_json;
     pub use crate::record::list_patch::patch;
     pub use crate::record::plan::{Item, Plan, common_prefix};
+    pub use crate::record::session::line::{Part, SessionLine};
+    pub use crate::record::session::tree::{Spot, Tree};
 }

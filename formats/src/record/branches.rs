@@ -15,16 +15,19 @@ use crate::error::{Error, Remedy, Result};
 pub const ACTOR: &str = "import";
 /// Description of a lineage on which the task continues where the history does.
 const CONTINUATION: &str = "where the history went on";
+/// Prefix of the keys of events that hooks of coding agents record. A session is recorded into a
+/// task that they began.
+pub const HOOK_KEY: &str = "hook:";
 /// The first offset after the event that opens a lineage.
 pub const START: Offset = 1;
 
 /// The branches of a history, in the order they begin.
-pub struct Branches<'a> {
-    engine: &'a Engine,
+pub struct Branches {
+    engine: Engine,
     id: String,
-    user: &'a str,
-    /// Prefix of the keys of its events.
-    key: &'static str,
+    user: String,
+    /// Prefixes of the keys of the first events of its tasks.
+    keys: Vec<&'static str>,
     /// The lineage of each branch, with its task's hooks.
     tasks: Vec<Task>,
     /// Id and branch point of each lineage that branches from another, by its description.
@@ -35,10 +38,10 @@ pub struct Branches<'a> {
     continuations: HashMap<LineageId, LineageId>,
 }
 
-impl<'a> Branches<'a> {
+impl Branches {
     /// Opens the task of an id, and starts it if missing. Its root is the first branch.
-    pub fn new(engine: &'a Engine, id: &str, user: &'a str, key: &'static str) -> Result<Self> {
-        let (root, is_new) = root(engine, id, user, key)?;
+    pub fn new(engine: &Engine, id: &str, user: &str, keys: &[&'static str]) -> Result<Self> {
+        let (root, is_new) = root(engine, id, user, keys)?;
         let task = engine.task(id)?;
         let mut lineages = match is_new {
             true => Vec::new(),
@@ -54,10 +57,10 @@ impl<'a> Branches<'a> {
             Some((info.description?, (info.id, parts_at)))
         });
         let mut branches = Self {
-            engine,
+            engine: engine.clone(),
             id: id.to_owned(),
-            user,
-            key,
+            user: user.to_owned(),
+            keys: keys.to_vec(),
             opened: opened.collect(),
             tasks: Vec::new(),
             existing,
@@ -105,6 +108,16 @@ impl<'a> Branches<'a> {
         Ok(None)
     }
 
+    /// Returns `true` if an earlier run appended events under a key.
+    pub fn had(&self, key: &str) -> Result<bool> {
+        for lineage in &self.existing {
+            if lineage.appended_under(key)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     pub fn count(&self) -> u64 {
         self.tasks.len() as u64
     }
@@ -145,20 +158,26 @@ impl<'a> Branches<'a> {
     /// Opens a branch that is the root of another task, named with a suffix.
     pub fn add_task(&mut self, suffix: &str) -> Result<()> {
         let id = format!("{}-{suffix}", self.id);
-        let (root, _) = root(self.engine, &id, self.user, self.key)?;
+        let (root, _) = root(&self.engine, &id, &self.user, &self.keys)?;
         self.tasks.push(root);
         Ok(())
     }
 
     /// Continues the task at the end of a branch if the recording changed it, unless it is on a
     /// lineage that does not come from the history. Returns the task's head.
-    pub fn go_on_with(&self, branch: usize, changed: bool) -> Result<Offset> {
+    pub fn go_on_with(&mut self, branch: usize, changed: bool) -> Result<Offset> {
         let active = self.engine.task(&self.id)?.lineage().id();
-        let on = self.on(branch)?.lineage();
+        let on = self.on(branch)?.lineage().clone();
         let ours = |task: &Task| task.lineage().id() == active;
         if changed && active != on.id() && self.tasks.iter().any(ours) {
             let point = on.point(on.head()?.next)?;
-            self.engine.restore(&point).description(CONTINUATION).run()?;
+            let restored = self.engine.restore(&point).description(CONTINUATION).run()?;
+            let id = restored.lineage().id();
+            let lineage = self.engine.task(&self.id)?.lineage_named(id)?.with_hooks()?;
+            self.continuations.insert(on.id(), id);
+            if let Some(task) = self.tasks.get_mut(branch) {
+                *task = lineage;
+            }
         }
         Ok(self.engine.task(&self.id)?.head()?.next)
     }
@@ -180,19 +199,19 @@ fn continuations(lineages: &[LineageInfo]) -> HashMap<LineageId, LineageId> {
 }
 
 /// Returns the root lineage of a task with its hooks, and `true` if the task was started for it.
-fn root(engine: &Engine, id: &str, user: &str, key: &str) -> Result<(Task, bool)> {
+fn root(engine: &Engine, id: &str, user: &str, keys: &[&str]) -> Result<(Task, bool)> {
     let (task, is_new) = match engine.task(id) {
         Ok(task) => (task, false),
         Err(error) if error.kind() == ErrorKind::NotFound => (engine.start_task(id, user)?, true),
         Err(error) => return Err(error.into()),
     };
     let root = task.lineage_named(LineageId(0))?;
-    check_is_ours(id, &root, key)?;
+    check_is_ours(id, &root, keys)?;
     Ok((root.with_hooks()?, is_new))
 }
 
 /// Refuses a task that was not begun by a recording.
-fn check_is_ours(id: &str, root: &Lineage, key: &str) -> Result<()> {
+fn check_is_ours(id: &str, root: &Lineage, keys: &[&str]) -> Result<()> {
     let first = match root.read(START..START + 2) {
         Ok(events) => events,
         // A cleanup removed its beginning.
@@ -201,7 +220,8 @@ fn check_is_ours(id: &str, root: &Lineage, key: &str) -> Result<()> {
     };
     let events: Vec<Event> = first.collect::<Result<_, _>>()?;
     // The first mark may precede the events with a key, and is alone if the run was interrupted.
-    let keyed = |event: &Event| event.header.key.as_ref().map(|found| found.starts_with(key));
+    let is_of = |found: &String| keys.iter().any(|key| found.starts_with(key));
+    let keyed = |event: &Event| event.header.key.as_ref().map(is_of);
     let by_us = |event: &Event| event.header.actor.as_deref() == Some(ACTOR);
     let ours = events.iter().any(|event| keyed(event) == Some(true))
         || events.iter().all(|event| keyed(event).is_none() && by_us(event));

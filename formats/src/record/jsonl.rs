@@ -8,6 +8,9 @@ use serde::Deserialize;
 
 use crate::bounded_lines::BoundedLines;
 
+/// Maximum size of a line beyond its event: names and quotes of JSON, and escapes.
+pub const LINE_SLACK: usize = 1 << 20;
+
 /// Characters of a line that a message quotes.
 const QUOTE_CHARS: usize = 40;
 
@@ -88,16 +91,36 @@ impl<R: BufRead> Lines<R> {
     /// Reads the next line without parsing it. Errors are those of the input.
     pub fn next_text(&mut self) -> io::Result<Text<'_>> {
         let length = self.input.advance()?;
-        if length == 0 {
-            return Ok(Text::End);
+        Ok(match length {
+            0 => Text::End,
+            length => self.text(length),
+        })
+    }
+
+    /// Reads the next line that has an end without parsing it. Returns `None` if the input ends
+    /// before the line does: a later call continues it.
+    pub fn next_whole(&mut self) -> io::Result<Option<Text<'_>>> {
+        let length = self.input.advance_whole()?;
+        Ok(length.map(|length| self.text(length)))
+    }
+
+    /// Returns the last bytes of the line read last, at most `max`; none if it was over the limit.
+    pub fn last_bytes(&self, max: usize) -> &[u8] {
+        let held = self.input.buffered();
+        match held.ends_with(b"\n") {
+            true => held.get(held.len().saturating_sub(max)..).unwrap_or_default(),
+            false => &[],
         }
+    }
+
+    fn text(&self, length: u64) -> Text<'_> {
         if length > self.input.limit() as u64 {
             let max = self.event_max;
-            return Ok(Text::Bad(format!(
+            return Text::Bad(format!(
                 "a line of {length} bytes is over the limit of {max} for an event"
-            )));
+            ));
         }
-        Ok(text(self.input.buffered(), self.number() == 1))
+        text(self.input.buffered(), self.number() == 1)
     }
 }
 

@@ -6,7 +6,7 @@ use milepost::calls::check_given_up;
 use milepost::events::{MarkCause, MarkStatus};
 use milepost::{Body, ErrorKind, Mark};
 
-use super::jsonl::{EventLine, Lines, unknown_kind};
+use super::jsonl::{EventLine, LINE_SLACK, Lines, unknown_kind};
 use super::lines::{LineSink, LineStore, RefusedLine};
 use super::write::{acknowledge, step_mark};
 use super::{Job, RecordReport, RecordedTask};
@@ -14,9 +14,6 @@ use crate::error::{Error, Remedy, Result};
 use crate::format::Format;
 use crate::input::Reader;
 use crate::progress::{Durable, Note, Progress, Unit, Work};
-
-/// Maximum size of a line beyond its event: names and quotes of JSON, and escapes.
-const LINE_SLACK: usize = 1 << 20;
 
 /// Number of bad lines at the beginning of an input that show that it is no JSON Lines.
 const BAD_BEGINNING: u64 = 20;

@@ -3,7 +3,8 @@
 //! ```text
 //! document      whole files: read, planned, written
 //! live          JSON Lines: read and written as they arrive
-//! claude_code   sessions of Claude Code, line by line
+//! session       sessions of coding agents, line by line, also while they are written
+//! claude_code   lines of sessions of Claude Code
 //! langgraph     checkpoint databases of LangGraph
 //! pause_state   the context of a paused run
 //! checkpoint_table  tables of an iteration engine's checkpoints
@@ -37,6 +38,7 @@ mod live;
 mod openai;
 mod pause_state;
 pub(crate) mod plan;
+pub(crate) mod session;
 mod swe_agent;
 mod tau_bench;
 mod turns;
@@ -55,7 +57,10 @@ use crate::error::{Error, Remedy, Result};
 use crate::format::{Format, detect};
 use crate::input::{Reader, RunInput, empty};
 use crate::progress::Progress;
+pub use branches::HOOK_KEY;
 pub use lines::{LineCounts, LineSink, LineStore, RefusedLine};
+use session::SessionFormat;
+pub use session::tail::{SessionTail, TailRead, TailStop};
 
 /// Settings of a recording.
 #[derive(Debug, Clone)]
@@ -117,6 +122,20 @@ impl RecordReport {
     /// Returns `true` if the whole input was recorded.
     pub fn is_complete(&self) -> bool {
         self.bad_lines == 0 && self.bad_checkpoints == 0 && self.failed.is_none()
+    }
+}
+
+/// Returns what is of a format of sessions; `None` for any other format.
+fn session_format(format: Format) -> Option<&'static SessionFormat> {
+    match format {
+        Format::ClaudeCode => Some(&claude_code::SESSIONS),
+        Format::Jsonl
+        | Format::SweAgent
+        | Format::TauBench
+        | Format::OpenAi
+        | Format::LangGraph
+        | Format::CheckpointTable
+        | Format::PauseState => None,
     }
 }
 
@@ -222,7 +241,9 @@ pub fn record(
         Format::Jsonl => {
             live::record(&Job::<dyn LineStore>::new(store, &begun, &options), reader, progress)
         }
-        Format::ClaudeCode => claude_code::record(&job, reader, progress),
+        Format::ClaudeCode => {
+            session::import::record(&job, &claude_code::SESSIONS, reader, progress)
+        }
         Format::LangGraph => langgraph::record(&job, path, progress),
         Format::CheckpointTable => checkpoint_table::record(&job, path, progress),
         Format::PauseState => pause_state::record(&job, reader, progress),

@@ -67,7 +67,7 @@ pub(super) fn record(
 
 /// Appends a pause state to the active lineage of its task, unless an earlier run did.
 fn write(engine: &Engine, id: &str, user: &str, state: &PauseState) -> Result<RecordedTask> {
-    let mut branches = Branches::new(engine, id, user, OWN_KEYS)?;
+    let mut branches = Branches::new(engine, id, user, &[OWN_KEYS])?;
     let task = engine.task(id)?;
     let mut recorded = RecordedTask {
         task: id.to_owned(),

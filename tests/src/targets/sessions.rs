@@ -37,10 +37,7 @@ pub fn sessions(bytes: &[u8]) {
         }
         texts::append(line.events.clone());
         if line.uuid.as_deref().is_some_and(|uuid| tree.has(uuid)) {
-            line = SessionLine {
-                events: SessionLine::as_it_is(&text).expect("it was read before"),
-                ..SessionLine::default()
-            };
+            line = line.as_it_is("claude_code", &text).expect("it was read before");
         }
         place(&mut tree, &line, &mut ends);
     }

@@ -48,7 +48,7 @@ fn write(
     StoredTask { task, content, .. }: &StoredTask<TaskRows>,
     skip: Skip<'_>,
 ) -> Result<RecordedTask> {
-    let branches = Branches::new(job.store, task, &job.options.user, OWN_KEYS)?;
+    let branches = Branches::new(job.store, task, &job.options.user, &[OWN_KEYS])?;
     let mut writer = TableWriter::new(job.store, table, content, branches);
     let is_renamed = job.options.task.is_some();
     let head = writer.write(is_renamed, skip)?;

@@ -41,7 +41,7 @@ pub struct TableWriter<'a> {
     engine: &'a Engine,
     table: &'a CheckpointTable,
     rows: &'a TaskRows,
-    tree: CheckpointTree<'a>,
+    tree: CheckpointTree,
     /// Index of the row whose branch each row is on: its own, or for an unreadable row that of its
     /// parent.
     owners: Vec<usize>,
@@ -60,7 +60,7 @@ impl<'a> TableWriter<'a> {
         engine: &'a Engine,
         table: &'a CheckpointTable,
         rows: &'a TaskRows,
-        branches: Branches<'a>,
+        branches: Branches,
     ) -> Self {
         let parents: Vec<_> = rows.entries.iter().map(|entry| entry.parent).collect();
         let tree = CheckpointTree::new(branches, &parents, rows.newest);

@@ -21,8 +21,8 @@ impl Placed {
 }
 
 /// The checkpoints of a task, each after its parent, and their positions.
-pub struct CheckpointTree<'a> {
-    pub branches: Branches<'a>,
+pub struct CheckpointTree {
+    pub branches: Branches,
     placed: Vec<Option<Placed>>,
     newest: Option<usize>,
     /// True for the newest checkpoint and its ancestors. The task continues after the newest.
@@ -31,9 +31,9 @@ pub struct CheckpointTree<'a> {
     tips: Vec<Offset>,
 }
 
-impl<'a> CheckpointTree<'a> {
+impl CheckpointTree {
     /// Creates a tree of checkpoints with the index of each parent.
-    pub fn new(branches: Branches<'a>, parents: &[Option<usize>], newest: Option<usize>) -> Self {
+    pub fn new(branches: Branches, parents: &[Option<usize>], newest: Option<usize>) -> Self {
         let mut leads = vec![false; parents.len()];
         let mut next = newest;
         // A parent precedes its children, so the loop ends.
@@ -111,7 +111,7 @@ impl<'a> CheckpointTree<'a> {
     }
 
     /// Continues the task at the newest checkpoint, and returns the task's head.
-    pub fn finish(&self, changed: bool) -> Result<Offset> {
+    pub fn finish(&mut self, changed: bool) -> Result<Offset> {
         let branch = self.newest.and_then(|at| self.placed(at)).map_or(0, |placed| placed.branch);
         self.branches.go_on_with(branch, changed)
     }

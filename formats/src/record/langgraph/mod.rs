@@ -53,7 +53,7 @@ fn write(
     StoredTask { task, content: (id, entries), .. }: &StoredThread,
     skip: Skip<'_>,
 ) -> Result<RecordedTask> {
-    let branches = Branches::new(job.store, task, &job.options.user, KEY)?;
+    let branches = Branches::new(job.store, task, &job.options.user, &[KEY])?;
     let mut thread = Thread::new(job.store, database, id, entries, branches);
     thread.write(skip)?;
     let head = thread.finish()?;

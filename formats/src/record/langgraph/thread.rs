@@ -29,7 +29,7 @@ pub struct Thread<'a> {
     database: &'a Database,
     id: &'a ThreadId,
     entries: &'a [CheckpointRow],
-    tree: CheckpointTree<'a>,
+    tree: CheckpointTree,
     /// The values written last, from which the next checkpoint usually continues.
     branch_end: Option<BranchEnd>,
     pub events: u64,
@@ -42,7 +42,7 @@ impl<'a> Thread<'a> {
         database: &'a Database,
         id: &'a ThreadId,
         entries: &'a [CheckpointRow],
-        branches: Branches<'a>,
+        branches: Branches,
     ) -> Self {
         let parents: Vec<_> = entries.iter().map(|entry| entry.parent).collect();
         let tree = CheckpointTree::new(branches, &parents, newest(entries));
@@ -75,7 +75,7 @@ impl<'a> Thread<'a> {
     }
 
     /// Continues the task at the newest checkpoint, and returns the task's head.
-    pub fn finish(&self) -> Result<Offset> {
+    pub fn finish(&mut self) -> Result<Offset> {
         self.tree.finish(self.events > 0)
     }
 

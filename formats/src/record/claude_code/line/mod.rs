@@ -9,85 +9,23 @@
 //! every other type                            Application `claude_code`: the line, word for word
 //! ```
 
-use jiff::Timestamp;
-use milepost::events::{Application, Data, Extra, Message, ToolCalled, ToolReturned};
+use milepost::events::{Extra, Message, ToolCalled, ToolReturned};
 use milepost::{Body, Json};
 use serde::Deserialize;
 
-use crate::json_object::{Object, as_text, check_depth};
+use crate::json_object::{Object, as_text};
+use crate::record::session::line::{
+    Key, Part, SessionLine, Talk, application, beginning, fields, key, time,
+};
 
 /// Name of the extra field and of the application events.
 pub const NAME: &str = "claude_code";
 /// The tools that begin another conversation.
 const AGENTS: [&str; 2] = ["Task", "Agent"];
-/// Maximum number of characters of a prompt in a label.
-const PROMPT_MAX: usize = 60;
-
-/// Hash of an id for comparison, since ids are many and long.
-pub type Key = [u8; 16];
-
-/// Returns the key of an id.
-pub fn key(id: &str) -> Key {
-    let mut key = Key::default();
-    let hash = blake3::hash(id.as_bytes());
-    for (to, from) in key.iter_mut().zip(hash.as_bytes()) {
-        *to = *from;
-    }
-    key
-}
-
-/// A line, converted for the log.
-#[derive(Debug, Default)]
-pub struct SessionLine {
-    /// Id of the line. A line without one is identified by its text.
-    pub uuid: Option<String>,
-    /// Id of the line that it answers or continues.
-    pub parent: Option<String>,
-    /// True if it belongs to a side conversation.
-    pub side: bool,
-    /// Time of the line.
-    pub time_us: Option<u64>,
-    /// Part in the conversation.
-    pub part: Part,
-    /// Its events, in order.
-    pub events: Vec<Body>,
-}
-
-/// The part of a line that decides its branch.
-#[derive(Debug, Default, PartialEq)]
-pub enum Part {
-    /// No part of the conversation.
-    #[default]
-    Nothing,
-    /// A part of the conversation.
-    Message(Talk),
-}
-
-/// A part of the conversation.
-#[derive(Debug, Default, PartialEq)]
-pub struct Talk {
-    /// Beginning of the text, if it is a prompt of the user.
-    pub prompt: Option<String>,
-    /// Key of the full text, if the line begins a side conversation.
-    pub text: Option<Key>,
-    /// Its tool calls: the key of the id, and the key of the prompt if the call begins another
-    /// conversation.
-    pub called: Vec<(Key, Option<Key>)>,
-    /// Keys of the calls that it answers.
-    pub returned: Vec<Key>,
-}
 
 /// Reads a line, or returns the reason why it is invalid.
 pub fn read(text: &str) -> Result<SessionLine, String> {
-    if !text.starts_with('{') {
-        return Err("not a JSON object".into());
-    }
-    check_depth(text)?;
-    let mut fields: Object = serde_json::from_str(text).map_err(|error| {
-        let why = error.to_string();
-        let why = why.split(" at line ").next().unwrap_or_default();
-        format!("not JSON: {why}, at column {}", error.column())
-    })?;
+    let mut fields = fields(text)?;
     let mut line = SessionLine {
         uuid: fields.text("uuid"),
         parent: fields.text("parentUuid").or_else(|| fields.text("logicalParentUuid")),
@@ -102,50 +40,9 @@ pub fn read(text: &str) -> Result<SessionLine, String> {
             line.part = Part::Message(talk);
             line.events = events;
         }
-        None => line.events = vec![application(fields)],
+        None => line.events = vec![application(NAME, &fields)],
     }
     Ok(line)
-}
-
-impl SessionLine {
-    /// Returns the line's name in its key in the log: its id, or the hash of its text.
-    pub fn name(&self, text: &str) -> String {
-        match &self.uuid {
-            Some(uuid) if is_name(uuid) => uuid.clone(),
-            _ => blake3::hash(text.as_bytes()).to_hex().to_string(),
-        }
-    }
-
-    /// Returns the whole line as one event.
-    pub fn as_it_is(text: &str) -> Result<Vec<Body>, String> {
-        let fields = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        Ok(vec![application(fields)])
-    }
-
-    /// Returns the beginning of its text, if it is a prompt of the user.
-    pub fn prompt(&self) -> Option<&str> {
-        match &self.part {
-            Part::Message(talk) => talk.prompt.as_deref(),
-            Part::Nothing => None,
-        }
-    }
-}
-
-/// Returns `true` if an id is valid as the alias of a mark and as part of a key.
-fn is_name(id: &str) -> bool {
-    (1..=200).contains(&id.len()) && !id.chars().any(char::is_control)
-}
-
-fn time(text: &str) -> Option<u64> {
-    let stamp: Timestamp = text.parse().ok()?;
-    u64::try_from(stamp.as_microsecond()).ok()
-}
-
-fn application(fields: Object) -> Body {
-    let data = Json::from_value(&fields).unwrap_or_else(|_| Json::null());
-    let name = NAME.to_owned();
-    let data = Data::Json(data);
-    Application { name, data }.into()
 }
 
 /// Returns the events of a line of the conversation. For any other line, returns `None` and leaves
@@ -191,7 +88,7 @@ fn attach_rest(fields: Object, events: &mut Vec<Body>) {
             }
             message.extra = extra.into_json().map(Extra);
         }
-        None => events.push(application(fields)),
+        None => events.push(application(NAME, &fields)),
     }
 }
 
@@ -332,25 +229,6 @@ fn prompt_key(tool: &str, arguments: &Json) -> Option<Key> {
     }
     let parsed: Arguments = serde_json::from_str(arguments.text()).ok()?;
     Some(key(&parsed.prompt))
-}
-
-/// Returns the first words of a text, on one line.
-fn beginning(text: &str) -> String {
-    let mut words = String::new();
-    for word in text.split_whitespace() {
-        if words.chars().count() > PROMPT_MAX {
-            break;
-        }
-        if !words.is_empty() {
-            words.push(' ');
-        }
-        words.extend(word.chars().take(PROMPT_MAX + 1).filter(|c| !c.is_control()));
-    }
-    if words.chars().count() <= PROMPT_MAX {
-        return words;
-    }
-    let cut: String = words.chars().take(PROMPT_MAX).collect();
-    format!("{}…", cut.trim_end())
 }
 
 #[cfg(test)]

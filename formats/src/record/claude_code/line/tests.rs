@@ -1,3 +1,5 @@
+use milepost::events::{Application, Data};
+
 use super::*;
 
 fn json(text: &str) -> Json {
@@ -111,13 +113,4 @@ fn what_cannot_be_read_says_why() {
     let error = read(r#"{"uuid":"#).unwrap_err();
     assert!(error.starts_with("not JSON: EOF"), "{error}");
     assert!(read(&format!("{{\"a\":{}", "[".repeat(9000))).is_err());
-}
-
-#[test]
-fn a_long_prompt_is_told_by_its_beginning() {
-    assert_eq!(beginning("  a \n\t b "), "a b");
-    let long = beginning(&"ü".repeat(500));
-    assert_eq!(long.chars().count(), PROMPT_MAX + 1);
-    let words = beginning(&"four ".repeat(500));
-    assert!(words.ends_with("four…") && words.chars().count() <= PROMPT_MAX + 1, "{words}");
 }

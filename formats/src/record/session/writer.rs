@@ -4,20 +4,19 @@
 //! branch begins after it. A file recorded before is thus recognized line by line, up to any point:
 //! recorded lines are not written again, and new ones continue after them.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use milepost::events::{MarkCause, StepFinished, StepStarted};
 use milepost::{Append, Body, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
 
-use super::line::SessionLine;
+use super::SessionFormat;
+use super::line::{Key, SessionLine, key};
 use super::tree::{BranchNo, LineIndex, Spot, Tree};
 use crate::error::{Error, Remedy, Result};
 use crate::progress::{Durable, Progress};
-use crate::record::branches::{ACTOR, Branches, START};
+use crate::record::branches::{ACTOR, Branches, HOOK_KEY, START};
 use crate::record::write::{Refused, acknowledge};
 
-/// Prefix of the keys of lines.
-const KEY: &str = "claude-code:";
 /// Suffix of the keys of the events before a prompt.
 const BEFORE: &str = ":before";
 /// Maximum number of unfinished appends.
@@ -35,9 +34,8 @@ struct InFlight {
 
 /// A line to write.
 pub struct NewLine<'a> {
+    pub text: &'a str,
     pub line: SessionLine,
-    /// Name of the line in its key.
-    pub name: String,
     pub number: u64,
     /// True if the line is durable before the next one is read.
     pub alone: bool,
@@ -45,10 +43,20 @@ pub struct NewLine<'a> {
     pub listener: Option<&'a mut dyn Progress>,
 }
 
+/// The name of a line in its key.
+struct Name {
+    name: String,
+    /// Hash of the text, if the line has no id.
+    text: Option<Key>,
+    /// True if an earlier line without an id has the same text.
+    again: bool,
+}
+
 /// A session being written.
-pub struct Session<'a> {
+pub struct Session {
+    format: &'static SessionFormat,
     tree: Tree,
-    branches: Branches<'a>,
+    branches: Branches,
     /// Last known end of each branch.
     ends: Vec<Offset>,
     /// Branches with new lines. Every recorded line on them is known.
@@ -58,24 +66,39 @@ pub struct Session<'a> {
     time_us: Option<u64>,
     /// Number of side conversations whose call is unknown.
     alone: u64,
+    /// Number of lines with each text, of lines without an id.
+    texts: HashMap<Key, u64>,
+    /// Number of lines with the id of an earlier line.
+    pub repeated: u64,
     pub events: u64,
     pub checkpoints: u64,
+    /// The events when the task last continued where the session does.
+    settled_events: u64,
 }
 
-impl<'a> Session<'a> {
+impl Session {
     /// Opens the task of a session, and starts it if missing.
-    pub fn new(engine: &'a Engine, id: &str, user: &'a str) -> Result<Self> {
+    pub fn new(
+        engine: &Engine,
+        format: &'static SessionFormat,
+        id: &str,
+        user: &str,
+    ) -> Result<Self> {
         Ok(Self {
+            format,
             tree: Tree::new(START),
-            branches: Branches::new(engine, id, user, KEY)?,
+            branches: Branches::new(engine, id, user, &[format.key, HOOK_KEY])?,
             ends: vec![START],
             growing: HashSet::new(),
             in_flight: VecDeque::new(),
             refused: Vec::new(),
             time_us: None,
             alone: 0,
+            texts: HashMap::new(),
+            repeated: 0,
             events: 0,
             checkpoints: 0,
+            settled_events: 0,
         })
     }
 
@@ -88,29 +111,67 @@ impl<'a> Session<'a> {
         self.tree.orphans
     }
 
-    pub fn has(&self, uuid: &str) -> bool {
-        self.tree.has(uuid)
+    /// Returns `true` if a line with this call was written.
+    pub fn has_call(&self, call: Key) -> bool {
+        self.tree.has_call(call)
+    }
+
+    /// Returns `true` if a line was recorded before this session was opened.
+    pub fn is_recorded(&self, line: &SessionLine, text: &str) -> Result<bool> {
+        self.branches.had(&self.key(&self.name(line, text).name))
+    }
+
+    /// Returns the name of a line. Lines with the same text and without an id are counted.
+    fn name(&self, line: &SessionLine, text: &str) -> Name {
+        let name = line.name(text);
+        if line.own_name().is_some() {
+            return Name { name, text: None, again: false };
+        }
+        let hash = key(text);
+        match self.texts.get(&hash) {
+            Some(count) => {
+                Name { name: format!("{name}-{}", count + 1), text: Some(hash), again: true }
+            }
+            None => Name { name, text: Some(hash), again: false },
+        }
+    }
+
+    /// Returns the key of a line.
+    fn key(&self, name: &str) -> String {
+        format!("{}{name}", self.format.key)
     }
 
     /// Submits a line. A refused line is not written.
     pub fn write(&mut self, written: NewLine<'_>) -> Result<()> {
-        let NewLine { mut line, name, number, alone, listener } = written;
+        let NewLine { text, mut line, number, alone, listener } = written;
+        if line.uuid.as_deref().is_some_and(|uuid| self.tree.has(uuid)) {
+            // The line is kept, but no line continues from it: its id would then have two places.
+            line = line.as_it_is(self.format.name, text).map_err(Error::invalid)?;
+            self.repeated += 1;
+        }
+        let Name { name, text, again } = self.name(&line, text);
+        if let Some(text) = text {
+            *self.texts.entry(text).or_default() += 1;
+        }
         self.time_us = line.time_us.or(self.time_us);
         let (spot, place) = self.tree.place(&line);
         let branch = self.branch(spot, &line, &name)?;
-        self.check_is_last(branch, &name)?;
+        if !self.is_last(branch, &name, again)? {
+            return Ok(());
+        }
         let mut bodies = Vec::new();
         if let Some(prompt) = line.prompt() {
             let step = self.tree.step(branch);
-            let mark = self.mark(step, prompt, &name);
+            let alias = line.alias.as_deref().unwrap_or(&name);
+            let mark = self.mark(step, prompt, alias);
             match step <= 1 {
-                true => self.mark_beginning(branch, mark, &name)?,
+                true => self.mark_beginning(branch, mark, (&name, alias))?,
                 false => self.before(branch, step, mark, (&name, number))?,
             }
             bodies.push(Body::from(StepStarted { step, ..StepStarted::default() }));
         }
         bodies.append(&mut line.events);
-        let append = self.append(bodies).key(key(&name));
+        let append = self.append(bodies).key(self.key(&name));
         self.submit(branch, append, place, number)?;
         if alone
             && let Some(durable) = self.settle_all()?
@@ -122,30 +183,36 @@ impl<'a> Session<'a> {
     }
 
     /// Checks, at the first new line of a branch, that no recorded line of the session is after it.
-    fn check_is_last(&mut self, branch: BranchNo, name: &str) -> Result<()> {
+    /// Returns `false` for a repeated text that an earlier version did not record.
+    fn is_last(&mut self, branch: BranchNo, name: &str, again: bool) -> Result<bool> {
         if self.growing.contains(&branch) {
-            return Ok(());
+            return Ok(true);
         }
         let lineage = self.on(branch)?.lineage().clone();
-        if lineage.appended_under(&key(name))?.is_some() {
-            return Ok(());
+        if lineage.appended_under(&self.key(name))?.is_some() {
+            return Ok(true);
         }
         self.settle_all()?;
         let last_end = self.ends.get(branch as usize).copied().unwrap_or(START);
         // A cleanup may have removed the events before.
         let last_end = last_end.max(lineage.info()?.begin);
         let head = lineage.head()?.next;
+        let prefix = self.format.key;
         for event in lineage.read(last_end.min(head)..head)? {
-            let ours = |key: String| key.starts_with(KEY) && !key.ends_with(BEFORE);
-            if event?.header.key.is_some_and(ours) {
-                return Err(Error::conflict(
-                    "it precedes recorded lines, and is not recorded itself",
-                )
-                .remedied_by(Remedy::ImportAsOtherTask));
+            let ours = |key: String| key.starts_with(prefix) && !key.ends_with(BEFORE);
+            match event?.header.key.is_some_and(ours) {
+                true if again => return Ok(false),
+                true => {
+                    return Err(Error::conflict(
+                        "it precedes recorded lines, and is not recorded itself",
+                    )
+                    .remedied_by(Remedy::ImportAsOtherTask));
+                }
+                false => {}
             }
         }
         self.growing.insert(branch);
-        Ok(())
+        Ok(true)
     }
 
     fn append(&self, bodies: Vec<Body>) -> Append {
@@ -247,7 +314,9 @@ impl<'a> Session<'a> {
     pub fn finish(&mut self) -> Result<Offset> {
         self.settle_all()?;
         let current = self.tree.current() as usize;
-        self.branches.go_on_with(current, self.events > 0)
+        let changed = self.events > self.settled_events;
+        self.settled_events = self.events;
+        self.branches.go_on_with(current, changed)
     }
 
     fn on(&self, branch: BranchNo) -> Result<&Task> {
@@ -290,11 +359,11 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the mark before a prompt, as a point to restore.
-    fn mark(&self, step: u64, prompt: &str, name: &str) -> Mark {
+    fn mark(&self, step: u64, prompt: &str, alias: &str) -> Mark {
         let mut mark = Mark::new()
             .cause(MarkCause::Step)
             .label(format!("prompt-{step}"))
-            .alias(name)
+            .alias(alias)
             .actor(ACTOR);
         if let Ok(metadata) = Json::from_value(&serde_json::json!({"prompt": prompt})) {
             mark = mark.metadata(metadata);
@@ -313,7 +382,7 @@ impl<'a> Session<'a> {
         mark: Mark,
         (name, line): (&str, u64),
     ) -> Result<()> {
-        let key = format!("{}{BEFORE}", key(name));
+        let key = format!("{}{BEFORE}", self.key(name));
         // If a cleanup removed the mark, a repeated append would differ from the first.
         let growing = self.growing.contains(&branch);
         if !growing && self.on(branch)?.lineage().appended_under(&key)?.is_some() {
@@ -328,30 +397,35 @@ impl<'a> Session<'a> {
     }
 
     /// Marks the point before the first prompt of a branch, which follows no step.
-    fn mark_beginning(&mut self, branch: BranchNo, mark: Mark, name: &str) -> Result<()> {
+    fn mark_beginning(
+        &mut self,
+        branch: BranchNo,
+        mark: Mark,
+        (name, alias): (&str, &str),
+    ) -> Result<()> {
         self.settle_all()?;
         let task = self.on(branch)?;
-        if task.lineage().appended_under(&key(name))?.is_some() {
+        if task.lineage().appended_under(&self.key(name))?.is_some() {
             return Ok(());
         }
-        let head = task.lineage().head()?.next;
-        let mut last = task.lineage().read(head.saturating_sub(1)..head)?;
         let is_it = |body| match body {
-            Some(Body::CheckpointMarked(mark)) => mark.aliases.iter().any(|alias| alias == name),
+            Some(Body::CheckpointMarked(mark)) => {
+                mark.aliases.iter().any(|other| other.as_str() == alias)
+            }
             _ => false,
         };
-        // An interrupted run may have written only the mark.
-        if let Some(event) = last.next()
-            && is_it(event?.body)
-        {
-            return Ok(());
+        // An interrupted run may have written only the mark, and others appended after it.
+        let end = self.ends.get(branch as usize).copied().unwrap_or(START);
+        let begin = end.max(task.lineage().info()?.begin);
+        let head = task.lineage().head()?.next;
+        for event in task.lineage().read(begin.min(head)..head)? {
+            let event = event?;
+            if event.header.actor.as_deref() == Some(ACTOR) && is_it(event.body) {
+                return Ok(());
+            }
         }
         task.checkpoint(mark)?;
         self.checkpoints += 1;
         Ok(())
     }
-}
-
-fn key(name: &str) -> String {
-    format!("{KEY}{name}")
 }

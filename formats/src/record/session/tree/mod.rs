@@ -64,8 +64,8 @@ pub struct Tree {
     lines: HashMap<Key, LineIndex>,
     placed: Vec<Placed>,
     tips: Vec<Tip>,
-    /// Branch of each open tool call.
-    calls: HashMap<Key, BranchNo>,
+    /// Branch of each tool call; `None` once it is answered.
+    calls: HashMap<Key, Option<BranchNo>>,
     /// Lines with calls that begin other conversations, by the key of the prompt.
     agents: HashMap<Key, LineIndex>,
     /// Branch of the last line of the main conversation.
@@ -101,6 +101,11 @@ impl Tree {
     /// Returns `true` if a line with this id was placed.
     pub fn has(&self, uuid: &str) -> bool {
         self.lines.contains_key(&key(uuid))
+    }
+
+    /// Returns `true` if a line with this call was placed.
+    pub fn has_call(&self, call: Key) -> bool {
+        self.calls.contains_key(&call)
     }
 
     /// Returns the step at the end of a branch; 0 before the first.
@@ -176,7 +181,7 @@ impl Tree {
         if before >= self.tip(branch).place {
             return (Spot::End(branch), true);
         }
-        let open = |call: &Key| self.calls.get(call) == Some(&branch);
+        let open = |call: &Key| self.calls.get(call) == Some(&Some(branch));
         if talk.returned.iter().any(open) {
             return (Spot::End(branch), false);
         }
@@ -230,13 +235,15 @@ impl Tree {
 
     fn note_calls(&mut self, talk: &Talk, branch: BranchNo, place: LineIndex) {
         for (call, asked) in &talk.called {
-            self.calls.insert(*call, branch);
+            self.calls.insert(*call, Some(branch));
             if let Some(asked) = asked {
                 self.agents.insert(*asked, place);
             }
         }
         for call in &talk.returned {
-            self.calls.remove(call);
+            if let Some(open) = self.calls.get_mut(call) {
+                *open = None;
+            }
         }
     }
 }

@@ -1,0 +1,175 @@
+//! One line of a session, converted for the log.
+
+use jiff::Timestamp;
+use milepost::events::{Application, Data};
+use milepost::{Body, Json};
+
+use crate::json_object::{Object, check_depth};
+
+/// Maximum number of characters of a prompt in a label.
+const PROMPT_MAX: usize = 60;
+
+/// Hash of an id for comparison, since ids are many and long.
+pub type Key = [u8; 16];
+
+/// Returns the key of an id.
+pub fn key(id: &str) -> Key {
+    let mut key = Key::default();
+    let hash = blake3::hash(id.as_bytes());
+    for (to, from) in key.iter_mut().zip(hash.as_bytes()) {
+        *to = *from;
+    }
+    key
+}
+
+/// A line, converted for the log.
+#[derive(Debug, Default)]
+pub struct SessionLine {
+    /// Id of the line. A line without one is identified by its text.
+    pub uuid: Option<String>,
+    /// Id of the line that it answers or continues.
+    pub parent: Option<String>,
+    /// Alias of the mark before a prompt. Default: the name of the line.
+    pub alias: Option<String>,
+    /// True if it belongs to a side conversation.
+    pub side: bool,
+    /// Time of the line.
+    pub time_us: Option<u64>,
+    /// Part in the conversation.
+    pub part: Part,
+    /// Its events, in order.
+    pub events: Vec<Body>,
+}
+
+/// The part of a line that decides its branch.
+#[derive(Debug, Default, PartialEq)]
+pub enum Part {
+    /// No part of the conversation.
+    #[default]
+    Nothing,
+    /// A part of the conversation.
+    Message(Talk),
+}
+
+/// A part of the conversation.
+#[derive(Debug, Default, PartialEq)]
+pub struct Talk {
+    /// Beginning of the text, if it is a prompt of the user.
+    pub prompt: Option<String>,
+    /// Key of the full text, if the line begins a side conversation.
+    pub text: Option<Key>,
+    /// Its tool calls: the key of the id, and the key of the prompt if the call begins another
+    /// conversation.
+    pub called: Vec<(Key, Option<Key>)>,
+    /// Keys of the calls that it answers.
+    pub returned: Vec<Key>,
+}
+
+impl SessionLine {
+    /// Returns the whole line as one event that is no part of the conversation.
+    pub fn as_it_is(&self, name: &str, text: &str) -> Result<Self, String> {
+        let events = vec![application(name, &fields(text)?)];
+        Ok(Self { time_us: self.time_us, events, ..Self::default() })
+    }
+
+    /// Returns the line's name in its key in the log: its id, or the hash of its text.
+    pub fn name(&self, text: &str) -> String {
+        match self.own_name() {
+            Some(uuid) => uuid.to_owned(),
+            None => blake3::hash(text.as_bytes()).to_hex().to_string(),
+        }
+    }
+
+    /// Returns the id, if it is valid as a name.
+    pub fn own_name(&self) -> Option<&str> {
+        self.uuid.as_deref().filter(|uuid| is_name(uuid))
+    }
+
+    /// Returns the beginning of its text, if it is a prompt of the user.
+    pub fn prompt(&self) -> Option<&str> {
+        match &self.part {
+            Part::Message(talk) => talk.prompt.as_deref(),
+            Part::Nothing => None,
+        }
+    }
+
+    /// Returns `true` if the line has the call of this key.
+    pub fn calls(&self, call: Key) -> bool {
+        match &self.part {
+            Part::Message(talk) => talk.called.iter().any(|(called, _)| *called == call),
+            Part::Nothing => false,
+        }
+    }
+}
+
+/// Returns `true` if an id is valid as the alias of a mark and as part of a key.
+pub fn is_name(id: &str) -> bool {
+    (1..=200).contains(&id.len()) && !id.chars().any(char::is_control)
+}
+
+/// Returns the microseconds of a time since the Unix epoch.
+pub fn time(text: &str) -> Option<u64> {
+    let stamp: Timestamp = text.parse().ok()?;
+    u64::try_from(stamp.as_microsecond()).ok()
+}
+
+/// Returns the fields of a line, or the reason why it is invalid.
+pub fn fields(text: &str) -> Result<Object, String> {
+    if !text.starts_with('{') {
+        return Err("not a JSON object".into());
+    }
+    check_depth(text)?;
+    serde_json::from_str(text).map_err(|error| {
+        let why = error.to_string();
+        let why = why.split(" at line ").next().unwrap_or_default();
+        format!("not JSON: {why}, at column {}", error.column())
+    })
+}
+
+/// Returns the event of a line, or of a part of one, that is kept as it is.
+pub fn application(name: &str, fields: &Object) -> Body {
+    let data = Json::from_value(fields).unwrap_or_else(|_| Json::null());
+    Application { name: name.to_owned(), data: Data::Json(data) }.into()
+}
+
+/// Returns the first words of a text, on one line.
+pub fn beginning(text: &str) -> String {
+    let mut words = String::new();
+    for word in text.split_whitespace() {
+        if words.chars().count() > PROMPT_MAX {
+            break;
+        }
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(word.chars().take(PROMPT_MAX + 1).filter(|c| !c.is_control()));
+    }
+    if words.chars().count() <= PROMPT_MAX {
+        return words;
+    }
+    let cut: String = words.chars().take(PROMPT_MAX).collect();
+    format!("{}…", cut.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_prompt_is_told_by_its_beginning() {
+        assert_eq!(beginning("  a \n\t b "), "a b");
+        let long = beginning(&"ü".repeat(500));
+        assert_eq!(long.chars().count(), PROMPT_MAX + 1);
+        let words = beginning(&"four ".repeat(500));
+        assert!(words.ends_with("four…") && words.chars().count() <= PROMPT_MAX + 1, "{words}");
+    }
+
+    #[test]
+    fn a_line_without_a_usable_id_is_named_by_its_text() {
+        let named = |uuid: &str| SessionLine { uuid: Some(uuid.into()), ..SessionLine::default() };
+        assert_eq!(named("u").name("{}"), "u");
+        for uuid in ["", "\n", &"u".repeat(201)] {
+            assert_eq!(named(uuid).name("{}"), SessionLine::default().name("{}"), "{uuid:?}");
+        }
+    }
+}

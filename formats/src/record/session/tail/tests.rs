@@ -1,0 +1,430 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+
+use milepost::events::{Application, Data, Message};
+use milepost::{Append, Body, Json, Mark, Options, Task};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+use crate::input::RunInput;
+use crate::record::{HOOK_KEY, RecordOptions, record};
+
+/// A session file, and a store.
+struct Place {
+    engine: Engine,
+    dir: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self::with(Options::default())
+    }
+
+    fn with(options: Options) -> Self {
+        let engine = Engine::in_memory(options).unwrap();
+        Self { engine, dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join("s.jsonl")
+    }
+
+    fn write(&self, lines: &[String]) {
+        fs::write(self.path(), text(lines)).unwrap();
+    }
+
+    fn add(&self, more: &str) {
+        let mut file = OpenOptions::new().append(true).create(true).open(self.path()).unwrap();
+        file.write_all(more.as_bytes()).unwrap();
+    }
+
+    fn tail(&self) -> SessionTail {
+        SessionTail::new(&self.engine, Format::ClaudeCode, &self.path(), "s", "ana").unwrap()
+    }
+
+    /// Returns the number of events and checkpoints that an import adds.
+    fn import(&self) -> (u64, u64) {
+        let options = RecordOptions {
+            user: "ana".into(),
+            task: Some("s".into()),
+            stem: None,
+            format: Some(Format::ClaudeCode),
+            strict: false,
+            acknowledge: false,
+            allow_unknown: false,
+            event_max: usize::MAX / 2,
+        };
+        let input = RunInput::open(&self.path()).unwrap();
+        let report = record(&self.engine, input, &options, &mut ()).unwrap();
+        (report.tasks[0].events, report.tasks[0].checkpoints)
+    }
+
+    fn task(&self) -> Task {
+        self.engine.task("s").unwrap()
+    }
+
+    /// Returns the texts of the messages, and the ids of calls.
+    fn said(&self) -> Vec<String> {
+        let said = self.task().read(1..).unwrap().filter_map(|event| match event.unwrap().body? {
+            Body::Message(message) => message.content.map(|text| text.text().replace('"', "")),
+            Body::ToolCalled(called) => Some(called.call),
+            _ => None,
+        });
+        said.collect()
+    }
+}
+
+fn text(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn line(uuid: &str, parent: Option<&str>, kind: &str, content: &str) -> String {
+    let parent = parent.map_or_else(|| "null".to_owned(), |parent| format!("\"{parent}\""));
+    let message = format!(r#"{{"role":"{kind}","content":{content}}}"#);
+    let head = format!(r#""parentUuid":{parent},"sessionId":"s","type":"{kind}""#);
+    format!(r#"{{{head},"uuid":"{uuid}","message":{message}}}"#)
+}
+
+fn asked(uuid: &str, parent: Option<&str>) -> String {
+    line(uuid, parent, "user", &format!("\"{uuid}\""))
+}
+
+fn answered(uuid: &str, parent: &str) -> String {
+    line(uuid, Some(parent), "assistant", &format!("\"{uuid}\""))
+}
+
+fn called(uuid: &str, parent: &str, call: &str) -> String {
+    let block = format!(r#"[{{"type":"tool_use","id":"{call}","name":"Bash","input":{{}}}}]"#);
+    line(uuid, Some(parent), "assistant", &block)
+}
+
+/// A session with a prompt, two calls, and an answer.
+fn session() -> Vec<String> {
+    vec![
+        r#"{"type":"mode","mode":"normal","sessionId":"s"}"#.into(),
+        asked("a", None),
+        called("b", "a", "t1"),
+        called("c", "b", "t2"),
+        r#"{"type":"mode","mode":"normal","sessionId":"s"}"#.into(),
+        answered("d", "c"),
+    ]
+}
+
+/// A session with a prompt that was asked again, and again at the end of the first try.
+fn forked() -> Vec<String> {
+    let mut lines = session();
+    lines.extend([asked("e", Some("d")), answered("f", "e"), asked("g", Some("d"))]);
+    lines.extend([answered("h", "g"), asked("i", Some("f")), answered("j", "i")]);
+    lines.extend([asked("k", None), answered("l", "h")]);
+    lines
+}
+
+/// Returns the distinct histories of all lineages, without those that others continue.
+fn histories(engine: &Engine) -> BTreeSet<Vec<String>> {
+    let task = engine.task("s").unwrap();
+    let of = |lineage: milepost::Lineage| history(lineage.read(1..).unwrap());
+    let lineages = task.lineages().unwrap();
+    let all: BTreeSet<Vec<String>> =
+        lineages.iter().map(|info| of(task.lineage_named(info.id).unwrap())).collect();
+    let goes_on = |one: &Vec<String>| all.iter().any(|o| o.len() > one.len() && o.starts_with(one));
+    all.iter().filter(|one| !goes_on(one)).cloned().collect()
+}
+
+/// Returns the events of a session among others.
+fn history(events: impl Iterator<Item = milepost::Result<milepost::Event>>) -> Vec<String> {
+    let told = events.filter_map(|event| {
+        let event = event.unwrap();
+        match (event.header.actor.as_deref(), event.body?) {
+            (Some("import"), Body::CheckpointMarked(mark)) => {
+                Some(format!("{:?} {:?} {:?}", mark.label, mark.aliases, mark.metadata))
+            }
+            (Some("import"), body) => Some(format!("{:?} {body:?}", event.header.key)),
+            _ => None,
+        }
+    });
+    told.collect()
+}
+
+fn hook_event(number: usize) -> Append {
+    let data = Data::Json(Json::new("{}").unwrap());
+    let body = Application { name: "agent_session".into(), data };
+    Append::from(body).key(format!("{HOOK_KEY}{number}")).actor("agent")
+}
+
+#[test]
+fn only_complete_lines_are_read_and_the_file_need_not_be_there() {
+    let place = Place::new();
+    let mut tail = place.tail();
+    assert_eq!(tail.read_on(TailStop::End).unwrap(), TailRead::default());
+    let lines = text(&[asked("a", None), answered("b", "a")]);
+    let (first, rest) = lines.split_at(lines.len() - 30);
+    place.add(first);
+    let read = tail.read_on(TailStop::End).unwrap();
+    assert_eq!((read.lines, read.events, read.checkpoints), (1, 2, 1));
+    assert_eq!(read.head, Some(place.task().head().unwrap().next));
+    assert_eq!(tail.read_on(TailStop::End).unwrap().lines, 0);
+    place.add(rest);
+    assert_eq!(tail.read_on(TailStop::End).unwrap().lines, 1);
+    assert_eq!(place.said(), ["a", "b"]);
+    // What is left of a file that was removed is read.
+    place.add(&text(&[answered("c", "b")]));
+    fs::remove_file(place.path()).unwrap();
+    assert_eq!(tail.read_on(TailStop::End).unwrap().lines, 1);
+}
+
+#[test]
+fn a_reading_stops_before_a_call_or_behind_it() {
+    let place = Place::new();
+    place.write(&session());
+    let mut tail = place.tail();
+    let read = tail.read_on(TailStop::BeforeCall("t1")).unwrap();
+    assert_eq!((read.lines, read.found, read.is_recorded), (2, true, false));
+    assert_eq!(place.said(), ["a"]);
+    let read = tail.read_on(TailStop::BeforeCall("t1")).unwrap();
+    assert_eq!((read.lines, read.found, read.is_recorded), (0, true, false));
+    let read = tail.read_on(TailStop::AfterCall("t1")).unwrap();
+    assert_eq!((read.lines, read.found, read.is_recorded), (1, true, false));
+    assert_eq!(place.said(), ["a", "t1"]);
+    for stop in [TailStop::BeforeCall("t1"), TailStop::AfterCall("t1")] {
+        let read = tail.read_on(stop).unwrap();
+        assert_eq!((read.lines, read.found, read.is_recorded), (0, true, true), "{stop:?}");
+    }
+    let read = tail.read_on(TailStop::AfterCall("t2")).unwrap();
+    assert_eq!((read.lines, read.found), (1, true));
+    let read = tail.read_on(TailStop::BeforeCall("nowhere")).unwrap();
+    assert_eq!((read.lines, read.found), (2, false));
+    assert_eq!(place.said(), ["a", "t1", "t2", "d"]);
+    // A tail that is opened anew knows what is recorded.
+    let read = place.tail().read_on(TailStop::BeforeCall("t2")).unwrap();
+    assert_eq!((read.events, read.found, read.is_recorded), (0, true, true));
+}
+
+#[test]
+fn a_file_that_was_replaced_or_cut_is_read_from_its_beginning() {
+    let lines = forked();
+    let place = Place::new();
+    place.write(&lines[..4]);
+    let mut tail = place.tail();
+    tail.read_on(TailStop::BeforeCall("t2")).unwrap();
+    // Another file.
+    let other = place.dir.path().join("other");
+    fs::write(&other, text(&lines[..5])).unwrap();
+    fs::rename(other, place.path()).unwrap();
+    let read = tail.read_on(TailStop::End).unwrap();
+    assert_eq!((read.lines, read.events), (5, 3));
+    // The same file, shorter, and then longer than before.
+    place.write(&lines[..2]);
+    let read = tail.read_on(TailStop::End).unwrap();
+    assert_eq!((read.lines, read.events), (2, 0));
+    place.write(&lines[..6]);
+    let read = tail.read_on(TailStop::End).unwrap();
+    assert_eq!((read.lines, read.events), (4, 1));
+    // The same file, written anew with other lines before the known ones.
+    let mut anew = vec![r#"{"type":"mode","mode":"plan"}"#.to_owned()];
+    anew.extend_from_slice(&lines);
+    place.write(&anew);
+    let error = tail.read_on(TailStop::End).unwrap_err();
+    assert!(error.to_string().contains("it precedes recorded lines"), "{error}");
+    // The next reading begins again.
+    place.write(&lines);
+    let read = tail.read_on(TailStop::End).unwrap();
+    assert_eq!(read.lines, lines.len() as u64);
+    assert_eq!(place.import(), (0, 0));
+}
+
+#[test]
+fn a_line_over_the_limit_is_skipped_over_several_readings() {
+    let place = Place::with(Options::default().event_max(1000));
+    place.write(&[asked("a", None)]);
+    let mut tail = place.tail();
+    tail.read_on(TailStop::End).unwrap();
+    for _ in 0..5 {
+        place.add(&"x".repeat(1 << 20));
+        assert_eq!(tail.read_on(TailStop::End).unwrap().skipped, 0, "it has no end yet");
+    }
+    place.add("\nno object\n");
+    place.add(&text(&[answered("b", "a"), line("c", Some("b"), "user", &"9".repeat(2000))]));
+    let read = tail.read_on(TailStop::End).unwrap();
+    assert_eq!((read.lines, read.skipped), (1, 3));
+    let why = "line 2: a line of 5242881 bytes is over the limit of 1000 for an event";
+    assert_eq!(read.reason.as_deref(), Some(why));
+    assert_eq!(place.said(), ["a", "b"]);
+}
+
+#[test]
+fn only_a_regular_file_is_read() {
+    let place = Place::new();
+    let aside = place.dir.path().join("aside");
+    fs::write(&aside, text(&session())).unwrap();
+    std::os::unix::fs::symlink(&aside, place.path()).unwrap();
+    let error = place.tail().read_on(TailStop::End).unwrap_err();
+    assert!(error.to_string().contains("s.jsonl: a symbolic link"), "{error}");
+    fs::remove_file(place.path()).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, place.path(), rustix::fs::Mode::RWXU).unwrap();
+    let error = place.tail().read_on(TailStop::End).unwrap_err();
+    assert!(error.to_string().contains("no regular file"), "{error}");
+    assert!(place.engine.task("s").is_err());
+    let none = SessionTail::new(&place.engine, Format::Jsonl, &place.path(), "s", "ana");
+    assert_eq!(none.err().unwrap().kind(), crate::error::ErrorKind::Invalid);
+}
+
+#[test]
+fn a_tail_and_an_import_add_nothing_to_each_other() {
+    let place = Place::new();
+    place.write(&forked());
+    let read = place.tail().read_on(TailStop::End).unwrap();
+    assert_eq!(place.import(), (0, 0));
+    let other = Place::new();
+    other.write(&forked());
+    assert_eq!(other.import(), (read.events, read.checkpoints));
+    let read = other.tail().read_on(TailStop::End).unwrap();
+    assert_eq!((read.events, read.checkpoints), (0, 0));
+    assert_eq!(read.lines, forked().len() as u64);
+}
+
+#[test]
+fn other_appends_between_the_lines_do_not_disturb() {
+    let whole = Place::new();
+    whole.write(&forked());
+    whole.import();
+    let place = Place::new();
+    // Hooks began the task.
+    place.engine.start_task("s", "ana").unwrap().append(hook_event(1000)).unwrap();
+    let mut kept = place.tail();
+    for count in 1..=forked().len() {
+        place.write(&forked()[..count]);
+        let append = || {
+            let task = place.task();
+            task.append(hook_event(count)).unwrap();
+            task.append(Message::text("user", "noted")).unwrap();
+            task.checkpoint(Mark::new().label("prompt-1").alias(format!("x{count}"))).unwrap();
+        };
+        append();
+        kept.read_on(TailStop::End).unwrap();
+        if count % 3 == 0 {
+            place.task().checkpoint(Mark::new().label("mine")).unwrap();
+            place.tail().read_on(TailStop::End).unwrap();
+        }
+        assert_eq!(place.import(), (0, 0), "after {count} lines");
+    }
+    assert_eq!(histories(&place.engine), histories(&whole.engine));
+    let last = |place: &Place| history(place.task().read(1..).unwrap());
+    assert_eq!(last(&place), last(&whole), "the task continues where the session does");
+}
+
+#[test]
+fn a_mark_of_an_interrupted_reading_is_found_behind_other_events() {
+    let place = Place::new();
+    let task = place.engine.start_task("s", "ana").unwrap();
+    task.append(hook_event(1)).unwrap();
+    // What a reading leaves that ends between the mark and its prompt.
+    let mark = Mark::new().label("prompt-1").alias("a").actor("import");
+    task.checkpoint(mark).unwrap();
+    task.append(hook_event(2)).unwrap();
+    place.write(&[asked("a", None)]);
+    assert_eq!(place.tail().read_on(TailStop::End).unwrap().checkpoints, 0);
+}
+
+#[test]
+fn a_task_that_something_else_began_is_refused() {
+    let place = Place::new();
+    let task = place.engine.start_task("s", "ana").unwrap();
+    task.append(Message::text("user", "mine")).unwrap();
+    task.append(Append::from(Message::text("user", "x")).key("hooks")).unwrap();
+    place.write(&session());
+    let error = place.tail().read_on(TailStop::End).unwrap_err();
+    assert!(error.to_string().contains("exists already"), "{error}");
+}
+
+#[test]
+fn lines_without_an_id_are_kept_as_often_as_they_come() {
+    let place = Place::new();
+    place.write(&session());
+    place.import();
+    let modes = place.task().read(1..).unwrap().filter(|event| {
+        let body = event.as_ref().unwrap().body.as_ref().unwrap();
+        body.to_json().unwrap().contains(r#""mode":"normal""#)
+    });
+    assert_eq!(modes.count(), 2);
+}
+
+#[test]
+fn a_repeated_line_that_was_not_recorded_once_does_not_refuse_the_file() {
+    let place = Place::new();
+    let mut lines = session();
+    let again = lines.remove(4);
+    place.write(&lines);
+    place.import();
+    lines.insert(4, again);
+    lines.push(answered("e", "d"));
+    place.write(&lines);
+    assert_eq!(place.import(), (1, 0));
+}
+
+#[test]
+fn an_agent_of_a_session_has_a_task_of_its_own() {
+    let place = Place::new();
+    let side = |line: String| line.replace("\"type\"", "\"isSidechain\":true,\"type\"");
+    place.write(&[side(asked("a", None)), side(answered("b", "a"))]);
+    let path = place.path();
+    let mut tail =
+        SessionTail::new(&place.engine, Format::ClaudeCode, &path, "s-agent-1", "ana").unwrap();
+    assert_eq!(tail.read_on(TailStop::End).unwrap().lines, 2);
+    let task = place.engine.task("s-agent-1").unwrap();
+    assert_eq!(task.messages().unwrap().count(), 2);
+}
+
+/// Returns the lines of a session from the parent of each, and whether the user asks.
+fn made(steps: &[(prop::sample::Index, bool, bool)]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (at, (before, asks, noise)) in steps.iter().enumerate() {
+        let (uuid, before) = (format!("u{at}"), (at > 0).then(|| before.index(at)));
+        let parent = before.map(|before| format!("u{before}"));
+        if *noise {
+            lines.push(r#"{"type":"mode","mode":"normal","sessionId":"s"}"#.to_owned());
+        }
+        lines.push(match (asks, &parent) {
+            (false, Some(parent)) => answered(&uuid, parent),
+            _ => asked(&uuid, parent.as_deref()),
+        });
+    }
+    lines
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 48,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn interrupted_at_every_line_it_is_as_one_import(
+        steps in prop::collection::vec(any::<(prop::sample::Index, bool, bool)>(), 1..16),
+        others in any::<bool>(),
+    ) {
+        let lines = made(&steps);
+        let (whole, anew, kept) = (Place::new(), Place::new(), Place::new());
+        whole.write(&lines);
+        whole.import();
+        let mut tail = kept.tail();
+        for count in 1..=lines.len() {
+            anew.write(&lines[..count]);
+            anew.tail().read_on(TailStop::End).unwrap();
+            if others {
+                anew.task().append(hook_event(count)).unwrap();
+            }
+            kept.add(&text(&lines[count - 1..count]));
+            tail.read_on(TailStop::End).unwrap();
+        }
+        let expected = histories(&whole.engine);
+        let last = |place: &Place| history(place.task().read(1..).unwrap());
+        for place in [&anew, &kept] {
+            prop_assert_eq!(&histories(&place.engine), &expected);
+            prop_assert_eq!(last(place), last(&whole));
+            prop_assert_eq!(place.import(), (0, 0));
+        }
+    }
+}
