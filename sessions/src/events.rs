@@ -1,12 +1,12 @@
 //! What is recorded for each kind of event of a session.
 
-use crate::stub::TailStop;
 use crossbeam_channel::Sender;
 use milepost::clock::{Clock as _, SystemClock};
 use milepost::events::{Application, RunControl};
 use milepost::{Append, Engine, ErrorKind, Result};
 use milepost_agents::documents::{AgentEvent, AgentEventKind};
 use milepost_api::{HookAsked, HookTakenForm};
+use milepost_formats::{HOOK_KEY, TailStop};
 use milepost_workspace::Workspace;
 use serde_json::json;
 
@@ -234,7 +234,8 @@ impl Place {
         session.read_all(&self.engine);
         let calls: Vec<String> = session.open.drain(..).map(|open| open.id).collect();
         let facts = json!({ "process": process, "open_calls": calls });
-        let key = format!("hook:gone:{process}:{}", self.engine.task(&session.task)?.head()?.next);
+        let key =
+            format!("{HOOK_KEY}gone:{process}:{}", self.engine.task(&session.task)?.head()?.next);
         self.append(session, &key, Application::new(GONE, &facts)?.into())?;
         self.control(session, RunControl::Stopped)?;
         self.capture(session)

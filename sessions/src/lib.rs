@@ -51,8 +51,6 @@ mod folder;
 mod process;
 mod recorder;
 mod session;
-#[allow(dead_code)]
-mod stub;
 mod worker;
 
 pub use recorder::{Recorder, RecorderOptions};

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::stub::{SessionTail, TailStop};
 use milepost::Engine;
 use milepost_agents::documents::AgentEvent;
 use milepost_agents::{Agent, Environment};
 use milepost_formats::Format;
+use milepost_formats::{SessionTail, TailStop};
 use tracing::warn;
 
 /// The actor of the events of an agent.

@@ -8,6 +8,7 @@ use milepost::{Engine, Error, ErrorKind, Result};
 use milepost_agents::documents::{self, AgentEvent, AgentEventKind, Document};
 use milepost_agents::{Agent, Environment};
 use milepost_api::{HookAsked, HookTakenForm};
+use milepost_formats::HOOK_KEY;
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use tracing::{info, warn};
 
@@ -15,9 +16,6 @@ use crate::events::{Heard, Place, Reply};
 use crate::process::at_end_of;
 use crate::recorder::RecorderOptions;
 use crate::session::Session;
-
-/// Prefix of the keys of events that hooks are recorded as.
-const KEY: &str = "hook:";
 
 /// How long after a hook's call its agent continues without an answer, in microseconds.
 const PATIENCE_US: u64 = 1_900_000;
@@ -129,7 +127,7 @@ impl Worker {
             return Err(Error::new(ErrorKind::Invalid, text));
         }
         let Some(event) = event(asked) else { return Ok(()) };
-        let key = format!("{KEY}{}", asked.id);
+        let key = format!("{HOOK_KEY}{}", asked.id);
         let is_new = self.open(asked, &event);
         let is_shared = self.mark_shared(&event);
         let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(()) };

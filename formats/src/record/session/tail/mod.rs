@@ -4,6 +4,7 @@
 //! opened anew begins at the first line, as an import does: recorded lines are recognized by their
 //! keys.
 
+use std::fmt;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufReader};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -67,6 +68,16 @@ pub struct SessionTail {
     user: String,
     /// `None` until the file is there, and after an error.
     reading: Option<Reading>,
+}
+
+impl fmt::Debug for SessionTail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, task, .. } = self;
+        f.debug_struct("SessionTail")
+            .field("path", path)
+            .field("task", task)
+            .finish_non_exhaustive()
+    }
 }
 
 impl SessionTail {
