@@ -6,6 +6,7 @@
 //! | area | function | report |
 //! |---|---|---|
 //! | runs of other programs | [`record::record`] | [`record::RecordReport`] |
+//! | session file: write | [`session_file::SessionFile`] | its bytes |
 //! | checkpoint files | [`checkpoint_folder::import`] | [`checkpoint_folder::FolderReport`] |
 //! | export file: write | [`export_file::export`] | [`export_file::Exported`] |
 //! | export file: backup | [`backup()`] | the path of the file |
@@ -20,6 +21,7 @@
 //! ```text
 //! look               detects the inputs at a path
 //! record/            records runs of other programs: converts and writes each format
+//! session_file/      writes session files from the log
 //! input              opens runs
 //! checkpoint_folder/ imports folders of JSON checkpoint files
 //! export_file/       writes and imports the export file of Milepost, and redacts secrets
@@ -72,12 +74,13 @@ mod json_object;
 pub mod look;
 mod progress;
 pub mod record;
+pub mod session_file;
 
 pub use backup::backup;
 pub use error::{Error, ErrorKind, Remedy, Result};
 pub use format::Format;
 pub use progress::{Durable, Note, Progress, Unit, Work};
-pub use record::{HOOK_KEY, SessionTail, TailRead, TailStop};
+pub use record::{HOOK_KEY, SessionTail, TailRead, TailStop, continued, session_description};
 
 /// Entry points of the fuzz targets. Not part of the interface.
 #[cfg(feature = "fuzzing")]

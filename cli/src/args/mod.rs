@@ -11,6 +11,7 @@ mod moment;
 mod number;
 mod replay;
 mod retention;
+mod rewind;
 mod run;
 mod serve;
 mod steer;
@@ -38,6 +39,7 @@ pub use line::CommandLine;
 pub use log::{Compare, Log, LogFilter, Search, Show, Transcript};
 pub use replay::{Replay, Speed};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
+pub use rewind::Rewind;
 pub use run::{Run, RunWhen};
 pub use serve::{
     ConfigCheck, ConfigCommand, Jobs, LogFormat, Serve, ServeFlags, Token, TokenCommand,
@@ -173,6 +175,9 @@ pub enum Command {
     Restore(Restore),
     /// Go back to a point with the folder: restore state and files together, or neither.
     Rollback(Rollback),
+    /// Take a coding agent back to before a prompt: files and conversation. See docs/AGENTS.md.
+    #[command(hide = true)]
+    Rewind(Rewind),
     /// Undo the last restore of a task, and restore its folder if files were restored.
     Undo(Undo),
     /// Take the last undo of a task back. Files stay as they are.

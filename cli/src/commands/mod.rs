@@ -44,6 +44,7 @@ mod redo;
 mod repair;
 mod replay;
 mod restore;
+mod rewind;
 mod rollback;
 mod run;
 mod search;
@@ -105,6 +106,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         Command::Config(ConfigCommand::Check(args)) => config::check(&args, out),
         Command::Config(ConfigCommand::List) => config::list(out),
         Command::Agent(args) => agent::run(&args, out),
+        Command::Rewind(args) => rewind::run(&store, &args, out),
         Command::Token(args) => token::run(&store, &args, out),
         Command::Completions(args) => shell::completions(&args, out),
         Command::Man(args) => shell::man(&args, out),
@@ -237,6 +239,7 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         | Command::Serve(_)
         | Command::Config(_)
         | Command::Agent(_)
+        | Command::Rewind(_)
         | Command::Token(_)
         | Command::Webhook(_)
         | Command::Completions(_)

@@ -76,7 +76,7 @@ impl Needs {
             Command::Start(_) => Self { creates: true, ..WRITES },
             // These open a store themselves, or none.
             Command::Demo(_) | Command::DemoWorker(_) | Command::Record(_) => NONE,
-            Command::Init(_) | Command::Agent(_) => NONE,
+            Command::Init(_) | Command::Agent(_) | Command::Rewind(_) => NONE,
             Command::Import(_) | Command::Run(_) | Command::Serve(_) | Command::Token(_) => NONE,
             Command::Repair(_) | Command::Doctor | Command::Key(_) | Command::Trust(_) => NONE,
             Command::Config(_) | Command::Openapi | Command::Webhook(_) => NONE,

@@ -9,6 +9,7 @@ use std::ops::Range;
 use milepost::query::LineageInfo;
 use milepost::{Engine, ErrorKind, Event, Lineage, LineageId, Offset, Task};
 
+use super::continued::{continued, is_session};
 use crate::error::{Error, Remedy, Result};
 
 /// Actor of the events and marks.
@@ -39,9 +40,16 @@ pub struct Branches {
 }
 
 impl Branches {
-    /// Opens the task of an id, and starts it if missing. Its root is the first branch.
+    /// Opens the task of an id, and starts it if missing. Its root is the first branch. An id of a
+    /// session that continues a lineage has that lineage as its first branch.
     pub fn new(engine: &Engine, id: &str, user: &str, keys: &[&'static str]) -> Result<Self> {
+        let continued = continued(engine, id)?;
+        let id = continued.as_ref().map_or(id, |(task, _)| task);
         let (root, is_new) = root(engine, id, user, keys)?;
+        let root = match &continued {
+            Some((_, lineage)) => root.lineage_named(*lineage)?.with_hooks()?,
+            None => root,
+        };
         let task = engine.task(id)?;
         let mut lineages = match is_new {
             true => Vec::new(),
@@ -118,6 +126,11 @@ impl Branches {
         Ok(false)
     }
 
+    /// Returns the id of the task.
+    pub fn task(&self) -> &str {
+        &self.id
+    }
+
     pub fn count(&self) -> u64 {
         self.tasks.len() as u64
     }
@@ -169,7 +182,9 @@ impl Branches {
         let active = self.engine.task(&self.id)?.lineage().id();
         let on = self.on(branch)?.lineage().clone();
         let ours = |task: &Task| task.lineage().id() == active;
-        if changed && active != on.id() && self.tasks.iter().any(ours) {
+        let is_ours =
+            || Ok::<_, Error>(self.tasks.iter().any(ours) || is_session(&self.engine, &self.id)?);
+        if changed && active != on.id() && is_ours()? {
             let point = on.point(on.head()?.next)?;
             let restored = self.engine.restore(&point).description(CONTINUATION).run()?;
             let id = restored.lineage().id();

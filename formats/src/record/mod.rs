@@ -11,6 +11,7 @@
 //! iteration     the state of an iteration engine, and the events that lead to it
 //! database      databases of checkpoints: opened, ordered and placed
 //! branches      the lineages of a history
+//! continued     lineages that continue in another session
 //! swe_agent     a trajectory of SWE-agent -> a plan
 //! tau_bench     results of tau-bench -> a plan for each task
 //! openai        message arrays -> a plan for each
@@ -26,6 +27,7 @@
 mod branches;
 mod checkpoint_table;
 pub(crate) mod claude_code;
+mod continued;
 mod conversation;
 mod database;
 pub(crate) mod document;
@@ -58,6 +60,7 @@ use crate::format::{Format, detect};
 use crate::input::{Reader, RunInput, empty};
 use crate::progress::Progress;
 pub use branches::HOOK_KEY;
+pub use continued::{continued, session_description};
 pub use lines::{LineCounts, LineSink, LineStore, RefusedLine};
 use session::SessionFormat;
 pub use session::tail::{SessionTail, TailRead, TailStop};

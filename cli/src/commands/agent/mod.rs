@@ -46,7 +46,7 @@ fn environment() -> Environment {
 }
 
 /// Returns the current project: the nearest folder upwards with a `.git`, or else this one.
-fn project() -> Result<PathBuf> {
+pub(super) fn project() -> Result<PathBuf> {
     let here = store_locator::here()?;
     Ok(milepost_agents::project_of(&here, environment().home()).to_owned())
 }

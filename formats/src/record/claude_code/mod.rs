@@ -7,11 +7,16 @@ use serde::Deserialize;
 use super::session::{EachAlone, SessionFormat};
 use crate::format::Format;
 
+pub(crate) use line::NAME;
+
+/// Prefix of the keys of lines.
+pub(crate) const KEY: &str = "claude-code:";
+
 /// The format.
 pub static SESSIONS: SessionFormat = SessionFormat {
     format: Format::ClaudeCode,
-    key: "claude-code:",
-    name: line::NAME,
+    key: KEY,
+    name: NAME,
     session_id,
     parser: || Box::new(EachAlone(line::read)),
 };

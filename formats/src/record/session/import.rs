@@ -144,7 +144,7 @@ impl Recorder<'_> {
             self.progress.note(Note::MissingParents { input: name, lines: session.orphans() });
         }
         report.tasks.push(RecordedTask {
-            task: self.id,
+            task: session.task().to_owned(),
             format: self.format.format,
             lineages: session.lineages(),
             events: session.events,

@@ -102,6 +102,11 @@ impl Session {
         })
     }
 
+    /// Returns the id of the task.
+    pub fn task(&self) -> &str {
+        self.branches.task()
+    }
+
     pub fn lineages(&self) -> u64 {
         self.branches.count()
     }

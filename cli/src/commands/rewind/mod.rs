@@ -1,0 +1,262 @@
+//! `rewind`: takes a coding agent back to before a prompt, files and conversation.
+//!
+//! ```text
+//! place     the session and the prompt that the user names
+//! history   the prompts of a session, and the new session file
+//! print     the prompts and the plan, printed
+//! ```
+
+mod history;
+mod place;
+mod print;
+
+use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+
+use milepost::Scope;
+use milepost_agents::Environment;
+use milepost_api::{FilesAsked, FilesForm, JobAsked, PointForm, TaskForm};
+use milepost_formats::session_description;
+use milepost_workspace::Plan;
+
+use self::history::{History, NewSession, Prompt};
+use self::place::{Named, Place};
+use super::confirm::confirm;
+use super::workspace_args;
+use crate::args;
+use crate::backend::jobs::Wording;
+use crate::backend::{Backend, Local, named};
+use crate::error::{Failure, Result};
+use crate::output::{JobBar, Out, note, words};
+use crate::outside;
+use crate::store_locator::{Opened, StoreArgs};
+
+/// Number of tasks among which the last session is looked for.
+const LOOKED_AT: usize = 100;
+
+/// Variables that agents set for the programs that they run.
+const AGENTS: [&str; 5] =
+    ["CLAUDECODE", "CODEX_SESSION_ID", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI"];
+
+pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> {
+    let opened = match store.named().is_some() {
+        true => store.find(false, false)?,
+        false => {
+            let project = super::agent::project()?;
+            let dir = outside::store_of(&project).filter(|dir| dir.is_dir()).ok_or_else(|| {
+                Failure::new(format!("no session was recorded in {}", project.display()))
+                    .hint("`milepost agent install NAME` records the next ones")
+            })?;
+            store.find_at(&dir)?
+        }
+    };
+    match opened {
+        Opened::Remote(there) => on(&there, args, out),
+        Opened::Local(engine) => {
+            let done = on(&Local(&engine), args, out);
+            let closed = engine.close();
+            done?;
+            Ok(closed?)
+        }
+    }
+}
+
+/// The way back that was chosen.
+struct Way<'a> {
+    task: &'a TaskForm,
+    to: PointForm,
+    scope: Scope,
+    /// The new session, unless only files are taken back.
+    session: Option<NewSession>,
+}
+
+fn on(source: &dyn Backend, args: &args::Rewind, out: &mut Out) -> Result<()> {
+    let place = Place::parse(args.place.as_deref())?;
+    let (task, history) = session(source, place.session.as_deref())?;
+    let chosen = match chosen(&history, &place.prompt)? {
+        Some(chosen) => chosen,
+        None => match print::pick(&task, &history, out)? {
+            Some(chosen) => chosen,
+            None => return Ok(()),
+        },
+    };
+    let gone = history.prompts.get(chosen..).unwrap_or_default();
+    let Some(prompt) = gone.first() else { return Err(no_prompt(&history)) };
+    let way = way(source, args, (&task, &history), prompt)?;
+    let plan = plan(source, args, &way, out)?;
+    print::plan(&way.task.id, gone, plan.as_ref(), way.session.as_ref(), out)?;
+    if args.options.dry_run {
+        return print::dry(out);
+    }
+    if let Some(agent) = AGENTS.iter().find(|name| std::env::var_os(name).is_some()) {
+        let again = format!("milepost rewind {}@{}", words::encode(&task.id), prompt.label);
+        return Err(Failure::new(format!("an agent runs this ({agent} is set): nothing was done"))
+            .hint(format!("the user goes back with `{again}`")));
+    }
+    confirm(args.yes, "", "Go back?")?;
+    go(source, args, &way, out)
+}
+
+/// Returns a session, or the last one that has prompts.
+fn session(source: &dyn Backend, id: Option<&str>) -> Result<(TaskForm, History)> {
+    if let Some(id) = id {
+        let task = source.task(id)?;
+        let history = History::of(source, &task)?;
+        return Ok((task, history));
+    }
+    let mut tasks = source.summaries(None, LOOKED_AT, None)?.items;
+    tasks.sort_by_key(|task| std::cmp::Reverse(task.changed_us.0));
+    for task in tasks {
+        let task = source.task(&words::encode(&task.id))?;
+        let history = History::of(source, &task)?;
+        if !history.prompts.is_empty() && history.facts.is_some() {
+            return Ok((task, history));
+        }
+    }
+    Err(Failure::new("no session with a prompt was recorded here")
+        .hint("`milepost tasks` lists what was"))
+}
+
+/// Returns the index of the chosen prompt. `None`: none was named.
+fn chosen(history: &History, named: &Named) -> Result<Option<usize>> {
+    let found = match named {
+        Named::None => return Ok(None),
+        Named::Back(back) => history.prompts.len().checked_sub(*back),
+        Named::Label(label) => history.prompts.iter().rposition(|prompt| prompt.label == *label),
+    };
+    found.map(Some).ok_or_else(|| no_prompt(history))
+}
+
+fn no_prompt(history: &History) -> Failure {
+    let failure = Failure::new("the session has no such prompt");
+    match (history.prompts.first(), history.prompts.last()) {
+        (Some(first), Some(last)) => {
+            failure.hint(format!("it has {} to {}", first.label, last.label))
+        }
+        _ => failure.hint("`milepost rewind` without a prompt takes the last session"),
+    }
+}
+
+fn way<'a>(
+    source: &dyn Backend,
+    args: &args::Rewind,
+    (task, history): (&'a TaskForm, &History),
+    prompt: &Prompt,
+) -> Result<Way<'a>> {
+    let to = source.point(&words::address(&task.id, task.active, prompt.at))?;
+    let scope = match (args.files_only, args.conversation_only) {
+        (true, _) => Scope::Files,
+        (_, true) => Scope::State,
+        _ => Scope::All,
+    };
+    let session = match (scope, &history.facts) {
+        (Scope::Files, _) => None,
+        (_, Some(facts)) => {
+            let environment = Environment::new(|name| std::env::var_os(name));
+            Some(NewSession::of(source, facts, &to, new_id()?, &environment)?)
+        }
+        (_, None) => {
+            return Err(Failure::new("no hook told where the session's file is")
+                .hint("`--files-only` takes back the files"));
+        }
+    };
+    Ok(Way { task, to, scope, session })
+}
+
+/// Returns a random UUID.
+fn new_id() -> Result<String> {
+    let secret = milepost::internals::new_secret()?;
+    let hex: String = secret.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default().to_owned();
+    // Version 4, variant 1.
+    Ok(format!(
+        "{}-{}-4{}-8{}-{}",
+        part(0, 8),
+        part(8, 12),
+        part(13, 16),
+        part(17, 20),
+        part(20, 32)
+    ))
+}
+
+fn job(args: &args::Rewind, way: &Way<'_>, dry_run: bool) -> Result<JobAsked> {
+    let mut files = workspace_args::folder(None, &args.options)?;
+    files.dry_run = dry_run;
+    Ok(JobAsked::Restore(FilesAsked {
+        to: named(&way.to),
+        scope: way.scope,
+        files,
+        description: way.session.as_ref().map(|session| session_description(&session.id)),
+    }))
+}
+
+/// Returns the plan of the files, unless they stay. Conflicts are printed, and end it.
+fn plan(
+    source: &dyn Backend,
+    args: &args::Rewind,
+    way: &Way<'_>,
+    out: &mut Out,
+) -> Result<Option<Plan>> {
+    if way.scope == Scope::State {
+        return Ok(None);
+    }
+    let done = source.job(&job(args, way, true)?, JobBar::new(!out.json));
+    let form = workspace_args::done(done, &Wording::default(), out)?;
+    workspace_args::plan(&form)
+}
+
+/// Writes the new session file and goes back.
+fn go(source: &dyn Backend, args: &args::Rewind, way: &Way<'_>, out: &mut Out) -> Result<()> {
+    if let Some(session) = &way.session {
+        write(session)?;
+    }
+    let done = match way.scope {
+        Scope::State => {
+            let description = way.session.as_ref().map(|session| session_description(&session.id));
+            source.restore(&way.to, description.as_deref()).map(|restored| FilesForm {
+                task: way.task.id.clone(),
+                folder: None,
+                files: None,
+                restored: Some(restored),
+                recovered: None,
+            })
+        }
+        _ => {
+            let done = source.job(&job(args, way, false)?, JobBar::new(!out.json));
+            workspace_args::done(done, &Wording::default(), out)
+        }
+    };
+    let form = match done {
+        Ok(form) => form,
+        Err(failure) => {
+            if let Some(session) = &way.session {
+                // Nothing was taken back: the file has no use.
+                let _ = std::fs::remove_file(&session.path);
+            }
+            return Err(failure);
+        }
+    };
+    print::went(way.task, &form, way.session.as_ref(), out)?;
+    if args.resume
+        && let Some(session) = &way.session
+    {
+        out.flush()?;
+        let [program, arguments @ ..] = session.command();
+        let error = std::process::Command::new(program).args(arguments).exec();
+        note(&format!("{program} cannot be started: {error}"));
+    }
+    Ok(())
+}
+
+/// Writes a session file under a name that is not there.
+fn write(session: &NewSession) -> Result<()> {
+    let failed = |error: std::io::Error| {
+        Failure::new(format!("cannot write {}: {error}", session.path.display()))
+    };
+    let folder = session.path.parent().unwrap_or(&session.path);
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(&session.bytes).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist_noclobber(&session.path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
