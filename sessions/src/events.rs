@@ -20,6 +20,10 @@ const COMPACTION: &str = "agent_compaction";
 /// Name of the event of the end of an agent's process.
 const GONE: &str = "agent_gone";
 
+/// What a model is told whose files were taken back while it ran.
+const TAKEN_BACK: &str = "The user took the files of this project back to an earlier state with \
+    `milepost rewind`. Read a file again before you change it.";
+
 /// The answer to a hook, sent once.
 #[derive(Debug)]
 pub(crate) struct Reply(Option<Sender<Result<HookTakenForm>>>);
@@ -104,9 +108,11 @@ impl Place {
         &self,
         session: &mut Session,
         heard: &Heard<'_>,
+        was_taken_back: bool,
         reply: &mut Reply,
     ) -> Result<()> {
         let engine = &self.engine;
+        session.is_to_tell |= was_taken_back;
         let subagent = heard.event.subagent.as_deref();
         match &heard.event.kind {
             AgentEventKind::SessionStarted { .. } => {
@@ -118,7 +124,8 @@ impl Place {
                 self.control(session, RunControl::Running)?;
                 // The lines of the prompt are recorded after the capture: its mark is at files
                 // that are from before. The model works in the meantime.
-                reply.done();
+                let say = std::mem::take(&mut session.is_to_tell).then(|| TAKEN_BACK.to_owned());
+                reply.send(Ok(HookTakenForm { say }));
                 self.capture(session)
             }
             AgentEventKind::BeforeTool { call, tool, input } => {

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use milepost::Engine;
+use milepost::{Engine, LineageId, Result};
 use milepost_agents::documents::AgentEvent;
 use milepost_agents::{Agent, Environment};
 use milepost_formats::Format;
-use milepost_formats::{SessionTail, TailStop};
+use milepost_formats::{SessionTail, TailStop, session_description};
 use tracing::warn;
 
 /// The actor of the events of an agent.
@@ -30,9 +30,14 @@ pub(crate) struct OpenCall {
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) agent: Agent,
-    /// The task, named after the session.
+    id: String,
+    /// The task: named after the session, or the one of the session that it continues.
     pub(crate) task: String,
+    /// The active lineage after the last event.
+    pub(crate) lineage: Option<LineageId>,
     pub(crate) process: Option<u32>,
+    /// True if its model has to be told that files were taken back.
+    pub(crate) is_to_tell: bool,
     user: String,
     /// The session file, if it is one of the agent's.
     file: Option<PathBuf>,
@@ -43,11 +48,14 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(agent: Agent, task: &str, user: &str) -> Self {
+    pub(crate) fn new(agent: Agent, id: &str, task: String, user: &str) -> Self {
         Self {
             agent,
-            task: task.to_owned(),
+            id: id.to_owned(),
+            task,
+            lineage: None,
             process: None,
+            is_to_tell: false,
             user: user.to_owned(),
             file: None,
             tail: None,
@@ -67,7 +75,7 @@ impl Session {
         if self.file.as_ref() == Some(file) || !is_of_agent(self.agent, file, environment) {
             return;
         }
-        self.tail = self.tail_of(engine, file, &self.task);
+        self.tail = self.tail_of(engine, file, &self.id);
         self.file = Some(file.clone());
         self.subagents.clear();
     }
@@ -75,7 +83,8 @@ impl Session {
     fn tail_of(&self, engine: &Engine, file: &Path, task: &str) -> Option<SessionTail> {
         let format = match self.agent {
             Agent::ClaudeCode => Format::ClaudeCode,
-            _ => return None,
+            Agent::Codex => Format::Codex,
+            Agent::GeminiCli => Format::GeminiCli,
         };
         let tail = SessionTail::new(engine, format, file, task, &self.user);
         tail.inspect_err(|error| self.warn(error)).ok()
@@ -87,7 +96,7 @@ impl Session {
         if let Some(id) = subagent
             && !self.subagents.contains_key(id)
             && let Some(file) = self.file.as_deref().and_then(|file| subagent_file(file, id))
-            && let Some(tail) = self.tail_of(engine, &file, &format!("{}-agent-{id}", self.task))
+            && let Some(tail) = self.tail_of(engine, &file, &format!("{}-agent-{id}", self.id))
         {
             self.subagents.insert(id.to_owned(), tail);
         }
@@ -107,6 +116,21 @@ impl Session {
             self.read_on(engine, Some(id), TailStop::End);
         }
         self.read_on(engine, None, TailStop::End);
+    }
+
+    /// Notes the active lineage. Returns `true` if the user took the task back since, and this
+    /// session keeps its conversation.
+    pub(crate) fn note_lineage(&mut self, engine: &Engine) -> Result<bool> {
+        let task = engine.task(&self.task)?;
+        let lineage = task.lineage().id();
+        let before = self.lineage.replace(lineage);
+        if before.is_none_or(|before| before == lineage) {
+            return Ok(false);
+        }
+        let description = task.lineage().info()?.description;
+        let is_own = description.as_ref() == Some(&session_description(&self.id));
+        let is_session = |text: String| text.starts_with(&session_description(""));
+        Ok(!is_own && description.is_some_and(is_session))
     }
 
     fn warn(&self, error: &milepost_formats::Error) {

@@ -8,7 +8,7 @@ use milepost::{Engine, Error, ErrorKind, Result};
 use milepost_agents::documents::{self, AgentEvent, AgentEventKind, Document};
 use milepost_agents::{Agent, Environment};
 use milepost_api::{HookAsked, HookTakenForm};
-use milepost_formats::HOOK_KEY;
+use milepost_formats::{HOOK_KEY, continued};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use tracing::{info, warn};
 
@@ -128,7 +128,7 @@ impl Worker {
         }
         let Some(event) = event(asked) else { return Ok(()) };
         let key = format!("{HOOK_KEY}{}", asked.id);
-        let is_new = self.open(asked, &event);
+        let is_new = self.open(asked, &event)?;
         let is_shared = self.mark_shared(&event);
         let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(()) };
         let task = started(&self.place.engine, &session.task, &self.options.user)?;
@@ -141,16 +141,23 @@ impl Worker {
             self.place.opened(session, &heard)?;
         }
         session.follow(&self.place.engine, &event, &environment(asked, &self.options.environment));
-        self.place.record(session, &heard, reply)
+        let was_taken_back = session.note_lineage(&self.place.engine)?;
+        self.place.record(session, &heard, was_taken_back, reply)?;
+        // Lines of the session may have opened a lineage.
+        session.note_lineage(&self.place.engine).map(drop)
     }
 
     /// Adds a session that is not known, and watches its process. Returns `true` if it is new.
-    fn open(&mut self, asked: &HookAsked, event: &AgentEvent) -> bool {
+    fn open(&mut self, asked: &HookAsked, event: &AgentEvent) -> Result<bool> {
         let is_new = !self.sessions.contains_key(&event.session);
-        let user = &self.options.user;
-        let session = self.sessions.entry(event.session.clone());
-        let session =
-            session.or_insert_with(|| Session::new(event.agent, &task_id(&event.session), user));
+        if is_new {
+            let id = task_id(&event.session);
+            let continued = continued(&self.place.engine, &id).map_err(unread)?;
+            let task = continued.map_or_else(|| id.clone(), |(task, _)| task);
+            let session = Session::new(event.agent, &id, task, &self.options.user);
+            self.sessions.insert(event.session.clone(), session);
+        }
+        let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(false) };
         // The nearest process is the shell of the guard.
         let process = asked.parents.get(1).copied();
         if let Some(process) = process.filter(|_| session.process.is_none()) {
@@ -160,7 +167,7 @@ impl Worker {
                 session.process = Some(process);
             }
         }
-        is_new
+        Ok(is_new)
     }
 
     /// Marks open calls of other sessions as shared if a call begins. Returns `true` if there are
@@ -199,6 +206,10 @@ fn event(asked: &HookAsked) -> Option<AgentEvent> {
             None
         }
     }
+}
+
+fn unread(error: milepost_formats::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, error.to_string())
 }
 
 /// Returns the task of a session: its id, or a name made of it if that is too long for a task.

@@ -81,3 +81,6 @@ impl SessionFile {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+use std::path::PathBuf;
+
+use milepost::{Engine, Event, LineageId, Options, Task};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::record::{SessionTail, TailStop, continued, session_description};
+
+/// A store, and a folder of session files.
+struct Scene {
+    engine: Engine,
+    dir: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        Self { engine, dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, session: &str) -> PathBuf {
+        self.dir.path().join(format!("{session}.jsonl"))
+    }
+
+    fn record(&self, session: &str, bytes: &[u8]) -> u64 {
+        std::fs::write(self.path(session), bytes).unwrap();
+        let (engine, path) = (&self.engine, self.path(session));
+        let mut tail = SessionTail::new(engine, Format::ClaudeCode, &path, session, "ana").unwrap();
+        let read = tail.read_on(TailStop::End).unwrap();
+        assert_eq!(read.reason, None);
+        read.events
+    }
+
+    fn task(&self) -> Task {
+        self.engine.task("s").unwrap()
+    }
+
+    /// Writes the file of a point of the active lineage.
+    fn file(&self, to: u64) -> Vec<u8> {
+        let mut file = SessionFile::new(Format::ClaudeCode).unwrap();
+        for event in self.task().read(1..to).unwrap() {
+            let Event { header, body, .. } = event.unwrap();
+            file.push(header.key.as_deref(), &body.unwrap());
+        }
+        file.finish()
+    }
+
+    /// Returns the offset of a mark.
+    fn mark(&self, label: &str) -> u64 {
+        self.engine.point(&format!("s@{label}")).unwrap().offset
+    }
+}
+
+fn bytes(lines: &[Value]) -> Vec<u8> {
+    lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect()
+}
+
+fn parsed(bytes: &[u8]) -> Vec<Value> {
+    let lines = std::str::from_utf8(bytes).unwrap().lines();
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn line(n: usize, kind: &str, message: Value) -> Value {
+    let parent = n.checked_sub(1).map(|n| format!("u{n}"));
+    json!({
+        "parentUuid": parent,
+        "isSidechain": false,
+        "type": kind,
+        "message": message,
+        "uuid": format!("u{n}"),
+        "timestamp": "2026-11-24T08:30:18.447Z",
+        "sessionId": "s",
+        "version": "2.1.330",
+    })
+}
+
+fn said(n: usize, text: &str) -> Value {
+    line(n, "user", json!({ "role": "user", "content": text }))
+}
+
+fn answered(n: usize, blocks: Value) -> Value {
+    let usage = json!({ "input_tokens": 7, "output_tokens": 1 });
+    let message = json!({ "id": "m", "model": "opus", "role": "assistant", "content": blocks,
+        "stop_reason": null, "usage": usage });
+    line(n, "assistant", message)
+}
+
+fn returned(n: usize, call: &str, is_error: bool) -> Value {
+    let mut block = json!({ "tool_use_id": call, "type": "tool_result", "content": "out" });
+    if is_error {
+        block.as_object_mut().unwrap().insert("is_error".into(), true.into());
+    }
+    line(n, "user", json!({ "role": "user", "content": [block] }))
+}
+
+/// A session of two prompts.
+fn two_prompts() -> Vec<Value> {
+    let call = json!({ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "x" },
+        "caller": { "type": "direct" } });
+    vec![
+        json!({ "type": "queue-operation", "operation": "enqueue", "sessionId": "s" }),
+        said(0, "first"),
+        answered(1, json!([{ "type": "text", "text": "I look" }, call])),
+        returned(2, "t1", true),
+        answered(3, json!([{ "type": "text", "text": "done" }])),
+        said(4, "second"),
+        answered(5, json!([{ "type": "thinking", "thinking": "", "signature": "x" }])),
+    ]
+}
+
+#[test]
+fn the_conversation_before_a_prompt_is_what_the_agent_wrote() {
+    let scene = Scene::new();
+    scene.record("s", &bytes(&two_prompts()));
+    let written = scene.file(scene.mark("prompt-2"));
+    assert_eq!(parsed(&written), two_prompts()[1..5]);
+}
+
+#[test]
+fn a_session_that_continues_is_a_lineage_of_the_task_it_comes_from() {
+    let scene = Scene::new();
+    scene.record("s", &bytes(&two_prompts()));
+    let to = scene.mark("prompt-2");
+    let mut written = scene.file(to);
+    let point = scene.task().point(to).unwrap();
+    let description = session_description("n");
+    scene.engine.restore(&point).description(&description).run().unwrap();
+    let lineage = scene.task().lineage().id();
+    assert_eq!(continued(&scene.engine, "n").unwrap(), Some(("s".into(), lineage)));
+    assert_eq!(continued(&scene.engine, "other").unwrap(), None);
+    assert_eq!(scene.record("n", &written), 0);
+    let head = scene.task().head().unwrap().next;
+    let mut more = said(4, "another way");
+    more["uuid"] = "v4".into();
+    more["sessionId"] = "n".into();
+    written.extend(bytes(&[more]));
+    assert!(scene.record("n", &written) > 0);
+    assert_eq!(scene.task().lineage().id(), lineage);
+    assert!(scene.task().head().unwrap().next > head);
+    assert!(scene.engine.task("n").is_err());
+    // The session from before goes on: so does its lineage.
+    let mut old = two_prompts();
+    old.push(answered(6, json!([{ "type": "text", "text": "old" }])));
+    assert!(scene.record("s", &bytes(&old)) > 0);
+    assert_ne!(scene.task().lineage().id(), lineage);
+    assert_ne!(scene.task().lineage().id(), LineageId(0));
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z \\n\"\\\\]{1,12}", any::<String>()]
+}
+
+fn any_line(n: usize) -> impl Strategy<Value = Value> {
+    let text = |text: String| json!({ "type": "text", "text": text });
+    let call = |(id, input): (u8, String)| {
+        json!({ "type": "tool_use", "id": format!("t{n}-{id}"), "name": "Bash",
+            "input": { "command": input } })
+    };
+    let blocks = prop_oneof![any_text().prop_map(text), (any::<u8>(), any_text()).prop_map(call)];
+    let image = json!([{ "type": "image", "source": { "data": "x" } }]);
+    prop_oneof![
+        any_text().prop_map(move |text| said(n, &text)),
+        prop::collection::vec(blocks, 1..4).prop_map(move |blocks| answered(n, blocks.into())),
+        any::<bool>().prop_map(move |is_error| returned(n, &format!("t{n}"), is_error)),
+        Just(line(n, "user", json!({ "role": "user", "content": image }))),
+        Just(json!({ "type": "system", "uuid": format!("u{n}"), "content": [1, { "a": null }] })),
+    ]
+}
+
+fn any_session() -> impl Strategy<Value = Vec<Value>> {
+    (1..8usize).prop_flat_map(|len| (0..len).map(any_line).collect::<Vec<_>>())
+}
+
+proptest! {
+    #[test]
+    fn any_session_is_written_as_it_was_and_adds_nothing(lines in any_session()) {
+        let scene = Scene::new();
+        scene.record("s", &bytes(&lines));
+        let written = scene.file(scene.task().head().unwrap().next);
+        prop_assert_eq!(parsed(&written), lines);
+        prop_assert_eq!(scene.record("s", &written), 0);
+    }
+}
