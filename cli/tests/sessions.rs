@@ -1,8 +1,12 @@
-//! Importing sessions of Claude Code.
+//! Importing sessions of coding agents. Those of Claude Code unless a module is of another one.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
+#[path = "sessions/codex.rs"]
+mod codex;
 mod common;
+#[path = "sessions/gemini.rs"]
+mod gemini;
 #[path = "sessions/growth.rs"]
 mod growth;
 #[path = "sessions/hostile.rs"]

@@ -17,6 +17,10 @@ pub enum Format {
     TauBench,
     /// A session of Claude Code: JSON Lines with ids.
     ClaudeCode,
+    /// A session of Codex: JSON Lines with a type and a payload.
+    Codex,
+    /// A session of Gemini CLI: JSON Lines of messages and their changes.
+    GeminiCli,
     /// Messages as OpenAI's API has them: a list, an object with `messages`, or one a line.
     #[serde(rename = "openai")]
     OpenAi,
@@ -30,6 +34,20 @@ pub enum Format {
 }
 
 impl Format {
+    /// Returns `true` for sessions of coding agents, which are recorded line by line.
+    pub fn is_session(self) -> bool {
+        match self {
+            Self::ClaudeCode | Self::Codex | Self::GeminiCli => true,
+            Self::Jsonl
+            | Self::SweAgent
+            | Self::TauBench
+            | Self::OpenAi
+            | Self::LangGraph
+            | Self::CheckpointTable
+            | Self::PauseState => false,
+        }
+    }
+
     /// Returns the name of the format.
     pub fn name(self) -> &'static str {
         match self {
@@ -37,6 +55,8 @@ impl Format {
             Self::SweAgent => "swe-agent",
             Self::TauBench => "tau-bench",
             Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::GeminiCli => "gemini-cli",
             Self::OpenAi => "openai",
             Self::LangGraph => "langgraph",
             Self::CheckpointTable => "checkpoint-table",
@@ -70,7 +90,14 @@ pub fn from_content(start: &[u8]) -> Option<Format> {
         });
     }
     let keys = top_keys(start);
-    let is_event = keys.iter().any(|key| key == b"kind");
+    let has = |name: &[u8]| keys.iter().any(|key| key == name);
+    if has(b"timestamp") && has(b"type") && has(b"payload") {
+        return Some(Format::Codex);
+    }
+    if has(b"sessionId") && has(b"projectHash") {
+        return Some(Format::GeminiCli);
+    }
+    let is_event = has(b"kind");
     let format = keys.iter().find_map(|key| match key.as_slice() {
         b"kind" => Some(Format::Jsonl),
         b"trajectory" | b"history" | b"replay_config" => Some(Format::SweAgent),

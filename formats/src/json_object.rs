@@ -56,6 +56,12 @@ impl Object {
         Some(list)
     }
 
+    /// Replaces the value of a field, which keeps its place, and returns the old one.
+    pub fn replace(&mut self, name: &str, value: Json) -> Option<Json> {
+        let (_, old) = self.0.iter_mut().find(|(n, _)| n == name)?;
+        Some(std::mem::replace(old, value))
+    }
+
     /// Adds a field after the others.
     pub fn put(&mut self, name: impl Into<String>, value: Json) {
         self.0.push((name.into(), value));

@@ -80,7 +80,9 @@ pub use backup::backup;
 pub use error::{Error, ErrorKind, Remedy, Result};
 pub use format::Format;
 pub use progress::{Durable, Note, Progress, Unit, Work};
-pub use record::{HOOK_KEY, SessionTail, TailRead, TailStop, continued, session_description};
+pub use record::{
+    HOOK_KEY, SessionTail, TailRead, TailStop, continued, session_description, session_line,
+};
 
 /// Entry points of the fuzz targets. Not part of the interface.
 #[cfg(feature = "fuzzing")]
@@ -89,9 +91,11 @@ pub mod fuzzing {
     pub use crate::export_file::line::parse;
     pub use crate::export_file::write::event_text;
     pub use crate::format::detect;
-    pub use crate::json_object::Object;
+    pub use crate::json_object::{Object, compact};
     pub use crate::record::claude_code::line::read;
+    pub use crate::record::codex::line::Rollout;
     pub use crate::record::document::plans;
+    pub use crate::record::gemini_cli::line::Chat;
     pub use crate::record::jsonl::{EventLine, Lines, Text};
     pub use crate::record::langgraph::checkpoint::{Stored, content, metadata};
     pub use crate::record::langgraph::msgpack::to_json;
@@ -99,4 +103,5 @@ pub mod fuzzing {
     pub use crate::record::plan::{Item, Plan, common_prefix};
     pub use crate::record::session::line::{Part, SessionLine};
     pub use crate::record::session::tree::{Spot, Tree};
+    pub use crate::record::session::{EachAlone, LineParser};
 }

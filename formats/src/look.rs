@@ -111,7 +111,7 @@ fn in_folder(
             "{place}: no run, no export and no ckpt-*.json file in it: there is nothing to import"
         ))
         .remedied_by(Remedy::GiveRunFolder)),
-        Some(Format::ClaudeCode) => {
+        Some(format) if format.is_session() => {
             Err(Error::invalid(format!("{place}: no session in it: there is nothing to import"))
                 .remedied_by(Remedy::GiveSessionFolder))
         }
@@ -132,7 +132,7 @@ struct Found {
     only_lines: bool,
     /// The recognized inputs, in the order of names.
     inputs: Vec<Input>,
-    /// The number of sessions of Claude Code among the inputs.
+    /// The number of sessions of coding agents among the inputs.
     sessions: u64,
     /// The number of files that are not recognized.
     others: u64,
@@ -201,7 +201,7 @@ impl Found {
         let found = recognized(&path, &start);
         match found.filter(|found| self.format.is_none_or(|format| format == *found)) {
             Some(format) => {
-                self.sessions += u64::from(format == Format::ClaudeCode);
+                self.sessions += u64::from(format.is_session());
                 self.inputs.push(Input::Run(path));
             }
             None => self.others += 1,

@@ -210,9 +210,41 @@ impl Seeds {
             r#"{"parentUuid":"a","type":"assistant","uuid":"e","message":{"content":[{"type":"thinking","thinking":"hm"}]}}"#,
             r#"{"parentUuid":"none","type":"user","uuid":"e","message":{"role":"user","content":[]}}"#,
         ];
-        self.put("sessions", "session", &[], lines.join("\n").as_bytes());
+        self.session("sessions", &lines);
+        let lines = [
+            r##"{"timestamp":"2026-03-01T10:00:00.500Z","type":"session_meta","payload":{"id":"t","cwd":"/x"}}"##,
+            r##"{"type":"event_msg","payload":{"type":"task_started","turn_id":"u"}}"##,
+            r##"{"type":"turn_context","payload":{"turn_id":"u","model":"m"}}"##,
+            r##"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"do it"}]}}"##,
+            r##"{"type":"response_item","payload":{"type":"reasoning","summary":[]}}"##,
+            r##"{"type":"response_item","payload":{"type":"function_call","name":"exec","call_id":"c","arguments":"{\"cmd\":\"ls\"}"}}"##,
+            r##"{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":{"success":false}}}"##,
+            r##"{"type":"response_item","payload":{"type":"custom_tool_call","name":"patch","call_id":"d","input":"*** x"}}"##,
+            r##"{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}"##,
+            r##"{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"},{"type":"x"}]}}"##,
+            r##"{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":9}}"##,
+            r##"{"type":"response_item","payload":{"type":"local_shell_call","call_id":"e","action":{"command":["ls"]}}}"##,
+        ];
+        self.session("codex_sessions", &lines);
+        let lines = [
+            r##"{"sessionId":"s","projectHash":"h","kind":"main"}"##,
+            r##"{"$set":{"messages":[{"id":"n","type":"user","content":[{"text":"<session_context>"}]}]}}"##,
+            r##"{"id":"a","timestamp":"2026-03-01T10:00:00.500Z","type":"user","content":[{"text":"do it"}]}"##,
+            r##"{"id":"b","type":"gemini","content":"on it","thoughts":[{"subject":"x","description":"y"}],"tokens":{"input":9,"output":2},"model":"g"}"##,
+            r##"{"id":"b","type":"gemini","content":"on it","toolCalls":[{"id":"c","name":"shell","args":{"command":"ls"},"result":[{"functionResponse":{"id":"c","name":"shell","response":{"output":"a b"}}}],"status":"success"}]}"##,
+            r##"{"id":"d","type":"user","content":[{"functionResponse":{"id":"c","name":"shell","response":{"output":"a b"}}}]}"##,
+            r##"{"$rewindTo":"b"}"##,
+            r##"{"id":"b","type":"gemini","content":[{"text":"other"},{"functionCall":{"id":"c","name":"shell","args":{}}}]}"##,
+            r##"{"$rewindTo":"nowhere"}"##,
+            r##"{"id":"e","type":"info","content":7}"##,
+        ];
+        self.session("gemini_sessions", &lines);
+    }
+
+    fn session(&self, target: &str, lines: &[&str]) {
+        self.put(target, "session", &[], lines.join("\n").as_bytes());
         for (at, line) in lines.iter().enumerate() {
-            self.put("sessions", &format!("line {at}"), &[], line.as_bytes());
+            self.put(target, &format!("line {at}"), &[], line.as_bytes());
         }
     }
 

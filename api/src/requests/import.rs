@@ -40,8 +40,9 @@ pub struct ImportAsked {
         skip_serializing_if = "Option::is_none"
     )]
     pub default_user: Option<String>,
-    /// The format of the runs: `jsonl`, `swe-agent`, `tau-bench`, `claude-code`, `openai`,
-    /// `langgraph`, `checkpoint-table` or `pause-state`. Default: told by the content.
+    /// The format of the runs: `jsonl`, `swe-agent`, `tau-bench`, `claude-code`, `codex`,
+    /// `gemini-cli`, `openai`, `langgraph`, `checkpoint-table` or `pause-state`. Default: told by
+    /// the content.
     #[serde(
         default,
         deserialize_with = "read::some_text",

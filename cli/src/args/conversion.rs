@@ -134,6 +134,10 @@ pub enum RunFormat {
     TauBench,
     /// A session of Claude Code: JSON Lines with ids.
     ClaudeCode,
+    /// A session of Codex: JSON Lines with a type and a payload.
+    Codex,
+    /// A session of Gemini CLI: JSON Lines of messages and their changes.
+    GeminiCli,
     /// Messages as OpenAI's API has them: a list, an object with `messages`, or one a line.
     #[value(name = "openai")]
     OpenAi,
@@ -155,6 +159,8 @@ impl RunFormat {
             Self::SweAgent => Some(Format::SweAgent),
             Self::TauBench => Some(Format::TauBench),
             Self::ClaudeCode => Some(Format::ClaudeCode),
+            Self::Codex => Some(Format::Codex),
+            Self::GeminiCli => Some(Format::GeminiCli),
             Self::OpenAi => Some(Format::OpenAi),
             Self::LangGraph => Some(Format::LangGraph),
             Self::CheckpointTable => Some(Format::CheckpointTable),

@@ -5,6 +5,8 @@
 //! live          JSON Lines: read and written as they arrive
 //! session       sessions of coding agents, line by line, also while they are written
 //! claude_code   lines of sessions of Claude Code
+//! codex         lines of sessions of Codex
+//! gemini_cli    lines of sessions of Gemini CLI
 //! langgraph     checkpoint databases of LangGraph
 //! pause_state   the context of a paused run
 //! checkpoint_table  tables of an iteration engine's checkpoints
@@ -28,9 +30,11 @@ mod branches;
 mod checkpoint_table;
 pub(crate) mod claude_code;
 mod continued;
+pub(crate) mod codex;
 mod conversation;
 mod database;
 pub(crate) mod document;
+pub(crate) mod gemini_cli;
 mod iteration;
 pub(crate) mod jsonl;
 pub(crate) mod langgraph;
@@ -53,7 +57,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use milepost::clock::{Clock, SystemClock};
-use milepost::{Engine, Offset};
+use milepost::{Body, Engine, Json, Offset};
 
 use crate::error::{Error, Remedy, Result};
 use crate::format::{Format, detect};
@@ -128,10 +132,18 @@ impl RecordReport {
     }
 }
 
+/// Returns the line of a session file that the events of an append are of, as JSON with the same
+/// text. Returns `None` for other events, and for formats whose lines are not kept as they are.
+pub fn session_line(format: Format, events: &[Body]) -> Option<Json> {
+    (session_format(format)?.written)(events)
+}
+
 /// Returns what is of a format of sessions; `None` for any other format.
 fn session_format(format: Format) -> Option<&'static SessionFormat> {
     match format {
         Format::ClaudeCode => Some(&claude_code::SESSIONS),
+        Format::Codex => Some(&codex::SESSIONS),
+        Format::GeminiCli => Some(&gemini_cli::SESSIONS),
         Format::Jsonl
         | Format::SweAgent
         | Format::TauBench
@@ -240,18 +252,21 @@ pub fn record(
     let options = RecordOptions { event_max, ..options.clone() };
     let job = Job::new(store, &begun, &options);
     let path = begun.path.as_deref();
+    if let Some(format) = session_format(begun.format) {
+        return session::import::record(&job, format, reader, progress);
+    }
     match begun.format {
         Format::Jsonl => {
             live::record(&Job::<dyn LineStore>::new(store, &begun, &options), reader, progress)
-        }
-        Format::ClaudeCode => {
-            session::import::record(&job, &claude_code::SESSIONS, reader, progress)
         }
         Format::LangGraph => langgraph::record(&job, path, progress),
         Format::CheckpointTable => checkpoint_table::record(&job, path, progress),
         Format::PauseState => pause_state::record(&job, reader, progress),
         Format::SweAgent | Format::TauBench | Format::OpenAi => {
             document::record(&job, begun.format, reader, progress)
+        }
+        Format::ClaudeCode | Format::Codex | Format::GeminiCli => {
+            Err(Error::bug("a format of sessions that has no reader"))
         }
     }
 }

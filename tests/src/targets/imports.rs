@@ -26,8 +26,8 @@ pub fn imports(bytes: &[u8]) {
         2 => Format::TauBench,
         _ => detect(rest, Some("traj").filter(|_| selector & 4 != 0)),
     };
-    use Format::{CheckpointTable, ClaudeCode, LangGraph, PauseState};
-    if matches!(format, ClaudeCode | LangGraph | CheckpointTable | PauseState) {
+    use Format::{CheckpointTable, LangGraph, PauseState};
+    if format.is_session() || matches!(format, LangGraph | CheckpointTable | PauseState) {
         return;
     }
     if format == Format::Jsonl {

@@ -1,8 +1,11 @@
-//! Sessions of Claude Code, line by line: what each becomes, and where it goes.
+//! Sessions of coding agents, line by line: what each becomes, and where it goes.
 
 use std::io::BufReader;
 
-use milepost_formats::fuzzing::{Lines, Part, SessionLine, Spot, Text, Tree, read};
+use milepost_formats::fuzzing::{
+    Chat, EachAlone, LineParser, Lines, Part, Rollout, SessionLine, Spot, Text, Tree, compact, read,
+};
+use milepost_formats::{Format, session_line};
 
 use crate::targets::bounds::bounded;
 use crate::targets::texts;
@@ -13,8 +16,22 @@ const LINE_MAX: usize = 4000;
 /// What holding a line's place may take: a key, a place, and what tables have to spare.
 const PLACE: usize = 400;
 
-/// The lines of a session.
+/// The lines of a session of Claude Code.
 pub fn sessions(bytes: &[u8]) {
+    session(bytes, Format::ClaudeCode, &mut EachAlone(read));
+}
+
+/// The lines of a session of Codex.
+pub fn codex_sessions(bytes: &[u8]) {
+    session(bytes, Format::Codex, &mut Rollout::default());
+}
+
+/// The lines of a session of Gemini CLI.
+pub fn gemini_sessions(bytes: &[u8]) {
+    session(bytes, Format::GeminiCli, &mut Chat::default());
+}
+
+fn session(bytes: &[u8], format: Format, parser: &mut dyn LineParser) {
     let mut lines = Lines::new(BufReader::with_capacity(64, bytes), LINE_MAX, LINE_MAX);
     let mut tree = Tree::new(1);
     // The branches, each with how many lines went to its end.
@@ -25,7 +42,7 @@ pub fn sessions(bytes: &[u8]) {
             Text::Line(text) => text.to_owned(),
             Text::Blank | Text::Bad(_) => continue,
         };
-        let line = bounded("a line", LINE_MAX, 0, || read(&text));
+        let line = bounded("a line", LINE_MAX, 0, || parser.read(&text));
         let Ok(mut line) = line else { continue };
         let name = line.name(&text);
         assert!((1..=200).contains(&name.len()), "{name:?}");
@@ -35,9 +52,13 @@ pub fn sessions(bytes: &[u8]) {
             let decoded = milepost::Body::decode(kind, &payload);
             assert_eq!(decoded.as_ref().ok(), Some(body), "{decoded:?}");
         }
+        if format != Format::ClaudeCode {
+            let again = session_line(format, &line.events).expect("the line is kept");
+            assert_eq!(compact(again.text()), compact(&text));
+        }
         texts::append(line.events.clone());
         if line.uuid.as_deref().is_some_and(|uuid| tree.has(uuid)) {
-            line = line.as_it_is("claude_code", &text).expect("it was read before");
+            line = line.as_it_is("session", &text).expect("it was read before");
         }
         place(&mut tree, &line, &mut ends);
     }
@@ -63,7 +84,7 @@ fn place(tree: &mut Tree, line: &SessionLine, ends: &mut Vec<u64>) {
     };
     let end = ends.get_mut(branch as usize).expect("a branch that is there");
     *end += 1;
-    assert_eq!(place.is_some(), matches!(line.part, Part::Message(_)));
+    assert_eq!(place.is_some(), line.follows || matches!(line.part, Part::Message(_)));
     if let Some(place) = place {
         assert_eq!(tree.at(place), (branch, None));
         tree.settle(place, *end);

@@ -74,7 +74,10 @@ fn left_out(form: &ImportForm, strict: bool) -> Failure {
     let done = if lines == 0 && checkpoints == 0 { "imported" } else { "recorded" };
     let what = parts.join(" and ");
     let failure = Failure::new(format!("{what} could not be {done}")).code_of(UNMET);
-    let of_session = |task: &ImportedForm| task.format == Format::ClaudeCode.name();
+    let of_session = |task: &ImportedForm| {
+        let sessions = [Format::ClaudeCode, Format::Codex, Format::GeminiCli];
+        sessions.iter().any(|format| format.name() == task.format)
+    };
     failure.hint(if lines == 0 && checkpoints == 0 {
         "mend them and import the folder again: what is in already stays as it is"
     } else if strict {

@@ -19,6 +19,8 @@ pub static SESSIONS: SessionFormat = SessionFormat {
     name: NAME,
     session_id,
     parser: || Box::new(EachAlone(line::read)),
+    // A message does not tell a text from a list with one text block.
+    written: |_| None,
 };
 
 /// Returns the id of the session, or of the agent of a session. A continued session begins with

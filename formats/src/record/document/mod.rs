@@ -128,6 +128,8 @@ pub fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
         Format::SweAgent
         | Format::Jsonl
         | Format::ClaudeCode
+        | Format::Codex
+        | Format::GeminiCli
         | Format::OpenAi
         | Format::LangGraph
         | Format::CheckpointTable

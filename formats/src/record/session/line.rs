@@ -1,7 +1,7 @@
 //! One line of a session, converted for the log.
 
 use jiff::Timestamp;
-use milepost::events::{Application, Data};
+use milepost::events::{Application, Data, Message};
 use milepost::{Body, Json};
 
 use crate::json_object::{Object, check_depth};
@@ -29,7 +29,10 @@ pub struct SessionLine {
     pub uuid: Option<String>,
     /// Id of the line that it answers or continues.
     pub parent: Option<String>,
-    /// Alias of the mark before a prompt. Default: the name of the line.
+    /// True if the line continues the last line of the session, and names no parent.
+    pub follows: bool,
+    /// Alias of the mark before a prompt, and name of a branch that begins with the line. Default:
+    /// the name of the line.
     pub alias: Option<String>,
     /// True if it belongs to a side conversation.
     pub side: bool,
@@ -49,6 +52,19 @@ pub enum Part {
     Nothing,
     /// A part of the conversation.
     Message(Talk),
+    /// The session goes back. The next line continues from an earlier one.
+    Back(Back),
+}
+
+/// The point that a session goes back to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Back {
+    /// Before as many of the last prompts.
+    Prompts(u64),
+    /// Before the line with this id. If no line has it, the session stays where it is.
+    Before(String),
+    /// The beginning of the session.
+    Beginning,
 }
 
 /// A part of the conversation.
@@ -69,7 +85,8 @@ impl SessionLine {
     /// Returns the whole line as one event that is no part of the conversation.
     pub fn as_it_is(&self, name: &str, text: &str) -> Result<Self, String> {
         let events = vec![application(name, &fields(text)?)];
-        Ok(Self { time_us: self.time_us, events, ..Self::default() })
+        let Self { time_us, follows, .. } = *self;
+        Ok(Self { time_us, follows, events, ..Self::default() })
     }
 
     /// Returns the line's name in its key in the log: its id, or the hash of its text.
@@ -89,7 +106,7 @@ impl SessionLine {
     pub fn prompt(&self) -> Option<&str> {
         match &self.part {
             Part::Message(talk) => talk.prompt.as_deref(),
-            Part::Nothing => None,
+            Part::Nothing | Part::Back(_) => None,
         }
     }
 
@@ -97,7 +114,7 @@ impl SessionLine {
     pub fn calls(&self, call: Key) -> bool {
         match &self.part {
             Part::Message(talk) => talk.called.iter().any(|(called, _)| *called == call),
-            Part::Nothing => false,
+            Part::Nothing | Part::Back(_) => false,
         }
     }
 }
@@ -130,6 +147,54 @@ pub fn fields(text: &str) -> Result<Object, String> {
 pub fn application(name: &str, fields: &Object) -> Body {
     let data = Json::from_value(fields).unwrap_or_else(|_| Json::null());
     Application { name: name.to_owned(), data: Data::Json(data) }.into()
+}
+
+/// Returns the line that is kept among the events of one line under a name, and the message that it
+/// is kept in.
+pub fn kept<'a>(name: &str, events: &'a [Body]) -> Option<(Object, Option<&'a Message>)> {
+    events.iter().find_map(|event| match event {
+        Body::Message(message) => {
+            let extra: Object = serde_json::from_str(message.extra.as_ref()?.0.text()).ok()?;
+            Some((serde_json::from_str(extra.get(name)?.text()).ok()?, Some(message)))
+        }
+        Body::Application(Application { name: own, data: Data::Json(data) }) if own == name => {
+            Some((serde_json::from_str(data.text()).ok()?, None))
+        }
+        _ => None,
+    })
+}
+
+/// Takes the content of a message out of the object that has it: of one plain text block, its text.
+/// `null` is left in its place.
+pub fn take_content(fields: &mut Object, is_text: impl Fn(&Object) -> bool) -> Option<Json> {
+    let content = fields.get("content")?.clone();
+    let blocks: Option<Vec<Object>> = serde_json::from_str(content.text()).ok();
+    if let Some(mut blocks) = blocks
+        && let [block] = blocks.as_mut_slice()
+        && block.text("text").is_some()
+        && is_text(block)
+        && let Some(text) = block.replace("text", Json::null())
+        && let Ok(rest) = Json::from_value(&blocks)
+    {
+        fields.replace("content", rest);
+        return Some(text);
+    }
+    fields.replace("content", Json::null());
+    Some(content)
+}
+
+/// Puts the content of a message back to where [`take_content`] took it from.
+pub fn put_content(fields: &mut Object, content: &Json) -> Option<()> {
+    let rest = fields.get("content")?;
+    let content = match rest.is_null() {
+        true => content.clone(),
+        false => {
+            let mut blocks: Vec<Object> = serde_json::from_str(rest.text()).ok()?;
+            blocks.first_mut()?.replace("text", content.clone())?;
+            Json::from_value(&blocks).ok()?
+        }
+    };
+    fields.replace("content", content).map(drop)
 }
 
 /// Returns the first words of a text, on one line.

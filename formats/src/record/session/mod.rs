@@ -13,8 +13,12 @@
 pub(crate) mod import;
 pub(crate) mod line;
 pub(crate) mod tail;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod tree;
 pub(crate) mod writer;
+
+use milepost::{Body, Json};
 
 use crate::format::Format;
 use line::SessionLine;
@@ -31,6 +35,9 @@ pub struct SessionFormat {
     pub session_id: fn(&[u8], Option<&str>) -> Option<String>,
     /// Returns a parser of the lines of one file.
     pub parser: fn() -> Box<dyn LineParser>,
+    /// Returns the line that events are of, as JSON with the same text; `None` if they do not have
+    /// all of it.
+    pub written: fn(&[Body]) -> Option<Json>,
 }
 
 /// A parser of the lines of one file, in their order.

@@ -357,7 +357,7 @@ impl Session {
         let at = offset.ok_or_else(|| Error::bug("a line without a place"))?;
         let called = match line.prompt() {
             Some(prompt) => format!("{prompt} ({name})"),
-            None => name.to_owned(),
+            None => line.alias.as_deref().unwrap_or(name).to_owned(),
         };
         self.branches.fork(branch as usize, at, &called, !side)?;
         Ok(at)

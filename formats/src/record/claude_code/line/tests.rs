@@ -9,7 +9,7 @@ fn json(text: &str) -> Json {
 fn talk(line: &SessionLine) -> &Talk {
     match &line.part {
         Part::Message(talk) => talk,
-        Part::Nothing => panic!("no message: {line:?}"),
+        Part::Nothing | Part::Back(_) => panic!("no message: {line:?}"),
     }
 }
 

@@ -10,12 +10,14 @@
 //!                                   continue from the parent.
 //! lines with a missing parent       They continue the current branch of the session.
 //! ```
+//!
+//! In formats without parents each line follows the one before it, until the session goes back.
 
 use std::collections::HashMap;
 
 use milepost::Offset;
 
-use super::line::{Key, Part, SessionLine, Talk, key};
+use super::line::{Back, Key, Part, SessionLine, Talk, key};
 
 /// Index of a branch, in the order they begin.
 pub type BranchNo = u32;
@@ -44,10 +46,17 @@ pub enum Spot {
 #[derive(Debug, Clone, Copy)]
 struct Placed {
     branch: BranchNo,
+    /// The line before it.
+    before: LineIndex,
     /// Step of the line.
     step: u32,
+    is_prompt: bool,
     /// Offset after the line, once it is known.
     offset: Option<Offset>,
+}
+
+impl Placed {
+    const NOWHERE: Self = Self { branch: 0, before: 0, step: 0, is_prompt: false, offset: None };
 }
 
 /// The end of a branch.
@@ -70,6 +79,8 @@ pub struct Tree {
     agents: HashMap<Key, LineIndex>,
     /// Branch of the last line of the main conversation.
     current: BranchNo,
+    /// The line that the next one continues from, after the session went back.
+    back: Option<LineIndex>,
     /// True if the first line belongs to a side conversation, which is then the main one.
     all_side: Option<bool>,
     /// Number of lines whose parent is missing.
@@ -79,7 +90,7 @@ pub struct Tree {
 impl Tree {
     /// Returns an empty session, whose events begin at `start`.
     pub fn new(start: Offset) -> Self {
-        let placed = Placed { branch: 0, step: 0, offset: Some(start) };
+        let placed = Placed { offset: Some(start), ..Placed::NOWHERE };
         let tip = Tip { place: 0, step: 0, side: false };
         Self {
             lines: HashMap::new(),
@@ -88,6 +99,7 @@ impl Tree {
             calls: HashMap::new(),
             agents: HashMap::new(),
             current: 0,
+            back: None,
             all_side: None,
             orphans: 0,
         }
@@ -128,9 +140,13 @@ impl Tree {
 
     /// Returns the destination of a line, and its place for lines that continue from it.
     pub fn place(&mut self, line: &SessionLine) -> (Spot, Option<LineIndex>) {
+        if line.follows {
+            let (spot, place) = self.follow(line);
+            return (spot, Some(place));
+        }
         let talk = match &line.part {
             Part::Message(talk) => talk,
-            Part::Nothing => return (self.side_spot(line), None),
+            Part::Nothing | Part::Back(_) => return (self.side_spot(line), None),
         };
         let all_side = *self.all_side.get_or_insert(line.side);
         let side = line.side && !all_side;
@@ -143,8 +159,47 @@ impl Tree {
             }
             None => (self.root(talk, side), true),
         };
-        let place = self.go(spot, line, talk, moves);
+        let before = before.flatten().unwrap_or_else(|| self.tip(self.current).place);
+        let place = self.go(spot, line, talk, (before, moves));
         (spot, Some(place))
+    }
+
+    /// Places a line after the last one, or after the one that the session went back to.
+    fn follow(&mut self, line: &SessionLine) -> (Spot, LineIndex) {
+        let none = Talk::default();
+        let talk = match &line.part {
+            Part::Message(talk) => talk,
+            Part::Nothing | Part::Back(_) => &none,
+        };
+        let last = self.tip(self.current).place;
+        let (before, back) = match &line.part {
+            Part::Back(back) => (last, self.back_to(back).or(self.back)),
+            Part::Nothing | Part::Message(_) => (self.back.unwrap_or(last), None),
+        };
+        let spot = match before >= self.tip(self.placed(before).branch).place {
+            true => Spot::End(self.placed(before).branch),
+            false => self.fork(before, false),
+        };
+        let place = self.go(spot, line, talk, (before, true));
+        self.back = back;
+        (spot, place)
+    }
+
+    /// Returns the line that the next one continues from, if the session goes back there.
+    fn back_to(&self, back: &Back) -> Option<LineIndex> {
+        let mut at = self.back.unwrap_or_else(|| self.tip(self.current).place);
+        let mut left = match back {
+            Back::Beginning => return Some(0),
+            Back::Before(uuid) => return Some(self.placed(self.find(uuid)?).before),
+            Back::Prompts(prompts) => *prompts,
+        };
+        // A line is after the one before it, so the loop ends.
+        while at > 0 && left > 0 {
+            let placed = self.placed(at);
+            left -= u64::from(placed.is_prompt);
+            at = placed.before;
+        }
+        Some(at)
     }
 
     fn find(&self, uuid: &str) -> Option<LineIndex> {
@@ -152,8 +207,7 @@ impl Tree {
     }
 
     fn placed(&self, place: LineIndex) -> Placed {
-        let nowhere = Placed { branch: 0, step: 0, offset: None };
-        self.placed.get(place as usize).copied().unwrap_or(nowhere)
+        self.placed.get(place as usize).copied().unwrap_or(Placed::NOWHERE)
     }
 
     fn tip(&self, branch: BranchNo) -> Tip {
@@ -208,15 +262,22 @@ impl Tree {
         }
     }
 
-    fn go(&mut self, spot: Spot, line: &SessionLine, talk: &Talk, moves: bool) -> LineIndex {
+    fn go(
+        &mut self,
+        spot: Spot,
+        line: &SessionLine,
+        talk: &Talk,
+        (before, moves): (LineIndex, bool),
+    ) -> LineIndex {
         let place = LineIndex::try_from(self.placed.len()).unwrap_or(LineIndex::MAX);
         let (branch, side, mut step) = match spot {
             Spot::End(branch) => (branch, self.tip(branch).side, self.tip(branch).step),
             Spot::Fork { branch, behind, side } => (branch, side, self.placed(behind).step),
             Spot::Alone(branch) => (branch, true, 0),
         };
-        step += u32::from(talk.prompt.is_some());
-        self.placed.push(Placed { branch, step, offset: None });
+        let is_prompt = talk.prompt.is_some();
+        step += u32::from(is_prompt);
+        self.placed.push(Placed { branch, before, step, is_prompt, offset: None });
         if let Some(uuid) = &line.uuid {
             self.lines.insert(key(uuid), place);
         }

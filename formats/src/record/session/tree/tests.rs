@@ -108,3 +108,73 @@ fn cycles_and_unknown_lines_go_on_where_the_file_was() {
     }
     assert_eq!(tree.orphans, 2);
 }
+
+/// Returns a line that follows the one before it.
+fn next(part: Part) -> SessionLine {
+    SessionLine { follows: true, part, ..SessionLine::default() }
+}
+
+fn prompt(uuid: &str) -> SessionLine {
+    let talk = Talk { prompt: Some("do it".into()), ..Talk::default() };
+    SessionLine { uuid: Some(uuid.into()), ..next(Part::Message(talk)) }
+}
+
+fn answer() -> SessionLine {
+    next(Part::Message(Talk::default()))
+}
+
+fn back(back: Back) -> SessionLine {
+    next(Part::Back(back))
+}
+
+#[test]
+fn lines_without_parents_follow_each_other_until_the_session_goes_back() {
+    let lines = [
+        next(Part::Nothing),
+        prompt("a"),
+        answer(),
+        prompt("b"),
+        answer(),
+        back(Back::Prompts(1)),
+        next(Part::Nothing),
+        prompt("c"),
+        back(Back::Prompts(2)),
+        answer(),
+        back(Back::Before("c".into())),
+        answer(),
+        back(Back::Before("nowhere".into())),
+        answer(),
+        back(Back::Beginning),
+        prompt("d"),
+    ];
+    let mut expected = vec![Spot::End(0); 6];
+    expected.extend([fork(1, 3, false), Spot::End(1), Spot::End(1)]);
+    expected.extend([fork(2, 1, false), Spot::End(2)]);
+    expected.extend([fork(3, 7, false), Spot::End(3), Spot::End(3), Spot::End(3)]);
+    expected.push(fork(4, 0, false));
+    assert_eq!(spots(&lines), expected);
+}
+
+#[test]
+fn steps_are_counted_from_where_the_session_went_back_to() {
+    let mut tree = Tree::new(1);
+    let steps = |tree: &mut Tree, line: &SessionLine| {
+        tree.place(line);
+        tree.step(tree.current())
+    };
+    let lines = [
+        prompt("a"),
+        prompt("b"),
+        back(Back::Prompts(1)),
+        prompt("c"),
+        // Twice in a row.
+        back(Back::Prompts(1)),
+        back(Back::Prompts(1)),
+        prompt("d"),
+        // More than there are.
+        back(Back::Prompts(9)),
+        prompt("e"),
+    ];
+    let told: Vec<u64> = lines.iter().map(|line| steps(&mut tree, line)).collect();
+    assert_eq!(told, [1, 2, 2, 2, 2, 2, 1, 1, 1]);
+}

@@ -1,0 +1,30 @@
+//! Sessions of Gemini CLI, in `~/.gemini/tmp/PROJECT/chats/`.
+
+pub(crate) mod line;
+
+use serde::Deserialize;
+
+use super::session::SessionFormat;
+use crate::format::Format;
+use line::Chat;
+
+/// The format.
+pub static SESSIONS: SessionFormat = SessionFormat {
+    format: Format::GeminiCli,
+    key: "gemini-cli:",
+    name: line::NAME,
+    session_id,
+    parser: || Box::new(Chat::default()),
+    written: line::written,
+};
+
+/// Returns the id in the first line that has one. The file's name has only its beginning.
+fn session_id(start: &[u8], _: Option<&str>) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Head {
+        session_id: String,
+    }
+    let id = |line: &[u8]| serde_json::from_slice(line).ok().map(|head: Head| head.session_id);
+    start.split(|byte| *byte == b'\n').find_map(id)
+}
