@@ -191,7 +191,7 @@ fn what_is_picked_is_restored_and_the_lines_of_restore_are_printed() {
     let other = twin(&place);
     let first = text(&place.items("checkpoints essay")[1], "id").to_owned();
     let said = other.run(["restore", &format!("@{first}"), "-m", "again"]).ok();
-    let mut terminal = open(&place, "rewind -m again", WIDE);
+    let mut terminal = open(&place, "checkpoint -m again", WIDE);
     terminal.press(TAB);
     terminal.wait_chosen("better");
     terminal.press(TAB);

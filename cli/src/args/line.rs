@@ -122,7 +122,7 @@ mod tests {
             ("milepost --json", "milepost"),
             ("milepost --color never log run", "milepost log"),
             ("milepost token create --user log", "milepost token create"),
-            ("milepost rewind run", "milepost checkpoint"),
+            ("milepost rewind run", "milepost rewind"),
             ("milepost frobnicate", "milepost"),
             ("milepost loog run -3", "milepost"),
             ("milepost bisect start good run", "milepost bisect start"),

@@ -162,7 +162,6 @@ pub enum Command {
     /// List checkpoints, newest first.
     Checkpoints(Checkpoints),
     /// Pick a checkpoint on the screen, and restore it. On a pipe, list the checkpoints by task.
-    #[command(visible_alias = "rewind")]
     Checkpoint(Checkpoint),
     /// Mark a checkpoint at a point.
     Mark(Mark),

@@ -13,7 +13,7 @@ fn a_store_without_checkpoints_says_so_on_a_terminal_and_on_a_pipe() {
     let engine = Engine::open(place.store(), Options::default()).unwrap();
     engine.start_task("empty", "ana").unwrap();
     engine.close().unwrap();
-    for line in ["checkpoint", "rewind empty", "restore"] {
+    for line in ["checkpoint", "checkpoint empty", "restore"] {
         let ended = Terminal::of(&place, line, USUAL).ended();
         let expected = Ended { code: 0, text: "No checkpoints found.".into() };
         assert_eq!(ended, expected, "{line}");
@@ -40,7 +40,7 @@ fn a_pipe_gets_the_list_by_task_and_so_does_who_asks_for_json() {
     assert_eq!(begins.len(), 10);
     assert!(list.lines().nth(2).unwrap().contains("better"), "{list}");
     assert_eq!(place.say("restore").ok(), list);
-    let of_task = place.say("rewind essay").ok();
+    let of_task = place.say("checkpoint essay").ok();
     assert!(list.ends_with(&of_task) && of_task.starts_with("essay (user ana)\n"));
     let of = |group: &Value| -> Vec<Value> {
         let items = group["checkpoints"].as_array().unwrap();

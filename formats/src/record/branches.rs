@@ -26,6 +26,8 @@ pub const START: Offset = 1;
 pub struct Branches {
     engine: Engine,
     id: String,
+    /// True if the first branch continues a lineage of another session.
+    is_continued: bool,
     user: String,
     /// Prefixes of the keys of the first events of its tasks.
     keys: Vec<&'static str>,
@@ -67,6 +69,7 @@ impl Branches {
         let mut branches = Self {
             engine: engine.clone(),
             id: id.to_owned(),
+            is_continued: continued.is_some(),
             user: user.to_owned(),
             keys: keys.to_vec(),
             opened: opened.collect(),
@@ -124,6 +127,11 @@ impl Branches {
             }
         }
         Ok(false)
+    }
+
+    /// Returns `true` if the first branch continues a lineage of another session.
+    pub fn is_continued(&self) -> bool {
+        self.is_continued
     }
 
     /// Returns the id of the task.

@@ -29,8 +29,8 @@
 mod branches;
 mod checkpoint_table;
 pub(crate) mod claude_code;
-mod continued;
 pub(crate) mod codex;
+mod continued;
 mod conversation;
 mod database;
 pub(crate) mod document;
@@ -132,14 +132,15 @@ impl RecordReport {
     }
 }
 
-/// Returns the line of a session file that the events of an append are of, as JSON with the same
-/// text. Returns `None` for other events, and for formats whose lines are not kept as they are.
+/// Returns the line of a session file that the events of an append are of, as JSON: with the same
+/// text, or with the same fields for a line of Claude Code, which needs an id. Returns `None` for
+/// other events.
 pub fn session_line(format: Format, events: &[Body]) -> Option<Json> {
     (session_format(format)?.written)(events)
 }
 
 /// Returns what is of a format of sessions; `None` for any other format.
-fn session_format(format: Format) -> Option<&'static SessionFormat> {
+pub(crate) fn session_format(format: Format) -> Option<&'static SessionFormat> {
     match format {
         Format::ClaudeCode => Some(&claude_code::SESSIONS),
         Format::Codex => Some(&codex::SESSIONS),

@@ -1,69 +1,71 @@
 //! Session files written from the log, which an agent continues.
 //!
 //! ```text
-//! claude_code   lines of Claude Code
+//! renamed   the id of a session in its lines
 //! ```
 //!
 //! An import of such a file into the task that it was written from recognizes every line.
 
-mod claude_code;
+mod renamed;
 
 use milepost::Body;
 
 use crate::format::Format;
+use crate::record::session::SessionFormat;
+use crate::record::session_format;
 
 /// A session file being written, event by event.
 ///
 /// ```
 /// use milepost::Body;
-/// use milepost::events::{Application, Data, Extra, Message};
+/// use milepost::events::{Extra, Message};
 /// use milepost_formats::Format;
 /// use milepost_formats::session_file::SessionFile;
 ///
 /// let mut message = Message::text("user", "make it faster");
 /// let fields = r#"{"claude_code":{"type":"user","uuid":"u-1","sessionId":"s-1"}}"#;
 /// message.extra = Some(Extra(milepost::Json::new(fields)?));
-/// let mut file = SessionFile::new(Format::ClaudeCode).unwrap();
+/// let mut file = SessionFile::new(Format::ClaudeCode, "s-2").unwrap();
 /// file.push(Some("claude-code:u-1"), &Body::from(message));
 /// let text = String::from_utf8(file.finish()).unwrap();
 /// assert!(text.contains(r#""content":"make it faster""#));
 /// # Ok::<(), milepost::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct SessionFile {
+    format: &'static SessionFormat,
+    /// The id of the new session.
+    id: String,
     /// Events of the current line.
     line: Vec<Body>,
     bytes: Vec<u8>,
-    lines: u64,
 }
 
 impl SessionFile {
-    /// Begins a file. `None`: files of this format cannot be written.
-    pub fn new(format: Format) -> Option<Self> {
-        let empty = Self { line: Vec::new(), bytes: Vec::new(), lines: 0 };
-        (format == Format::ClaudeCode).then_some(empty)
+    /// Begins a file of a session with an id. `None`: the format has no sessions.
+    pub fn new(format: Format, id: &str) -> Option<Self> {
+        let format = session_format(format)?;
+        Some(Self { format, id: id.to_owned(), line: Vec::new(), bytes: Vec::new() })
     }
 
     /// Adds an event of the task, in the order of the log, with the key of its append if it is the
     /// first of one. Events of no line are left out.
     pub fn push(&mut self, key: Option<&str>, body: &Body) {
-        let is_part = claude_code::is_part(body);
-        let is_first = key.is_some();
-        if is_first || !is_part {
+        let is_part = match body {
+            Body::StepStarted(_) | Body::Message(_) | Body::ToolCalled(_) => true,
+            Body::ToolReturned(_) => true,
+            Body::Application(application) => application.name == self.format.name,
+            _ => false,
+        };
+        if key.is_some() || !is_part {
             self.end_line();
         }
         let is_of_line = match key {
-            Some(key) => claude_code::is_key(key),
+            Some(key) => key.starts_with(self.format.key) && !key.ends_with(":before"),
             None => !self.line.is_empty(),
         };
         if is_of_line && is_part {
             self.line.push(body.clone());
         }
-    }
-
-    /// Returns the number of whole lines.
-    pub fn lines(&self) -> u64 {
-        self.lines
     }
 
     /// Returns the file's bytes.
@@ -73,11 +75,16 @@ impl SessionFile {
     }
 
     fn end_line(&mut self) {
-        let line = std::mem::take(&mut self.line);
-        if let Some(text) = claude_code::text(&line) {
-            self.bytes.extend_from_slice(text.as_bytes());
+        let mut line = std::mem::take(&mut self.line);
+        // The recording added it.
+        line.retain(|body| !matches!(body, Body::StepStarted(_)));
+        if line.is_empty() {
+            return;
+        }
+        if let Some(text) = (self.format.written)(&line) {
+            let text = renamed::renamed(self.format.format, text, &self.id);
+            self.bytes.extend_from_slice(text.text().as_bytes());
             self.bytes.push(b'\n');
-            self.lines += 1;
         }
     }
 }

@@ -38,7 +38,7 @@ impl Scene {
 
     /// Writes the file of a point of the active lineage.
     fn file(&self, to: u64) -> Vec<u8> {
-        let mut file = SessionFile::new(Format::ClaudeCode).unwrap();
+        let mut file = SessionFile::new(Format::ClaudeCode, "n").unwrap();
         for event in self.task().read(1..to).unwrap() {
             let Event { header, body, .. } = event.unwrap();
             file.push(header.key.as_deref(), &body.unwrap());
@@ -153,7 +153,7 @@ fn any_text() -> impl Strategy<Value = String> {
 
 fn any_line(n: usize) -> impl Strategy<Value = Value> {
     let text = |text: String| json!({ "type": "text", "text": text });
-    let call = |(id, input): (u8, String)| {
+    let call = move |(id, input): (u8, String)| {
         json!({ "type": "tool_use", "id": format!("t{n}-{id}"), "name": "Bash",
             "input": { "command": input } })
     };

@@ -17,6 +17,9 @@ use crate::output::{printable, words};
 /// Beginning of the labels of the marks before prompts.
 const LABEL: &str = "prompt-";
 
+/// Length of the part of a session's id that the names of files of Gemini CLI have.
+const ID_PART: usize = 8;
+
 /// A prompt of a session.
 #[derive(Debug, Clone)]
 pub(super) struct Prompt {
@@ -36,6 +39,7 @@ pub(super) struct Prompt {
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct SessionFacts {
     pub agent: String,
+    pub session: String,
     pub file: Option<PathBuf>,
 }
 
@@ -125,12 +129,13 @@ impl NewSession {
         environment: &Environment,
     ) -> Result<Self> {
         let agent = Agent::of_name(&facts.agent).ok_or_else(|| no_file(&facts.agent))?;
-        let mut file = match agent {
-            Agent::ClaudeCode => SessionFile::new(Format::ClaudeCode),
-            _ => None,
-        }
-        .ok_or_else(|| no_file(agent.name()))?;
-        let path = facts.file.as_deref().and_then(|old| beside(old, &id));
+        let format = match agent {
+            Agent::ClaudeCode => Format::ClaudeCode,
+            Agent::Codex => Format::Codex,
+            Agent::GeminiCli => Format::GeminiCli,
+        };
+        let mut file = SessionFile::new(format, &id).ok_or_else(|| no_file(agent.name()))?;
+        let path = facts.file.as_deref().and_then(|old| beside(agent, old, &facts.session, &id));
         let path = path.filter(|path| is_of_agent(path, agent, environment));
         let path = path.ok_or_else(|| {
             Failure::new("the session's file is not in the folder of its agent")
@@ -147,7 +152,8 @@ impl NewSession {
 
     /// Returns the command that continues in the new session.
     pub fn command(&self) -> [&str; 3] {
-        [self.agent.program(), "--resume", &self.id]
+        let resume = if self.agent == Agent::Codex { "resume" } else { "--resume" };
+        [self.agent.program(), resume, &self.id]
     }
 }
 
@@ -156,9 +162,20 @@ fn no_file(agent: &str) -> Failure {
         .hint("`--files-only` takes back the files")
 }
 
-/// Returns the place of a session file next to another one.
-fn beside(old: &Path, id: &str) -> Option<PathBuf> {
-    Some(old.parent()?.join(format!("{id}.jsonl")))
+/// Returns the place of a session file next to another one. The names of Codex and Gemini CLI have
+/// the time of the start and the id, of which Gemini CLI takes the beginning.
+fn beside(agent: Agent, old: &Path, session: &str, id: &str) -> Option<PathBuf> {
+    let name = old.file_name()?.to_str()?;
+    let replaced = |part: &str, new: &str| {
+        let is_in_name = !part.is_empty() && name.contains(part);
+        is_in_name.then(|| name.replace(part, new))
+    };
+    let name = match agent {
+        Agent::ClaudeCode => format!("{id}.jsonl"),
+        Agent::Codex => replaced(session, id)?,
+        Agent::GeminiCli => replaced(session.get(..ID_PART)?, id.get(..ID_PART)?)?,
+    };
+    Some(old.with_file_name(name))
 }
 
 /// Returns `true` if a place is in the folder of an agent: a store may name any.

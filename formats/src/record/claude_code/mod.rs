@@ -1,26 +1,22 @@
 //! Sessions of Claude Code, in `~/.claude/projects/`.
 
 pub(crate) mod line;
+mod written;
 
 use serde::Deserialize;
 
 use super::session::{EachAlone, SessionFormat};
 use crate::format::Format;
 
-pub(crate) use line::NAME;
-
-/// Prefix of the keys of lines.
-pub(crate) const KEY: &str = "claude-code:";
-
 /// The format.
 pub static SESSIONS: SessionFormat = SessionFormat {
     format: Format::ClaudeCode,
-    key: KEY,
-    name: NAME,
+    key: "claude-code:",
+    name: line::NAME,
     session_id,
     parser: || Box::new(EachAlone(line::read)),
     // A message does not tell a text from a list with one text block.
-    written: |_| None,
+    written: written::written,
 };
 
 /// Returns the id of the session, or of the agent of a session. A continued session begins with

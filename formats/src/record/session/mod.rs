@@ -35,8 +35,7 @@ pub struct SessionFormat {
     pub session_id: fn(&[u8], Option<&str>) -> Option<String>,
     /// Returns a parser of the lines of one file.
     pub parser: fn() -> Box<dyn LineParser>,
-    /// Returns the line that events are of, as JSON with the same text; `None` if they do not have
-    /// all of it.
+    /// Returns the line that events are of, as JSON; `None` if they do not have all of it.
     pub written: fn(&[Body]) -> Option<Json>,
 }
 

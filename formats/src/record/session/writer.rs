@@ -10,7 +10,7 @@ use milepost::events::{MarkCause, StepFinished, StepStarted};
 use milepost::{Append, Body, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
 
 use super::SessionFormat;
-use super::line::{Key, SessionLine, key};
+use super::line::{Key, Part, SessionLine, key};
 use super::tree::{BranchNo, LineIndex, Spot, Tree};
 use crate::error::{Error, Remedy, Result};
 use crate::progress::{Durable, Progress};
@@ -158,6 +158,9 @@ impl Session {
         if let Some(text) = text {
             *self.texts.entry(text).or_default() += 1;
         }
+        if self.is_of_new_file(&line, &name)? {
+            return Ok(());
+        }
         self.time_us = line.time_us.or(self.time_us);
         let (spot, place) = self.tree.place(&line);
         let branch = self.branch(spot, &line, &name)?;
@@ -185,6 +188,15 @@ impl Session {
             acknowledge(durable, listener)?;
         }
         Ok(())
+    }
+
+    /// Returns `true` for a line that only the file of a continued session has, such as one with its
+    /// new id, and that no line of the conversation precedes that is new.
+    fn is_of_new_file(&self, line: &SessionLine, name: &str) -> Result<bool> {
+        let is_possible = self.branches.is_continued()
+            && !self.growing.contains(&0)
+            && line.part == Part::Nothing;
+        Ok(is_possible && !self.branches.had(&self.key(name))?)
     }
 
     /// Checks, at the first new line of a branch, that no recorded line of the session is after it.

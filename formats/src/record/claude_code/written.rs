@@ -7,27 +7,11 @@ use milepost::events::Data;
 use milepost::{Body, Json};
 use serde_json::json;
 
+use super::line::NAME;
 use crate::json_object::Object;
-use crate::record::claude_code::{KEY, NAME};
-
-/// Returns `true` for the key of a line.
-pub(super) fn is_key(key: &str) -> bool {
-    key.starts_with(KEY) && !key.ends_with(":before")
-}
-
-/// Returns `true` for an event that may be a part of a line.
-pub(super) fn is_part(body: &Body) -> bool {
-    match body {
-        Body::StepStarted(_) | Body::Message(_) | Body::ToolCalled(_) | Body::ToolReturned(_) => {
-            true
-        }
-        Body::Application(application) => application.name == NAME,
-        _ => false,
-    }
-}
 
 /// Returns the line of its events. `None` if it has no id.
-pub(super) fn text(events: &[Body]) -> Option<String> {
+pub(super) fn written(events: &[Body]) -> Option<Json> {
     let mut fields = fields(events)?;
     fields.text("uuid")?;
     let has_content = events
@@ -45,7 +29,7 @@ pub(super) fn text(events: &[Body]) -> Option<String> {
         }
         fields.put("message", Json::from_value(&message).ok()?);
     }
-    serde_json::to_string(&fields).ok()
+    Json::from_value(&fields).ok()
 }
 
 /// Returns the fields of the line that do not fit its events.
@@ -80,16 +64,14 @@ fn role(events: &[Body], fields: &Object) -> String {
 
 /// Returns the content: text of a user that is alone, or a list of blocks.
 fn content(events: &[Body], role: &str, rest: &Object) -> Option<Json> {
-    let parts: Vec<&Body> =
-        events.iter().filter(|body| !matches!(body, Body::StepStarted(_))).collect();
-    if let [Body::Message(message)] = parts.as_slice()
+    if let [Body::Message(message)] = events
         && let Some(content) = &message.content
         && (role == "user" || !content.text().starts_with('"'))
     {
         return Some(content.clone());
     }
     let mut blocks: Vec<Json> = Vec::new();
-    for part in parts {
+    for part in events {
         match part {
             Body::Message(message) => {
                 let Some(content) = &message.content else { continue };

@@ -1,0 +1,51 @@
+//! The id of a session in the lines that the agent finds it by.
+
+use milepost::Json;
+
+use crate::format::Format;
+use crate::json_object::Object;
+
+/// Returns a line with the id of a new session. Claude Code takes the name of the file.
+pub(super) fn renamed(format: Format, line: Json, id: &str) -> Json {
+    let renamed = match format {
+        Format::Codex => codex(&line, id),
+        Format::GeminiCli => gemini_cli(&line, id),
+        _ => None,
+    };
+    renamed.unwrap_or(line)
+}
+
+/// Changes `id` and `session_id` of the payload of a line `session_meta`.
+fn codex(line: &Json, id: &str) -> Option<Json> {
+    let mut fields = object(line)?;
+    if fields.text("type").as_deref() != Some("session_meta") {
+        return None;
+    }
+    let mut payload = object(fields.get("payload")?)?;
+    set(&mut payload, "id", id)?;
+    let _ = set(&mut payload, "session_id", id);
+    fields.replace("payload", Json::from_value(&payload).ok()?)?;
+    Json::from_value(&fields).ok()
+}
+
+/// Changes `sessionId` of a line, and in its `$set`.
+fn gemini_cli(line: &Json, id: &str) -> Option<Json> {
+    let mut fields = object(line)?;
+    let in_line = set(&mut fields, "sessionId", id);
+    let in_set = fields.get("$set").and_then(object).and_then(|mut inner| {
+        set(&mut inner, "sessionId", id)?;
+        fields.replace("$set", Json::from_value(&inner).ok()?).map(drop)
+    });
+    in_line.or(in_set)?;
+    Json::from_value(&fields).ok()
+}
+
+/// Changes a field that is there.
+fn set(fields: &mut Object, name: &str, id: &str) -> Option<()> {
+    fields.get(name)?;
+    fields.replace(name, Json::from_value(id).ok()?).map(drop)
+}
+
+fn object(json: &Json) -> Option<Object> {
+    serde_json::from_str(json.text()).ok()
+}
