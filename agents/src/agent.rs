@@ -80,7 +80,6 @@ impl Agent {
                 "BeforeTool",
                 "AfterTool",
                 "AfterAgent",
-                "PreCompress",
                 "SessionEnd",
             ],
         }

@@ -124,9 +124,7 @@ fn kind(agent: Agent, fields: &Fields<'_>) -> Result<AgentEventKind, IgnoredDocu
             session_file: fields.path("agent_transcript_path"),
             answer: fields.text("last_assistant_message"),
         },
-        ("PreCompact", false) | ("PreCompress", true) => {
-            AgentEventKind::Compaction { cause: fields.text("trigger") }
-        }
+        ("PreCompact", false) => AgentEventKind::Compaction { cause: fields.text("trigger") },
         _ => return Err(IgnoredDocument::OtherEvent),
     })
 }

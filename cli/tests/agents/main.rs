@@ -6,6 +6,7 @@
 
 mod failures;
 mod files;
+mod resumed;
 mod sessions;
 mod settings;
 
@@ -20,8 +21,6 @@ fn home(agent: Agent) -> Option<AgentHome> {
 }
 
 /// The kinds of the events, with the names of tools in the order of their calls.
-///
-/// Gemini CLI calls the hook of compaction before each request to the model: it says nothing here.
 fn kinds(home: &AgentHome) -> Vec<String> {
     let kind = |kind: &AgentEventKind| match kind {
         AgentEventKind::SessionStarted { cause, .. } => {
@@ -36,9 +35,7 @@ fn kinds(home: &AgentHome) -> Vec<String> {
         AgentEventKind::SubagentEnded { .. } => "sub-agent ended".to_owned(),
         AgentEventKind::Compaction { .. } => "compaction".to_owned(),
     };
-    let kinds = home.events().into_iter().map(|event| kind(&event.kind));
-    let is_gemini = home.agent() == Agent::GeminiCli;
-    kinds.filter(|kind| !is_gemini || kind != "compaction").collect()
+    home.events().into_iter().map(|event| kind(&event.kind)).collect()
 }
 
 /// The id of the only session so far.

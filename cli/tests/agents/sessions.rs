@@ -43,7 +43,7 @@ fn arrives_in_order(agent: Agent, write: &str, shell: &str) {
     assert_eq!(kinds(&home)[first.len()..].iter().map(words).collect::<Vec<_>>(), second);
     assert_eq!(crate::session(&home), session);
     let request = home.requests().into_iter().rfind(|request| request.has_tools).unwrap();
-    assert!(request.says("all done") && request.says("echo more"), "{request:#?}");
+    assert!(request.says("all done") && request.says("echo more"));
 }
 
 /// All events are of one session, in the project, with a session file of the agent's; a call has
