@@ -141,6 +141,8 @@ fn a_sub_agent_of_claude_code_is_told_apart() {
     };
     assert_eq!(answer.as_deref(), Some("helped"));
     assert!(home.session_files().contains(file), "{}", file.display());
+    let name = file.file_stem().unwrap().to_str().unwrap();
+    assert!(name.contains(&subagent.unwrap()), "the file has the id in its name: {name}");
     assert_eq!(kinds(&home).iter().filter(|kind| *kind == "prompt").count(), 1);
 }
 
