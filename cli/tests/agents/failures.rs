@@ -30,7 +30,6 @@ fn works_on(agent: Agent) {
         failing(&home, code);
         assert!(makes_a_file(&home, &format!("{code}.txt")), "exit code {code}");
     }
-    assert_eq!(home.documents().len(), 0, "the program of the hooks is another");
 }
 
 /// A hook before a tool takes longer than the limit of the settings, which is 5 s.

@@ -1,6 +1,6 @@
 //! Session files: what an import of them has.
 //!
-//! An importer of another agent adds its test here: `imports(Agent::Codex)`.
+//! An importer of another agent adds its tests here: `imports(Agent::Codex)`, `is_recorded(..)`.
 
 use milepost_agent_tests::{Agent, AgentHome};
 use milepost_agents::documents::AgentEventKind;
@@ -15,13 +15,13 @@ const SECOND: &str = "second [[shell echo two > b.txt]] [[say second done]]";
 /// a second import adds nothing.
 fn imports(agent: Agent) {
     let Some(home) = home(agent) else { return };
-    home.install_hooks();
+    home.record_hooks();
     home.prompt(FIRST).ok();
     let session = session(&home);
     home.resume(&session, SECOND).ok();
     let folder = home.agent_folder().join("projects");
     let import = ["import", folder.to_str().unwrap(), "--json"];
-    let said: Value = serde_json::from_str(&home.milepost(&import).ok().out).unwrap();
+    let said: Value = serde_json::from_str(&home.milepost_apart(&import).ok().out).unwrap();
     assert_eq!(said["tasks"][0]["id"], session.as_str(), "{said:#}");
     assert_eq!(said["bad_lines"], "0", "{said:#}");
     let log = log(&home, &session);
@@ -34,12 +34,12 @@ fn imports(agent: Agent) {
     let calls = |kind| of(kind).map(|event| event["body"]["call"].clone()).collect::<Vec<_>>();
     let seen: Vec<Value> = home.events().into_iter().filter_map(call).map(Value::from).collect();
     assert_eq!((calls("tool_called"), calls("tool_returned")), (seen.clone(), seen));
-    home.milepost(&import).ok();
+    home.milepost_apart(&import).ok();
     assert!(self::log(&home, &session) == log, "a second import adds nothing");
 }
 
 fn log(home: &AgentHome, session: &str) -> Vec<Value> {
-    let log = home.milepost(&["log", session, "--reverse", "--json"]).ok().out;
+    let log = home.milepost_apart(&["log", session, "--reverse", "--json"]).ok().out;
     log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -48,6 +48,36 @@ fn call(event: milepost_agents::documents::AgentEvent) -> Option<String> {
         AgentEventKind::BeforeTool { call, .. } => call,
         _ => None,
     }
+}
+
+/// The log that the daemon of the project writes has the calls of the hooks, and an import of the
+/// session files adds nothing to it.
+fn is_recorded(agent: Agent) {
+    let Some(home) = home(agent) else { return };
+    home.record_hooks();
+    home.prompt(FIRST).ok();
+    let session = session(&home);
+    // Captures follow behind the last answer to a hook.
+    let kinds = ["step_started", "message", "tool_called", "tool_returned", "step_finished"];
+    let events = || {
+        let log = home.milepost(&["log", &session, "--reverse", "--json"]).ok().out;
+        let events = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let is_of_file = |event: &Value| kinds.iter().any(|kind| event["kind"] == *kind);
+        events.filter(is_of_file).collect::<Vec<_>>()
+    };
+    let log = events();
+    let called = log.iter().filter(|event| event["kind"] == "tool_called");
+    let called: Vec<_> = called.map(|event| event["body"]["call"].clone()).collect();
+    let seen: Vec<Value> = home.events().into_iter().filter_map(call).map(Value::from).collect();
+    assert_eq!(called, seen);
+    let folder = home.agent_folder().join("projects");
+    home.milepost(&["import", folder.to_str().unwrap()]).ok();
+    assert!(events() == log, "an import behind hooks adds nothing");
+}
+
+#[test]
+fn sessions_of_claude_code_are_recorded_by_the_daemon() {
+    is_recorded(Agent::ClaudeCode);
 }
 
 #[test]

@@ -17,7 +17,7 @@ const TIME: &str = "2026-01-01T00-00";
 /// Cuts a session of two prompts before the second one, under a new id, and says a third prompt.
 fn continues(agent: Agent, new: &str, cut: fn(&[Value], &str) -> Vec<Value>) {
     let Some(home) = home(agent) else { return };
-    home.install_hooks();
+    home.record_hooks();
     home.prompt("[[shell echo one > one.txt]] [[say first done]]").ok();
     let id = session(&home);
     home.resume(&id, "[[shell echo quince > two.txt]] [[say second done]]").ok();

@@ -13,7 +13,7 @@ const PROMPT: &str = "please [[say a poem]] [[write poem.txt roses are red]] \
 /// Runs a session with two tools and then a second prompt, and compares the events.
 fn arrives_in_order(agent: Agent, write: &str, shell: &str) {
     let Some(home) = home(agent) else { return };
-    home.install_hooks();
+    home.record_hooks();
     home.write("data.txt", "alpha beta\n");
     let run = home.prompt(PROMPT).ok();
     assert!(run.out.contains("all done"), "{run:#?}");
@@ -111,7 +111,7 @@ fn hooks_of_gemini_cli_arrive_in_order() {
 #[test]
 fn a_sub_agent_of_claude_code_is_told_apart() {
     let Some(home) = home(Agent::ClaudeCode) else { return };
-    home.install_hooks();
+    home.record_hooks();
     let prompt = "[[task do: {{shell echo sub > sub.txt}} {{say helped}}]] \
                   [[shell echo own > own.txt]] [[say done]]";
     home.prompt(prompt).ok();
@@ -149,7 +149,7 @@ fn a_sub_agent_of_claude_code_is_told_apart() {
 /// Two calls in one answer of the model: each has a *before* and an *after*, in this order.
 fn calls_of_one_answer_are_pairs(agent: Agent) {
     let Some(home) = home(agent) else { return };
-    home.install_hooks();
+    home.record_hooks();
     home.prompt("[[par echo a > a.txt && echo b > b.txt]] [[say done]]").ok();
     assert_eq!([home.text("a.txt").unwrap(), home.text("b.txt").unwrap()], ["a\n", "b\n"]);
     let mut seen: BTreeMap<String, Vec<&str>> = BTreeMap::new();

@@ -43,7 +43,7 @@ fn leaves_settings(agent: Agent) {
 }
 
 fn session_with_hooks(home: &AgentHome, sessions: usize) {
-    home.install_hooks();
+    home.record_hooks();
     home.prompt("[[shell true]] [[say done]]").ok();
     home.uninstall_hooks();
     let ends = kinds(home).iter().filter(|kind| *kind == "ended").count();
@@ -73,7 +73,7 @@ fn leaves_the_project_clean(agent: Agent) {
     home.git(&["add", "."]);
     home.git(&["commit", "--quiet", "--message", "first"]);
     let before = objects(&home.project(".git/objects"));
-    home.install_hooks();
+    home.record_hooks();
     home.prompt("[[shell cat data.txt]] [[say done]]").ok();
     assert_eq!(kinds(&home).last().map(String::as_str), Some("ended"));
     assert_eq!(home.git(&["status", "--porcelain", "--ignored"]), "");

@@ -20,7 +20,7 @@
 //!
 //! let program = std::path::Path::new("target/debug/milepost");
 //! let Some(home) = AgentHome::new(Agent::ClaudeCode, program) else { return };
-//! home.install_hooks();
+//! home.record_hooks();
 //! home.prompt("[[shell echo a > a.txt]] [[say done]]").ok();
 //! assert_eq!(home.events().len(), 6);
 //! ```

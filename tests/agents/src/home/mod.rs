@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use milepost_agents::documents::{self, AgentEvent, Document};
-use milepost_agents::{Agent, Environment, SettingsScope, SpoolEntry};
+use milepost_agents::{Agent, Environment, SettingsScope};
 use tempfile::TempDir;
 
 use crate::model::{Model, ModelRequest};
@@ -110,6 +110,13 @@ impl AgentHome {
         self.run(command)
     }
 
+    /// Runs Milepost with a store of its own, which no daemon has.
+    pub fn milepost_apart(&self, arguments: &[&str]) -> AgentRun {
+        let mut command = self.plain(&self.milepost);
+        command.args(arguments).env("MILEPOST_STORE", self.path("store"));
+        self.run(command)
+    }
+
     /// Runs Git in the project.
     pub fn git(&self, arguments: &[&str]) -> String {
         let mut command = self.plain(Path::new("git"));
@@ -136,6 +143,23 @@ impl AgentHome {
     #[track_caller]
     pub fn install_hooks(&self) {
         self.milepost(&["agent", "install", self.agent.name()]).ok();
+    }
+
+    /// Installs the hooks, and has each document kept on its way to Milepost.
+    #[track_caller]
+    pub fn record_hooks(&self) {
+        self.install_hooks();
+        let folder = self.path("documents");
+        fs::create_dir_all(&folder).unwrap();
+        // The process of the script becomes that of Milepost: its parents are the same.
+        let text = format!(
+            "file=\"{}/$(date +%s%N)-$$\"\ncat > \"$file\"\nmv \"$file\" \"$file.json\"\n\
+             exec '{}' \"$@\" < \"$file.json\"",
+            folder.display(),
+            self.milepost.display()
+        );
+        let program = self.script("record", &text);
+        self.replace_program(&program);
     }
 
     /// Takes them out.
@@ -199,9 +223,7 @@ impl AgentHome {
         self.model.url()
     }
 
-    /// Returns the events of the hooks so far, in the order of time.
-    ///
-    /// The one place that knows where they are.
+    /// Returns the events of recorded hooks so far, in the order of time.
     pub fn events(&self) -> Vec<AgentEvent> {
         let taken = |document: Vec<u8>| match documents::read(self.agent, &document) {
             Document::Event(event) => Some(*event),
@@ -210,18 +232,13 @@ impl AgentHome {
         self.documents().into_iter().filter_map(taken).collect()
     }
 
-    /// Returns the documents of the hooks so far, those that are no events too.
+    /// Returns the documents of recorded hooks so far, those that are no events too.
     pub fn documents(&self) -> Vec<Vec<u8>> {
         let mut files = Vec::new();
-        below(&self.path("home/xdg/state/milepost/spool"), &mut files);
+        below(&self.path("documents"), &mut files);
         files.retain(|path| path.extension().is_some_and(|end| end == "json"));
         files.sort();
-        let read = |path: PathBuf| {
-            let entry: SpoolEntry = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-            assert_eq!(entry.agent, self.agent.name());
-            entry.payload.into_bytes()
-        };
-        files.into_iter().map(read).collect()
+        files.into_iter().map(|path| fs::read(path).unwrap()).collect()
     }
 
     /// Returns the ids of processes that have this home in their environment.
