@@ -4,12 +4,12 @@ use milepost::{ErrorKind, LineageId};
 use milepost_api::{JobAsked, RestoredForm, TaskForm, UndoAsked};
 
 use super::left_files::Left;
-use super::{restore, workspace_args};
+use super::{restore, rewind, workspace_args};
 use crate::args;
 use crate::backend::Backend;
 use crate::backend::jobs::{self, Wording};
 use crate::error::{Failure, Result};
-use crate::output::{JobBar, Out, words};
+use crate::output::{JobBar, Out, note, words};
 
 /// Message of an undo of the state.
 const DONE: &str = "the last restore or switch is undone";
@@ -27,6 +27,11 @@ pub fn run(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()>
     let wording = Wording { files: args.files.as_deref(), ..Wording::default() };
     let done = source.job(&job, JobBar::new(!out.json));
     let form = workspace_args::done(done, &wording, out)?;
+    if form.restored.is_some()
+        && let Some(path) = rewind::remove_unused(source, &had.id, had.active)?
+    {
+        note(&format!("{} is removed: no agent used it", path.display()));
+    }
     let plan = workspace_args::plan(&form)?;
     match (&plan, &form.restored) {
         (None, Some(restored)) => went(source, &had, restored, out),

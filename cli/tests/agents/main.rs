@@ -7,6 +7,7 @@
 mod failures;
 mod files;
 mod resumed;
+mod rewind;
 mod sessions;
 mod settings;
 

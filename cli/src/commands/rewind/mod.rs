@@ -12,8 +12,9 @@ mod print;
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 
-use milepost::Scope;
+use milepost::{LineageId, Scope};
 use milepost_agents::Environment;
 use milepost_api::{FilesAsked, FilesForm, JobAsked, PointForm, TaskForm};
 use milepost_formats::session_description;
@@ -246,6 +247,30 @@ fn go(source: &dyn Backend, args: &args::Rewind, way: &Way<'_>, out: &mut Out) -
         note(&format!("{program} cannot be started: {error}"));
     }
     Ok(())
+}
+
+/// Removes the session file that a rewind wrote, after the undo of that rewind, unless the agent
+/// used it. Returns its place.
+pub fn remove_unused(source: &dyn Backend, task: &str, left: LineageId) -> Result<Option<PathBuf>> {
+    let lineages = source.lineages(task)?;
+    let Some(lineage) = lineages.into_iter().find(|lineage| lineage.id == left) else {
+        return Ok(None);
+    };
+    let begin = session_description("");
+    let id = lineage.description.as_deref().and_then(|text| text.strip_prefix(&begin));
+    let (Some(id), Some(parent)) = (id, lineage.parent) else { return Ok(None) };
+    let task = source.task(&words::encode(task))?;
+    let Some(facts) = History::of(source, &task)?.facts else { return Ok(None) };
+    let to = source.point(&words::address(&task.id, parent.lineage, parent.offset.0))?;
+    let environment = Environment::new(|name| std::env::var_os(name));
+    let session = NewSession::of(source, &facts, &to, id.to_owned(), &environment)?;
+    match std::fs::read(&session.path) {
+        Ok(bytes) if bytes == session.bytes => {
+            std::fs::remove_file(&session.path)?;
+            Ok(Some(session.path))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Writes a session file under a name that is not there.

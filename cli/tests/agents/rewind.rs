@@ -1,0 +1,121 @@
+//! The way back: what agents did to files and said, taken back by `milepost rewind`.
+
+use std::collections::BTreeMap;
+
+use milepost_agent_tests::{Agent, AgentHome};
+use serde_json::Value;
+
+use crate::{home, session};
+
+const FIRST: &str = "first [[write poem.txt roses]] [[say first done]]";
+const SECOND: &str = "second [[shell sed -i s/alpha/ALPHA/ data.txt; rm mine.txt; echo new > new.txt]] \
+    [[say second done]]";
+
+/// Returns the files of the project.
+fn files(home: &AgentHome) -> BTreeMap<String, String> {
+    let entries = std::fs::read_dir(home.project("")).unwrap().map(|entry| entry.unwrap());
+    let files = entries.filter(|entry| entry.path().is_file());
+    let name = |entry: &std::fs::DirEntry| entry.file_name().into_string().unwrap();
+    files.map(|entry| (name(&entry), std::fs::read_to_string(entry.path()).unwrap())).collect()
+}
+
+/// A session of two prompts. The user edits files between them.
+fn two_prompts(agent: Agent) -> Option<(AgentHome, String)> {
+    let home = home(agent)?;
+    home.record_hooks();
+    home.write("data.txt", "alpha\n");
+    home.write("mine.txt", "mine\n");
+    home.write("notes.md", "notes\n");
+    home.prompt(FIRST).ok();
+    let session = session(&home);
+    home.write("notes.md", "notes\nher line\n");
+    home.write("hers.txt", "hers\n");
+    home.resume(&session, SECOND).ok();
+    Some((home, session))
+}
+
+fn rewound(home: &AgentHome, arguments: &[&str]) -> Value {
+    let all: Vec<&str> = ["rewind", "--yes", "--json"].iter().chain(arguments).copied().collect();
+    serde_json::from_str(&home.milepost(&all).ok().out).unwrap()
+}
+
+/// Files that the shell changed, deleted or made are as before the prompt, what the user did stays,
+/// and an undo brings all back.
+fn files_go_back(agent: Agent) {
+    let Some((home, session)) = two_prompts(agent) else { return };
+    let after = files(&home);
+    let plan = home.milepost(&["rewind", "~1", "--dry-run"]).ok().out;
+    for part in ["prompt-2", "data.txt", "mine.txt", "new.txt"] {
+        assert!(plan.contains(part), "{plan}");
+    }
+    assert!(!plan.contains("notes.md") && !plan.contains("hers.txt"), "{plan}");
+    assert_eq!(files(&home), after, "a dry run changes nothing");
+    let sessions = home.session_files();
+    rewound(&home, &["~1"]);
+    let now = files(&home);
+    let text = |name: &str| now.get(name).map(String::as_str);
+    assert_eq!(text("data.txt"), Some("alpha\n"));
+    assert_eq!(text("mine.txt"), Some("mine\n"));
+    assert_eq!(text("new.txt"), None);
+    assert_eq!(text("notes.md"), Some("notes\nher line\n"));
+    assert_eq!(text("hers.txt"), Some("hers\n"));
+    assert!(text("poem.txt").is_some());
+    home.milepost(&["undo", &session]).ok();
+    assert_eq!(files(&home), after);
+    assert_eq!(home.session_files(), sessions, "a session file that was not used is removed");
+}
+
+/// The model's next request has nothing from behind the point, and what is recorded then is in the
+/// task that was taken back.
+fn conversation_goes_back(agent: Agent) {
+    let Some((home, session)) = two_prompts(agent) else { return };
+    let new = rewound(&home, &["~1"])["session"].as_str().unwrap().to_owned();
+    let so_far = home.requests().len();
+    let run = home.resume(&new, "third [[write three.txt x]] [[say third done]]").ok();
+    assert!(run.out.contains("third done"), "{run:#?}");
+    let requests = home.requests();
+    let request = requests[so_far..].iter().rfind(|request| request.has_tools).unwrap();
+    for text in ["first", "first done", "third"] {
+        assert!(request.says(text), "{text}");
+    }
+    let is_behind = |text: &str| requests[so_far..].iter().any(|request| request.says(text));
+    assert!(!is_behind("ALPHA") && !is_behind("second done"));
+    let tasks: Value = serde_json::from_str(&home.milepost(&["tasks", "--json"]).ok().out).unwrap();
+    assert_eq!(tasks["items"].as_array().unwrap().len(), 1, "{tasks:#}");
+    let log = home.milepost(&["transcript", &session]).ok().out;
+    assert!(log.contains("third done") && !log.contains("second done"), "{log}");
+    // The second way back is from there.
+    rewound(&home, &["~1"]);
+    assert_eq!(home.text("three.txt"), None);
+    assert_eq!(home.text("data.txt").as_deref(), Some("alpha\n"));
+}
+
+#[test]
+fn files_of_claude_code_go_back_to_before_a_prompt() {
+    files_go_back(Agent::ClaudeCode);
+}
+
+#[test]
+fn files_of_codex_go_back_to_before_a_prompt() {
+    files_go_back(Agent::Codex);
+}
+
+#[test]
+fn files_of_gemini_cli_go_back_to_before_a_prompt() {
+    files_go_back(Agent::GeminiCli);
+}
+
+#[test]
+fn a_conversation_of_claude_code_goes_back_to_before_a_prompt() {
+    conversation_goes_back(Agent::ClaudeCode);
+}
+
+#[test]
+fn a_conversation_of_codex_goes_back_to_before_a_prompt() {
+    conversation_goes_back(Agent::Codex);
+}
+
+#[test]
+fn a_conversation_of_gemini_cli_goes_back_to_before_a_prompt() {
+    conversation_goes_back(Agent::GeminiCli);
+}
