@@ -16,7 +16,7 @@ use crate::store_locator::SOCKET;
 const STEP: Duration = Duration::from_millis(5);
 
 /// Variables that a daemon is started with. Agents have secrets in others.
-const VARIABLES: [&str; 11] = [
+const VARIABLES: [&str; 12] = [
     "HOME",
     "PATH",
     "USER",
@@ -28,6 +28,7 @@ const VARIABLES: [&str; 11] = [
     "LANG",
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",
+    "GEMINI_CLI_HOME",
 ];
 
 /// Has the daemon of the document's project record it; starts the daemon if there is none. `None`
