@@ -21,6 +21,9 @@ fn imports(agent: Agent) {
     home.prompt(FIRST).ok();
     let session = session(&home);
     home.resume(&session, SECOND).ok();
+    if agent == Agent::GeminiCli {
+        has_a_second_file(&home);
+    }
     let folder = folder(&home);
     let import = ["import", folder.to_str().unwrap(), "--json"];
     let said: Value = serde_json::from_str(&home.milepost_apart(&import).ok().out).unwrap();
@@ -43,6 +46,17 @@ fn imports(agent: Agent) {
 fn log(home: &AgentHome, session: &str) -> Vec<Value> {
     let log = home.milepost_apart(&["log", session, "--reverse", "--json"]).ok().out;
     log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Writes the file that Gemini CLI makes where a session continues in another minute: the lines
+/// before the first prompt, and nothing else.
+fn has_a_second_file(home: &AgentHome) {
+    let files = home.session_files();
+    let text = std::fs::read_to_string(&files[0]).unwrap();
+    let lines: Vec<_> = text.lines().take_while(|line| !line.contains(FIRST)).collect();
+    let (_, id) = files[0].file_stem().unwrap().to_str().unwrap().rsplit_once('-').unwrap();
+    let second = files[0].with_file_name(format!("session-2026-01-01T00-00-{id}.jsonl"));
+    std::fs::write(second, format!("{}\n", lines.join("\n"))).unwrap();
 }
 
 /// The folder with the session files.

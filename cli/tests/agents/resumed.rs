@@ -52,6 +52,8 @@ fn continues(agent: Agent, new: &str, cut: fn(&[Value], &str) -> Vec<Value>) {
     let is_deleted = files.len() > 1 && !old.exists();
     assert!(is_deleted || fs::read_to_string(&old).unwrap() == before, "it is as it was");
     assert_eq!(home.events().last().unwrap().session, new);
+    let log = home.milepost(&["log", new, "--json"]).ok().out;
+    assert!(log.contains("third done"), "the daemon records what continues");
     if agent == Agent::GeminiCli {
         loses_what_continued(&home, new);
     }
