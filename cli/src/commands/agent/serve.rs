@@ -19,6 +19,7 @@ use crate::args::AgentServe;
 use crate::backend::hints::current_user;
 use crate::error::{Failure, Result};
 use crate::outside;
+use crate::store_locator::{SOCKET, StoreArgs, made_at};
 
 /// Largest size of the log of the daemon, in bytes. A larger one is begun anew.
 const LOG_MAX: u64 = 1 << 20;
@@ -34,11 +35,10 @@ pub fn run(args: &AgentServe) -> Result<()> {
         let _ = rustix::process::setsid();
     }
     log_to(&store.with_file_name("agent.log"));
-    let engine = match Engine::open(&store, Options::default()) {
+    StoreArgs::default().check_owner(&store)?;
+    let engine = match made_at(&store, Options::default().create(true)) {
         // Another daemon was faster: hooks reach that one.
-        Err(error) if error.kind() == milepost::ErrorKind::Unavailable && is_served(&store) => {
-            return Ok(());
-        }
+        Err(failure) if failure.is_in_use() && is_served(&store) => return Ok(()),
         opened => opened?,
     };
     let served = serve(&engine, &project, args);
@@ -48,7 +48,7 @@ pub fn run(args: &AgentServe) -> Result<()> {
 }
 
 fn is_served(store: &Path) -> bool {
-    super::daemon::answers(&store.join(crate::store_locator::SOCKET))
+    super::daemon::answers(&store.join(SOCKET))
 }
 
 fn serve(engine: &Engine, project: &Path, args: &AgentServe) -> Result<()> {

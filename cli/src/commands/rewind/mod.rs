@@ -12,7 +12,7 @@ mod print;
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use milepost::{LineageId, Scope};
 use milepost_agents::Environment;
@@ -40,21 +40,22 @@ const AGENTS: [&str; 5] =
     ["CLAUDECODE", "CODEX_SESSION_ID", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI"];
 
 pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> {
-    let opened = match store.named().is_some() {
-        true => store.find(false, false)?,
+    let (opened, folder) = match store.named().is_some() {
+        true => (store.find(false, false)?, None),
         false => {
             let project = super::agent::project()?;
             let dir = outside::store_of(&project).filter(|dir| dir.is_dir()).ok_or_else(|| {
                 Failure::new(format!("no session was recorded in {}", project.display()))
                     .hint("`milepost agent install NAME` records the next ones")
             })?;
-            store.find_at(&dir)?
+            (store.find_at(&dir)?, Some(project))
         }
     };
+    let folder = folder.as_deref();
     match opened {
-        Opened::Remote(there) => on(&there, args, out),
+        Opened::Remote(there) => on(&there, folder, args, out),
         Opened::Local(engine) => {
-            let done = on(&Local(&engine), args, out);
+            let done = on(&Local(&engine), folder, args, out);
             let closed = engine.close();
             done?;
             Ok(closed?)
@@ -67,11 +68,18 @@ struct Way<'a> {
     task: &'a TaskForm,
     to: PointForm,
     scope: Scope,
+    /// The project, if it is the current one.
+    folder: Option<&'a Path>,
     /// The new session, unless only files are taken back.
     session: Option<NewSession>,
 }
 
-fn on(source: &dyn Backend, args: &args::Rewind, out: &mut Out) -> Result<()> {
+fn on(
+    source: &dyn Backend,
+    folder: Option<&Path>,
+    args: &args::Rewind,
+    out: &mut Out,
+) -> Result<()> {
     let place = Place::parse(args.place.as_deref())?;
     let (task, history) = session(source, place.session.as_deref())?;
     let chosen = match chosen(&history, &place.prompt)? {
@@ -83,7 +91,7 @@ fn on(source: &dyn Backend, args: &args::Rewind, out: &mut Out) -> Result<()> {
     };
     let gone = history.prompts.get(chosen..).unwrap_or_default();
     let Some(prompt) = gone.first() else { return Err(no_prompt(&history)) };
-    let way = way(source, args, (&task, &history), prompt)?;
+    let way = Way { folder, ..way(source, args, (&task, &history), prompt)? };
     let plan = plan(source, args, &way, out)?;
     print::plan(&way.task.id, gone, plan.as_ref(), way.session.as_ref(), out)?;
     if args.options.dry_run {
@@ -161,7 +169,7 @@ fn way<'a>(
                 .hint("`--files-only` takes back the files"));
         }
     };
-    Ok(Way { task, to, scope, session })
+    Ok(Way { task, to, scope, folder: None, session })
 }
 
 /// Returns a random UUID.
@@ -181,7 +189,7 @@ fn new_id() -> Result<String> {
 }
 
 fn job(args: &args::Rewind, way: &Way<'_>, dry_run: bool) -> Result<JobAsked> {
-    let mut files = workspace_args::folder(None, &args.options)?;
+    let mut files = workspace_args::folder(way.folder, &args.options)?;
     files.dry_run = dry_run;
     Ok(JobAsked::Restore(FilesAsked {
         to: named(&way.to),
