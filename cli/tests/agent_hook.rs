@@ -1,4 +1,5 @@
-//! `milepost agent hook`: whatever an agent does, it exits with 0 and the document is in the spool.
+//! `milepost agent hook`: whatever an agent does, it exits with 0, and the document is in the spool
+//! where no daemon can record it. Here no folder for a store can be made.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -18,6 +19,7 @@ const DOCUMENT: &str = "{\"session_id\": \"s-1\", \"hook_event_name\": \"Stop\"}
 fn hook(place: &Place, line: &str) -> Command {
     let mut command = place.command(line.split(' '));
     command.env("XDG_STATE_HOME", place.path("state")).env("SECRET_TOKEN", "hunter2");
+    command.env("XDG_DATA_HOME", "/dev/null/data");
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -61,7 +63,8 @@ fn a_document_waits_in_the_spool_with_no_secret_beside_it() {
     assert_eq!(entries[1]["agent"], "gemini-cli");
     assert_eq!(entries[0]["parents"][0], std::process::id());
     let here = fs::canonicalize(place.dir.path()).unwrap();
-    assert_eq!(entries[0]["cwd"], here.to_str().unwrap());
+    assert_eq!(entries[0]["project"], "/srv/shop");
+    assert_eq!(entries[1]["project"], here.to_str().unwrap());
     let text = fs::read_to_string(&spool(&place)[0]).unwrap();
     assert!(!text.contains("hunter2"), "{text}");
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -104,6 +107,7 @@ fn closed_pipes_and_missing_folders_are_no_failure() {
         let mut command = place.command_of("sh", ["-c", script]);
         command.env("MILEPOST", env!("CARGO_BIN_EXE_milepost"));
         command.env("XDG_STATE_HOME", place.path("state"));
+        command.env("XDG_DATA_HOME", "/dev/null/data");
         command.env("HOME", place.path("nowhere"));
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{script}: {output:?}");
@@ -115,7 +119,7 @@ fn closed_pipes_and_missing_folders_are_no_failure() {
     shell("$MILEPOST agent hook codex <&- >&- 2>&-");
     shell("mkdir gone; cd gone; rmdir ../gone; echo '{}' | $MILEPOST agent hook codex");
     assert_eq!(entries(&place).len(), 3);
-    assert_eq!(entries(&place)[2]["cwd"], Value::Null);
+    assert_eq!(entries(&place)[2]["project"], "/");
     shell("unset XDG_STATE_HOME HOME; echo '{}' | $MILEPOST agent hook codex");
     shell("touch f; echo '{}' | XDG_STATE_HOME=$PWD/f $MILEPOST agent hook codex");
     assert_eq!(entries(&place).len(), 3);
@@ -158,6 +162,7 @@ fn a_full_disk_is_no_failure_and_leaves_no_part_of_a_document() {
     command = {
         let mut shell = place.command_of("sh", ["-c", script]);
         shell.env("XDG_STATE_HOME", place.path("state"));
+        shell.env("XDG_DATA_HOME", "/dev/null/data");
         shell.env("MILEPOST", env!("CARGO_BIN_EXE_milepost"));
         shell.stdout(Stdio::piped()).stderr(Stdio::piped());
         drop(command);

@@ -1,5 +1,7 @@
 //! Documents of hooks of coding agents.
 
+// tidy: one route
+
 use milepost_api::{HookAsked, HookTakenForm};
 use reqwest::Method;
 

@@ -1,5 +1,7 @@
 //! The end of an agent's process.
 
+// tidy: one call of the system
+
 use std::os::fd::OwnedFd;
 
 use milepost::internals::threads;

@@ -1,5 +1,7 @@
 //! Bodies of requests with documents of hooks.
 
+// tidy: one form
+
 use std::collections::BTreeMap;
 
 use milepost_codec::PathBytes;

@@ -1,5 +1,7 @@
 //! Arguments of `rewind`.
 
+// tidy: one command
+
 use clap::Args as ClapArgs;
 
 use super::FolderOptions;

@@ -26,8 +26,8 @@ pub const START: Offset = 1;
 pub struct Branches {
     engine: Engine,
     id: String,
-    /// True if the first branch continues a lineage of another session.
-    is_continued: bool,
+    /// The offset from which on the first branch continues another session.
+    continued_at: Offset,
     user: String,
     /// Prefixes of the keys of the first events of its tasks.
     keys: Vec<&'static str>,
@@ -48,9 +48,13 @@ impl Branches {
         let continued = continued(engine, id)?;
         let id = continued.as_ref().map_or(id, |(task, _)| task);
         let (root, is_new) = root(engine, id, user, keys)?;
-        let root = match &continued {
-            Some((_, lineage)) => root.lineage_named(*lineage)?.with_hooks()?,
-            None => root,
+        let (root, continued_at) = match &continued {
+            Some((_, lineage)) => {
+                let lineage = root.lineage_named(*lineage)?;
+                let parted_at = lineage.info()?.parent.map(|parent| parent.offset);
+                (lineage.with_hooks()?, parted_at.unwrap_or(START))
+            }
+            None => (root, START),
         };
         let task = engine.task(id)?;
         let mut lineages = match is_new {
@@ -69,7 +73,7 @@ impl Branches {
         let mut branches = Self {
             engine: engine.clone(),
             id: id.to_owned(),
-            is_continued: continued.is_some(),
+            continued_at,
             user: user.to_owned(),
             keys: keys.to_vec(),
             opened: opened.collect(),
@@ -129,9 +133,10 @@ impl Branches {
         Ok(false)
     }
 
-    /// Returns `true` if the first branch continues a lineage of another session.
-    pub fn is_continued(&self) -> bool {
-        self.is_continued
+    /// Returns the offset from which on the first branch continues another session, or the first one
+    /// of all.
+    pub fn continued_at(&self) -> Offset {
+        self.continued_at
     }
 
     /// Returns the id of the task.

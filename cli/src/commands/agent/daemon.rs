@@ -2,7 +2,7 @@
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use milepost_api::{HookAsked, HookTakenForm};
@@ -40,9 +40,11 @@ pub(super) fn send(asked: &HookAsked, limit: Duration) -> Option<HookTakenForm> 
     let store = outside::store_of(project)?;
     let socket = store.join(SOCKET);
     if !answers(&socket) {
-        start(project)?;
+        let mut daemon = start(project)?;
         while !answers(&socket) {
-            if Instant::now() >= end {
+            // One that ends has no store, or another one was faster.
+            let has_ended = matches!(daemon.try_wait(), Ok(Some(_)) | Err(_));
+            if Instant::now() >= end || has_ended && !answers(&socket) {
                 return None;
             }
             std::thread::sleep(STEP);
@@ -72,7 +74,7 @@ pub(super) fn answers(socket: &Path) -> bool {
 }
 
 /// Starts the daemon of a project.
-fn start(project: &Path) -> Option<()> {
+fn start(project: &Path) -> Option<Child> {
     let mut command = Command::new(std::env::current_exe().ok()?);
     command.env_clear().envs(VARIABLES.iter().filter_map(|name| {
         let value = std::env::var_os(name)?;
@@ -81,5 +83,5 @@ fn start(project: &Path) -> Option<()> {
     command.args(["agent", "serve", "--project"]).arg(project).current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // It outlives this process.
-    command.spawn().ok().map(drop)
+    command.spawn().ok()
 }

@@ -193,7 +193,7 @@ impl Session {
     /// Returns `true` for a line that only the file of a continued session has, such as one with its
     /// new id, and that no line of the conversation precedes that is new.
     fn is_of_new_file(&self, line: &SessionLine, name: &str) -> Result<bool> {
-        let is_possible = self.branches.is_continued()
+        let is_possible = self.branches.continued_at() > START
             && !self.growing.contains(&0)
             && line.part == Part::Nothing;
         Ok(is_possible && !self.branches.had(&self.key(name))?)
@@ -211,8 +211,10 @@ impl Session {
         }
         self.settle_all()?;
         let last_end = self.ends.get(branch as usize).copied().unwrap_or(START);
-        // A cleanup may have removed the events before.
-        let last_end = last_end.max(lineage.info()?.begin);
+        // A cleanup may have removed the events before, and the file of a session that continues a
+        // lineage has not all lines from before.
+        let begin = if branch == 0 { self.branches.continued_at() } else { START };
+        let last_end = last_end.max(lineage.info()?.begin).max(begin);
         let head = lineage.head()?.next;
         let prefix = self.format.key;
         for event in lineage.read(last_end.min(head)..head)? {
