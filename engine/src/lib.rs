@@ -104,11 +104,11 @@ pub mod fuzzing {
 pub mod events {
     pub use milepost_codec::{
         Application, ArtifactsEdited, CheckpointAttached, CheckpointMarked, CheckpointUnmarked,
-        ContextChanged, Control, ControlChanged, CopiedFrom, Data, Extra, Float, GuidanceGiven,
-        LineageBegin, LineageOpened, LineageType, MarkCause, MarkStatus, Message, Parent,
-        PatchForm, PhaseChanged, PromptChanged, RestoreBegun, Restored, RulesChanged, RunControl,
-        StepFailed, StepFinished, StepStarted, ToolCalled, ToolReturned, VariablesPatched,
-        WorkspaceCaptured,
+        ContextChanged, Control, ControlChanged, CopiedFrom, Data, Extra, FilesKept, Float,
+        GuidanceGiven, LineageBegin, LineageOpened, LineageType, MarkCause, MarkStatus, Message,
+        Parent, PatchForm, PhaseChanged, PromptChanged, RestoreBegun, Restored, RulesChanged,
+        RunControl, StepFailed, StepFinished, StepStarted, ToolCalled, ToolReturned,
+        VariablesPatched, WorkspaceCaptured,
     };
 }
 

@@ -43,18 +43,18 @@ pub(crate) fn call(
     let choices = Choices::default();
     let at = workspace.as_ref().map(|workspace| (workspace, &choices));
     let recovered = recovery::recover(engine, &task, at)?;
+    // The offset makes the name unique in the lineage and its ancestors.
+    let call = format!("{}-{}", asked.tool, task.head()?.next);
     let marked = match !asked.only_if_old || is_old(&task, workspace.is_some())? {
         true => {
             let metadata = Json::from_value(&BTreeMap::from([("tool", &asked.tool)]))?;
             let mark = Mark::new().metadata(metadata).cause(MarkCause::BeforeTool);
+            let mark = mark.correlation(&call);
             Some(mark_of(engine, &task, workspace.as_ref(), labelled(mark, &asked.label), told)?)
         }
         false => None,
     };
-    // The offset makes the name unique in the lineage and its ancestors.
-    let at = task.head()?.next;
-    let call = format!("{}-{at}", asked.tool);
-    task.append(ToolCalled {
+    let called = task.append(ToolCalled {
         call: call.clone(),
         tool: asked.tool.clone(),
         arguments: asked.arguments.clone(),
@@ -70,7 +70,7 @@ pub(crate) fn call(
         is_new,
         lineage: task.lineage().id(),
         call,
-        at: Big(at),
+        at: Big(called.first),
         before,
         root,
         left_out,
@@ -120,7 +120,8 @@ fn after(
         true => MarkStatus::Success,
         false => MarkStatus::Failure,
     };
-    let mark = labelled(Mark::new().cause(MarkCause::Step).status(status), &after.label);
+    let mark = Mark::new().cause(MarkCause::Step).status(status).correlation(&asked.call);
+    let mark = labelled(mark, &after.label);
     let mark = match &after.metadata {
         Some(metadata) => mark.metadata(metadata.clone()),
         None => mark,

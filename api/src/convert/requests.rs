@@ -57,6 +57,10 @@ impl From<ChoicesAsked> for Choices {
             true => choices.take_ignored(),
             false => choices,
         };
+        let choices = match asked.leave_others {
+            true => choices.leave_others(),
+            false => choices,
+        };
         match asked.moved {
             true => choices.moved(),
             false => choices,

@@ -133,8 +133,9 @@ pub struct FolderAsked {
 impl FolderAsked {
     /// Returns `true` if a folder is named, or anything about it is decided.
     pub fn is_given(&self) -> bool {
-        let ChoicesAsked { theirs, keep_mine, moved, take_ignored } = &self.choices;
-        let is_decided = !theirs.is_empty() || !keep_mine.is_empty() || *moved || *take_ignored;
+        let ChoicesAsked { theirs, keep_mine, moved, take_ignored, leave_others } = &self.choices;
+        let is_set = *moved || *take_ignored || *leave_others;
+        let is_decided = !theirs.is_empty() || !keep_mine.is_empty() || is_set;
         self.folder.is_some() || is_decided || self.anyway || self.dry_run
     }
 }

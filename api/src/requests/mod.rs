@@ -157,6 +157,11 @@ pub struct ChoicesAsked {
     /// Also remove paths that the capture's rules ignore, if they were recorded since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub take_ignored: bool,
+    /// Only take back what the run changed, in calls of tools. What only others changed since the
+    /// point stays; what both changed, or an
+    /// unknown author, is a conflict. An undo refuses it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub leave_others: bool,
 }
 
 /// A change of a run's control.

@@ -56,6 +56,9 @@ pub struct GoingBack {
     pub address: String,
     #[command(flatten)]
     pub options: FolderOptions,
+    /// Only take back what the run changed, in calls of tools; leave what others changed since.
+    #[arg(long)]
+    pub leave_others: bool,
     /// A description of the new lineage.
     #[arg(short = 'm', long, value_name = "TEXT")]
     pub description: Option<String>,
@@ -80,6 +83,9 @@ pub struct Restore {
     pub files: Option<PathBuf>,
     #[command(flatten)]
     pub options: FolderOptions,
+    /// Only take back what the run changed, in calls of tools; leave what others changed since.
+    #[arg(long)]
+    pub leave_others: bool,
     /// A description of the new lineage.
     #[arg(short = 'm', long, value_name = "TEXT")]
     pub description: Option<String>,
@@ -91,6 +97,7 @@ impl Restore {
         GoingBack {
             address: address.to_owned(),
             options: self.options.clone(),
+            leave_others: self.leave_others,
             description: self.description.clone(),
         }
     }

@@ -18,8 +18,8 @@ pub fn run(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<
     if let Some(files) = &args.files {
         return rollback::files_only(source, &back, files, out);
     }
-    if back.options.is_given() {
-        let message = "--dry-run, --theirs, --keep-mine and --moved are for files";
+    if back.options.is_given() || back.leave_others {
+        let message = "--dry-run, --theirs, --keep-mine, --moved and --leave-others are for files";
         return Err(Failure::new(message).code_of(USAGE).hint(
             "`milepost restore ADDRESS --files DIR` takes files back, `milepost rollback ADDRESS` \
              all",

@@ -34,10 +34,12 @@ fn go_back(
     out: &mut Out,
 ) -> Result<()> {
     let to = source.point(&asked.address)?;
+    let mut folder = workspace_args::folder(files, &asked.options)?;
+    folder.choices.leave_others = asked.leave_others;
     let job = JobAsked::Restore(FilesAsked {
         to: named(&to),
         scope,
-        files: workspace_args::folder(files, &asked.options)?,
+        files: folder,
         description: asked.description.clone(),
     });
     let wording = Wording { address: Some(&asked.address), files, ..Wording::default() };

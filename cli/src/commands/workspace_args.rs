@@ -106,7 +106,10 @@ pub fn print(plan: &Plan, out: &mut Out) -> Result<()> {
         out.line(printable_lines(line))?;
     }
     if plan.is_empty() && plan.conflicts.is_empty() {
-        out.line("the files are as they were then")?;
+        out.line(match plan.left.is_empty() {
+            true => "the files are as they were then",
+            false => "what the run changed is as it was then",
+        })?;
     }
     Ok(())
 }

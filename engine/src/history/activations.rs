@@ -79,6 +79,27 @@ impl Catalog {
         Ok(Activations(all))
     }
 
+    /// Returns the activations of a task that left the files of its folder as they were, in order,
+    /// each with the lineage that it made active.
+    pub(crate) fn all_files_kept(&self, task: TaskNo) -> Result<Vec<(LineageId, FilesKept)>> {
+        let mut cursor = Cursor::new(self.log(), LogId::control(task), 0);
+        let mut active = None;
+        let mut all = Vec::new();
+        while let Some(()) = cursor.next_record(|_, record| {
+            let header = record.header()?;
+            if record.form != BodyForm::Inline {
+                return Ok(());
+            }
+            match Control::decode(header.kind, record.payload)? {
+                Control::Activated(at) => active = Some(at.lineage),
+                Control::FilesKept(kept) => all.extend(active.map(|lineage| (lineage, kept))),
+                _ => {}
+            }
+            Ok(())
+        })? {}
+        Ok(all)
+    }
+
     /// Returns the active lineage, and the last capture of the folder if another lineage names it:
     /// if the activation left the files, and the lineage has no capture since.
     pub(crate) fn files_kept(&self, task: TaskNo) -> Result<(LineageId, Option<FilesKept>)> {

@@ -109,4 +109,15 @@ impl Task {
         let (active, kept) = self.engine().inner.catalog.files_kept(self.no())?;
         Ok(kept.map_or(active, |kept| kept.lineage))
     }
+
+    /// Returns the activations that left the files of the folder as they were, in order: each
+    /// [switch](Engine::switch), redo and undo of the state behind which the lineage that it made
+    /// active names another capture than the folder's last one.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: the task was deleted. `Unavailable`: the store is closed.
+    pub fn files_kept(&self) -> Result<Vec<(LineageId, FilesKept)>> {
+        self.engine().inner.catalog.all_files_kept(self.no())
+    }
 }

@@ -1,6 +1,7 @@
 //! The workspace goes back too: `docs/WORKSPACE.md`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
+mod authors;
 mod crash;
 mod failures;
 mod model;

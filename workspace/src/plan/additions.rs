@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use milepost::Result;
 use milepost_codec::{ChunkId, Entry, EntryKind, Item, Name, TreePath, encode_directory};
 
+use super::authors::Treatment;
 use super::three_way::{Maker, recorded};
 use super::{Choice, ConflictWhy, PathConflict, PlannedPath};
 use crate::error::is_lost;
@@ -25,6 +26,16 @@ impl Maker<'_> {
         if choice == Some(Choice::KeepMine) && (no_theirs || !item.kind.is_directory()) {
             return Ok(None);
         }
+        let treatment = self.treatment(path);
+        let is_left = treatment == Some(Treatment::Leave);
+        if is_left && !item.kind.is_directory() {
+            self.list_left(path, Some(item), None);
+            return Ok(None);
+        }
+        if let Some(Treatment::Ask(why)) = treatment {
+            self.conflict(path, why, None);
+        }
+        let created = self.preview.creates.len();
         self.preview.creates.push(PlannedPath::new(path, item));
         self.preview.needs += EACH;
         let Some(id) = tree_of(Some(item)) else {
@@ -49,6 +60,12 @@ impl Maker<'_> {
                 other |= item != entry.item;
                 to.push(Entry { name: entry.name, item });
             }
+        }
+        if is_left && to.is_empty() {
+            self.preview.creates.truncate(created);
+            self.preview.needs -= EACH;
+            self.list_left(path, Some(item), None);
+            return Ok(None);
         }
         if !other && to.len() == count {
             return Ok(Some(item.clone()));

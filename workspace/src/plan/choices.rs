@@ -19,6 +19,8 @@ pub struct Choices {
     /// `true` if files are removed too that the snapshot's ignore rules match and that were
     /// recorded since.
     pub take_ignored: bool,
+    /// `true` if only changes of the run are taken back. What others changed stays.
+    pub leave_others: bool,
 }
 
 /// Decision about a path.
@@ -54,6 +56,15 @@ impl Choices {
     #[must_use]
     pub fn take_ignored(mut self) -> Self {
         self.take_ignored = true;
+        self
+    }
+
+    /// Takes back only changes of the run: calls of tools that the log has. Paths that only others
+    /// changed since the snapshot stay as they are: see [`Plan::left`](crate::Plan::left). Paths
+    /// that both changed, or where that is not known, are conflicts.
+    #[must_use]
+    pub fn leave_others(mut self) -> Self {
+        self.leave_others = true;
         self
     }
 

@@ -1,8 +1,9 @@
 //! Paths that hold a folder now: it stays, is removed, or is replaced by a file.
 
 use milepost::Result;
-use milepost_codec::{ActionKind, EntryKind, Item, Node, TreePath, encode_directory};
+use milepost_codec::{ActionKind, EntryKind, Item, TreePath};
 
+use super::authors::Treatment;
 use super::three_way::{Fate, Maker, changed_or_unrecorded};
 use super::{Choice, ConflictWhy, NoteWhat, PathConflict, PlannedPath};
 use crate::tree::tree_of;
@@ -26,11 +27,21 @@ impl Maker<'_> {
             _ if target.mode == present.mode => target.mode,
             Some(Choice::KeepMine) => present.mode,
             Some(Choice::Theirs) => target.mode,
-            None if as_last => target.mode,
-            None => {
-                self.conflict(path, changed_or_unrecorded(last), None);
-                target.mode
-            }
+            None => match self.treatment(path) {
+                Some(Treatment::Leave) => {
+                    self.list_left(path, Some(target), Some(present));
+                    present.mode
+                }
+                Some(Treatment::Ask(why)) => {
+                    self.conflict(path, why, None);
+                    target.mode
+                }
+                _ if as_last => target.mode,
+                _ => {
+                    self.conflict(path, changed_or_unrecorded(last), None);
+                    target.mode
+                }
+            },
         };
         let kind = EntryKind::Directory { id: inside.to.unwrap_or(to) };
         let after = Item { mode, kind };
@@ -48,6 +59,11 @@ impl Maker<'_> {
         last: Option<&Item>,
         present: &Item,
     ) -> Result<Fate> {
+        let treatment = self.treatment(path);
+        let is_left = treatment == Some(Treatment::Leave);
+        if is_left {
+            self.list_left(path, None, Some(present));
+        }
         let Some(last) = last else {
             return Ok(Fate::new(None, true));
         };
@@ -63,19 +79,15 @@ impl Maker<'_> {
             None if choice == Some(Choice::KeepMine) => return Ok(Fate::new(Some(present), true)),
             // A folder replaced a file: all its contents are the user's.
             None if choice == Some(Choice::Theirs) => now,
+            None if is_left => return Ok(Fate::new(Some(present), true)),
             None => return Ok(self.conflict(path, ConflictWhy::Changed, None)),
         };
         let conflicts = self.preview.conflicts.len();
         let inside = self.directory(Some(path), Some(known), None, now)?;
-        let keeps_mine = choice == Some(Choice::KeepMine);
+        let keeps_mine = choice == Some(Choice::KeepMine) || is_left;
         if inside.stays || keeps_mine {
-            let empty = || encode_directory(&[], &mut |_, _| ());
             let to = match inside.to {
-                None if keeps_mine => {
-                    let id = empty();
-                    (self.put)(id, Node::Directory(Vec::new()).encode());
-                    Some(id)
-                }
+                None if keeps_mine => Some(self.empty_folder()),
                 to => to,
             };
             let to = to.map(|id| Item { mode: present.mode, kind: EntryKind::Directory { id } });
@@ -85,6 +97,9 @@ impl Maker<'_> {
             }
             self.bits(path, present, present, inside.written);
             return Ok(Fate { to, stays: true });
+        }
+        if let Some(Treatment::Ask(why)) = treatment {
+            return Ok(self.conflict(path, why, None));
         }
         let as_last = last.kind.is_directory() && last.mode == present.mode;
         if !as_last && choice != Some(Choice::Theirs) {
@@ -106,6 +121,9 @@ impl Maker<'_> {
         if choices.of(path) == Some(Choice::KeepMine) {
             return Ok(Fate::new(Some(present), true));
         }
+        if self.treatment(path) == Some(Treatment::Leave) {
+            return self.leave_folder(path, last, target, present);
+        }
         if let Some(skip) = self.skipped.in_folder(path) {
             return Ok(self.skip_conflict(path, skip, Some(target)));
         }
@@ -120,6 +138,16 @@ impl Maker<'_> {
             return Ok(Fate::new(Some(target), true));
         }
         let theirs = choices.of(path) == Some(Choice::Theirs);
+        if let Some(Treatment::Ask(why)) = self.treatment(path) {
+            return Ok(self.conflict(path, why, Some(target)));
+        }
+        let before = self.preview.conflicts.len();
+        if self.trees.authors.is_some() && !theirs {
+            self.ask_about_contents(path, present)?;
+        }
+        if self.preview.conflicts.len() > before {
+            return Ok(Fate::new(Some(target), true));
+        }
         match last {
             _ if theirs => {}
             Some(last) if last.kind.is_directory() => {

@@ -3,6 +3,8 @@
 //! ```text
 //! three_way    compares three trees: actions, conflicts, and the resulting tree
 //! directories  paths that hold a directory now
+//! authors      who changed a path since the target
+//! by_author    paths that a restore leaves to others, or asks about
 //! additions    new subtrees, and the content of a directory that a file replaces
 //! ignored      files of the folder that captures leave out
 //! preflight    checks of the folder itself: space, permission, equal names
@@ -11,6 +13,8 @@
 //! ```
 
 mod additions;
+mod authors;
+mod by_author;
 mod choices;
 mod directories;
 mod ignored;
@@ -21,8 +25,10 @@ mod tests;
 mod three_way;
 
 pub use choices::Choices;
-pub use report::{ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath};
+pub use report::PlannedPath;
+pub use report::{ConflictWhy, LeftPath, LeftWhy, NoteWhat, PathConflict, Plan, PlanNote};
 
+pub(crate) use authors::{Author, Authors, Counted};
 pub(crate) use choices::Choice;
 pub(crate) use preflight::look_at_folder;
 pub(crate) use three_way::{OPEN, make};
@@ -53,6 +59,8 @@ pub(crate) struct Trees<'a> {
     pub(crate) elsewhere: bool,
     /// Files made or changed outside of any run since the target.
     pub(crate) by_hand: &'a BTreeSet<TreePath>,
+    /// Authors of the changes since the target, if those of others stay.
+    pub(crate) authors: Option<&'a Authors>,
 }
 
 /// A plan and its result.

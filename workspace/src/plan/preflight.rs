@@ -189,6 +189,7 @@ mod tests {
             choices: &Choices::default(),
             elsewhere: false,
             by_hand: &std::collections::BTreeSet::new(),
+            authors: None,
         };
         let mut planned = make(&trees, &mut chunks.keep()).unwrap();
         planned.preview.needs = needs;

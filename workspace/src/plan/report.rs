@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Changes that a restore would make in a folder, path by path, and its conflicts. Nothing is
 /// changed yet.
 ///
-/// The text has a line for each path: `+` created, `~` changed, `-` removed, `!` conflict.
+/// The text has a line for each path: `+` created, `~` changed, `-` removed, `!` conflict,
+/// `=` left to others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Plan {
@@ -24,6 +25,9 @@ pub struct Plan {
     pub conflicts: Vec<PathConflict>,
     /// Remarks that prevent nothing.
     pub notes: Vec<PlanNote>,
+    /// Paths that only others changed, and that stay as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<LeftPath>,
     /// Bytes to write.
     pub bytes: u64,
     /// Bytes of free space needed.
@@ -56,6 +60,11 @@ pub enum ConflictWhy {
     /// The path was made or changed outside of any run, between the capture after one run and the
     /// capture before the next.
     NotByARun,
+    /// The run and others changed the path, or others changed something in a folder that has to
+    /// make room.
+    Outside,
+    /// It is not known whether the run or others changed the path.
+    AuthorUnknown,
     /// A folder has to make room, and contains paths that no capture includes.
     InTheWay,
     /// The snapshot's content was written to while it was read.
@@ -113,6 +122,41 @@ pub struct PlanNote {
     pub text: String,
 }
 
+/// Change by others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LeftWhy {
+    /// Others made the path.
+    Made,
+    /// Others changed the path: content, target, permission bits or kind.
+    Changed,
+    /// Others removed the path.
+    Removed,
+}
+
+/// A path that a restore leaves as it is, since only others changed it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftPath {
+    /// Path below the folder.
+    pub path: TreePath,
+    /// The change.
+    pub why: LeftWhy,
+    /// Text for people.
+    pub text: String,
+}
+
+impl LeftPath {
+    pub(crate) fn new(path: &TreePath, why: LeftWhy) -> Self {
+        let text = match why {
+            LeftWhy::Made => "it stays: others made it",
+            LeftWhy::Changed => "it stays: others changed it",
+            LeftWhy::Removed => "it stays removed: others removed it",
+        };
+        Self { path: path.clone(), why, text: text.to_owned() }
+    }
+}
+
 impl Plan {
     /// Returns `true` if the plan changes nothing.
     pub fn is_empty(&self) -> bool {
@@ -134,6 +178,8 @@ impl ConflictWhy {
             Self::Changed => "it was changed since it was last captured",
             Self::Unrecorded => "it was never captured",
             Self::NotByARun => "it was made or changed outside of any run",
+            Self::Outside => "others changed it too",
+            Self::AuthorUnknown => "it is not known whether the run or others changed it",
             Self::InTheWay => "the folder has something in it that would be lost",
             Self::Unstable => "the snapshot's was written to while it was captured",
             Self::Locked => "another process holds the folder",
@@ -176,6 +222,9 @@ impl fmt::Display for Plan {
         }
         for conflict in &self.conflicts {
             writeln!(f, "! {conflict}")?;
+        }
+        for left in &self.left {
+            writeln!(f, "= {}  {}", left.path, left.text)?;
         }
         for note in &self.notes {
             writeln!(f, "  {}  {}", note.path, note.text)?;

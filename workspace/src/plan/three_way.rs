@@ -9,6 +9,7 @@ use milepost_codec::{
     encode_directory,
 };
 
+use super::authors::Treatment;
 use super::ignored::SkippedPaths;
 use super::{
     Choice, ConflictWhy, NoteWhat, PathConflict, Plan, PlanNote, PlannedPath, PlannedRestore, Trees,
@@ -65,6 +66,7 @@ pub(crate) fn make(trees: &Trees<'_>, put: Put<'_>) -> Result<PlannedRestore> {
         action.slot = slot;
     }
     preview.conflicts.sort_by(|a, b| (&a.path, a.why).cmp(&(&b.path, b.why)));
+    preview.left.sort_by(|a, b| a.path.cmp(&b.path));
     preview.notes.sort_by(|a, b| (&a.path, a.what).cmp(&(&b.path, b.what)));
     for list in
         [&mut preview.creates, &mut preview.changes, &mut preview.deletes, &mut preview.modes]
@@ -227,42 +229,50 @@ impl Maker<'_> {
         }
         let as_last = last.zip(present).is_some_and(|(last, now)| same(last, now));
         let agreed = as_last || choice == Some(Choice::Theirs);
-        let by_hand = agreed && self.is_by_hand(path);
+        let treatment = self.treatment(path);
+        // A folder of the target comes back if something in it does: `new_tree` decides.
+        let is_new = present.is_none() && tree_of(target).is_some();
+        if treatment == Some(Treatment::Leave) && skip.is_none() && !is_new {
+            return Ok(self.leave(path, last, target, present));
+        }
+        let asked = self.asked_about(path).filter(|_| agreed || treatment.is_some());
         match (target, present) {
             (None, None) => Ok(match skip {
                 Some(skip) => self.skip_conflict(path, skip, None),
                 None => Fate::new(None, stays),
             }),
-            (None, Some(now)) => match last {
-                None => Ok(Fate::new(None, true)),
-                Some(_) if self.is_ignored(path, now) => Ok(Fate::new(None, true)),
-                Some(_) if by_hand => Ok(self.conflict(path, ConflictWhy::NotByARun, target)),
-                Some(_) if agreed => {
+            (None, Some(now)) => match (last, asked) {
+                (None, _) => Ok(Fate::new(None, true)),
+                (Some(_), _) if self.is_ignored(path, now) => Ok(Fate::new(None, true)),
+                (Some(_), Some(why)) => Ok(self.conflict(path, why, target)),
+                (Some(_), None) if agreed => {
                     self.remove(ActionKind::Remove, path, now);
                     Ok(Fate::new(None, false))
                 }
-                Some(_) => Ok(self.conflict(path, ConflictWhy::Changed, target)),
+                (Some(_), None) => Ok(self.conflict(path, ConflictWhy::Changed, target)),
             },
             (Some(to), None) => match skip {
                 Some(skip) => Ok(self.skip_conflict(path, skip, target)),
-                None => {
-                    let to = self.new_tree(path, to)?;
-                    let Some(to) = to else {
-                        return Ok(Fate::new(None, false));
-                    };
-                    if last.is_some() {
-                        self.note(path, NoteWhat::Deleted, "it was removed since it was captured");
-                    }
-                    self.act(ActionKind::Create, path, None, &to);
-                    Ok(Fate::new(Some(&to), true))
-                }
+                None => self.create(path, last, to),
             },
-            (to @ Some(_), Some(_)) if by_hand => {
-                Ok(self.conflict(path, ConflictWhy::NotByARun, to))
-            }
-            (Some(to), Some(now)) if agreed => self.replace(path, to, now),
-            (to, _) => Ok(self.conflict(path, changed_or_unrecorded(last), to)),
+            (Some(to), Some(now)) => match asked {
+                Some(why) => Ok(self.conflict(path, why, target)),
+                None if agreed => self.replace(path, to, now),
+                None => Ok(self.conflict(path, changed_or_unrecorded(last), target)),
+            },
         }
+    }
+
+    /// Plans a path where nothing is now.
+    fn create(&mut self, path: &TreePath, last: Option<&Item>, target: &Item) -> Result<Fate> {
+        let Some(to) = self.new_tree(path, target)? else {
+            return Ok(Fate::new(None, false));
+        };
+        if last.is_some() {
+            self.note(path, NoteWhat::Deleted, "it was removed since it was captured");
+        }
+        self.act(ActionKind::Create, path, None, &to);
+        Ok(Fate::new(Some(&to), true))
     }
 
     /// Returns `true` if a file was made or changed outside of any run, and no choice covers it.

@@ -2,6 +2,7 @@
 //! methods.
 //!
 //! ```text
+//! authors      whose the changes since a point are
 //! by_hand      files that were made outside of any run
 //! participant  the engine's requests to a workspace: capture, prepare, apply, abort, finish
 //! present      stamps that the capture of the present recorded
@@ -9,12 +10,14 @@
 //! dry_run      hashes contents without storing them: for a plan
 //! ```
 
+mod authors;
 mod by_hand;
 mod dry_run;
 mod participant;
 mod present;
 mod record;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use milepost::restore::PendingRestore;
@@ -83,6 +86,11 @@ impl Workspace {
             moved: choices.moved,
             kept: None,
         })?;
+        let authors = self.authors(engine, &dry, (&task, to), &target, choices, looked.tree)?;
+        let by_hand = match &authors {
+            Some(_) => BTreeSet::new(),
+            None => by_hand::by_hand(engine, &task, to)?,
+        };
         let planned = make(
             &Trees {
                 contents: &dry,
@@ -93,7 +101,8 @@ impl Workspace {
                 skips: &looked.skips,
                 choices,
                 elsewhere: self.is_elsewhere(&target.capture),
-                by_hand: &by_hand::by_hand(engine, &task, to)?,
+                by_hand: &by_hand,
+                authors: authors.as_ref(),
             },
             &mut |_, content| {
                 let _ = dry.put(&[&content]);
@@ -115,8 +124,10 @@ impl Workspace {
     /// # Errors
     ///
     /// As [`Workspace::plan`] and [`Restore::target`](milepost::Restore::target). `Invalid`: the
-    /// last restore left the files alone, so an undo does too.
+    /// last restore left the files alone, so an undo does too; or the choices leave the changes of
+    /// others.
     pub fn plan_undo(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<Plan> {
+        check_undo(choices)?;
         let undo = engine.undo(task);
         let to = undo.target()?;
         if !undo.restores_files()? {
@@ -160,8 +171,10 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`Restore::run`](milepost::Restore::run) and [`Workspace::restore`].
+    /// As [`Restore::run`](milepost::Restore::run) and [`Workspace::restore`]. `Invalid`: the
+    /// choices leave the changes of others.
     pub fn undo(&self, engine: &Engine, task: &str, choices: &Choices) -> Result<RestoreReport> {
+        check_undo(choices)?;
         self.recover(engine, task, choices)?;
         let participant = Arc::new(WorkspaceParticipant::new(self, choices));
         let task = engine.undo(task).with(Arc::clone(&participant) as _).run()?;
@@ -246,5 +259,15 @@ impl Workspace {
     /// ```
     pub fn participant(&self) -> Arc<dyn Participant> {
         Arc::new(WorkspaceParticipant::new(self, &Choices::default()))
+    }
+}
+
+/// Fails for choices that are for restores only: an undo takes back a whole restore.
+fn check_undo(choices: &Choices) -> Result<()> {
+    match choices.leave_others {
+        false => Ok(()),
+        true => Err(Error::invalid(
+            "an undo takes back the whole restore: `leave_others` is for restores",
+        )),
     }
 }

@@ -1,5 +1,6 @@
 //! The workspace as a participant of a task.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use milepost::events::WorkspaceCaptured;
 use milepost::hooks::WorkspaceState;
 use milepost::restore::{CaptureContext, PendingRestore, PrepareContext};
-use milepost::{Body, Engine, Error, ErrorKind, Hash, Participant, Result, Task};
+use milepost::{Body, Engine, Error, ErrorKind, Hash, Participant, Point, Result, Task};
 use milepost_codec::{
     Capture, ChunkId, ChunkList, Node, PathBytes, RestoreBegun, RestoreId, RestorePart, Skip,
     TreePath,
@@ -15,16 +16,17 @@ use milepost_codec::{
 use parking_lot::Mutex;
 
 use super::RestoreReport;
+use super::authors;
 use super::by_hand::by_hand;
 use super::present::{Remembered, Tree};
 use super::record::Record;
 use crate::apply::{self, Failed, KeptEntry, Recovered, Restore};
 use crate::capture::{self, NAME, Storage, Stored};
-use crate::chunks::Chunks;
+use crate::chunks::{Chunks, Contents};
 use crate::error;
 use crate::fs::{Folder, Stamp, at_root};
 use crate::lock::Lock;
-use crate::plan::{Choices, PathConflict, Plan, Trees, look_at_folder, make};
+use crate::plan::{Authors, Choices, PathConflict, Plan, Trees, look_at_folder, make};
 use crate::tree::{self, Budget};
 use crate::workspace::Workspace;
 
@@ -76,6 +78,25 @@ impl Workspace {
     /// Returns `true` if a capture is of another folder.
     pub(super) fn is_elsewhere(&self, capture: &Capture) -> bool {
         capture.folder.as_bytes() != self.folder().as_os_str().as_bytes()
+    }
+
+    /// Returns the authors of the changes since a point, if the choices leave those of others.
+    pub(super) fn authors(
+        &self,
+        engine: &Engine,
+        contents: &dyn Contents,
+        of: (&Task, &Point),
+        target: &Target,
+        choices: &Choices,
+        present: ChunkId,
+    ) -> Result<Option<Authors>> {
+        if !choices.leave_others {
+            return Ok(None);
+        }
+        let folder = self.folder().as_os_str().as_bytes();
+        let present =
+            authors::Present { tree: present, folder: Some(folder).filter(|_| !choices.moved) };
+        authors::authors(engine, contents, of, &target.capture, &present).map(Some)
     }
 
     /// Opens the folder for changes.
@@ -155,6 +176,13 @@ impl WorkspaceParticipant {
         let (present, skips) = self.in_progress.lock().present.take().ok_or_else(|| {
             Error::invalid("a restore of a workspace is prepared without its present")
         })?;
+        let of = (going.task, going.to);
+        let authors =
+            self.workspace.authors(going.engine, &chunks, of, &target, &self.choices, present)?;
+        let by_hand = match &authors {
+            Some(_) => BTreeSet::new(),
+            None => by_hand(going.engine, going.task, going.to)?,
+        };
         let mut failed = Ok(());
         let planned = make(
             &Trees {
@@ -166,7 +194,8 @@ impl WorkspaceParticipant {
                 skips: &skips,
                 choices: &self.choices,
                 elsewhere: self.workspace.is_elsewhere(&target.capture),
-                by_hand: &by_hand(going.engine, going.task, going.to)?,
+                by_hand: &by_hand,
+                authors: authors.as_ref(),
             },
             &mut |_, content| {
                 if failed.is_ok() {

@@ -68,6 +68,7 @@ impl Scene {
             choices: &choices,
             elsewhere: false,
             by_hand: &std::collections::BTreeSet::new(),
+            authors: None,
         };
         let made = make(&trees, &mut chunks.keep()).unwrap();
         assert!(made.preview.conflicts.is_empty(), "{:?}", made.preview);

@@ -106,6 +106,7 @@ fn lost_contents_are_a_conflict_of_the_paths_that_need_them() {
             choices: &choices,
             elsewhere: false,
             by_hand: &std::collections::BTreeSet::new(),
+            authors: None,
         };
         let made = make(&trees, &mut chunks.keep()).unwrap();
         let hits = preview(&made);
@@ -132,6 +133,7 @@ fn a_folder_elsewhere_is_asked_about_unless_it_is_empty() {
             choices: &choices,
             elsewhere: true,
             by_hand: &std::collections::BTreeSet::new(),
+            authors: None,
         };
         let made = make(&trees, &mut |_, _| ()).unwrap();
         assert_eq!(!made.preview.conflicts.is_empty(), asked);
@@ -190,6 +192,7 @@ fn what_was_lost_of_the_last_tree_counts_as_never_recorded() {
         choices: &Choices::default(),
         elsewhere: false,
         by_hand: &std::collections::BTreeSet::new(),
+        authors: None,
     };
     assert!(chunks.all.lock().remove(&inner).is_some());
     let made = make(&trees, &mut chunks.keep()).unwrap();
@@ -245,6 +248,7 @@ fn what_the_rules_of_the_target_ignore_is_kept_though_it_was_recorded_since() {
             choices: &choices,
             elsewhere: false,
             by_hand: &std::collections::BTreeSet::new(),
+            authors: None,
         };
         make(&trees, &mut chunks.keep()).unwrap().preview
     };

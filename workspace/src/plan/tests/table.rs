@@ -25,6 +25,7 @@ pub(super) fn plan_of(
         choices,
         elsewhere: false,
         by_hand: &std::collections::BTreeSet::new(),
+        authors: None,
     };
     make(&trees, &mut chunks.keep()).unwrap()
 }

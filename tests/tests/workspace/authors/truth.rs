@@ -1,0 +1,171 @@
+//! What really happened to each path: who wrote each version of it, and over which one.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use milepost_tests::seed::Random;
+
+pub type Content = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+
+/// The version of each path; a path that was never there has none.
+pub type Known = BTreeMap<PathBuf, usize>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    Run,
+    Others,
+}
+
+/// A version of a path. Without content the path is not there.
+#[derive(Debug)]
+struct Version {
+    content: Option<(u32, Vec<u8>)>,
+    who: Who,
+    over: Option<usize>,
+}
+
+/// All versions, and the present one of each path.
+#[derive(Debug, Default)]
+pub struct Truth {
+    versions: Vec<Version>,
+    now: Known,
+}
+
+/// Who wrote the versions of a path since a point.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Authors {
+    pub run: bool,
+    pub others: bool,
+    /// `true` if the path does not come from the point.
+    pub is_unknown: bool,
+}
+
+impl Truth {
+    pub fn known(&self) -> Known {
+        self.now.clone()
+    }
+
+    fn content_of(&self, version: Option<usize>) -> Option<&(u32, Vec<u8>)> {
+        self.versions[version?].content.as_ref()
+    }
+
+    /// Returns the content of a path at a point.
+    pub fn content(&self, known: &Known, path: &Path) -> Option<(u32, Vec<u8>)> {
+        self.content_of(known.get(path).copied()).cloned()
+    }
+
+    /// Sees the folder after an edit.
+    pub fn see(&mut self, content: &Content, who: Who) {
+        let paths: Vec<_> = self.now.keys().chain(content.keys()).cloned().collect();
+        for path in paths {
+            let over = self.now.get(&path).copied();
+            let now = content.get(&path);
+            if now != self.content_of(over) {
+                self.versions.push(Version { content: now.cloned(), who, over });
+                self.now.insert(path, self.versions.len() - 1);
+            }
+        }
+    }
+
+    /// Sees the folder after a restore: what differs now is as at the target.
+    pub fn restored(&mut self, content: &Content, target: &Known, what: &str) {
+        let paths: Vec<_> = self.now.keys().chain(content.keys()).cloned().collect();
+        for path in paths {
+            let now = content.get(&path);
+            if now == self.content_of(self.now.get(&path).copied()) {
+                continue;
+            }
+            let there = target.get(&path).copied();
+            assert_eq!(now, self.content_of(there), "{what}: {path:?} is as at the target");
+            match there {
+                Some(version) => self.now.insert(path, version),
+                None => self.now.remove(&path),
+            };
+        }
+    }
+
+    /// Returns the authors of each path that is other than at a point.
+    pub fn authors(&self, target: &Known) -> BTreeMap<PathBuf, Authors> {
+        let mut all = BTreeMap::new();
+        for path in self.now.keys().chain(target.keys()) {
+            let there = target.get(path).copied();
+            let wanted = self.content_of(there);
+            let mut at = self.now.get(path).copied();
+            let mut authors = Authors::default();
+            while self.content_of(at) != wanted {
+                let Some(version) = at.map(|at| &self.versions[at]) else {
+                    authors.is_unknown = true;
+                    break;
+                };
+                match version.who {
+                    Who::Run => authors.run = true,
+                    Who::Others => authors.others = true,
+                }
+                at = version.over;
+            }
+            if self.content_of(self.now.get(path).copied()) != wanted {
+                all.insert(path.clone(), authors);
+            }
+        }
+        all
+    }
+}
+
+const PATHS: [&str; 9] = ["a", "b", "c", "d", "d/x", "d/y", "d/e", "d/e/z", "d-"];
+
+/// Makes a random change in a folder.
+pub fn change(folder: &Path, random: &mut Random) {
+    let path = folder.join(PATHS[random.below(PATHS.len() as u64) as usize]);
+    let found = path.symlink_metadata().ok();
+    match random.below(9) {
+        0..=3 => {
+            make_room(folder, &path);
+            let text = format!("{}", random.below(5));
+            std::fs::write(&path, text).unwrap();
+        }
+        4 => remove(&path),
+        5 if !found.as_ref().is_some_and(|meta| meta.is_dir()) => {
+            make_room(folder, &path);
+            std::fs::create_dir(&path).unwrap();
+        }
+        6 if found.as_ref().is_some_and(|meta| !meta.is_symlink()) => {
+            let bits = if random.below(2) == 0 { 0o755 } else { 0o700 };
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(bits)).unwrap();
+        }
+        7 if found.as_ref().is_some_and(|meta| !meta.is_dir()) => {
+            let to = folder.join(PATHS[random.below(3) as usize]);
+            if to != path {
+                remove(&to);
+                std::fs::rename(&path, to).unwrap();
+            }
+        }
+        8 => {
+            make_room(folder, &path);
+            std::os::unix::fs::symlink("a", &path).unwrap();
+        }
+        _ => {}
+    }
+}
+
+fn remove(path: &Path) {
+    match path.symlink_metadata() {
+        Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(path).unwrap(),
+        Ok(_) => std::fs::remove_file(path).unwrap(),
+        Err(_) => {}
+    }
+}
+
+/// Removes what is at a path, and makes the folders above it.
+fn make_room(folder: &Path, path: &Path) {
+    let mut at = folder.to_owned();
+    let below = path.strip_prefix(folder).unwrap();
+    for name in below.parent().unwrap().iter() {
+        at.push(name);
+        if !at.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            remove(&at);
+            std::fs::create_dir(&at).unwrap();
+        }
+    }
+    remove(path);
+}

@@ -1,0 +1,239 @@
+//! Calls of tools: when each was open, and the author of the changes between two captures.
+
+use super::history::{Moment, Role, What};
+use crate::plan::Author;
+
+/// The calls of a history.
+pub(super) struct Calls {
+    all: Vec<Call>,
+    /// First capture by an agent: from there on, each change of the run is within a call.
+    agent: Option<usize>,
+    /// Restores, switches, captures of presents and other ends of what is certain about calls.
+    cuts: Vec<usize>,
+}
+
+/// A call. All numbers are places of moments.
+#[derive(Debug)]
+struct Call {
+    id: String,
+    actor: Option<String>,
+    began: usize,
+    /// `true` if there is a capture right before it.
+    is_captured: bool,
+    /// The capture right after it.
+    after: Option<usize>,
+    /// Its return, if there is no capture after it; also other events that name it.
+    returned: Option<usize>,
+    /// The end of a call without a return.
+    closed: Option<usize>,
+    /// `true` if its run ended.
+    run_ended: bool,
+    /// `true` if a restore ended it in this history.
+    is_over: bool,
+    /// `true` if it did not begin in this history.
+    is_from_elsewhere: bool,
+}
+
+impl Calls {
+    pub(super) fn of(moments: &[Moment]) -> Self {
+        let mut calls = Self { all: Vec::new(), agent: None, cuts: Vec::new() };
+        // The first moment from which a call without a beginning may have been open.
+        let mut since = 0;
+        for (n, moment) in moments.iter().enumerate() {
+            let id = moment.call.as_deref();
+            if let What::Captured { role, .. } = &moment.what {
+                calls.end_of_run(n);
+                if calls.agent.is_none() && moment.actor.as_deref().is_some_and(is_agent) {
+                    calls.agent = Some(n);
+                }
+                match (role, id) {
+                    (Role::Before, Some(id)) => calls.begin(id, moment, n, true),
+                    (Role::After, Some(id)) => calls.after(id, moment, n, since),
+                    (Role::Present, _) => calls.cuts.push(n),
+                    _ => {}
+                }
+                continue;
+            }
+            match (&moment.what, id) {
+                (What::Began, Some(id)) => calls.begin(id, moment, n, false),
+                (What::Returned, Some(id)) => calls.returned(id, moment, n, since),
+                (What::Unread, Some(id)) => calls.mentioned(id, moment, n),
+                (What::RunEnded, _) => {
+                    let actor = moment.actor.as_deref();
+                    let of_run = calls.all.iter_mut().filter(|call| call.is_of_run(actor));
+                    of_run.for_each(|call| call.run_ended = true);
+                }
+                (What::Restored | What::Gap, _) => {
+                    calls.close_all(n);
+                    calls.cuts.push(n);
+                    since = n;
+                }
+                (What::Jumped { .. }, _) => {
+                    calls.cuts.push(n);
+                    since = n;
+                }
+                _ => {}
+            }
+        }
+        calls
+    }
+
+    /// Returns the author of the changes between two captures, given by their places. The second
+    /// may be the present. Without a first one it is unknown.
+    pub(super) fn author(&self, moments: &[Moment], from: Option<usize>, to: usize) -> Author {
+        let Some(from) = from else {
+            return Author::Unknown;
+        };
+        let between = moments.get(from + 1..to).unwrap_or_default();
+        let is_unsure = |n: usize| moments.get(n).is_some_and(|moment| moment.is_unsure);
+        let is_gap =
+            |moment: &Moment| matches!(moment.what, What::Unread | What::Gap | What::Jumped { .. });
+        let role = match moments.get(to).map(|moment| &moment.what) {
+            Some(What::Captured { role, .. }) => *role,
+            Some(_) => return Author::Unknown,
+            None => Role::Present,
+        };
+        if is_unsure(from) || is_unsure(to) || between.iter().any(is_gap) {
+            return Author::Unknown;
+        }
+        match role {
+            Role::Placed => return Author::Others,
+            Role::Carried => return Author::Unknown,
+            _ if self.all.iter().any(|call| self.is_open_throughout(call, from, to)) => {
+                return Author::Run;
+            }
+            _ if self.all.iter().any(|call| call.is_open_within(from, to)) => {
+                return Author::Unknown;
+            }
+            _ => {}
+        }
+        let is_quiet = || !between.iter().any(|moment| matches!(moment.what, What::Ran));
+        let is_by_agent = self.agent.is_some_and(|agent| agent <= from);
+        match role {
+            _ if is_by_agent => Author::Others,
+            Role::Before | Role::Present if is_quiet() => Author::Others,
+            _ => Author::Unknown,
+        }
+    }
+
+    /// Returns `true` if a call was certainly open all the time between two captures.
+    fn is_open_throughout(&self, call: &Call, from: usize, to: usize) -> bool {
+        let begins = match call.is_captured {
+            true => call.began <= from,
+            false => call.began < from,
+        };
+        let ends = match (call.after, call.returned) {
+            (Some(after), _) => to <= after,
+            (None, Some(returned)) => to < returned,
+            (None, None) => false,
+        };
+        let is_cut = self.cuts.iter().any(|cut| call.began < *cut && *cut < to);
+        begins && ends && !is_cut && !call.is_from_elsewhere
+    }
+
+    /// Returns the last call with this id, if no capture came after it.
+    fn open(&mut self, id: &str) -> Option<&mut Call> {
+        let last = self.all.iter_mut().rev().find(|call| call.id == id);
+        last.filter(|call| call.after.is_none() && !call.is_over)
+    }
+
+    fn begin(&mut self, id: &str, moment: &Moment, n: usize, is_captured: bool) {
+        if !is_captured && self.open(id).is_some() {
+            return;
+        }
+        for call in &mut self.all {
+            // The same agent begins its next call only after this one, unless this one returns.
+            if call.actor == moment.actor && call.closed.is_none() {
+                call.closed = Some(n);
+            }
+        }
+        self.all.push(Call::new(id, moment, n, is_captured));
+    }
+
+    fn after(&mut self, id: &str, moment: &Moment, n: usize, since: usize) {
+        match self.open(id) {
+            Some(call) => call.after = Some(n),
+            None => self.all.push(Call::from_elsewhere(id, moment, since, n)),
+        }
+    }
+
+    fn returned(&mut self, id: &str, moment: &Moment, n: usize, since: usize) {
+        if self.all.iter().any(|call| call.id == id) {
+            if let Some(call) = self.open(id) {
+                call.returned = Some(n);
+            }
+            return;
+        }
+        self.all.push(Call::from_elsewhere(id, moment, since, n));
+    }
+
+    /// Adds an event about a call that cannot be read.
+    fn mentioned(&mut self, id: &str, moment: &Moment, n: usize) {
+        match self.open(id) {
+            Some(call) => {
+                call.returned = call.returned.map(|_| n);
+                call.closed = None;
+            }
+            None => self.begin(id, moment, n, false),
+        }
+    }
+
+    /// Closes the calls of a run that ended: a capture came.
+    fn end_of_run(&mut self, n: usize) {
+        for call in self.all.iter_mut().filter(|call| call.run_ended && call.closed.is_none()) {
+            call.closed = Some(n);
+        }
+    }
+
+    fn close_all(&mut self, n: usize) {
+        for call in &mut self.all {
+            call.closed.get_or_insert(n);
+            call.is_over = true;
+        }
+    }
+}
+
+impl Call {
+    fn new(id: &str, moment: &Moment, began: usize, is_captured: bool) -> Self {
+        Self {
+            id: id.to_owned(),
+            actor: moment.actor.clone(),
+            began,
+            is_captured,
+            after: None,
+            returned: None,
+            closed: None,
+            run_ended: false,
+            is_over: false,
+            is_from_elsewhere: false,
+        }
+    }
+
+    /// Returns a call whose beginning is not in this history.
+    fn from_elsewhere(id: &str, moment: &Moment, since: usize, returned: usize) -> Self {
+        let call = Self::new(id, moment, since, false);
+        Self { returned: Some(returned), is_from_elsewhere: true, ..call }
+    }
+
+    /// Returns `true` if the call may have been open at any time between two captures.
+    fn is_open_within(&self, from: usize, to: usize) -> bool {
+        let end = self.after.or(self.returned).or(self.closed);
+        self.began < to && end.is_none_or(|end| from < end)
+    }
+
+    /// Returns `true` if the call ends with the run of this actor.
+    fn is_of_run(&self, actor: Option<&str>) -> bool {
+        match (actor, self.actor.as_deref()) {
+            (None, _) => true,
+            (Some(run), Some(own)) => {
+                own.strip_prefix(run).is_some_and(|sub| sub.is_empty() || sub.starts_with(':'))
+            }
+            (Some(_), None) => false,
+        }
+    }
+}
+
+/// Returns `true` for an agent or a part of it.
+fn is_agent(actor: &str) -> bool {
+    actor == "agent" || actor.starts_with("agent:")
+}

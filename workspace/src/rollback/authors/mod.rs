@@ -1,0 +1,158 @@
+//! Authors of the changes to a folder since a point: the run, others, or unknown. `docs/AGENTS.md`,
+//! section "Whose change it was", has the rules.
+//!
+//! ```text
+//! history  what the log says about the folder, in the order of its changes
+//! calls    calls of tools: when each was open, and the author of an interval
+//! ```
+
+mod calls;
+mod history;
+
+use milepost::{Engine, Hash, Point, Result, Task};
+use milepost_codec::{Capture, ChunkId};
+
+use self::calls::Calls;
+use self::history::{Folder, Moment, What};
+use crate::chunks::Contents;
+use crate::error::is_lost;
+use crate::plan::{Author, Authors, Counted};
+use crate::tree::{self, Budget};
+
+/// The folder as it is now.
+pub(super) struct Present<'a> {
+    pub(super) tree: ChunkId,
+    /// Its path; `None` if it was moved.
+    pub(super) folder: Option<&'a [u8]>,
+}
+
+/// Returns the authors of all paths that differ between a point and the present.
+///
+/// # Errors
+///
+/// Those of a read. What is lost or damaged is no error: then authors are unknown.
+pub(super) fn authors(
+    engine: &Engine,
+    contents: &dyn Contents,
+    (task, to): (&Task, &Point),
+    target: &Capture,
+    present: &Present<'_>,
+) -> Result<Authors> {
+    match known(engine, contents, (task, to), target, present) {
+        Err(error) if is_lost(&error) => {
+            let mut authors = Authors::default();
+            authors.forget();
+            Ok(authors)
+        }
+        known => known,
+    }
+}
+
+fn known(
+    engine: &Engine,
+    contents: &dyn Contents,
+    (task, to): (&Task, &Point),
+    target: &Capture,
+    present: &Present<'_>,
+) -> Result<Authors> {
+    let folder = Folder::new(engine, task, to)?;
+    let history = folder.history()?;
+    let is_known = history.is_some();
+    let moments = match history {
+        Some(moments) => moments,
+        None => folder.last_moments()?,
+    };
+    let calls = Calls::of(&moments);
+    let mut path = Path {
+        contents,
+        folder: present.folder,
+        authors: Authors::default(),
+        at: counted(target),
+        at_folder: target.folder.as_bytes().to_vec(),
+        is_sure: is_known,
+    };
+    // The last capture up to the target is the target.
+    let is_up_to = |moment: &Moment| !is_known || moment.offset < to.offset;
+    let mut last = None;
+    let mut named = None;
+    for (n, moment) in moments.iter().enumerate() {
+        let Some(root) = moment.what.root() else {
+            continue;
+        };
+        named = Some(root);
+        if is_up_to(moment) {
+            last = Some(n);
+            continue;
+        }
+        let author = calls.author(&moments, last, n);
+        if path.go(root, author)? {
+            last = Some(n);
+        }
+    }
+    let folder_has = engine.last_capture(task)?;
+    if let Some(root) = folder_has.filter(|root| !is_known || named != Some(*root)) {
+        path.go(root, Author::Unknown)?;
+    }
+    let author = calls.author(&moments, last, moments.len());
+    path.end(present.tree, author)?;
+    Ok(path.authors)
+}
+
+fn counted(capture: &Capture) -> Counted {
+    Counted { tree: capture.tree, budget: Some(Budget::of(capture)) }
+}
+
+/// The way from the target to the present, capture by capture.
+struct Path<'a> {
+    contents: &'a dyn Contents,
+    folder: Option<&'a [u8]>,
+    authors: Authors,
+    /// The tree up to which all changes have an author.
+    at: Counted,
+    at_folder: Vec<u8>,
+    /// `false` if a capture since then is lost.
+    is_sure: bool,
+}
+
+impl Path<'_> {
+    /// Adds the changes up to a capture. Returns `false` if it is lost: then the changes up to the
+    /// next one are unknown.
+    fn go(&mut self, Hash(root): Hash, author: Author) -> Result<bool> {
+        let capture = match tree::capture(self.contents, &ChunkId(root)) {
+            Ok(capture) => capture,
+            Err(error) if is_lost(&error) => {
+                self.is_sure = false;
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        };
+        let is_here = self.folder.is_none() || capture.folder.as_bytes() == self.at_folder;
+        self.add(counted(&capture), author, is_here)?;
+        self.at_folder = capture.folder.as_bytes().to_vec();
+        Ok(true)
+    }
+
+    /// Adds the changes up to the present.
+    fn end(&mut self, tree: ChunkId, author: Author) -> Result<()> {
+        let is_here = self.folder.is_none_or(|folder| folder == self.at_folder);
+        self.add(Counted { tree, budget: None }, author, is_here)
+    }
+
+    fn add(&mut self, to: Counted, author: Author, is_here: bool) -> Result<()> {
+        let author = if self.is_sure && is_here { author } else { Author::Unknown };
+        self.authors.add(self.contents, &self.at, &to, author)?;
+        self.at = to;
+        self.is_sure = true;
+        Ok(())
+    }
+}
+
+impl What {
+    /// Returns the root of a capture, or of the one that a switch left.
+    fn root(&self) -> Option<Hash> {
+        match self {
+            Self::Captured { root, .. } | Self::Jumped { root } => Some(*root),
+            _ => None,
+        }
+    }
+}
