@@ -36,8 +36,8 @@ pub fn run(source: &dyn Backend, args: &args::Checkpoint, out: &mut Out) -> Resu
 /// Runs `restore` without an address. Its options for files need an address.
 pub fn instead_of_restore(source: &dyn Backend, args: &args::Restore, out: &mut Out) -> Result<()> {
     if args.files.is_some() || args.options.is_given() || args.leave_others {
-        let message = "an address is needed with --files, --dry-run, --theirs, --keep-mine, --moved and \
-                       --leave-others";
+        let message = "an address is needed with --files, --dry-run, --theirs, --keep-mine, \
+                       --moved and --leave-others";
         return Err(Failure::new(message).code_of(USAGE).hint(
             "`milepost restore` alone, or `milepost checkpoint`, has you pick a checkpoint and its \
              files",

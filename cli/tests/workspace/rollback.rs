@@ -215,6 +215,38 @@ fn what_stands_in_the_way_stops_all_until_it_is_decided() {
 }
 
 #[test]
+fn what_only_others_changed_is_left_and_listed_if_it_is_asked_for() {
+    let place = place();
+    capture(&place, "first");
+    place.write("edit.sh", "echo run > draft.md; echo run > made.txt");
+    place.say("run --task essay --dir work -- sh ../edit.sh").ok();
+    place.write("work/mine.txt", "mine\n");
+    place.say("run --task essay --dir work -- sh ../edit.sh").ok();
+    let before = held(&place, "work");
+    place.say("undo essay --leave-others").failed(2, "--leave-others");
+    place.say("restore essay@first --leave-others").failed(2, "are for files");
+    let dry = place.json("restore essay@first --files work --leave-others --dry-run");
+    assert_eq!(dry["plan"]["left"][0]["path"], "mine.txt");
+    assert_eq!(dry["plan"]["left"][0]["why"], "made");
+    let out = place.say("rollback essay@first --leave-others").ok();
+    assert!(
+        out.contains("~ draft.md\n- made.txt\n= mine.txt  it stays: others made it\n"),
+        "{out}"
+    );
+    assert_eq!(read(&place, "work/mine.txt"), "mine\n");
+    assert!(!place.path("work/made.txt").exists());
+    place.say("undo essay").ok();
+    assert_eq!(held(&place, "work"), before);
+    // What both changed is asked about.
+    place.write("work/draft.md", "mine\n");
+    let ran = place.say("rollback essay@first --leave-others");
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.out.contains("! draft.md  others changed it too\n"), "{ran:?}");
+    place.say("rollback essay@first --leave-others --keep-mine draft.md").ok();
+    assert_eq!(read(&place, "work/draft.md"), "mine\n");
+}
+
+#[test]
 fn an_undo_is_stopped_by_what_was_changed_since() {
     let place = edited();
     place.say("rollback essay@first").ok();
@@ -244,7 +276,7 @@ fn files_only_leaves_the_messages_and_undo_the_files_again() {
 fn a_restore_without_files_is_as_it_was() {
     let place = edited();
     let before = held(&place, "work");
-    for rest in ["--dry-run", "--theirs a", "--keep-mine a", "--moved"] {
+    for rest in ["--dry-run", "--theirs a", "--keep-mine a", "--moved", "--leave-others"] {
         place.say(&format!("restore essay@first {rest}")).failed(2, "are for files");
     }
     place.say("restore essay@first").ok();

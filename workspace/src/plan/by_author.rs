@@ -45,6 +45,17 @@ impl Maker<'_> {
         self.preview.left.push(LeftPath::new(path, why));
     }
 
+    /// Adds a path that no capture has, unless the restore does not leave the changes of others. It
+    /// stays in any case.
+    pub(super) fn list_unrecorded(&mut self, path: &TreePath) {
+        let why = match self.treatment(path) {
+            None => return,
+            Some(Treatment::Leave) => LeftWhy::Made,
+            Some(_) => LeftWhy::Unrecorded,
+        };
+        self.preview.left.push(LeftPath::new(path, why));
+    }
+
     /// Leaves a path that is no folder now. Its place may be needed: a folder of the target was
     /// here, and not only others changed what it had in it.
     pub(super) fn leave(

@@ -61,12 +61,13 @@ impl Maker<'_> {
     ) -> Result<Fate> {
         let treatment = self.treatment(path);
         let is_left = treatment == Some(Treatment::Leave);
+        let Some(last) = last else {
+            self.list_unrecorded(path);
+            return Ok(Fate::new(None, true));
+        };
         if is_left {
             self.list_left(path, None, Some(present));
         }
-        let Some(last) = last else {
-            return Ok(Fate::new(None, true));
-        };
         let Some(now) = tree_of(Some(present)) else {
             return Ok(Fate::new(None, true));
         };

@@ -133,6 +133,8 @@ pub enum LeftWhy {
     Changed,
     /// Others removed the path.
     Removed,
+    /// No capture has the path, and it is not known who made it.
+    Unrecorded,
 }
 
 /// A path that a restore leaves as it is, since only others changed it.
@@ -152,6 +154,7 @@ impl LeftPath {
             LeftWhy::Made => "it stays: others made it",
             LeftWhy::Changed => "it stays: others changed it",
             LeftWhy::Removed => "it stays removed: others removed it",
+            LeftWhy::Unrecorded => "it stays: it was never captured",
         };
         Self { path: path.clone(), why, text: text.to_owned() }
     }

@@ -242,7 +242,10 @@ impl Maker<'_> {
                 None => Fate::new(None, stays),
             }),
             (None, Some(now)) => match (last, asked) {
-                (None, _) => Ok(Fate::new(None, true)),
+                (None, _) => {
+                    self.list_unrecorded(path);
+                    Ok(Fate::new(None, true))
+                }
                 (Some(_), _) if self.is_ignored(path, now) => Ok(Fate::new(None, true)),
                 (Some(_), Some(why)) => Ok(self.conflict(path, why, target)),
                 (Some(_), None) if agreed => {

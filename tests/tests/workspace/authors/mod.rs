@@ -21,14 +21,13 @@ use crate::{Scene, content, none};
 struct Target {
     point: Point,
     known: Known,
-    lineage: LineageId,
-    /// The capture that it has.
-    capture: Offset,
+    /// The points in the history of the folder then.
+    line: BTreeSet<usize>,
 }
 
 /// What an undo takes back.
 enum Undo {
-    Files(Known),
+    Files(Known, BTreeSet<usize>),
     State,
 }
 
@@ -37,13 +36,13 @@ struct History {
     scene: Scene,
     truth: Truth,
     targets: Vec<Target>,
+    /// The points in the history of the folder, by their places.
+    line: BTreeSet<usize>,
     undos: Vec<Undo>,
-    /// Open calls: actor and id.
-    open: Vec<(&'static str, String)>,
     calls: u32,
     /// `true` if something was lost, or a lineage was left without its files.
     is_unsure: bool,
-    /// Captures and marks of calls that can be erased.
+    /// Calls and returns that can be erased.
     events: Vec<(LineageId, Offset)>,
     what: String,
     counts: Counts,
@@ -88,8 +87,8 @@ impl History {
             scene,
             truth,
             targets: Vec::new(),
+            line: BTreeSet::new(),
             undos: Vec::new(),
-            open: Vec::new(),
             calls: 0,
             is_unsure: false,
             events: Vec::new(),
@@ -102,7 +101,8 @@ impl History {
     }
 
     fn step(&mut self, random: &mut Random, lossy: bool) {
-        match random.below(if lossy { 26 } else { 17 }) {
+        let kind = random.below(if lossy { 26 } else { 17 });
+        match kind {
             0..=5 => self.whole_call(random),
             6..=9 => self.edit(random, Who::Others),
             10 => {
@@ -142,13 +142,16 @@ impl History {
 
     /// Adds a point to go back to, at a capture with a mark.
     fn captured(&mut self, report: &CaptureReport) {
-        let task = self.scene.engine.task("t").unwrap();
-        let lineage = task.lineage().id();
-        let capture = report.appended.unwrap();
-        self.events.push((lineage, capture));
-        self.events.push((lineage, capture + 1));
         let point = self.scene.engine.point(&report.checkpoint.unwrap().to_string()).unwrap();
-        self.targets.push(Target { point, known: self.truth.known(), lineage, capture });
+        self.line.insert(self.targets.len());
+        let (known, line) = (self.truth.known(), self.line.clone());
+        self.targets.push(Target { point, known, line });
+    }
+
+    /// Adds the last event to those that can be erased.
+    fn recorded(&mut self) {
+        let task = self.scene.engine.task("t").unwrap();
+        self.events.push((task.lineage().id(), task.head().unwrap().next - 1));
     }
 
     fn next_call(&mut self) -> String {
@@ -161,6 +164,7 @@ impl History {
         let report = self.scene.before(actor, &call, None);
         self.captured(&report);
         self.scene.called(actor, &call);
+        self.recorded();
         call
     }
 
@@ -168,6 +172,7 @@ impl History {
         let is_first = random.below(2) == 0;
         if is_first {
             self.scene.returned(actor, call);
+            self.recorded();
         }
         let report = self.scene.after(actor, call, None);
         self.captured(&report);
@@ -253,6 +258,9 @@ impl History {
     }
 
     fn erase(&mut self, random: &mut Random) {
+        if self.events.is_empty() {
+            return;
+        }
         self.is_unsure = true;
         let active = self.scene.engine.task("t").unwrap().lineage().id();
         let at = random.below(self.events.len() as u64) as usize;
@@ -262,9 +270,6 @@ impl History {
         }
         self.events.swap_remove(at);
         self.scene.erase(offset);
-        self.targets.retain(|target| {
-            target.lineage != lineage || (target.capture != offset && target.capture + 1 != offset)
-        });
     }
 
     /// Goes to another state, and leaves the files.
@@ -303,8 +308,10 @@ impl History {
         let Scene { workspace, engine, .. } = &self.scene;
         let plan = workspace.plan(engine, &point, &choices).unwrap();
         assert_eq!(content(&self.folder()), before);
+        let is_sure = leave && !self.is_unsure && self.line.contains(&at);
+        self.counts.sure += u64::from(is_sure);
         if leave {
-            self.check_plan(&plan, &target);
+            self.check_plan(&plan, &target, is_sure);
         }
         let asked: BTreeSet<_> =
             plan.conflicts.iter().filter_map(|conflict| conflict.path.clone()).collect();
@@ -324,11 +331,11 @@ impl History {
         };
         self.counts.restores += 1;
         if leave {
-            self.check(&done.plan, &target, &asked, &before);
+            self.check(&done.plan, (&target, is_sure), &asked, &before);
         }
         self.truth.restored(&now, &target, &self.what);
-        self.undos.push(Undo::Files(known));
-        self.open.clear();
+        let line = std::mem::replace(&mut self.line, self.targets[at].line.clone());
+        self.undos.push(Undo::Files(known, line));
         if random.below(3) == 0 {
             self.undo();
             assert_eq!(content(&self.folder()), before, "{}: undone", self.what);
@@ -336,18 +343,21 @@ impl History {
     }
 
     /// Checks the conflicts of a plan.
-    fn check_plan(&self, plan: &Plan, target: &Known) {
+    fn check_plan(&self, plan: &Plan, target: &Known, is_sure: bool) {
         let named = |path: &Path| {
             plan.conflicts
                 .iter()
                 .any(|conflict| conflict.path.as_ref().is_some_and(|at| is_in(path, at)))
         };
         for (path, authors) in self.truth.authors(target) {
-            if authors.run && authors.others {
+            // A folder that stays for what is in it is not asked about.
+            let is_new =
+                self.truth.content(target, &path).is_none() && self.folder().join(&path).is_dir();
+            if authors.run && authors.others && !is_new {
                 assert!(named(&path), "{}: {path:?} is of both: {plan}", self.what);
             }
         }
-        if self.is_unsure {
+        if !is_sure {
             return;
         }
         let authors = self.truth.authors(target);
@@ -376,12 +386,11 @@ impl History {
     fn check(
         &mut self,
         plan: &Plan,
-        target: &Known,
+        (target, is_sure): (&Known, bool),
         kept: &BTreeSet<TreePath>,
         before: &truth::Content,
     ) {
         let now = content(&self.folder());
-        self.counts.sure += u64::from(!self.is_unsure);
         for (path, authors) in self.truth.authors(target) {
             let at = tree_path(&path);
             if kept.iter().any(|kept| at.is_in(kept)) {
@@ -391,18 +400,21 @@ impl History {
             let what = format!("{}: {path:?}, {authors:?}: {plan}", self.what);
             let is_there = now.keys().any(|other| other != &path && other.starts_with(&path));
             let wanted = self.truth.content(target, &path);
+            let is_listed = plan.left.iter().any(|left| at.is_in(&left.path));
             match (authors.run, authors.others) {
                 _ if authors.is_unknown => {}
                 (true, false) if now.get(&path) == wanted.as_ref() => self.counts.taken += 1,
+                // No capture has it.
+                (true, false) if !is_sure && is_listed => {}
                 // A folder stays for what is in it.
                 (true, false) => assert!(is_there && wanted.is_none(), "{what}"),
                 (false, true) if now.get(&path) == before.get(&path) => {
-                    let named = plan.left.iter().any(|left| at.is_in(&left.path));
-                    assert!(named, "{what}");
+                    assert!(is_listed, "{what}");
                     self.counts.left += 1;
                 }
                 // A folder comes back for what is in it.
                 (false, true) => assert!(is_there && !before.contains_key(&path), "{what}"),
+                (true, true) if now.get(&path) == before.get(&path) => {}
                 _ => panic!("{what}"),
             }
         }
@@ -413,7 +425,7 @@ impl History {
         match self.undos.pop() {
             None => {}
             Some(Undo::State) => _ = engine.undo("t").run().unwrap(),
-            Some(Undo::Files(known)) => {
+            Some(Undo::Files(known, line)) => {
                 let plan = workspace.plan_undo(engine, "t", &none()).unwrap();
                 let asked = plan.conflicts.iter().filter_map(|conflict| conflict.path.clone());
                 let decided = asked.fold(none(), Choices::keep_mine);
@@ -421,11 +433,12 @@ impl History {
                     Ok(_) => self.counts.undone += 1,
                     Err(error) => {
                         assert_eq!(error.kind(), ErrorKind::Conflict, "{}: {error}", self.what);
-                        self.undos.push(Undo::Files(known));
+                        self.undos.push(Undo::Files(known, line));
                         return;
                     }
                 }
                 self.truth.restored(&content(&self.folder()), &known, &self.what);
+                self.line = line;
             }
         }
     }

@@ -3,9 +3,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use milepost::events::{MarkCause, RunControl, StepStarted, ToolCalled, ToolReturned};
+use milepost::events::{
+    MarkCause, RunControl, StepStarted, ToolCalled, ToolReturned, WorkspaceCaptured,
+};
 use milepost::retention::Policy;
-use milepost::{Append, ErrorKind, Json, Mark, Point, Scope};
+use milepost::{Append, ErrorKind, Hash, Json, Mark, Point, Scope};
+use milepost_codec::{Capture, ChunkList, Node, PathBytes};
 use milepost_workspace::{Choices, ConflictWhy, LeftWhy, Plan};
 
 use super::recorder::{SHARED, UNCAPTURED};
@@ -27,7 +30,11 @@ impl Scene {
 
     fn planned(&self, to: &str) -> Plan {
         let choices = none().leave_others();
-        self.workspace.plan(&self.engine, &self.point(to), &choices).unwrap()
+        let to = match to.starts_with('0') {
+            true => self.engine.point(&format!("t/{to}")).unwrap(),
+            false => self.point(to),
+        };
+        self.workspace.plan(&self.engine, &to, &choices).unwrap()
     }
 
     fn asked(&self) -> Vec<(String, ConflictWhy)> {
@@ -174,20 +181,50 @@ fn the_changes_around_a_mark_that_says_so_are_unknown() {
 }
 
 #[test]
-fn an_erased_capture_or_mark_leaves_both_sides_of_it_unknown() {
-    for erased in [0, 1] {
-        let scene = Scene::started(&["a"]);
-        scene.call("c1", || scene.write("run", "run"));
-        scene.write("mine", "mine");
-        let capture = scene.before("agent", "c2", None).appended.unwrap();
-        scene.called("agent", "c2");
-        scene.write("a", "run");
-        scene.returned("agent", "c2");
-        scene.after("agent", "c2", None);
-        scene.call("c3", || scene.write("run", "run again"));
-        scene.erase(capture + erased);
-        assert_eq!(scene.asked(), [one("a", UNKNOWN), one("mine", UNKNOWN)].concat());
-    }
+fn an_interval_with_an_erased_event_is_unknown() {
+    let scene = Scene::started(&["a"]);
+    scene.call("c1", || scene.write("run", "run"));
+    scene.write("mine", "mine");
+    let capture = scene.before("agent", "c2", None).appended.unwrap();
+    scene.called("agent", "c2");
+    scene.write("a", "run");
+    scene.after("agent", "c2", None);
+    scene.call("c3", || scene.write("run", "run again"));
+    assert_eq!(scene.asked(), []);
+    scene.erase(capture + 2);
+    assert_eq!(scene.asked(), one("a", UNKNOWN));
+}
+
+#[test]
+fn a_lost_capture_leaves_both_sides_of_it_unknown() {
+    let scene = Scene::started(&["a"]);
+    scene.call("c1", || scene.write("run", "run"));
+    scene.before("agent", "c2", None);
+    scene.called("agent", "c2");
+    scene.write("a", "?");
+    // The tree of the capture is damaged.
+    let ids = scene.engine.store().chunks().put(&[b"damaged"]).unwrap();
+    let capture = Node::Capture(Capture {
+        present: false,
+        over: None,
+        folder: PathBytes::from(scene.folder().into_os_string().into_encoded_bytes().as_slice()),
+        tree: ids[0],
+        files: 0,
+        directories: 0,
+        links: 0,
+        bytes: 0,
+        skipped: 0,
+        skips: ChunkList::default(),
+    });
+    let ids = scene.engine.store().chunks().put(&[&capture.encode()]).unwrap();
+    let root = Hash(ids[0].0);
+    let captured = WorkspaceCaptured { root, files: 0, bytes: 0, skipped: 0 };
+    let mark = Mark::new().cause(MarkCause::Step).correlation("c2").captured("workspace");
+    scene.append(Append::from(captured).actor("agent").mark(mark));
+    scene.write("mine", "?");
+    scene.call("c3", || scene.write("run", "run again"));
+    assert_eq!(scene.asked(), [one("a", UNKNOWN), one("mine", UNKNOWN)].concat());
+    assert_eq!(scene.planned("start").deletes.len(), 1);
 }
 
 #[test]
@@ -295,23 +332,23 @@ fn a_target_in_another_lineage_or_before_trimmed_events_has_unknown_authors() {
     scene.capture("later");
     scene.go(&scene.point("start"), Scope::All, &none());
     scene.write("mine", "mine");
-    let plan = scene.planned("later");
+    let plan = scene.planned("0@later");
     assert_eq!(plan.conflicts.len(), 1, "{plan}");
     assert_eq!((plan.conflicts[0].why, plan.left.len()), (UNKNOWN, 1), "{plan}");
 
     let scene = Scene::started(&["a"]);
-    scene.call("c1", || scene.write("a", "run"));
     let other = scene.engine.branch(&scene.point("start"), None).unwrap();
+    let kept = other.checkpoint(Mark::new()).unwrap();
+    scene.engine.retention().pin(&kept.id, None).unwrap();
+    scene.call("c1", || scene.write("a", "run"));
     scene.call("c2", || scene.write("b", "run"));
     let policy = Policy::new().keep(1).task("t");
     scene.engine.retention().retain(&policy).unwrap();
-    drop(other);
-    scene.write("mine", "mine");
-    let task = scene.engine.task("t").unwrap();
-    let last = task.last_successful().unwrap().unwrap();
-    let point = scene.engine.point(&last.id.to_string()).unwrap();
+    assert!(scene.engine.point("t/0@start").is_err());
+    let point = scene.engine.point(&kept.id.to_string()).unwrap();
     let plan = scene.workspace.plan(&scene.engine, &point, &none().leave_others()).unwrap();
-    assert_eq!((plan.conflicts.len(), plan.left.len()), (0, 1), "{plan}");
+    let why: Vec<_> = plan.conflicts.iter().map(|conflict| conflict.why).collect();
+    assert_eq!(why, [UNKNOWN, UNKNOWN], "{plan}");
 }
 
 #[test]
@@ -394,4 +431,48 @@ fn a_folder_of_the_run_that_has_to_make_room_is_asked_about_for_a_file_of_others
     fs::remove_file(scene.path("a/mine")).unwrap();
     scene.go(&scene.point("start"), Scope::All, &none().leave_others());
     assert_eq!((scene.read("a"), scene.read("b")), ("start".into(), "start".into()));
+}
+
+#[test]
+fn what_took_the_place_of_something_that_the_run_removed_is_asked_about() {
+    let scene = Scene::started(&["d/a"]);
+    scene.call("c1", || fs::remove_file(scene.path("d/a")).unwrap());
+    fs::remove_dir(scene.path("d")).unwrap();
+    scene.write("d", "mine");
+    scene.call("c2", || scene.write("b", "run"));
+    assert_eq!(scene.asked(), one("d", ConflictWhy::Outside));
+    scene.go(&scene.point("start"), Scope::All, &none().leave_others().theirs(at("d")));
+    assert_eq!(scene.read("d/a"), "start");
+}
+
+#[test]
+fn the_permission_bits_of_a_folder_have_an_author() {
+    let scene = Scene::started(&["run/a", "mine/a"]);
+    let bits = |path: &str, bits| {
+        fs::set_permissions(scene.path(path), fs::Permissions::from_mode(bits)).unwrap();
+    };
+    let of = |path: &str| scene.path(path).metadata().unwrap().permissions().mode() & 0o777;
+    bits("run", 0o750);
+    bits("mine", 0o750);
+    scene.call("c1", || bits("run", 0o700));
+    scene.prompt();
+    assert_eq!(scene.asked(), one("run", ConflictWhy::Outside));
+    assert_eq!(scene.planned("start").left.len(), 1);
+    scene.capture("then");
+    scene.call("c2", || bits("run", 0o711));
+    bits("mine", 0o700);
+    scene.go(&scene.point("then"), Scope::All, &none().leave_others());
+    assert_eq!((of("run"), of("mine")), (0o700, 0o700));
+}
+
+#[test]
+fn behind_a_restore_of_the_files_alone_the_history_is_that_of_its_target() {
+    let scene = Scene::started(&["a"]);
+    scene.write("a", "mine");
+    scene.prompt();
+    scene.capture("then");
+    scene.call("c1", || scene.write("a", "run"));
+    scene.go(&scene.point("then"), Scope::Files, &none());
+    scene.call("c2", || scene.write("b", "run"));
+    assert_eq!(scene.left(), [("a".to_owned(), LeftWhy::Changed)]);
 }

@@ -1,6 +1,6 @@
 //! What really happened to each path: who wrote each version of it, and over which one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -68,20 +68,25 @@ impl Truth {
         }
     }
 
-    /// Sees the folder after a restore: what differs now is as at the target.
+    /// Sees the folder after a restore: what differs now is as at the target. What is other than at
+    /// the target was kept, and is of others from now on.
     pub fn restored(&mut self, content: &Content, target: &Known, what: &str) {
-        let paths: Vec<_> = self.now.keys().chain(content.keys()).cloned().collect();
+        let known = self.now.keys().chain(content.keys()).chain(target.keys());
+        let paths: BTreeSet<_> = known.cloned().collect();
         for path in paths {
-            let now = content.get(&path);
-            if now == self.content_of(self.now.get(&path).copied()) {
+            let (now, there) = (content.get(&path), target.get(&path).copied());
+            let wanted = self.content_of(there);
+            if now == wanted {
+                match there {
+                    Some(version) => self.now.insert(path, version),
+                    None => self.now.remove(&path),
+                };
                 continue;
             }
-            let there = target.get(&path).copied();
-            assert_eq!(now, self.content_of(there), "{what}: {path:?} is as at the target");
-            match there {
-                Some(version) => self.now.insert(path, version),
-                None => self.now.remove(&path),
-            };
+            let before = self.content_of(self.now.get(&path).copied());
+            assert_eq!(now, before, "{what}: {path:?} is as at the target");
+            self.versions.push(Version { content: now.cloned(), who: Who::Others, over: there });
+            self.now.insert(path, self.versions.len() - 1);
         }
     }
 

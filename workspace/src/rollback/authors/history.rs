@@ -105,23 +105,29 @@ impl<'a> Folder<'a> {
     /// Returns the history, with some events before the point. `None` if the point is not in it.
     pub(super) fn history(&self) -> Result<Option<Vec<Moment>>> {
         let head = self.task.head()?.next;
-        self.up_to(self.task.lineage(), head, RESTORES_MAX)
+        self.up_to(self.task.lineage(), (head, false), RESTORES_MAX)
     }
 
     /// Returns the last moments of the lineage, for calls that are open now.
     pub(super) fn last_moments(&self) -> Result<Vec<Moment>> {
         let (lineage, head) = (self.task.lineage(), self.task.head()?.next);
         let from = head.saturating_sub(LOOKED_BACK).max(lineage.info()?.begin);
-        Ok(self.read(lineage, from, head)?.0)
+        Ok(self.read(lineage, from, (head, false))?.0)
     }
 
-    fn up_to(&self, lineage: &Lineage, end: Offset, more: usize) -> Result<Option<Vec<Moment>>> {
+    /// Returns the history up to an offset of a lineage, and with the mark there if it is wanted.
+    fn up_to(
+        &self,
+        lineage: &Lineage,
+        (end, with_mark): (Offset, bool),
+        more: usize,
+    ) -> Result<Option<Vec<Moment>>> {
         if !self.is_behind(lineage, end)? {
             return Ok(None);
         }
         let to = self.to.offset;
         let from = to.saturating_sub(LOOKED_BACK).max(lineage.info()?.begin).min(to);
-        let (moments, joints) = self.read(lineage, from, end)?;
+        let (moments, joints) = self.read(lineage, from, (end, with_mark))?;
         let goes_elsewhere = |joint: &&Joint| match joint.restored.scope {
             // The lineage begins where the folder was taken back to.
             Scope::All => false,
@@ -133,8 +139,9 @@ impl<'a> Folder<'a> {
         };
         let restored = &last.restored;
         let source = match restored.scope {
-            Scope::State => (restored.from, restored.head),
-            _ => (restored.lineage, restored.offset),
+            Scope::State => (restored.from, restored.head, false),
+            // The mark of the restored checkpoint tells what its capture is.
+            _ => (restored.lineage, restored.offset, restored.checkpoint.is_some()),
         };
         let before = match more.checked_sub(1) {
             Some(more) => self.source(source, more)?,
@@ -148,11 +155,11 @@ impl<'a> Folder<'a> {
     /// Returns the history up to a point that a restore names.
     fn source(
         &self,
-        (lineage, end): (LineageId, Offset),
+        (lineage, end, with_mark): (LineageId, Offset, bool),
         more: usize,
     ) -> Result<Option<Vec<Moment>>> {
         let found = self.task.lineage_named(lineage);
-        match found.and_then(|lineage| self.up_to(&lineage, end, more)) {
+        match found.and_then(|lineage| self.up_to(&lineage, (end, with_mark), more)) {
             // Retention dropped the lineage.
             Err(error) if is_lost(&error) => Ok(None),
             found => found,
@@ -177,7 +184,7 @@ impl<'a> Folder<'a> {
         &self,
         lineage: &Lineage,
         from: Offset,
-        end: Offset,
+        (end, with_mark): (Offset, bool),
     ) -> Result<(Vec<Moment>, Vec<Joint>)> {
         let mut reading = Reading::since(self.to.offset);
         let mut next = from;
@@ -186,6 +193,11 @@ impl<'a> Folder<'a> {
             reading.moments.extend(self.between(event.lineage, next, event.offset));
             next = event.offset + 1;
             reading.next(event);
+        }
+        if with_mark && lineage.head()?.next > end {
+            let at = lineage.read(end..=end)?.next().transpose()?;
+            let is_mark = |event: &Event| matches!(event.body, Some(Body::CheckpointMarked(_)));
+            at.filter(is_mark).into_iter().for_each(|event| reading.next(event));
         }
         reading.moments.extend(self.between(lineage.id(), next, end));
         Ok(reading.end())

@@ -9,7 +9,7 @@
 mod calls;
 mod history;
 
-use milepost::{Engine, Hash, Point, Result, Task};
+use milepost::{Engine, Error, ErrorKind, Hash, Point, Result, Task};
 use milepost_codec::{Capture, ChunkId};
 
 use self::calls::Calls;
@@ -39,7 +39,7 @@ pub(super) fn authors(
     present: &Present<'_>,
 ) -> Result<Authors> {
     match known(engine, contents, (task, to), target, present) {
-        Err(error) if is_lost(&error) => {
+        Err(error) if is_unreadable(&error) => {
             let mut authors = Authors::default();
             authors.forget();
             Ok(authors)
@@ -98,6 +98,11 @@ fn known(
     Ok(path.authors)
 }
 
+/// Returns `true` if an error reports content that is missing or damaged, or of a later version.
+fn is_unreadable(error: &Error) -> bool {
+    is_lost(error) || error.kind() == ErrorKind::Unsupported
+}
+
 fn counted(capture: &Capture) -> Counted {
     Counted { tree: capture.tree, budget: Some(Budget::of(capture)) }
 }
@@ -115,21 +120,22 @@ struct Path<'a> {
 }
 
 impl Path<'_> {
-    /// Adds the changes up to a capture. Returns `false` if it is lost: then the changes up to the
-    /// next one are unknown.
+    /// Adds the changes up to a capture. Returns `false` if it is lost or damaged: then the changes
+    /// up to the next one are unknown.
     fn go(&mut self, Hash(root): Hash, author: Author) -> Result<bool> {
-        let capture = match tree::capture(self.contents, &ChunkId(root)) {
-            Ok(capture) => capture,
-            Err(error) if is_lost(&error) => {
+        let done = tree::capture(self.contents, &ChunkId(root)).and_then(|capture| {
+            let is_here = self.folder.is_none() || capture.folder.as_bytes() == self.at_folder;
+            self.add(counted(&capture), author, is_here)?;
+            self.at_folder = capture.folder.as_bytes().to_vec();
+            Ok(true)
+        });
+        match done {
+            Err(error) if is_unreadable(&error) => {
                 self.is_sure = false;
-                return Ok(false);
+                Ok(false)
             }
-            Err(error) => return Err(error),
-        };
-        let is_here = self.folder.is_none() || capture.folder.as_bytes() == self.at_folder;
-        self.add(counted(&capture), author, is_here)?;
-        self.at_folder = capture.folder.as_bytes().to_vec();
-        Ok(true)
+            done => done,
+        }
     }
 
     /// Adds the changes up to the present.
