@@ -5,6 +5,8 @@ use milepost::{Engine, ErrorKind, Json, Mark, Result, Task};
 use milepost_workspace::Workspace;
 use serde_json::{Map, Value};
 
+use crate::session::ACTOR;
+
 /// How often an append is tried again on the lineage that a restore made active.
 const TRIES: usize = 3;
 
@@ -72,7 +74,7 @@ pub(crate) fn capture(
     workspace: Option<&Workspace>,
 ) -> Result<()> {
     let Some(workspace) = workspace else { return Ok(()) };
-    on_active(engine, task, |task| workspace.capture(engine, task, None).map(|_| ()))
+    on_active(engine, task, |task| workspace.capture_by(ACTOR, engine, task).map(|_| ()))
 }
 
 /// Works on the active lineage of a task, and again if a restore made another one active.

@@ -29,7 +29,8 @@ pub fn confirm(yes: bool, note: &str, question: &str) -> Result<()> {
     }
 }
 
-fn is_yes(answer: &str) -> bool {
+/// Returns `true` for a clear yes.
+pub(super) fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 

@@ -48,10 +48,13 @@ pub struct CaptureReport {
     pub skips: u64,
 }
 
-/// Settings of a capture before or after a call.
-#[derive(Clone, Copy)]
-struct ForCall<'a> {
+/// What a capture is for.
+#[derive(Clone, Copy, Default)]
+struct Purpose<'a> {
+    /// True before and after a call: the event is appended even if nothing changed.
+    is_for_call: bool,
     key: Option<&'a str>,
+    actor: Option<&'a str>,
 }
 
 impl Workspace {
@@ -74,7 +77,17 @@ impl Workspace {
         task: &Task,
         mark: Option<Mark>,
     ) -> Result<CaptureReport> {
-        self.take(engine, task, mark, None)
+        self.take(engine, task, mark, Purpose::default())
+    }
+
+    /// Captures the folder for an actor, who is named in the event. Like [`Workspace::capture`] in
+    /// all else.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workspace::capture`].
+    pub fn capture_by(&self, actor: &str, engine: &Engine, task: &Task) -> Result<CaptureReport> {
+        self.take(engine, task, None, Purpose { actor: Some(actor), ..Purpose::default() })
     }
 
     /// Captures the folder before or after a call of a tool. Like [`Workspace::capture`], and
@@ -92,7 +105,7 @@ impl Workspace {
         mark: Mark,
         key: Option<&str>,
     ) -> Result<CaptureReport> {
-        self.take(engine, task, Some(mark), Some(ForCall { key }))
+        self.take(engine, task, Some(mark), Purpose { is_for_call: true, key, actor: None })
     }
 
     fn take(
@@ -100,12 +113,12 @@ impl Workspace {
         engine: &Engine,
         task: &Task,
         mark: Option<Mark>,
-        call: Option<ForCall<'_>>,
+        purpose: Purpose<'_>,
     ) -> Result<CaptureReport> {
         engine.store().check_writable()?;
         let _busy = self.busy();
         self.go(engine, task.id(), WorkspaceState::Creating, None)?;
-        let done = take(self, engine, task, mark, call);
+        let done = take(self, engine, task, mark, purpose);
         self.ends(engine, task.id(), done.as_ref().err())?;
         done
     }
@@ -117,7 +130,7 @@ fn take(
     engine: &Engine,
     task: &Task,
     mark: Option<Mark>,
-    call: Option<ForCall<'_>>,
+    purpose: Purpose<'_>,
 ) -> Result<CaptureReport> {
     let chunks = engine.store().chunks();
     let workspaces_dir = workspaces_dir(&chunks)?;
@@ -147,7 +160,7 @@ fn take(
     // A workspace that joined the task would capture a second time.
     let mark = mark.map(|mark| mark.captured(NAME));
     let event = stored.event.or_else(|| {
-        call.is_some().then_some(WorkspaceCaptured {
+        purpose.is_for_call.then_some(WorkspaceCaptured {
             root: report.root,
             files: report.files,
             bytes: report.bytes,
@@ -158,11 +171,13 @@ fn take(
         (None, None) => {}
         (None, Some(mark)) => report.checkpoint = Some(task.checkpoint(mark)?.id),
         (Some(event), mark) => {
-            let append = Append::from(event);
-            let append = match call.and_then(|call| call.key) {
-                Some(key) => append.key(key),
-                None => append,
-            };
+            let mut append = Append::from(event);
+            if let Some(key) = purpose.key {
+                append = append.key(key);
+            }
+            if let Some(actor) = purpose.actor {
+                append = append.actor(actor);
+            }
             let appended = task.append(match mark {
                 Some(mark) => append.or_context(mark.context()).mark(mark),
                 None => append,

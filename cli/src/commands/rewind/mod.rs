@@ -16,16 +16,16 @@ use std::path::{Path, PathBuf};
 
 use milepost::{LineageId, Scope};
 use milepost_agents::Environment;
-use milepost_api::{FilesAsked, FilesForm, JobAsked, PointForm, TaskForm};
+use milepost_api::{FilesAsked, FilesForm, FolderAsked, JobAsked, JobResult, PointForm, TaskForm};
 use milepost_formats::session_description;
-use milepost_workspace::Plan;
+use milepost_workspace::{ConflictWhy, PathConflict, Plan, TreePath};
 
 use self::history::{History, NewSession, Prompt};
 use self::place::{Named, Place};
 use super::confirm::confirm;
 use super::workspace_args;
 use crate::args;
-use crate::backend::jobs::Wording;
+use crate::backend::jobs::{JobFailed, Wording};
 use crate::backend::{Backend, Local, named};
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, note, words};
@@ -68,8 +68,8 @@ struct Way<'a> {
     task: &'a TaskForm,
     to: PointForm,
     scope: Scope,
-    /// The project, if it is the current one.
-    folder: Option<&'a Path>,
+    /// The folder, and what is decided about its paths.
+    files: FolderAsked,
     /// The new session, unless only files are taken back.
     session: Option<NewSession>,
 }
@@ -91,8 +91,8 @@ fn on(
     };
     let gone = history.prompts.get(chosen..).unwrap_or_default();
     let Some(prompt) = gone.first() else { return Err(no_prompt(&history)) };
-    let way = Way { folder, ..way(source, args, (&task, &history), prompt)? };
-    let plan = plan(source, args, &way, out)?;
+    let mut way = way(source, (args, folder), (&task, &history), prompt)?;
+    let plan = plan(source, args, &mut way, out)?;
     print::plan(&way.task.id, gone, plan.as_ref(), way.session.as_ref(), out)?;
     if args.options.dry_run {
         return print::dry(out);
@@ -148,7 +148,7 @@ fn no_prompt(history: &History) -> Failure {
 
 fn way<'a>(
     source: &dyn Backend,
-    args: &args::Rewind,
+    (args, folder): (&args::Rewind, Option<&Path>),
     (task, history): (&'a TaskForm, &History),
     prompt: &Prompt,
 ) -> Result<Way<'a>> {
@@ -169,7 +169,9 @@ fn way<'a>(
                 .hint("`--files-only` takes back the files"));
         }
     };
-    Ok(Way { task, to, scope, folder: None, session })
+    let mut files = workspace_args::folder(folder, &args.options)?;
+    files.choices.leave_others = true;
+    Ok(Way { task, to, scope, files, session })
 }
 
 /// Returns a random UUID.
@@ -188,30 +190,59 @@ fn new_id() -> Result<String> {
     ))
 }
 
-fn job(args: &args::Rewind, way: &Way<'_>, dry_run: bool) -> Result<JobAsked> {
-    let mut files = workspace_args::folder(way.folder, &args.options)?;
-    files.dry_run = dry_run;
-    Ok(JobAsked::Restore(FilesAsked {
+fn job(way: &Way<'_>, dry_run: bool) -> JobAsked {
+    JobAsked::Restore(FilesAsked {
         to: named(&way.to),
         scope: way.scope,
-        files,
+        files: FolderAsked { dry_run, ..way.files.clone() },
         description: way.session.as_ref().map(|session| session_description(&session.id)),
-    }))
+    })
 }
 
-/// Returns the plan of the files, unless they stay. Conflicts are printed, and end it.
+/// Returns the plan of the files, unless they stay. Paths that the agent and others changed are
+/// decided by the user. Other conflicts are printed, and end it.
 fn plan(
     source: &dyn Backend,
     args: &args::Rewind,
-    way: &Way<'_>,
+    way: &mut Way<'_>,
     out: &mut Out,
 ) -> Result<Option<Plan>> {
     if way.scope == Scope::State {
         return Ok(None);
     }
-    let done = source.job(&job(args, way, true)?, JobBar::new(!out.json));
-    let form = workspace_args::done(done, &Wording::default(), out)?;
-    workspace_args::plan(&form)
+    loop {
+        let done = source.job(&job(way, true), JobBar::new(!out.json));
+        let contested = match &done {
+            Err(failed) => contested(failed)?,
+            Ok(_) => Vec::new(),
+        };
+        if contested.is_empty() || args.options.dry_run {
+            let form = workspace_args::done(done, &Wording::default(), out)?;
+            return workspace_args::plan(&form);
+        }
+        for path in contested {
+            match args.yes || !print::asks_to_take(&path)? {
+                true => way.files.choices.keep_mine.push(path),
+                false => way.files.choices.theirs.push(path),
+            }
+        }
+    }
+}
+
+/// Returns the paths of a plan that others changed, too, if these are all that is in the way.
+fn contested(failed: &JobFailed) -> Result<Vec<TreePath>> {
+    let plan = match failed.result.as_deref() {
+        Some(JobResult::Restore(form)) => workspace_args::plan(form)?,
+        _ => None,
+    };
+    let conflicts = plan.map(|plan| plan.conflicts).unwrap_or_default();
+    let is_contested = |conflict: &PathConflict| {
+        matches!(conflict.why, ConflictWhy::Outside | ConflictWhy::AuthorUnknown)
+    };
+    Ok(match conflicts.iter().all(is_contested) {
+        true => conflicts.into_iter().filter_map(|conflict| conflict.path).collect(),
+        false => Vec::new(),
+    })
 }
 
 /// Writes the new session file and goes back.
@@ -231,7 +262,7 @@ fn go(source: &dyn Backend, args: &args::Rewind, way: &Way<'_>, out: &mut Out) -
             })
         }
         _ => {
-            let done = source.job(&job(args, way, false)?, JobBar::new(!out.json));
+            let done = source.job(&job(way, false), JobBar::new(!out.json));
             workspace_args::done(done, &Wording::default(), out)
         }
     };

@@ -3,10 +3,11 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use milepost_api::{FilesForm, TaskForm};
-use milepost_workspace::Plan;
+use milepost_workspace::{Plan, TreePath};
 use serde_json::json;
 
 use super::history::{History, NewSession, Prompt};
+use crate::commands::confirm::is_yes;
 use crate::commands::workspace_args;
 use crate::error::{Failure, Result};
 use crate::output::{Out, age, count, printable, words};
@@ -49,6 +50,21 @@ fn prompts(listed: &[Prompt], out: &mut Out) -> Result<()> {
         out.line(printable(line.trim_end()))?;
     }
     Ok(())
+}
+
+/// Asks whether a path goes back that the agent and others changed. Elsewhere than on a terminal it
+/// stays as it is.
+pub(super) fn asks_to_take(path: &TreePath) -> Result<bool> {
+    if !io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    let mut stderr = io::stderr().lock();
+    let question = format!("{path} was changed by others, too. Take it back all the same?");
+    write!(stderr, "{} [y/N] ", printable(&question))?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(is_yes(&answer))
 }
 
 /// Prints what a rewind takes back.

@@ -19,7 +19,7 @@ impl Scene {
             Some(says) => mark.metadata(Json::new(says).unwrap()),
             None => mark,
         };
-        self.workspace.capture_for_call(&self.engine, &task, mark).unwrap()
+        self.workspace.capture_for_call(&self.engine, &task, mark, None).unwrap()
     }
 
     /// Captures before a call, as the first part of one that begins.

@@ -359,7 +359,7 @@ fn a_log_without_ids_of_calls_has_changes_of_others_and_unknown_ones() {
     let task = scene.engine.task("t").unwrap();
     let mark = |cause| {
         let mark = Mark::new().cause(cause);
-        scene.workspace.capture_for_call(&scene.engine, &task, mark).unwrap();
+        scene.workspace.capture_for_call(&scene.engine, &task, mark, None).unwrap();
     };
     let call = |call: &str, path: &str| {
         mark(MarkCause::BeforeTool);
