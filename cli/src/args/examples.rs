@@ -185,6 +185,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "rewind",
+        &[
+            ("rewind", "list the prompts of this project's last session, and ask"),
+            ("rewind ~1 --dry-run", "what the last prompt did, and what would be taken back"),
+            ("rewind prompt-2 --yes", "files and conversation as before the second prompt"),
+        ],
+    ),
+    (
         "undo",
         &[
             ("undo run", "take the last restore back"),

@@ -12,7 +12,7 @@ struct Group {
 const GROUPS: [Group; 7] = [
     Group {
         title: "Record",
-        commands: &["demo", "init", "start", "record", "import", "run", "capture", "mark"],
+        commands: &["demo", "init", "start", "record", "import", "run", "agent", "capture", "mark"],
         example: "run --task site -- make",
     },
     Group {
@@ -44,6 +44,7 @@ const GROUPS: [Group; 7] = [
             "checkpoint",
             "restore",
             "rollback",
+            "rewind",
             "undo",
             "redo",
             "branch",

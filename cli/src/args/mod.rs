@@ -175,7 +175,6 @@ pub enum Command {
     /// Go back to a point with the folder: restore state and files together, or neither.
     Rollback(Rollback),
     /// Take a coding agent back to before a prompt: files and conversation. See docs/AGENTS.md.
-    #[command(hide = true)]
     Rewind(Rewind),
     /// Undo the last restore of a task, and restore its folder if files were restored.
     Undo(Undo),
@@ -237,7 +236,6 @@ pub enum Command {
     /// Serve the store over HTTP until SIGTERM or Ctrl-C; see docs/HTTP.md.
     Serve(Serve),
     /// Record the sessions of coding agents: hooks in their settings; see docs/AGENTS.md.
-    #[command(hide = true)]
     Agent(AgentArgs),
     /// List your defaults and aliases, and check the configuration of `serve`.
     #[command(subcommand)]

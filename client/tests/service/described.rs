@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
-use crate::{calls, going_back, jobs};
+use crate::{agents, calls, going_back, jobs};
 
 /// They can be handed to another thread.
 type Call = fn() -> Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -52,6 +52,7 @@ const CALLS: &[(&str, Call)] = &[
     ("erase", || Box::pin(calls::erase())),
     ("all_checkpoints", || Box::pin(calls::all_checkpoints())),
     ("stats", || Box::pin(calls::stats())),
+    ("take_hook", || Box::pin(agents::take_hook())),
     ("jobs", || Box::pin(jobs::jobs())),
     ("start_job", || Box::pin(jobs::start_job())),
     ("job", || Box::pin(jobs::job())),

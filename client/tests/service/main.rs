@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
 mod again;
+mod agents;
 mod calls;
 mod connects;
 mod described;

@@ -40,6 +40,10 @@ const OPEN: [u16; 3] = [200, 200, 200];
 const OWN: [u16; 3] = [200, 404, 200];
 const ADMIN: [u16; 3] = [403, 403, 200];
 
+/// A document of a hook.
+const HOOK: &str = r#"{"id": "1", "agent": "codex", "project": "/work", "time_us": "0",
+    "env": {}, "parents": [], "is_cut": false, "payload": "{}"}"#;
+
 const CLEANUP: &str = "/api/v0/checkpoint/direct/cleanup";
 const STATS: &str = "/api/v0/checkpoint/direct/stats";
 
@@ -124,6 +128,7 @@ const ROWS: &[Row] = &[
     row("DELETE", "/v1/jobs/7", "", [403, 403, 404]),
     row("POST", "/v1/jobs", r#"{"compact": {"dry_run": true}}"#, [403, 403, 201]),
     row("POST", "/v1/jobs", r#"{"capture": {"folder": "/"}}"#, [403, 403, 403]),
+    row("POST", "/v1/agent/hooks", HOOK, [403, 403, 403]),
     get("/v1/stats", OPEN),
     get("/v1/stats?user=ana", [200, 403, 200]),
     // As the seeds have it

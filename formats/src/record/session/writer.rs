@@ -13,6 +13,7 @@ use super::SessionFormat;
 use super::line::{Key, Part, SessionLine, key};
 use super::tree::{BranchNo, LineIndex, Spot, Tree};
 use crate::error::{Error, Remedy, Result};
+use crate::format::Format;
 use crate::progress::{Durable, Progress};
 use crate::record::branches::{ACTOR, Branches, HOOK_KEY, START};
 use crate::record::write::{Refused, acknowledge};
@@ -164,7 +165,9 @@ impl Session {
         self.time_us = line.time_us.or(self.time_us);
         let (spot, place) = self.tree.place(&line);
         let branch = self.branch(spot, &line, &name)?;
-        if !self.is_last(branch, &name, again)? {
+        // Gemini CLI writes a second file for a session, which has no message.
+        let is_second_file = self.format.format == Format::GeminiCli && line.part == Part::Nothing;
+        if !self.is_last(branch, &name, again || is_second_file)? {
             return Ok(());
         }
         let mut bodies = Vec::new();
@@ -200,8 +203,9 @@ impl Session {
     }
 
     /// Checks, at the first new line of a branch, that no recorded line of the session is after it.
-    /// Returns `false` for a repeated text that an earlier version did not record.
-    fn is_last(&mut self, branch: BranchNo, name: &str, again: bool) -> Result<bool> {
+    /// Returns `false` if there is one and the line may be missing, such as a repeated text that an
+    /// earlier version did not record.
+    fn is_last(&mut self, branch: BranchNo, name: &str, may_miss: bool) -> Result<bool> {
         if self.growing.contains(&branch) {
             return Ok(true);
         }
@@ -220,7 +224,7 @@ impl Session {
         for event in lineage.read(last_end.min(head)..head)? {
             let ours = |key: String| key.starts_with(prefix) && !key.ends_with(BEFORE);
             match event?.header.key.is_some_and(ours) {
-                true if again => return Ok(false),
+                true if may_miss => return Ok(false),
                 true => {
                     return Err(Error::conflict(
                         "it precedes recorded lines, and is not recorded itself",
