@@ -91,13 +91,13 @@ pub fn from_content(start: &[u8]) -> Option<Format> {
     }
     let keys = top_keys(start);
     let has = |name: &[u8]| keys.iter().any(|key| key == name);
-    if has(b"timestamp") && has(b"type") && has(b"payload") {
+    let is_event = has(b"kind");
+    if has(b"timestamp") && has(b"type") && has(b"payload") && !is_event {
         return Some(Format::Codex);
     }
     if has(b"sessionId") && has(b"projectHash") {
         return Some(Format::GeminiCli);
     }
-    let is_event = has(b"kind");
     let format = keys.iter().find_map(|key| match key.as_slice() {
         b"kind" => Some(Format::Jsonl),
         b"trajectory" | b"history" | b"replay_config" => Some(Format::SweAgent),
@@ -189,6 +189,10 @@ mod tests {
         ] {
             assert_eq!(detected(line), Format::ClaudeCode, "{line}");
         }
+        let codex = r#"{"timestamp":"x","ordinal":0,"type":"session_meta","payload":{"role":"#;
+        assert_eq!(detected(codex), Format::Codex);
+        let gemini = r#"{"sessionId":"s","projectHash":"h","messages":[],"kind":"main"}"#;
+        assert_eq!(detected(gemini), Format::GeminiCli);
         assert_eq!(detected("[\n{\"role\":\"user\""), Format::OpenAi);
         assert_eq!(detected("[{\"content\":\"traj\",\"role\":"), Format::OpenAi);
         assert_eq!(detected("[{\"task_id\":0,\"traj\":[{\"role\":\"user\"}]}"), Format::TauBench);

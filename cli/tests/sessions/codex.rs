@@ -90,7 +90,7 @@ fn a_rollout_becomes_steps_with_messages_and_tools() {
     rollout.turn("first");
     rollout.turn("second");
     rollout.save(&place);
-    assert_eq!(import(&place), [24, 2]);
+    assert_eq!(import(&place), [23, 2]);
     let events = place.lines(&format!("log {THREAD}"));
     let kinds: Vec<&str> = events.iter().map(|event| text(event, "kind")).collect();
     let expected = [
@@ -119,7 +119,9 @@ fn a_rollout_becomes_steps_with_messages_and_tools() {
     assert_eq!(events[5]["time"], "2026-03-01T10:00:03.500000Z");
     let said = conversation(&place, THREAD);
     assert_eq!(said[1..], [told("first"), told("second")].concat());
-    let usage = &place.items("tasks")[0]["summary"]["usage"];
+    let tasks = place.items("tasks");
+    assert_eq!(tasks[0]["title"], "first", "not what Codex says before it");
+    let usage = &tasks[0]["usage"];
     assert_eq!((number(usage, "input"), number(usage, "output")), (200, 40), "{usage}");
     // Back to before a turn, by its id.
     place.say(&format!("restore {THREAD}@turn-second")).ok();
@@ -137,7 +139,7 @@ fn imported_again_nothing_is_new_and_a_longer_rollout_adds_its_lines() {
     assert_eq!(import(&place), [0, 0]);
     rollout.turn("second");
     rollout.save(&place);
-    assert_eq!(import(&place), [12, 1]);
+    assert_eq!(import(&place), [11, 1]);
     assert_eq!(import(&place), [0, 0]);
 }
 
@@ -215,7 +217,9 @@ fn folders_of_days_are_searched_and_other_files_are_counted() {
         fs::write(folder.join(format!("rollout-x-{id}.jsonl")), text).unwrap();
     }
     fs::write(place.path("sessions/notes.jsonl"), "{\"type\":\"x\"}\n").unwrap();
-    let said = place.json("import sessions --format codex");
+    let ran = place.say("import sessions --format codex --json");
+    assert!(ran.err.contains("sessions: 1 other file in it"), "{ran:?}");
+    let said: Value = serde_json::from_str(&ran.out).unwrap();
     let mut ids: Vec<&str> =
         said["tasks"].as_array().unwrap().iter().map(|task| text(task, "id")).collect();
     ids.sort_unstable();

@@ -109,12 +109,14 @@ fn a_chat_becomes_steps_with_messages_and_tools() {
         "checkpoint_marked",
     ];
     assert_eq!(kinds[..20], expected);
-    assert_eq!(events[6]["key"], "gemini-cli:first");
+    assert_eq!(events[5]["key"], "gemini-cli:first");
     let mark = &events[19]["body"];
     assert_eq!((text(mark, "label"), &mark["aliases"]), ("prompt-2", &json!(["second"])));
     assert_eq!(conversation(&place, SESSION)[1..], [told("first"), told("second")].concat());
     // An answer whose line is written again counts once.
-    let usage = &place.items("tasks")[0]["summary"]["usage"];
+    let tasks = place.items("tasks");
+    assert_eq!(tasks[0]["title"], "first");
+    let usage = &tasks[0]["usage"];
     assert_eq!((number(usage, "input"), text(usage, "model")), (400, "gemini-x"), "{usage}");
     place.say(&format!("restore {SESSION}@second")).ok();
     assert_eq!(conversation(&place, SESSION)[1..], told("first"));
@@ -197,7 +199,8 @@ fn the_folders_of_all_projects_are_searched() {
         fs::write(folder.join("session-x.jsonl"), chat.text().replace(SESSION, id)).unwrap();
         fs::write(folder.join("../logs.json"), "[]\n").unwrap();
     }
-    let said = place.json("import tmp --format gemini-cli");
+    let said: Value =
+        serde_json::from_str(&place.say("import tmp --format gemini-cli --json").out).unwrap();
     let ids: Vec<&str> =
         said["tasks"].as_array().unwrap().iter().map(|task| text(task, "id")).collect();
     assert_eq!(ids, [SESSION, "other"]);

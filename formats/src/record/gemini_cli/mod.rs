@@ -28,3 +28,15 @@ fn session_id(start: &[u8], _: Option<&str>) -> Option<String> {
     let id = |line: &[u8]| serde_json::from_slice(line).ok().map(|head: Head| head.session_id);
     start.split(|byte| *byte == b'\n').find_map(id)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_with_an_id_names_the_session() {
+        let start = b"{\"$set\":{}}\n{\"sessionId\":\"s\"}\n{\"sessionId\":\"later\"}\n{\"cut";
+        assert_eq!(session_id(start, Some("session-x")).as_deref(), Some("s"));
+        assert_eq!(session_id(b"{\"sessionId\":7}", None), None);
+    }
+}

@@ -1,7 +1,7 @@
 //! One line of a rollout, and its events.
 //!
 //! ```text
-//! response_item  message                   Message
+//! response_item  message                   Message, of `system` if the user did not write it
 //!                reasoning                 Message of the assistant, its item as it is
 //!                function_call, custom_tool_call, local_shell_call
 //!                                          ToolCalled, Application `codex`
@@ -118,7 +118,7 @@ impl Rollout {
         mut payload: Object,
         line: &mut SessionLine,
     ) -> Option<Vec<Body>> {
-        let role = payload.text("role")?;
+        let mut role = payload.text("role")?;
         let content = payload.get("content")?.clone();
         let blocks: Option<Vec<Object>> = serde_json::from_str(content.text()).ok();
         let text = |block: &Object| block.text("text");
@@ -132,6 +132,9 @@ impl Rollout {
             let own = payload.text("id").filter(|id| is_name(id));
             let turn = self.turn.clone().filter(|_| !mem::replace(&mut self.is_taken, true));
             line.alias = turn.or(own);
+        } else if role == "user" {
+            // The line keeps the role.
+            role = "system".to_owned();
         }
         line.part = Part::Message(talk);
         let content = take_content(&mut payload, is_text)?;

@@ -161,9 +161,9 @@ fn a_rollback_goes_back_before_its_prompts() {
 #[test]
 fn escapes_of_arguments_come_back_as_they_were() {
     let call = |arguments: &str| {
-        format!(
-            r#"{{"type":"response_item","payload":{{"type":"function_call","call_id":"c","name":"n","arguments":{arguments}}}}}"#
-        )
+        let item = r#""type":"function_call","call_id":"c","name":"n""#;
+        let payload = format!(r#"{{{item},"arguments":{arguments}}}"#);
+        format!(r#"{{"type":"response_item","payload":{payload}}}"#)
     };
     for arguments in
         [r#""{\"a\":\"\u003c\"}""#, r#""{\u0022a\u0022:1}""#, "\"{\"", "{\"a\":1}", "null", "7"]

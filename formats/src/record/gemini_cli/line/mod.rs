@@ -10,6 +10,9 @@
 //! every other            Application `gemini_cli`: the line, word for word
 //! ```
 //!
+//! The usage of an answer is `answer`, another extra field, or an Application `gemini_cli_usage`. A
+//! message of the user that Gemini CLI writes is one of `system`.
+//!
 //! The line itself is `gemini_cli`, an extra field of its Message or an Application, with `null` in
 //! the place of the text of the Message.
 
@@ -17,7 +20,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::mem;
 
-use milepost::events::{Extra, Message, ToolCalled, ToolReturned};
+use milepost::events::{Application, Data, Extra, Message, ToolCalled, ToolReturned};
 use milepost::{Body, Json};
 use serde::Deserialize;
 
@@ -30,6 +33,8 @@ use crate::record::session::line::{
 
 /// Name of the extra field and of the application events.
 pub const NAME: &str = "gemini_cli";
+/// Name of the application event with the usage of an answer without a text.
+const USAGE: &str = "gemini_cli_usage";
 /// Beginning of a message of the user that Gemini CLI writes itself.
 const OWN: &str = "<session_context>";
 
@@ -43,6 +48,8 @@ struct Known {
     text: Option<Key>,
     /// True if its thoughts were read.
     has_thoughts: bool,
+    /// True if its usage was read.
+    has_usage: bool,
     /// Calls that it has.
     calls: Vec<Key>,
 }
@@ -58,7 +65,7 @@ pub struct Chat {
     calls: HashMap<Key, bool>,
 }
 
-/// What a line adds.
+/// Events of a line, and its part in the conversation.
 #[derive(Default)]
 struct Added {
     talk: Talk,
@@ -161,6 +168,15 @@ impl Chat {
             added.events.push(thought(&thoughts));
         }
         self.text(message, &parts, role, at, added, line);
+        if has_line
+            && let Some(known) = self.known.get_mut(at).filter(|known| !known.has_usage)
+            && let Some(usage) = usage(message)
+        {
+            // An answer without a text.
+            known.has_usage = true;
+            let (name, data) = (USAGE.to_owned(), Data::Json(usage));
+            added.events.push(Application { name, data }.into());
+        }
         let calls: Vec<Object> = list(message, "toolCalls").unwrap_or_default();
         for call in &calls {
             self.call(call, at, added);
@@ -181,6 +197,7 @@ impl Chat {
                 has_line: false,
                 text: None,
                 has_thoughts: false,
+                has_usage: false,
                 calls: Vec::new(),
             });
         }
@@ -214,16 +231,19 @@ impl Chat {
             return;
         }
         let is_first = known == Some(None);
-        if role == "user"
-            && is_first
-            && !spoken.trim_start().starts_with(OWN)
-            && !parts.iter().any(is_of_tools)
-        {
+        let is_own = role == "user" && spoken.trim_start().starts_with(OWN);
+        if role == "user" && is_first && !is_own && !parts.iter().any(is_of_tools) {
             added.talk.prompt = Some(beginning(&spoken));
         }
+        let role = if is_own { "system" } else { role };
         let taken = line.map(|line| (take_content(line, |_| true), extra(message, line)));
         let (content, extra) = match taken {
-            Some((Some(text), extra)) => (text, extra),
+            Some((Some(text), extra)) => {
+                if let Some(known) = self.known.get_mut(at) {
+                    known.has_usage = true;
+                }
+                (text, extra)
+            }
             _ => (content, None),
         };
         let message = Message { role: role.to_owned(), content: Some(content), name: None, extra };

@@ -1,10 +1,11 @@
+mod interrupted;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 
 use milepost::events::{Application, Data, Message};
 use milepost::{Append, Body, Json, Mark, Options, Task};
-use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
@@ -15,6 +16,7 @@ use crate::record::{HOOK_KEY, RecordOptions, record};
 struct Place {
     engine: Engine,
     dir: TempDir,
+    format: Format,
 }
 
 impl Place {
@@ -24,7 +26,11 @@ impl Place {
 
     fn with(options: Options) -> Self {
         let engine = Engine::in_memory(options).unwrap();
-        Self { engine, dir: tempfile::tempdir().unwrap() }
+        Self { engine, dir: tempfile::tempdir().unwrap(), format: Format::ClaudeCode }
+    }
+
+    fn of(format: Format) -> Self {
+        Self { format, ..Self::new() }
     }
 
     fn path(&self) -> PathBuf {
@@ -41,7 +47,7 @@ impl Place {
     }
 
     fn tail(&self) -> SessionTail {
-        SessionTail::new(&self.engine, Format::ClaudeCode, &self.path(), "s", "ana").unwrap()
+        SessionTail::new(&self.engine, self.format, &self.path(), "s", "ana").unwrap()
     }
 
     /// Returns the number of events and checkpoints that an import adds.
@@ -50,7 +56,7 @@ impl Place {
             user: "ana".into(),
             task: Some("s".into()),
             stem: None,
-            format: Some(Format::ClaudeCode),
+            format: Some(self.format),
             strict: false,
             acknowledge: false,
             allow_unknown: false,
@@ -374,57 +380,4 @@ fn an_agent_of_a_session_has_a_task_of_its_own() {
     assert_eq!(tail.read_on(TailStop::End).unwrap().lines, 2);
     let task = place.engine.task("s-agent-1").unwrap();
     assert_eq!(task.messages().unwrap().count(), 2);
-}
-
-/// Returns the lines of a session from the parent of each, and whether the user asks.
-fn made(steps: &[(prop::sample::Index, bool, bool)]) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (at, (before, asks, noise)) in steps.iter().enumerate() {
-        let (uuid, before) = (format!("u{at}"), (at > 0).then(|| before.index(at)));
-        let parent = before.map(|before| format!("u{before}"));
-        if *noise {
-            lines.push(r#"{"type":"mode","mode":"normal","sessionId":"s"}"#.to_owned());
-        }
-        lines.push(match (asks, &parent) {
-            (false, Some(parent)) => answered(&uuid, parent),
-            _ => asked(&uuid, parent.as_deref()),
-        });
-    }
-    lines
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 48,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
-
-    #[test]
-    fn interrupted_at_every_line_it_is_as_one_import(
-        steps in prop::collection::vec(any::<(prop::sample::Index, bool, bool)>(), 1..16),
-        others in any::<bool>(),
-    ) {
-        let lines = made(&steps);
-        let (whole, anew, kept) = (Place::new(), Place::new(), Place::new());
-        whole.write(&lines);
-        whole.import();
-        let mut tail = kept.tail();
-        for count in 1..=lines.len() {
-            anew.write(&lines[..count]);
-            anew.tail().read_on(TailStop::End).unwrap();
-            if others {
-                anew.task().append(hook_event(count)).unwrap();
-            }
-            kept.add(&text(&lines[count - 1..count]));
-            tail.read_on(TailStop::End).unwrap();
-        }
-        let expected = histories(&whole.engine);
-        let last = |place: &Place| history(place.task().read(1..).unwrap());
-        for place in [&anew, &kept] {
-            prop_assert_eq!(&histories(&place.engine), &expected);
-            prop_assert_eq!(last(place), last(&whole));
-            prop_assert_eq!(place.import(), (0, 0));
-        }
-    }
 }

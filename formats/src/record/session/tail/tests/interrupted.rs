@@ -1,0 +1,136 @@
+//! Sessions that are read at each of their lines: as one import.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Returns the lines of a session from the parent of each, and whether the user asks.
+fn made(steps: &[(prop::sample::Index, bool, bool)]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (at, (before, asks, noise)) in steps.iter().enumerate() {
+        let (uuid, before) = (format!("u{at}"), (at > 0).then(|| before.index(at)));
+        let parent = before.map(|before| format!("u{before}"));
+        if *noise {
+            lines.push(r#"{"type":"mode","mode":"normal","sessionId":"s"}"#.to_owned());
+        }
+        lines.push(match (asks, &parent) {
+            (false, Some(parent)) => answered(&uuid, parent),
+            _ => asked(&uuid, parent.as_deref()),
+        });
+    }
+    lines
+}
+
+/// Returns the lines of a session of Codex: prompts, and how many are taken back.
+fn codex(steps: &[u8]) -> Vec<String> {
+    let line = |kind: &str, payload: String| format!(r#"{{"type":"{kind}","payload":{payload}}}"#);
+    let mut lines = vec![line("session_meta", r#"{"id":"s","cwd":"/x"}"#.into())];
+    for (at, step) in steps.iter().enumerate() {
+        let message = |role: &str, text: &str| {
+            let block = format!(r#"{{"type":"input_text","text":"{text}"}}"#);
+            let head = format!(r#""type":"message","role":"{role}""#);
+            line("response_item", format!(r#"{{{head},"content":[{block}]}}"#))
+        };
+        let turns = 1 + step % 3;
+        let back = format!(r#"{{"type":"thread_rolled_back","num_turns":{turns}}}"#);
+        match step % 5 {
+            0 => lines.push(line("event_msg", back)),
+            1 => lines.push(line("event_msg", r#"{"type":"token_count"}"#.into())),
+            _ => {
+                lines.push(message("user", &format!("u{at}")));
+                lines.push(message("assistant", &format!("a{at}")));
+            }
+        }
+    }
+    lines
+}
+
+/// Returns the lines of a session of Gemini CLI: prompts, and messages that it goes back before.
+fn gemini(steps: &[u8]) -> Vec<String> {
+    let mut lines = vec![r#"{"sessionId":"s","projectHash":"h"}"#.to_owned()];
+    for (at, step) in steps.iter().enumerate() {
+        let message = |id: &str, kind: &str, more: &str| {
+            format!(r#"{{"id":"{id}{at}","type":"{kind}","content":"{id}{at}"{more}}}"#)
+        };
+        let before = at.saturating_sub(usize::from(*step) / 5);
+        match step % 5 {
+            0 => lines.push(format!(r#"{{"$rewindTo":"u{before}"}}"#)),
+            1 => lines.push(r#"{"$set":{"lastUpdated":"x"}}"#.to_owned()),
+            _ => {
+                let calls = format!(r#","toolCalls":[{{"id":"t{at}","name":"n","args":{{}}}}]"#);
+                let messages = [("u", "user", ""), ("g", "gemini", ""), ("g", "gemini", &calls)];
+                lines.extend(messages.map(|(id, kind, more)| message(id, kind, more)));
+            }
+        }
+    }
+    lines
+}
+
+#[test]
+fn a_call_of_another_agent_is_reached_as_well() {
+    let item = r#""type":"function_call","name":"n","call_id":"t1","arguments":"{}""#;
+    let mut rollout = codex(&[2]);
+    rollout.push(format!(r#"{{"type":"response_item","payload":{{{item}}}}}"#));
+    rollout.extend(codex(&[2]));
+    let call = "t1";
+    for (format, lines) in [(Format::GeminiCli, gemini(&[2, 2, 2])), (Format::Codex, rollout)] {
+        let place = Place::of(format);
+        place.write(&lines);
+        let mut tail = place.tail();
+        assert!(tail.read_on(TailStop::BeforeCall(call)).unwrap().found, "{format:?}");
+        assert!(!place.said().contains(&call.to_owned()));
+        tail.read_on(TailStop::AfterCall(call)).unwrap();
+        assert_eq!(place.said().last().unwrap(), call);
+        assert_eq!(tail.read_on(TailStop::End).unwrap().skipped, 0);
+        assert_eq!(place.import(), (0, 0));
+    }
+}
+
+/// Asserts that a session that is read at each of its lines is as one import.
+fn assert_as_one_import(format: Format, lines: &[String], others: bool) {
+    let [whole, anew, kept] = [0; 3].map(|_| Place::of(format));
+    whole.write(lines);
+    whole.import();
+    let mut tail = kept.tail();
+    for count in 1..=lines.len() {
+        anew.write(&lines[..count]);
+        anew.tail().read_on(TailStop::End).unwrap();
+        if others {
+            anew.task().append(hook_event(count)).unwrap();
+        }
+        kept.add(&text(&lines[count - 1..count]));
+        tail.read_on(TailStop::End).unwrap();
+    }
+    let expected = histories(&whole.engine);
+    let last = |place: &Place| history(place.task().read(1..).unwrap());
+    for place in [&anew, &kept] {
+        assert_eq!(histories(&place.engine), expected);
+        assert_eq!(last(place), last(&whole));
+        assert_eq!(place.import(), (0, 0));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 32,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn interrupted_at_every_line_it_is_as_one_import(
+        steps in prop::collection::vec(any::<(prop::sample::Index, bool, bool)>(), 1..16),
+        others in any::<bool>(),
+    ) {
+        assert_as_one_import(Format::ClaudeCode, &made(&steps), others);
+    }
+
+    #[test]
+    fn interrupted_at_every_line_it_is_as_one_import_for_agents_without_parents(
+        steps in prop::collection::vec(any::<u8>(), 1..10),
+        others in any::<bool>(),
+    ) {
+        assert_as_one_import(Format::Codex, &codex(&steps), others);
+        assert_as_one_import(Format::GeminiCli, &gemini(&steps), others);
+    }
+}
