@@ -13,6 +13,8 @@ mod growth;
 mod hostile;
 #[path = "sessions/made.rs"]
 mod made;
+#[path = "sessions/qwen.rs"]
+mod qwen;
 #[path = "sessions/tree.rs"]
 mod tree;
 

@@ -1,5 +1,6 @@
 //! Formats of runs, and their detection by the beginning of an input.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 /// The first bytes of a SQLite database.
@@ -21,6 +22,8 @@ pub enum Format {
     Codex,
     /// A session of Gemini CLI: JSON Lines of messages and their changes.
     GeminiCli,
+    /// A session of qwen-code: JSON Lines with ids.
+    QwenCode,
     /// Messages as OpenAI's API has them: a list, an object with `messages`, or one a line.
     #[serde(rename = "openai")]
     OpenAi,
@@ -37,7 +40,7 @@ impl Format {
     /// Returns `true` for sessions of coding agents, which are recorded line by line.
     pub fn is_session(self) -> bool {
         match self {
-            Self::ClaudeCode | Self::Codex | Self::GeminiCli => true,
+            Self::ClaudeCode | Self::Codex | Self::GeminiCli | Self::QwenCode => true,
             Self::Jsonl
             | Self::SweAgent
             | Self::TauBench
@@ -57,6 +60,7 @@ impl Format {
             Self::ClaudeCode => "claude-code",
             Self::Codex => "codex",
             Self::GeminiCli => "gemini-cli",
+            Self::QwenCode => "qwen-code",
             Self::OpenAi => "openai",
             Self::LangGraph => "langgraph",
             Self::CheckpointTable => "checkpoint-table",
@@ -98,6 +102,9 @@ pub fn from_content(start: &[u8]) -> Option<Format> {
     if has(b"sessionId") && has(b"projectHash") {
         return Some(Format::GeminiCli);
     }
+    if has(b"uuid") && has(b"sessionId") && !has(b"isSidechain") && is_of_qwen(start) {
+        return Some(Format::QwenCode);
+    }
     let format = keys.iter().find_map(|key| match key.as_slice() {
         b"kind" => Some(Format::Jsonl),
         b"trajectory" | b"history" | b"replay_config" => Some(Format::SweAgent),
@@ -109,6 +116,24 @@ pub fn from_content(start: &[u8]) -> Option<Format> {
         _ => None,
     });
     format.or_else(|| is_pause_state(&keys).then_some(Format::PauseState))
+}
+
+/// Returns `true` if the first line has a message of parts, or a field that only qwen-code has.
+fn is_of_qwen(start: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Line {
+        message: Option<Parts>,
+        #[serde(rename = "systemPayload")]
+        system: Option<IgnoredAny>,
+    }
+    #[derive(Deserialize)]
+    struct Parts {
+        parts: Option<IgnoredAny>,
+    }
+    let first = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line: Option<Line> = serde_json::from_slice(first).ok();
+    let has_parts = |message: Parts| message.parts.is_some();
+    line.is_some_and(|line| line.system.is_some() || line.message.is_some_and(has_parts))
 }
 
 /// Returns `true` if a list begins with a result of tau-bench, which has a trajectory.
@@ -193,6 +218,11 @@ mod tests {
         assert_eq!(detected(codex), Format::Codex);
         let gemini = r#"{"sessionId":"s","projectHash":"h","messages":[],"kind":"main"}"#;
         assert_eq!(detected(gemini), Format::GeminiCli);
+        let qwen =
+            |more: &str| format!(r#"{{"uuid":"u","parentUuid":null,"sessionId":"s",{more}}}"#);
+        assert_eq!(detected(&qwen(r#""message":{"role":"user","parts":[]}"#)), Format::QwenCode);
+        assert_eq!(detected(&qwen(r#""type":"system","systemPayload":{}"#)), Format::QwenCode);
+        assert_eq!(detected(&qwen(r#""message":{"content":"x"}"#)), Format::ClaudeCode);
         assert_eq!(detected("[\n{\"role\":\"user\""), Format::OpenAi);
         assert_eq!(detected("[{\"content\":\"traj\",\"role\":"), Format::OpenAi);
         assert_eq!(detected("[{\"task_id\":0,\"traj\":[{\"role\":\"user\"}]}"), Format::TauBench);

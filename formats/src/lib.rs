@@ -101,6 +101,7 @@ pub mod fuzzing {
     pub use crate::record::langgraph::msgpack::to_json;
     pub use crate::record::list_patch::patch;
     pub use crate::record::plan::{Item, Plan, common_prefix};
+    pub use crate::record::qwen_code::read as read_qwen;
     pub use crate::record::session::line::{Part, SessionLine};
     pub use crate::record::session::tree::{Spot, Tree};
     pub use crate::record::session::{EachAlone, LineParser};

@@ -239,6 +239,15 @@ impl Seeds {
             r##"{"id":"e","type":"info","content":7}"##,
         ];
         self.session("gemini_sessions", &lines);
+        let lines = [
+            r##"{"uuid":"a","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","parts":[{"text":"do it"}]}}"##,
+            r##"{"uuid":"b","parentUuid":"a","type":"system","systemPayload":{"n":1}}"##,
+            r##"{"uuid":"c","parentUuid":"b","type":"assistant","message":{"parts":[{"text":"hm","thought":true},{"text":"on it"},{"functionCall":{"id":"c","name":"shell","args":{"command":"ls"}}}]},"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":2}}"##,
+            r##"{"uuid":"d","parentUuid":"c","type":"tool_result","message":{"parts":[{"functionResponse":{"id":"c","name":"shell","response":{"output":"a b"}}}]},"toolCallResult":{"status":"error"}}"##,
+            r##"{"uuid":"e","parentUuid":"a","type":"assistant","message":{"parts":[{"functionCall":{"id":"c","name":"shell","args":{"command":"ls"}}}]},"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":2}}"##,
+            r##"{"uuid":"e","parentUuid":"none","type":"user","message":{"parts":[7]}}"##,
+        ];
+        self.session("qwen_sessions", &lines);
     }
 
     fn session(&self, target: &str, lines: &[&str]) {

@@ -138,6 +138,8 @@ pub enum RunFormat {
     Codex,
     /// A session of Gemini CLI: JSON Lines of messages and their changes.
     GeminiCli,
+    /// A session of qwen-code: JSON Lines with ids.
+    QwenCode,
     /// Messages as OpenAI's API has them: a list, an object with `messages`, or one a line.
     #[value(name = "openai")]
     OpenAi,
@@ -161,6 +163,7 @@ impl RunFormat {
             Self::ClaudeCode => Some(Format::ClaudeCode),
             Self::Codex => Some(Format::Codex),
             Self::GeminiCli => Some(Format::GeminiCli),
+            Self::QwenCode => Some(Format::QwenCode),
             Self::OpenAi => Some(Format::OpenAi),
             Self::LangGraph => Some(Format::LangGraph),
             Self::CheckpointTable => Some(Format::CheckpointTable),

@@ -7,6 +7,7 @@
 //! claude_code   lines of sessions of Claude Code
 //! codex         lines of sessions of Codex
 //! gemini_cli    lines of sessions of Gemini CLI
+//! qwen_code     lines of sessions of qwen-code
 //! langgraph     checkpoint databases of LangGraph
 //! pause_state   the context of a paused run
 //! checkpoint_table  tables of an iteration engine's checkpoints
@@ -44,6 +45,7 @@ mod live;
 mod openai;
 mod pause_state;
 pub(crate) mod plan;
+pub(crate) mod qwen_code;
 pub(crate) mod session;
 mod swe_agent;
 mod tau_bench;
@@ -145,6 +147,7 @@ pub(crate) fn session_format(format: Format) -> Option<&'static SessionFormat> {
         Format::ClaudeCode => Some(&claude_code::SESSIONS),
         Format::Codex => Some(&codex::SESSIONS),
         Format::GeminiCli => Some(&gemini_cli::SESSIONS),
+        Format::QwenCode => Some(&qwen_code::SESSIONS),
         Format::Jsonl
         | Format::SweAgent
         | Format::TauBench
@@ -266,7 +269,7 @@ pub fn record(
         Format::SweAgent | Format::TauBench | Format::OpenAi => {
             document::record(&job, begun.format, reader, progress)
         }
-        Format::ClaudeCode | Format::Codex | Format::GeminiCli => {
+        Format::ClaudeCode | Format::Codex | Format::GeminiCli | Format::QwenCode => {
             Err(Error::bug("a format of sessions that has no reader"))
         }
     }

@@ -3,7 +3,8 @@
 use std::io::BufReader;
 
 use milepost_formats::fuzzing::{
-    Chat, EachAlone, LineParser, Lines, Part, Rollout, SessionLine, Spot, Text, Tree, compact, read,
+    Chat, EachAlone, LineParser, Lines, Part, Rollout, SessionLine, Spot, Text, Tree, compact,
+    read, read_qwen,
 };
 use milepost_formats::{Format, session_line};
 
@@ -29,6 +30,11 @@ pub fn codex_sessions(bytes: &[u8]) {
 /// The lines of a session of Gemini CLI.
 pub fn gemini_sessions(bytes: &[u8]) {
     session(bytes, Format::GeminiCli, &mut Chat::default());
+}
+
+/// The lines of a session of qwen-code.
+pub fn qwen_sessions(bytes: &[u8]) {
+    session(bytes, Format::QwenCode, &mut EachAlone(read_qwen));
 }
 
 fn session(bytes: &[u8], format: Format, parser: &mut dyn LineParser) {

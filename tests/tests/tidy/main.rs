@@ -26,7 +26,7 @@ const CRATES: [(&str, usize); 13] = [
     ("runtime", 4_400),
     ("workspace", 16_500),
     ("api", 3_400),
-    ("formats", 10_750),
+    ("formats", 10_950),
     ("agents", 2_200),
     ("jobs", 2_400),
     ("server", 11_000),

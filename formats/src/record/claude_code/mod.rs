@@ -21,7 +21,7 @@ pub static SESSIONS: SessionFormat = SessionFormat {
 
 /// Returns the id of the session, or of the agent of a session. A continued session begins with
 /// lines of the previous one.
-fn session_id(start: &[u8], stem: Option<&str>) -> Option<String> {
+pub(super) fn session_id(start: &[u8], stem: Option<&str>) -> Option<String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Ids {

@@ -130,6 +130,7 @@ pub fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
         | Format::ClaudeCode
         | Format::Codex
         | Format::GeminiCli
+        | Format::QwenCode
         | Format::OpenAi
         | Format::LangGraph
         | Format::CheckpointTable

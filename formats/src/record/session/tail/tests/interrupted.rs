@@ -123,6 +123,11 @@ proptest! {
         others in any::<bool>(),
     ) {
         assert_as_one_import(Format::ClaudeCode, &made(&steps), others);
+        let of_qwen = |line: &String| {
+            line.replace("\"content\":", "\"parts\":[{\"text\":").replace("\"}}", "\"}]}}")
+        };
+        let lines: Vec<String> = made(&steps).iter().map(of_qwen).collect();
+        assert_as_one_import(Format::QwenCode, &lines, others);
     }
 
     #[test]
