@@ -178,3 +178,11 @@ fn steps_are_counted_from_where_the_session_went_back_to() {
     let told: Vec<u64> = lines.iter().map(|line| steps(&mut tree, line)).collect();
     assert_eq!(told, [1, 2, 2, 2, 2, 2, 1, 1, 1]);
 }
+
+#[test]
+fn a_point_that_is_not_there_changes_nothing_about_where_the_session_goes_back_to() {
+    let nowhere = Back::Before("nowhere".into());
+    let lines = [prompt("a"), prompt("b"), back(Back::Prompts(1)), back(nowhere), answer()];
+    let expected = [Spot::End(0); 4].into_iter().chain([fork(1, 1, false)]);
+    assert_eq!(spots(&lines), expected.collect::<Vec<_>>());
+}
