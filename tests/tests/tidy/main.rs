@@ -22,7 +22,7 @@ const CRATES: [(&str, usize); 13] = [
     ("codec", 7_000),
     ("replay", 5_100),
     ("store", 13_500),
-    ("engine", 18_260),
+    ("engine", 18_290),
     ("runtime", 4_400),
     ("workspace", 16_500),
     ("api", 3_400),

@@ -63,7 +63,7 @@ pub enum ConflictWhy {
     /// The run and others changed the path, or others changed something in a folder that has to
     /// make room.
     Outside,
-    /// It is not known whether the run or others changed the path.
+    /// Nothing tells whether the run or others changed the path.
     AuthorUnknown,
     /// A folder has to make room, and contains paths that no capture includes.
     InTheWay,

@@ -30,6 +30,8 @@ struct Version {
 pub struct Truth {
     versions: Vec<Version>,
     now: Known,
+    /// Versions from this one on are in no capture: the next one by the same author replaces them.
+    captured: usize,
 }
 
 /// Who wrote the versions of a path since a point.
@@ -42,7 +44,9 @@ pub struct Authors {
 }
 
 impl Truth {
-    pub fn known(&self) -> Known {
+    /// Returns what is there now, which a capture has.
+    pub fn known(&mut self) -> Known {
+        self.captured = self.versions.len();
         self.now.clone()
     }
 
@@ -61,9 +65,22 @@ impl Truth {
         for path in paths {
             let over = self.now.get(&path).copied();
             let now = content.get(&path);
-            if now != self.content_of(over) {
+            if now == self.content_of(over) {
+                continue;
+            }
+            let last = over.filter(|at| *at >= self.captured && self.versions[*at].who == who);
+            let Some(last) = last else {
                 self.versions.push(Version { content: now.cloned(), who, over });
                 self.now.insert(path, self.versions.len() - 1);
+                continue;
+            };
+            let over = self.versions[last].over;
+            if now != self.content_of(over) {
+                self.versions[last].content = now.cloned();
+            } else if let Some(over) = over {
+                self.now.insert(path, over);
+            } else {
+                self.now.remove(&path);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What the log says about a folder, in the order of its changes.
+//! The history of a folder, in the order of its changes, as the log has it.
 //!
 //! The history of a folder is not that of a lineage: a restore of the state leaves the files of the
 //! lineage before, and a restore of the files alone leaves the events.
@@ -25,7 +25,7 @@ pub(super) struct Moment {
     pub(super) actor: Option<String>,
     /// Id of a call.
     pub(super) call: Option<String>,
-    /// Of a capture: `true` if the changes before and after it are unknown.
+    /// `true` for a capture if the changes before and after it are unknown.
     pub(super) is_unsure: bool,
     pub(super) what: What,
 }
@@ -83,7 +83,7 @@ pub(super) struct Folder<'a> {
     engine: &'a Engine,
     task: &'a Task,
     to: &'a Point,
-    /// What the log of the task tells about a lineage, before the event at an offset.
+    /// Events of the task about a lineage, each before the event at an offset.
     between: Vec<(LineageId, Offset, What)>,
 }
 
