@@ -976,6 +976,13 @@ export interface components {
              */
             keep_mine: string[];
             /**
+             * @description Only take back what the run changed, in calls of tools. What only others changed since the
+             *     point stays; what both changed, or an
+             *     unknown author, is a conflict. An undo refuses it.
+             * @default false
+             */
+            leave_others: boolean;
+            /**
              * @description Accept a folder that was captured at another location.
              * @default false
              */

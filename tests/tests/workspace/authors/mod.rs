@@ -308,7 +308,7 @@ impl History {
         let Scene { workspace, engine, .. } = &self.scene;
         let plan = workspace.plan(engine, &point, &choices).unwrap();
         assert_eq!(content(&self.folder()), before);
-        let is_sure = leave && !self.is_unsure && self.line.contains(&at);
+        let is_sure = leave && !self.is_unsure && self.line.contains(&at) && self.has(&point);
         self.counts.sure += u64::from(is_sure);
         if leave {
             self.check_plan(&plan, &target, is_sure);
@@ -419,6 +419,13 @@ impl History {
                 _ => panic!("{what}"),
             }
         }
+    }
+
+    /// Returns `true` if a point is in the history of the active lineage.
+    fn has(&self, point: &Point) -> bool {
+        let task = self.scene.engine.task("t").unwrap();
+        let hash = |point: &Point| self.scene.engine.integrity().hash_at(point).unwrap();
+        task.point(point.offset).is_ok_and(|here| hash(&here) == hash(point))
     }
 
     fn undo(&mut self) {
