@@ -219,9 +219,9 @@ fn what_only_others_changed_is_left_and_listed_if_it_is_asked_for() {
     let place = place();
     capture(&place, "first");
     place.write("edit.sh", "echo run > draft.md; echo run > made.txt");
-    place.say("run --task essay --dir work -- sh ../edit.sh").ok();
+    assert_eq!(place.say("run --task essay --dir work -- sh ../edit.sh").code, 0);
     place.write("work/mine.txt", "mine\n");
-    place.say("run --task essay --dir work -- sh ../edit.sh").ok();
+    assert_eq!(place.say("run --task essay --dir work -- sh ../edit.sh").code, 0);
     let before = held(&place, "work");
     place.say("undo essay --leave-others").failed(2, "--leave-others");
     place.say("restore essay@first --leave-others").failed(2, "are for files");

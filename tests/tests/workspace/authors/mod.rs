@@ -23,6 +23,8 @@ struct Target {
     known: Known,
     /// The points in the history of the folder then.
     line: BTreeSet<usize>,
+    /// `true` within a call: behind a restore to it, that call never returns.
+    is_within: bool,
 }
 
 /// What an undo takes back.
@@ -40,6 +42,8 @@ struct History {
     line: BTreeSet<usize>,
     undos: Vec<Undo>,
     calls: u32,
+    /// Number of open calls.
+    open: u32,
     /// `true` if something was lost, or a lineage was left without its files.
     is_unsure: bool,
     /// Calls and returns that can be erased.
@@ -90,6 +94,7 @@ impl History {
             line: BTreeSet::new(),
             undos: Vec::new(),
             calls: 0,
+            open: 0,
             is_unsure: false,
             events: Vec::new(),
             what: format!("case {case}"),
@@ -145,7 +150,7 @@ impl History {
         let point = self.scene.engine.point(&report.checkpoint.unwrap().to_string()).unwrap();
         self.line.insert(self.targets.len());
         let (known, line) = (self.truth.known(), self.line.clone());
-        self.targets.push(Target { point, known, line });
+        self.targets.push(Target { point, known, line, is_within: self.open > 0 });
     }
 
     /// Adds the last event to those that can be erased.
@@ -165,6 +170,7 @@ impl History {
         self.captured(&report);
         self.scene.called(actor, &call);
         self.recorded();
+        self.open += 1;
         call
     }
 
@@ -175,6 +181,7 @@ impl History {
             self.recorded();
         }
         let report = self.scene.after(actor, call, None);
+        self.open = self.open.saturating_sub(1);
         self.captured(&report);
         if !is_first {
             self.scene.returned(actor, call);
@@ -330,6 +337,8 @@ impl History {
             }
         };
         self.counts.restores += 1;
+        self.is_unsure |= self.targets[at].is_within;
+        self.open = 0;
         if leave {
             self.check(&done.plan, (&target, is_sure), &asked, &before);
         }
