@@ -143,7 +143,7 @@ pub fn change(folder: &Path, random: &mut Random) {
     match random.below(9) {
         0..=3 => {
             make_room(folder, &path);
-            let text = format!("{}", random.below(5));
+            let text = format!("{}", random.below(100_000));
             std::fs::write(&path, text).unwrap();
         }
         4 => remove(&path),

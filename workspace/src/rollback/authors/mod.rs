@@ -13,7 +13,7 @@ use milepost::{Engine, Error, ErrorKind, Hash, Point, Result, Task};
 use milepost_codec::{Capture, ChunkId};
 
 use self::calls::Calls;
-use self::history::{Folder, Moment, What};
+use self::history::{Folder, Role, What};
 use crate::chunks::Contents;
 use crate::error::is_lost;
 use crate::plan::{Author, Authors, Counted};
@@ -71,8 +71,8 @@ fn known(
         at_folder: target.folder.as_bytes().to_vec(),
         is_sure: is_known,
     };
-    // The last capture up to the target is the target.
-    let is_up_to = |moment: &Moment| !is_known || moment.offset < to.offset;
+    // Without the point in the history, it begins with the last capture that is no present.
+    let begin = moments.iter().rposition(|moment| moment.what.is_known_to_the_folder());
     let mut last = None;
     let mut named = None;
     for (n, moment) in moments.iter().enumerate() {
@@ -80,7 +80,12 @@ fn known(
             continue;
         };
         named = Some(root);
-        if is_up_to(moment) {
+        // The last capture up to the target is the target.
+        let is_before = match is_known {
+            true => moment.offset < to.offset,
+            false => Some(n) < begin,
+        };
+        if is_before {
             last = Some(n);
             continue;
         }
@@ -90,7 +95,7 @@ fn known(
         }
     }
     let folder_has = engine.last_capture(task)?;
-    if let Some(root) = folder_has.filter(|root| !is_known || named != Some(*root)) {
+    if let Some(root) = folder_has.filter(|root| named != Some(*root)) {
         path.go(root, Author::Unknown)?;
     }
     let author = calls.author(&moments, last, moments.len());
@@ -154,6 +159,14 @@ impl Path<'_> {
 }
 
 impl What {
+    /// Returns `true` for a capture other than a present, and for one that a switch left.
+    fn is_known_to_the_folder(&self) -> bool {
+        match self {
+            Self::Captured { role, .. } => *role != Role::Present,
+            what => what.root().is_some(),
+        }
+    }
+
     /// Returns the root of a capture, or of the one that a switch left.
     fn root(&self) -> Option<Hash> {
         match self {
