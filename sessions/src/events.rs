@@ -108,11 +108,9 @@ impl Place {
         &self,
         session: &mut Session,
         heard: &Heard<'_>,
-        was_taken_back: bool,
         reply: &mut Reply,
     ) -> Result<()> {
         let engine = &self.engine;
-        session.is_to_tell |= was_taken_back;
         let subagent = heard.event.subagent.as_deref();
         match &heard.event.kind {
             AgentEventKind::SessionStarted { .. } => {
@@ -121,10 +119,11 @@ impl Place {
                 self.capture(session)
             }
             AgentEventKind::Prompt { .. } => {
+                let has_files = session.come_back(engine)?;
                 self.control(session, RunControl::Running)?;
+                let say = has_files.then(|| TAKEN_BACK.to_owned());
                 // The lines of the prompt are recorded after the capture: its mark is at files
-                // that are from before. The model works in the meantime.
-                let say = std::mem::take(&mut session.is_to_tell).then(|| TAKEN_BACK.to_owned());
+                // that are from before. The model works while the folder is captured.
                 reply.send(Ok(HookTakenForm { say }));
                 self.capture(session)
             }

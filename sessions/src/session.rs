@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use milepost::{Engine, LineageId, Result};
+use milepost::{Body, Engine, LineageId, Result, Scope, Task};
 use milepost_agents::documents::AgentEvent;
 use milepost_agents::{Agent, Environment};
 use milepost_formats::Format;
@@ -33,11 +33,9 @@ pub(crate) struct Session {
     id: String,
     /// The task: named after the session, or the one of the session that it continues.
     pub(crate) task: String,
-    /// The active lineage after the last event.
+    /// The lineage that the session's conversation is in.
     pub(crate) lineage: Option<LineageId>,
     pub(crate) process: Option<u32>,
-    /// True if its model has to be told that files were taken back.
-    pub(crate) is_to_tell: bool,
     user: String,
     /// The session file, if it is one of the agent's.
     file: Option<PathBuf>,
@@ -55,7 +53,6 @@ impl Session {
             task,
             lineage: None,
             process: None,
-            is_to_tell: false,
             user: user.to_owned(),
             file: None,
             tail: None,
@@ -118,19 +115,33 @@ impl Session {
         self.read_on(engine, None, TailStop::End);
     }
 
-    /// Notes the active lineage. Returns `true` if the user took the task back since, and this
-    /// session keeps its conversation.
-    pub(crate) fn note_lineage(&mut self, engine: &Engine) -> Result<bool> {
+    /// Makes the lineage of this session active again, where the user goes on with its conversation
+    /// after a restore, an undo or a switch. Returns `true` if files were taken back since.
+    pub(crate) fn come_back(&mut self, engine: &Engine) -> Result<bool> {
         let task = engine.task(&self.task)?;
-        let lineage = task.lineage().id();
-        let before = self.lineage.replace(lineage);
-        if before.is_none_or(|before| before == lineage) {
+        let active = task.lineage().id();
+        let own = *self.lineage.get_or_insert(active);
+        if own == active {
             return Ok(false);
         }
-        let description = task.lineage().info()?.description;
-        let is_own = description.as_ref() == Some(&session_description(&self.id));
-        let is_session = |text: String| text.starts_with(&session_description(""));
-        Ok(!is_own && description.is_some_and(is_session))
+        let has_files = has_restored_files(&task)?;
+        engine.switch(&task.lineage_named(own)?)?;
+        Ok(has_files)
+    }
+
+    /// Notes the lineage that lines of the session opened while an event was recorded.
+    pub(crate) fn note_lineage(&mut self, engine: &Engine, before: LineageId) -> Result<()> {
+        let task = engine.task(&self.task)?;
+        let active = task.lineage().id();
+        let is_rewind = || {
+            let description = task.lineage().info()?.description;
+            let is_session = |text: String| text.starts_with(&session_description(""));
+            Ok::<_, milepost::Error>(description.is_some_and(is_session))
+        };
+        if active != before && !is_rewind()? {
+            self.lineage = Some(active);
+        }
+        Ok(())
     }
 
     fn warn(&self, error: &milepost_formats::Error) {
@@ -153,6 +164,21 @@ impl Session {
         })?;
         Some(self.open.remove(place))
     }
+}
+
+/// Number of events at the beginning of a lineage among which its restore is.
+const OPENING: u64 = 8;
+
+/// Returns `true` if the restore that opened the active lineage of a task restored files.
+fn has_restored_files(task: &Task) -> Result<bool> {
+    let Some(parent) = task.lineage().info()?.parent else { return Ok(false) };
+    let head = task.head()?.next;
+    for event in task.read(parent.offset..head.min(parent.offset + OPENING))? {
+        if let Some(Body::Restored(restored)) = event?.body {
+            return Ok(restored.scope != Scope::State);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the actor of an event.

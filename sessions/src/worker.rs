@@ -141,10 +141,11 @@ impl Worker {
             self.place.opened(session, &heard)?;
         }
         session.follow(&self.place.engine, &event, &environment(asked, &self.options.environment));
-        let was_taken_back = session.note_lineage(&self.place.engine)?;
-        self.place.record(session, &heard, was_taken_back, reply)?;
+        let before = task.lineage().id();
+        session.lineage.get_or_insert(before);
+        self.place.record(session, &heard, reply)?;
         // Lines of the session may have opened a lineage.
-        session.note_lineage(&self.place.engine).map(drop)
+        session.note_lineage(&self.place.engine, before)
     }
 
     /// Adds a session that is not known, and watches its process. Returns `true` if it is new.
@@ -153,8 +154,10 @@ impl Worker {
         if is_new {
             let id = task_id(&event.session);
             let continued = continued(&self.place.engine, &id).map_err(unread)?;
+            let lineage = continued.as_ref().map(|(_, lineage)| *lineage);
             let task = continued.map_or_else(|| id.clone(), |(task, _)| task);
-            let session = Session::new(event.agent, &id, task, &self.options.user);
+            let mut session = Session::new(event.agent, &id, task, &self.options.user);
+            session.lineage = lineage;
             self.sessions.insert(event.session.clone(), session);
         }
         let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(false) };

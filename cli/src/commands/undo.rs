@@ -9,7 +9,7 @@ use crate::args;
 use crate::backend::Backend;
 use crate::backend::jobs::{self, Wording};
 use crate::error::{Failure, Result};
-use crate::output::{JobBar, Out, note, words};
+use crate::output::{JobBar, Out, words};
 
 /// Message of an undo of the state.
 const DONE: &str = "the last restore or switch is undone";
@@ -27,12 +27,10 @@ pub fn run(source: &dyn Backend, args: &args::Undo, out: &mut Out) -> Result<()>
     let wording = Wording { files: args.files.as_deref(), ..Wording::default() };
     let done = source.job(&job, JobBar::new(!out.json));
     let form = workspace_args::done(done, &wording, out)?;
-    if form.restored.is_some()
-        && let Some(path) = rewind::remove_unused(source, &had.id, had.active)?
-    {
-        note(&format!("{} is removed: no agent used it", path.display()));
-    }
     let plan = workspace_args::plan(&form)?;
+    if form.restored.is_some() {
+        rewind::after_undo(source, &had.id, had.active);
+    }
     match (&plan, &form.restored) {
         (None, Some(restored)) => went(source, &had, restored, out),
         (_, None) => workspace_args::dry(&plan.unwrap_or_default(), out),

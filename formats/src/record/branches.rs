@@ -9,7 +9,7 @@ use std::ops::Range;
 use milepost::query::LineageInfo;
 use milepost::{Engine, ErrorKind, Event, Lineage, LineageId, Offset, Task};
 
-use super::continued::{continued, is_session};
+use super::continued::continued;
 use crate::error::{Error, Remedy, Result};
 
 /// Actor of the events and marks.
@@ -195,9 +195,7 @@ impl Branches {
         let active = self.engine.task(&self.id)?.lineage().id();
         let on = self.on(branch)?.lineage().clone();
         let ours = |task: &Task| task.lineage().id() == active;
-        let is_ours =
-            || Ok::<_, Error>(self.tasks.iter().any(ours) || is_session(&self.engine, &self.id)?);
-        if changed && active != on.id() && is_ours()? {
+        if changed && active != on.id() && self.tasks.iter().any(ours) {
             let point = on.point(on.head()?.next)?;
             let restored = self.engine.restore(&point).description(CONTINUATION).run()?;
             let id = restored.lineage().id();

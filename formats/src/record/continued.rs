@@ -43,9 +43,3 @@ pub fn continued(engine: &Engine, session: &str) -> Result<Option<(String, Linea
         query.cursor = Some(next);
     }
 }
-
-/// Returns `true` if the active lineage of a task continues in the file of a session.
-pub fn is_session(engine: &Engine, task: &str) -> Result<bool> {
-    let info = engine.task(task)?.lineage().info()?;
-    Ok(info.description.is_some_and(|description| description.starts_with(SESSION)))
-}

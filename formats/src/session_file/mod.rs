@@ -26,8 +26,8 @@ use crate::record::session_format;
 /// let fields = r#"{"claude_code":{"type":"user","uuid":"u-1","sessionId":"s-1"}}"#;
 /// message.extra = Some(Extra(milepost::Json::new(fields)?));
 /// let mut file = SessionFile::new(Format::ClaudeCode, "s-2").unwrap();
-/// file.push(Some("claude-code:u-1"), &Body::from(message));
-/// let text = String::from_utf8(file.finish()).unwrap();
+/// file.push(Some("claude-code:u-1"), Some(&Body::from(message)));
+/// let text = String::from_utf8(file.bytes()).unwrap();
 /// assert!(text.contains(r#""content":"make it faster""#));
 /// # Ok::<(), milepost::Error>(())
 /// ```
@@ -38,18 +38,40 @@ pub struct SessionFile {
     /// Events of the current line.
     line: Vec<Body>,
     bytes: Vec<u8>,
+    /// True behind an erased event, until the next append.
+    is_erased: bool,
+    has_message: bool,
 }
 
 impl SessionFile {
     /// Begins a file of a session with an id. `None`: the format has no sessions.
     pub fn new(format: Format, id: &str) -> Option<Self> {
         let format = session_format(format)?;
-        Some(Self { format, id: id.to_owned(), line: Vec::new(), bytes: Vec::new() })
+        Some(Self {
+            format,
+            id: id.to_owned(),
+            line: Vec::new(),
+            bytes: Vec::new(),
+            is_erased: false,
+            has_message: false,
+        })
     }
 
     /// Adds an event of the task, in the order of the log, with the key of its append if it is the
-    /// first of one. Events of no line are left out.
-    pub fn push(&mut self, key: Option<&str>, body: &Body) {
+    /// first of one. Events of no line are left out, and a line of which an event was erased, which
+    /// has no body.
+    pub fn push(&mut self, key: Option<&str>, body: Option<&Body>) {
+        let Some(body) = body else {
+            match key {
+                Some(_) => self.end_line(),
+                None => self.line.clear(),
+            }
+            self.is_erased = true;
+            return;
+        };
+        if key.is_some() {
+            self.is_erased = false;
+        }
         let is_part = match body {
             Body::StepStarted(_) | Body::Message(_) | Body::ToolCalled(_) => true,
             Body::ToolReturned(_) => true,
@@ -61,17 +83,22 @@ impl SessionFile {
         }
         let is_of_line = match key {
             Some(key) => key.starts_with(self.format.key) && !key.ends_with(":before"),
-            None => !self.line.is_empty(),
+            None => !self.line.is_empty() && !self.is_erased,
         };
         if is_of_line && is_part {
             self.line.push(body.clone());
         }
     }
 
-    /// Returns the file's bytes.
-    pub fn finish(mut self) -> Vec<u8> {
+    /// Returns `true` if a whole line has a message of the user. Agents refuse a session without one.
+    pub fn has_message(&self) -> bool {
+        self.has_message
+    }
+
+    /// Returns the file's bytes so far.
+    pub fn bytes(&mut self) -> Vec<u8> {
         self.end_line();
-        self.bytes
+        self.bytes.clone()
     }
 
     fn end_line(&mut self) {
@@ -81,7 +108,10 @@ impl SessionFile {
         if line.is_empty() {
             return;
         }
+        let is_said = |body: &Body| matches!(body, Body::Message(said) if said.role == "user");
+        let is_said = line.iter().any(is_said);
         if let Some(text) = (self.format.written)(&line) {
+            self.has_message |= is_said;
             let text = renamed::renamed(self.format.format, text, &self.id);
             self.bytes.extend_from_slice(text.text().as_bytes());
             self.bytes.push(b'\n');

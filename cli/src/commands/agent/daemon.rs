@@ -58,6 +58,12 @@ pub(super) fn send(asked: &HookAsked, limit: Duration) -> Option<HookTakenForm> 
     taken.ok()?.ok()
 }
 
+/// Starts the daemon of a project, unless one answers. Returns `false` if it cannot be started.
+pub(super) fn ensure(project: &Path) -> bool {
+    let socket = outside::store_of(project).map(|store| store.join(SOCKET));
+    socket.is_some_and(|socket| answers(&socket) || start(project).is_some())
+}
+
 /// Returns `true` if a program listens at a socket.
 pub(super) fn answers(socket: &Path) -> bool {
     match (UnixStream::connect(socket), socket.parent()) {

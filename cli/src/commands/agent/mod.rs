@@ -27,6 +27,11 @@ use crate::{args, store_locator};
 
 pub use hook::{call, is_call};
 
+/// Has a daemon for a project. Returns `false` if none can be started.
+pub(super) fn start_daemon(project: &Path) -> bool {
+    daemon::ensure(project)
+}
+
 pub fn run(args: &args::AgentArgs, out: &mut Out) -> Result<()> {
     match &args.what {
         AgentCommand::Install(args) => change::install(args, out),
@@ -41,7 +46,7 @@ pub fn run(args: &args::AgentArgs, out: &mut Out) -> Result<()> {
     }
 }
 
-fn environment() -> Environment {
+pub(super) fn environment() -> Environment {
     Environment::new(|name| std::env::var_os(name))
 }
 

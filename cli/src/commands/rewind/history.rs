@@ -1,24 +1,29 @@
-//! The history of a session: its prompts, and the file that the agent writes.
+//! The prompts of a session, and the facts that its hooks told.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use milepost::Body;
-use milepost::events::Data;
-use milepost_agents::{Agent, Environment};
-use milepost_api::{PointForm, TaskForm};
-use milepost_formats::Format;
-use milepost_formats::session_file::SessionFile;
+use milepost::events::{CheckpointMarked, Data, MarkCause};
+use milepost_api::TaskForm;
 use serde::Deserialize;
 
 use crate::backend::Backend;
-use crate::error::{Failure, Result};
-use crate::output::{printable, words};
+use crate::error::Result;
+use crate::output::words;
 
 /// Beginning of the labels of the marks before prompts.
 const LABEL: &str = "prompt-";
 
-/// Length of the part of a session's id that the names of files of Gemini CLI have.
-const ID_PART: usize = 8;
+/// Beginnings of lines of the role `user` that the user did not write.
+const OWN: [&str; 7] = [
+    "[Request interrupted",
+    "<task-notification>",
+    "<command-name>",
+    "<command-message>",
+    "<local-command-",
+    "<bash-input>",
+    "<bash-stdout>",
+];
 
 /// A prompt of a session.
 #[derive(Debug, Clone)]
@@ -31,8 +36,8 @@ pub(super) struct Prompt {
     pub time_us: u64,
     /// Number of calls of tools until the next prompt.
     pub calls: u64,
-    /// Number of calls that may have changed files before they were captured.
-    pub uncaptured: u64,
+    /// Number of captures around these calls that came too late.
+    pub late: u64,
 }
 
 /// Facts of a session, as its hooks said them.
@@ -41,6 +46,7 @@ pub(super) struct SessionFacts {
     pub agent: String,
     pub session: String,
     pub file: Option<PathBuf>,
+    pub root: Option<PathBuf>,
 }
 
 /// The active history of a session.
@@ -48,6 +54,8 @@ pub(super) struct SessionFacts {
 pub(super) struct History {
     pub prompts: Vec<Prompt>,
     pub facts: Option<SessionFacts>,
+    /// The time of the last event.
+    pub last_us: u64,
 }
 
 impl History {
@@ -63,37 +71,9 @@ impl History {
     }
 
     fn add(&mut self, at: u64, time_us: u64, body: Option<&Body>) {
+        self.last_us = self.last_us.max(time_us);
         match body {
-            Some(Body::CheckpointMarked(mark)) => {
-                let facts = mark.metadata.as_ref().map(milepost::Json::text);
-                let label = mark.label.as_deref().filter(|label| label.starts_with(LABEL));
-                if let Some(label) = label {
-                    #[derive(Deserialize)]
-                    struct Said {
-                        prompt: String,
-                    }
-                    let said = facts.and_then(|facts| serde_json::from_str::<Said>(facts).ok());
-                    self.prompts.push(Prompt {
-                        label: label.to_owned(),
-                        text: said.map(|said| said.prompt).unwrap_or_default(),
-                        at,
-                        time_us,
-                        calls: 0,
-                        uncaptured: 0,
-                    });
-                }
-                #[derive(Deserialize)]
-                struct Facts {
-                    #[serde(default)]
-                    uncaptured: bool,
-                }
-                let facts = facts.and_then(|facts| serde_json::from_str::<Facts>(facts).ok());
-                if facts.is_some_and(|facts| facts.uncaptured)
-                    && let Some(prompt) = self.prompts.last_mut()
-                {
-                    prompt.uncaptured += 1;
-                }
-            }
+            Some(Body::CheckpointMarked(mark)) => self.mark(at, time_us, mark),
             Some(Body::ToolCalled(_)) => {
                 if let Some(prompt) = self.prompts.last_mut() {
                     prompt.calls += 1;
@@ -107,80 +87,28 @@ impl History {
             _ => {}
         }
     }
-}
 
-/// A new session file.
-#[derive(Debug)]
-pub(super) struct NewSession {
-    pub agent: Agent,
-    pub id: String,
-    /// Its place. The file is not there yet.
-    pub path: PathBuf,
-    pub bytes: Vec<u8>,
-}
-
-impl NewSession {
-    /// Writes the conversation before a point, for a new session of the agent.
-    pub fn of(
-        source: &dyn Backend,
-        facts: &SessionFacts,
-        to: &PointForm,
-        id: String,
-        environment: &Environment,
-    ) -> Result<Self> {
-        let agent = Agent::of_name(&facts.agent).ok_or_else(|| no_file(&facts.agent))?;
-        let format = match agent {
-            Agent::ClaudeCode => Format::ClaudeCode,
-            Agent::Codex => Format::Codex,
-            Agent::GeminiCli => Format::GeminiCli,
-        };
-        let mut file = SessionFile::new(format, &id).ok_or_else(|| no_file(agent.name()))?;
-        let path = facts.file.as_deref().and_then(|old| beside(agent, old, &facts.session, &id));
-        let path = path.filter(|path| is_of_agent(path, agent, environment));
-        let path = path.ok_or_else(|| {
-            Failure::new("the session's file is not in the folder of its agent")
-                .hint("`--files-only` takes back the files")
-        })?;
-        source.events(to, 0..to.offset.0, &mut |event| {
-            if let Some(body) = &event.body {
-                file.push(event.key.as_deref(), body);
-            }
-            Ok(())
-        })?;
-        Ok(Self { agent, id, path, bytes: file.finish() })
+    fn mark(&mut self, at: u64, time_us: u64, mark: &CheckpointMarked) {
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct MarkFacts {
+            prompt: Option<String>,
+            uncaptured: bool,
+        }
+        let facts = mark.metadata.as_ref().map(milepost::Json::text);
+        let facts = facts.and_then(|facts| serde_json::from_str::<MarkFacts>(facts).ok());
+        let MarkFacts { prompt, uncaptured } = facts.unwrap_or_default();
+        if uncaptured && let Some(prompt) = self.prompts.last_mut() {
+            prompt.late += 1;
+        }
+        let number = mark.label.as_deref().and_then(|label| label.strip_prefix(LABEL));
+        let is_number = |number: &str| number.parse::<u32>().is_ok();
+        let label = number.filter(|number| is_number(number) && mark.cause == MarkCause::Step);
+        let (Some(number), Some(text)) = (label, prompt) else { return };
+        if OWN.iter().any(|own| text.starts_with(own)) {
+            return;
+        }
+        let label = format!("{LABEL}{number}");
+        self.prompts.push(Prompt { label, text, at, time_us, calls: 0, late: 0 });
     }
-
-    /// Returns the command that continues in the new session.
-    pub fn command(&self) -> [&str; 3] {
-        let resume = if self.agent == Agent::Codex { "resume" } else { "--resume" };
-        [self.agent.program(), resume, &self.id]
-    }
-}
-
-fn no_file(agent: &str) -> Failure {
-    Failure::new(format!("conversations of {} are not written yet", printable(agent)))
-        .hint("`--files-only` takes back the files")
-}
-
-/// Returns the place of a session file next to another one. The names of Codex and Gemini CLI have
-/// the time of the start and the id, of which Gemini CLI takes the beginning.
-fn beside(agent: Agent, old: &Path, session: &str, id: &str) -> Option<PathBuf> {
-    let name = old.file_name()?.to_str()?;
-    let replaced = |part: &str, new: &str| {
-        let is_in_name = !part.is_empty() && name.contains(part);
-        is_in_name.then(|| name.replace(part, new))
-    };
-    let name = match agent {
-        Agent::ClaudeCode => format!("{id}.jsonl"),
-        Agent::Codex => replaced(session, id)?,
-        Agent::GeminiCli => replaced(session.get(..ID_PART)?, id.get(..ID_PART)?)?,
-    };
-    Some(old.with_file_name(name))
-}
-
-/// Returns `true` if a place is in the folder of an agent: a store may name any.
-fn is_of_agent(path: &Path, agent: Agent, environment: &Environment) -> bool {
-    let folder = agent.folder(environment).and_then(|folder| folder.canonicalize().ok());
-    let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
-    matches!((folder, parent), (Some(folder), Some(parent)) if parent.starts_with(&folder))
 }

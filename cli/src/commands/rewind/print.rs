@@ -3,10 +3,11 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use milepost_api::{FilesForm, TaskForm};
-use milepost_workspace::{Plan, TreePath};
-use serde_json::json;
+use milepost_workspace::TreePath;
+use serde_json::{Value, json};
 
-use super::history::{History, NewSession, Prompt};
+use super::history::{History, Prompt};
+use super::way::Way;
 use crate::commands::confirm::is_yes;
 use crate::commands::workspace_args;
 use crate::error::{Failure, Result};
@@ -19,26 +20,38 @@ const LISTED: usize = 20;
 /// Lists the last prompts and lets the user pick one. `None`: the user picked none.
 pub(super) fn pick(task: &TaskForm, history: &History, out: &mut Out) -> Result<Option<usize>> {
     let all = &history.prompts;
-    let from = all.len().saturating_sub(LISTED);
-    let listed = all.get(from..).unwrap_or_default();
     if out.json || !io::stdin().is_terminal() {
         return Err(Failure::new("no prompt is named")
             .hint("`milepost rewind ~1` takes back the last one; `milepost log` lists them"));
     }
+    let from = all.len().saturating_sub(LISTED);
     out.line(printable(&format!("session {}", task.id)))?;
-    prompts(listed, out)?;
+    prompts(all.get(from..).unwrap_or_default(), out)?;
     out.flush()?;
+    let answer = asked("Back to before which prompt? [number] ")?;
+    let label = format!("prompt-{}", answer.trim_start_matches("prompt-"));
+    match all.iter().rposition(|prompt| prompt.label == label) {
+        Some(place) => Ok(Some(place)),
+        None if answer.is_empty() => Ok(None),
+        None => Err(Failure::new("no such prompt: nothing was changed")),
+    }
+}
+
+/// Asks whether a path goes back that the agent and others changed. Elsewhere than on a terminal it
+/// stays as it is.
+pub(super) fn asks_to_take(path: &TreePath) -> Result<bool> {
+    let question = format!("{path} was changed by others, too. Take it back all the same? [y/N] ");
+    Ok(io::stdin().is_terminal() && is_yes(&asked(&question)?))
+}
+
+/// Returns what the user answers on the terminal.
+fn asked(question: &str) -> Result<String> {
     let mut stderr = io::stderr().lock();
-    write!(stderr, "Back to before which prompt? [number] ")?;
+    write!(stderr, "{}", printable(question))?;
     stderr.flush()?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
-    let label = format!("prompt-{}", answer.trim().trim_start_matches("prompt-"));
-    match all.iter().rposition(|prompt| prompt.label == label) {
-        Some(place) => Ok(Some(place)),
-        None if answer.trim().is_empty() => Ok(None),
-        None => Err(Failure::new("no such prompt: nothing was changed")),
-    }
+    Ok(answer.trim().to_owned())
 }
 
 fn prompts(listed: &[Prompt], out: &mut Out) -> Result<()> {
@@ -52,85 +65,79 @@ fn prompts(listed: &[Prompt], out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-/// Asks whether a path goes back that the agent and others changed. Elsewhere than on a terminal it
-/// stays as it is.
-pub(super) fn asks_to_take(path: &TreePath) -> Result<bool> {
-    if !io::stdin().is_terminal() {
-        return Ok(false);
-    }
-    let mut stderr = io::stderr().lock();
-    let question = format!("{path} was changed by others, too. Take it back all the same?");
-    write!(stderr, "{} [y/N] ", printable(&question))?;
-    stderr.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(is_yes(&answer))
-}
-
-/// Prints what a rewind takes back.
+/// Prints what a rewind takes back. As JSON only if nothing else follows.
 pub(super) fn plan(
     task: &str,
     gone: &[Prompt],
-    plan: Option<&Plan>,
-    session: Option<&NewSession>,
+    way: &Way,
+    is_dry: bool,
     out: &mut Out,
 ) -> Result<()> {
     if out.json {
-        return Ok(());
+        let prompt = |prompt: &Prompt| {
+            let Prompt { label, text, calls, late, .. } = prompt;
+            json!({ "label": label, "text": text, "calls": calls, "late": late })
+        };
+        let prompts: Vec<Value> = gone.iter().map(prompt).collect();
+        let form = json!({ "task": task, "prompts": prompts, "plan": way.plan, "stay": way.stay,
+            "dry_run": true });
+        return if is_dry { Ok(out.json(&form)?) } else { Ok(()) };
     }
-    out.line(printable(&format!("back to before {} of {task}", first(gone))))?;
+    let first = gone.first().map_or("", |prompt| &prompt.label);
+    out.line(printable(&format!("back to before {first} of {task}")))?;
     prompts(gone, out)?;
-    let uncaptured: u64 = gone.iter().map(|prompt| prompt.uncaptured).sum();
-    if uncaptured > 0 {
-        let calls = count(uncaptured, "mark");
-        out.line(format!("{calls} came late: changes around them may be anybody's"))?;
+    let late: u64 = gone.iter().map(|prompt| prompt.late).sum();
+    if late > 0 {
+        let captures = count(late, "capture");
+        out.line(format!("{captures} came late: whose the changes around them are is not known"))?;
     }
-    if let Some(plan) = plan {
-        out.line("")?;
+    out.line("")?;
+    if let Some(plan) = &way.plan {
         workspace_args::print(plan, out)?;
+        for path in &way.stay {
+            out.line(printable(&format!("= {path}  stays: others changed it, too")))?;
+        }
     }
-    if let Some(session) = session {
-        let text = format!("conversation: {}", session.path.display());
-        out.line("")?;
-        out.line(printable(&text))?;
+    if let Some(session) = &way.session {
+        out.line(printable(&format!("conversation: {}", session.path.display())))?;
+    }
+    if is_dry {
+        out.line("this was a dry run: nothing was done")?;
     }
     Ok(())
 }
 
-fn first(gone: &[Prompt]) -> &str {
-    gone.first().map_or("", |prompt| &prompt.label)
-}
-
-/// Prints that nothing was done.
-pub(super) fn dry(out: &mut Out) -> Result<()> {
-    Ok(out.line("this was a dry run: nothing was done")?)
-}
-
 /// Prints what was done.
-pub(super) fn went(
-    task: &TaskForm,
-    form: &FilesForm,
-    session: Option<&NewSession>,
-    out: &mut Out,
-) -> Result<()> {
-    let command = session.map(|session| session.command().join(" "));
+pub(super) fn went(task: &TaskForm, form: &FilesForm, way: &Way, out: &mut Out) -> Result<()> {
+    let restored = form.restored.as_ref();
+    let lineage = restored.map(|restored| restored.lineage.id);
+    let kept = restored.and_then(|restored| restored.kept.as_deref()).unwrap_or_default();
+    let command = way.resume.as_ref().map(|resume| resume.line());
     if out.json {
         return Ok(out.json(&json!({
             "task": task.id,
             "plan": workspace_args::plan(form)?,
-            "lineage": form.restored.as_ref().map(|restored| restored.lineage.id),
-            "session": session.map(|session| &session.id),
-            "file": session.map(|session| session.path.display().to_string()),
+            "stay": way.stay,
+            "kept": kept,
+            "lineage": lineage,
+            "session": way.session.as_ref().map(|session| &session.id),
+            "file": way.session.as_ref().map(|session| session.path.display().to_string()),
             "command": command,
         }))?);
     }
     out.line("")?;
-    if let Some(restored) = &form.restored {
-        let lineage = restored.lineage.id;
+    for path in kept {
+        out.line(printable(&format!("changed while this ran, and kept: {path}")))?;
+    }
+    if let Some(lineage) = lineage {
         out.line(printable(&format!("went back: {} continues in lineage {lineage}", task.id)))?;
     }
     if let Some(command) = command {
-        out.line(printable(&format!("`{command}` continues the conversation from there")))?;
+        let text = match way.session.is_some() {
+            true => "continues the conversation from there",
+            false => "starts a new one: nothing was said before",
+        };
+        out.line(printable(&format!("`{command}` {text}")))?;
     }
     let name = words::encode(&task.id);
     Ok(out.line(format!("`milepost undo {name}` takes this back"))?)

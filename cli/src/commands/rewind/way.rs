@@ -1,0 +1,190 @@
+//! The way back: its plan, and what is done.
+
+use std::path::Path;
+
+use milepost::Scope;
+use milepost_api::{FilesAsked, FilesForm, FolderAsked, JobAsked, JobResult, PointForm, TaskForm};
+use milepost_formats::session_description;
+use milepost_workspace::{ConflictWhy, PathConflict, Plan, TreePath};
+
+use super::history::{History, Prompt};
+use super::new_session::{NewSession, Resume};
+use super::print;
+use crate::args;
+use crate::backend::jobs::{JobFailed, Wording};
+use crate::backend::{Backend, named};
+use crate::commands::workspace_args;
+use crate::error::{Failure, Result};
+use crate::output::{JobBar, Out, note, words};
+
+/// The way back to before a prompt.
+pub(super) struct Way {
+    task: String,
+    to: PointForm,
+    scope: Scope,
+    /// The folder, and what is decided about its paths.
+    files: FolderAsked,
+    /// The plan of the files, unless they stay.
+    pub plan: Option<Plan>,
+    /// Paths that the agent and others changed, and that stay.
+    pub stay: Vec<TreePath>,
+    /// The new session, unless the conversation stays or has no beginning.
+    pub session: Option<NewSession>,
+    /// The command that continues, unless the conversation stays.
+    pub resume: Option<Resume>,
+}
+
+impl Way {
+    pub fn of(
+        source: &dyn Backend,
+        args: &args::Rewind,
+        (task, history): (&TaskForm, &History),
+        prompt: &Prompt,
+        folder: Option<&Path>,
+    ) -> Result<Self> {
+        let to = source.point(&words::address(&task.id, task.active, prompt.at))?;
+        let scope = match (args.files_only, args.conversation_only) {
+            (true, _) => Scope::Files,
+            (_, true) => Scope::State,
+            _ => Scope::All,
+        };
+        let (session, resume) = match (scope, &history.facts) {
+            (Scope::Files, _) => (None, None),
+            (_, Some(facts)) => {
+                let session = NewSession::of(source, facts, &to, new_id()?)?;
+                let resume = session.resume(facts.root.clone());
+                (Some(session).filter(|session| session.has_message), Some(resume))
+            }
+            (_, None) => {
+                return Err(Failure::new("no hook told where the session's file is")
+                    .hint("`--files-only` takes back the files"));
+            }
+        };
+        let mut files = workspace_args::folder(folder, &args.options)?;
+        files.choices.leave_others = true;
+        let (task, plan, stay) = (task.id.clone(), None, Vec::new());
+        Ok(Self { task, to, scope, files, plan, stay, session, resume })
+    }
+
+    /// Makes the plan. Paths that the agent and others changed are decided by the user, or stay.
+    /// Other conflicts are printed, and end it.
+    pub fn make_plan(&mut self, source: &dyn Backend, asks: bool, out: &mut Out) -> Result<()> {
+        if self.scope == Scope::State {
+            return Ok(());
+        }
+        loop {
+            let done = source.job(&self.job(true), JobBar::new(!out.json));
+            let contested = match &done {
+                Err(failed) => contested(failed)?,
+                Ok(_) => Vec::new(),
+            };
+            if contested.is_empty() {
+                let form = workspace_args::done(done, &Wording::default(), out)?;
+                self.plan = workspace_args::plan(&form)?;
+                return Ok(());
+            }
+            for path in contested {
+                match asks && print::asks_to_take(&path)? {
+                    true => self.files.choices.theirs.push(path),
+                    false => {
+                        self.files.choices.keep_mine.push(path.clone());
+                        self.stay.push(path);
+                    }
+                }
+            }
+        }
+    }
+
+    fn description(&self) -> Option<String> {
+        self.session.as_ref().map(|session| session_description(&session.id))
+    }
+
+    fn job(&self, dry_run: bool) -> JobAsked {
+        JobAsked::Restore(FilesAsked {
+            to: named(&self.to),
+            scope: self.scope,
+            files: FolderAsked { dry_run, ..self.files.clone() },
+            description: self.description(),
+        })
+    }
+
+    /// Writes the new session file and goes back.
+    pub fn go(&self, source: &dyn Backend, out: &mut Out) -> Result<FilesForm> {
+        self.check_plan(source, out)?;
+        if let Some(session) = &self.session {
+            session.write()?;
+        }
+        let done = match self.scope {
+            Scope::State => {
+                let restored = source.restore(&self.to, self.description().as_deref());
+                restored.map(|restored| FilesForm {
+                    task: self.task.clone(),
+                    folder: None,
+                    files: None,
+                    restored: Some(restored),
+                    recovered: None,
+                })
+            }
+            _ => {
+                let done = source.job(&self.job(false), JobBar::new(!out.json));
+                workspace_args::done(done, &Wording::default(), out)
+            }
+        };
+        if done.is_err() {
+            self.remove_file(source);
+        }
+        done
+    }
+
+    /// Fails if the files changed since the plan was shown.
+    fn check_plan(&self, source: &dyn Backend, out: &mut Out) -> Result<()> {
+        let Some(plan) = &self.plan else { return Ok(()) };
+        let done = source.job(&self.job(true), JobBar::new(!out.json));
+        let form = workspace_args::done(done, &Wording::default(), out)?;
+        match workspace_args::plan(&form)?.as_ref() == Some(plan) {
+            true => Ok(()),
+            false => Err(Failure::new("files were changed since the plan: nothing was done")
+                .hint("`milepost rewind` makes a new plan")),
+        }
+    }
+
+    /// Removes the new session file after a restore that failed. It stays if the restore may be
+    /// done all the same, as after a lost connection.
+    fn remove_file(&self, source: &dyn Backend) {
+        let Some(session) = &self.session else { return };
+        let description = self.description();
+        let is_done = source
+            .lineages(&self.task)
+            .map(|lineages| lineages.iter().any(|lineage| lineage.description == description));
+        match is_done {
+            Ok(false) => drop(std::fs::remove_file(&session.path)),
+            _ => note(&format!("the conversation from before is in {}", session.path.display())),
+        }
+    }
+}
+
+/// Returns the paths of a plan that others changed, too, if these are all that is in the way.
+fn contested(failed: &JobFailed) -> Result<Vec<TreePath>> {
+    let plan = match failed.result.as_deref() {
+        Some(JobResult::Restore(form)) => workspace_args::plan(form)?,
+        _ => None,
+    };
+    let conflicts = plan.map(|plan| plan.conflicts).unwrap_or_default();
+    let is_contested = |conflict: &PathConflict| {
+        matches!(conflict.why, ConflictWhy::Outside | ConflictWhy::AuthorUnknown)
+    };
+    Ok(match conflicts.iter().all(is_contested) {
+        true => conflicts.into_iter().filter_map(|conflict| conflict.path).collect(),
+        false => Vec::new(),
+    })
+}
+
+/// Returns a random UUID.
+fn new_id() -> Result<String> {
+    let secret = milepost::internals::new_secret()?;
+    let hex: String = secret.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    let (time, rest) = (part(0, 8), part(20, 32));
+    // Version 4, variant 1.
+    Ok(format!("{time}-{}-4{}-8{}-{rest}", part(8, 12), part(13, 16), part(17, 20)))
+}
