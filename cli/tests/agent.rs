@@ -278,6 +278,8 @@ fn the_installed_command_runs_in_a_shell_also_where_the_program_is_gone() {
         let document = home.write("document", "{\"session_id\": \"s\"}");
         let mut shell = home.0.command_of("sh", ["-c", command]);
         shell.env("HOME", home.0.dir.path()).env_remove("XDG_STATE_HOME");
+        // No daemon can have a store there: the document waits.
+        shell.env("XDG_DATA_HOME", "/dev/null/data");
         shell.stdin(fs::File::open(document).unwrap());
         assert_eq!(Ran::of(shell.output().unwrap()).ok(), "", "{command}");
     };

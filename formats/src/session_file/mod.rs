@@ -38,8 +38,8 @@ pub struct SessionFile {
     /// Events of the current line.
     line: Vec<Body>,
     bytes: Vec<u8>,
-    /// True behind an erased event, until the next append.
-    is_erased: bool,
+    /// True if the next events without a key may be of the line.
+    is_in_line: bool,
     has_message: bool,
 }
 
@@ -52,7 +52,7 @@ impl SessionFile {
             id: id.to_owned(),
             line: Vec::new(),
             bytes: Vec::new(),
-            is_erased: false,
+            is_in_line: false,
             has_message: false,
         })
     }
@@ -61,32 +61,36 @@ impl SessionFile {
     /// first of one. Events of no line are left out, and a line of which an event was erased, which
     /// has no body.
     pub fn push(&mut self, key: Option<&str>, body: Option<&Body>) {
-        let Some(body) = body else {
-            match key {
-                Some(_) => self.end_line(),
-                None => self.line.clear(),
-            }
-            self.is_erased = true;
-            return;
-        };
-        if key.is_some() {
-            self.is_erased = false;
+        if let Some(key) = key {
+            self.end_line();
+            self.is_in_line = key.starts_with(self.format.key) && !key.ends_with(":before");
         }
-        let is_part = match body {
+        match body {
+            Some(body) if self.is_part(body) => {
+                if self.is_in_line {
+                    self.line.push(body.clone());
+                }
+            }
+            Some(_) => {
+                self.end_line();
+                self.is_in_line = false;
+            }
+            // An erased event.
+            None => {
+                self.line.clear();
+                self.is_in_line = false;
+            }
+        }
+    }
+
+    /// Returns `true` for an event that may be a part of a line.
+    fn is_part(&self, body: &Body) -> bool {
+        match body {
             Body::StepStarted(_) | Body::Message(_) | Body::ToolCalled(_) => true,
             Body::ToolReturned(_) => true,
-            Body::Application(application) => application.name == self.format.name,
+            // The tokens of a line are an event of their own.
+            Body::Application(application) => application.name.starts_with(self.format.name),
             _ => false,
-        };
-        if key.is_some() || !is_part {
-            self.end_line();
-        }
-        let is_of_line = match key {
-            Some(key) => key.starts_with(self.format.key) && !key.ends_with(":before"),
-            None => !self.line.is_empty() && !self.is_erased,
-        };
-        if is_of_line && is_part {
-            self.line.push(body.clone());
         }
     }
 

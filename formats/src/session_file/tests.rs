@@ -118,6 +118,59 @@ fn the_conversation_before_a_prompt_is_what_the_agent_wrote() {
 }
 
 #[test]
+fn lines_of_other_agents_have_their_text_and_the_new_id() {
+    let of = |format: Format, lines: &[Value]| {
+        let scene = Scene::new();
+        let path = scene.path("s");
+        std::fs::write(&path, bytes(lines)).unwrap();
+        let mut tail = SessionTail::new(&scene.engine, format, &path, "s", "ana").unwrap();
+        assert_eq!(tail.read_on(TailStop::End).unwrap().reason, None);
+        let mut file = SessionFile::new(format, "new").unwrap();
+        for event in scene.task().read(1..).unwrap() {
+            let Event { header, body, .. } = event.unwrap();
+            file.push(header.key.as_deref(), body.as_ref());
+        }
+        assert!(file.has_message());
+        parsed(&file.bytes())
+    };
+    let call = json!({ "id": "t1", "name": "shell", "args": {}, "status": "success",
+        "result": [{ "functionResponse": { "id": "t1", "response": { "output": "x" } } }] });
+    let answer = json!({ "id": "m2", "timestamp": "2026-11-24T08:30:18.447Z", "type": "gemini",
+        "content": "", "thoughts": [], "model": "m", "tokens": { "input": 7, "output": 1 } });
+    let mut whole = answer.clone();
+    whole["toolCalls"] = json!([call]);
+    let mut chat = vec![
+        json!({ "sessionId": "s", "projectHash": "p", "kind": "main" }),
+        json!({ "$set": { "sessionId": "s", "lastUpdated": "x" } }),
+        json!({ "id": "m1", "timestamp": "2026-11-24T08:30:18.447Z", "type": "user",
+            "content": [{ "text": "first" }] }),
+        answer,
+        whole,
+    ];
+    let written = of(Format::GeminiCli, &chat);
+    chat[0]["sessionId"] = "new".into();
+    chat[1]["$set"]["sessionId"] = "new".into();
+    assert_eq!(written, chat);
+    let item = |payload: Value| {
+        json!({ "timestamp": "2026-11-24T08:30:18.447Z",
+        "type": "response_item", "payload": payload })
+    };
+    let mut rollout = vec![
+        json!({ "timestamp": "2026-11-24T08:30:18.447Z", "type": "session_meta",
+            "payload": { "id": "s", "cwd": "/p", "session_id": "s" } }),
+        item(json!({ "type": "message", "role": "user",
+            "content": [{ "type": "input_text", "text": "first" }] })),
+        item(json!({ "type": "function_call", "name": "shell", "arguments": "{}",
+            "call_id": "t1" })),
+        item(json!({ "type": "function_call_output", "call_id": "t1", "output": "x" })),
+    ];
+    let written = of(Format::Codex, &rollout);
+    rollout[0]["payload"]["id"] = "new".into();
+    rollout[0]["payload"]["session_id"] = "new".into();
+    assert_eq!(written, rollout);
+}
+
+#[test]
 fn a_line_with_an_erased_event_is_left_out() {
     let scene = Scene::new();
     scene.record("s", &bytes(&two_prompts()));
