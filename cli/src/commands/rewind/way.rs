@@ -141,7 +141,12 @@ impl Way {
         let Some(plan) = &self.plan else { return Ok(()) };
         let done = source.job(&self.job(true), JobBar::new(!out.json));
         let form = workspace_args::done(done, &Wording::default(), out)?;
-        match workspace_args::plan(&form)?.as_ref() == Some(plan) {
+        let now = workspace_args::plan(&form)?.unwrap_or_default();
+        let paths = |plan: &Plan| {
+            let Plan { creates, changes, deletes, modes, .. } = plan.clone();
+            (creates, changes, deletes, modes)
+        };
+        match paths(&now) == paths(plan) {
             true => Ok(()),
             false => Err(Failure::new("files were changed since the plan: nothing was done")
                 .hint("`milepost rewind` makes a new plan")),
