@@ -181,6 +181,44 @@ fn the_changes_around_a_mark_that_says_so_are_unknown() {
 }
 
 #[test]
+fn a_call_whose_mark_behind_it_says_so_is_unknown_as_a_whole() {
+    for (says, is_late) in [(SHARED, false), (UNCAPTURED, true)] {
+        let scene = Scene::started(&["a"]);
+        scene.write("earlier", "mine");
+        scene.prompt();
+        scene.write("before", "?");
+        scene.before("agent", "c1", None);
+        scene.called("agent", "c1");
+        scene.write("first", "?");
+        scene.before("agent:sub", "c2", None);
+        scene.called("agent:sub", "c2");
+        scene.write("sub", "?");
+        scene.after("agent:sub", "c2", None);
+        scene.write("last", "?");
+        scene.after("agent", "c1", Some(says));
+        scene.prompt();
+        scene.call("c3", || scene.write("a", "run"));
+        let during = ["first", "last", "sub"].into_iter();
+        let unknown = is_late.then_some("before").into_iter().chain(during);
+        let unknown: Vec<_> = unknown.flat_map(|path| one(path, UNKNOWN)).collect();
+        assert_eq!(scene.asked(), unknown, "{says}");
+        let left = scene.planned("start").left;
+        assert_eq!(left.len(), if is_late { 1 } else { 2 }, "{left:?}");
+    }
+}
+
+#[test]
+fn a_call_that_another_one_of_its_actor_ended_makes_nothing_of_others_the_run_s() {
+    let scene = Scene::started(&["a"]);
+    scene.before("agent", "c1", None);
+    scene.called("agent", "c1");
+    scene.call("c2", || scene.write("a", "run"));
+    scene.write("mine", "?");
+    scene.after("agent", "c1", None);
+    assert_eq!(scene.asked(), one("mine", UNKNOWN));
+}
+
+#[test]
 fn an_interval_with_an_erased_event_is_unknown() {
     let scene = Scene::started(&["a"]);
     scene.call("c1", || scene.write("run", "run"));

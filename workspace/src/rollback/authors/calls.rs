@@ -1,6 +1,6 @@
 //! Calls of tools: when each was open, and the author of the changes between two captures.
 
-use super::history::{Moment, Role, What};
+use super::history::{Doubt, Moment, Role, What};
 use crate::plan::Author;
 
 /// The calls of a history.
@@ -32,6 +32,8 @@ struct Call {
     is_over: bool,
     /// `true` if it did not begin in this history.
     is_from_elsewhere: bool,
+    /// The changes that its marks leave unknown.
+    doubt: Doubt,
 }
 
 impl Calls {
@@ -99,6 +101,9 @@ impl Calls {
         match role {
             Role::Placed => return Author::Others,
             Role::Carried => return Author::Unknown,
+            _ if self.all.iter().any(|call| call.is_doubtful_within(from, to)) => {
+                return Author::Unknown;
+            }
             _ if self.all.iter().any(|call| self.is_open_throughout(call, from, to)) => {
                 return Author::Run;
             }
@@ -126,7 +131,7 @@ impl Calls {
             (Some(after), _) => to <= after,
             (None, Some(returned)) => to < returned,
             (None, None) => false,
-        };
+        } && call.closed.is_none_or(|closed| to <= closed);
         let is_cut = self.cuts.iter().any(|cut| call.began < *cut && *cut < to);
         begins && ends && !is_cut && !call.is_from_elsewhere
     }
@@ -152,7 +157,10 @@ impl Calls {
 
     fn after(&mut self, id: &str, moment: &Moment, n: usize, since: usize) {
         match self.open(id) {
-            Some(call) => call.after = Some(n),
+            Some(call) => {
+                call.after = Some(n);
+                call.doubt = call.doubt.max(moment.doubt);
+            }
             None => self.all.push(Call::from_elsewhere(id, moment, since, n)),
         }
     }
@@ -206,6 +214,7 @@ impl Call {
             run_ended: false,
             is_over: false,
             is_from_elsewhere: false,
+            doubt: if is_captured { moment.doubt } else { Doubt::Nothing },
         }
     }
 
@@ -219,6 +228,12 @@ impl Call {
     fn is_open_within(&self, from: usize, to: usize) -> bool {
         let end = self.after.or(self.returned).or(self.closed);
         self.began < to && end.is_none_or(|end| from < end)
+    }
+
+    /// Returns `true` if a mark of the call leaves the changes between two captures unknown.
+    fn is_doubtful_within(&self, from: usize, to: usize) -> bool {
+        let is_before = self.doubt == Doubt::Before && to == self.began;
+        self.doubt > Doubt::Nothing && (is_before || self.is_open_within(from, to))
     }
 
     /// Returns `true` if the call ends with the run of this actor.

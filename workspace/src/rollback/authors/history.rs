@@ -27,6 +27,8 @@ pub(super) struct Moment {
     pub(super) call: Option<String>,
     /// `true` for a capture if the changes before and after it are unknown.
     pub(super) is_unsure: bool,
+    /// The changes around its call that a capture leaves unknown.
+    pub(super) doubt: Doubt,
     pub(super) what: What,
 }
 
@@ -50,6 +52,18 @@ pub(super) enum What {
     Unread,
     /// The history before is not known.
     Gap,
+}
+
+/// The changes around a call that a mark of it leaves unknown. The later ones include the ones
+/// before them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Doubt {
+    #[default]
+    Nothing,
+    /// The changes during the call: another session's call was open.
+    During,
+    /// Those before the capture that precedes the call, too: the tool may have begun before it.
+    Before,
 }
 
 /// Purpose of a capture.
@@ -221,7 +235,8 @@ impl<'a> Folder<'a> {
 
 impl Moment {
     fn of(offset: Offset, what: What) -> Self {
-        Self { offset, actor: None, call: None, is_unsure: false, what }
+        let doubt = Doubt::Nothing;
+        Self { offset, actor: None, call: None, is_unsure: false, doubt, what }
     }
 
     /// Adds to a capture what its mark says.
@@ -230,14 +245,15 @@ impl Moment {
         purpose: Role,
         call: Option<String>,
         actor: Option<String>,
-        is_unsure: bool,
+        doubt: Doubt,
     ) {
         if let What::Captured { role, .. } = &mut self.what {
             *role = purpose;
         }
         self.call = call;
         self.actor = self.actor.take().or(actor);
-        self.is_unsure |= is_unsure;
+        self.is_unsure |= doubt > Doubt::Nothing;
+        self.doubt = doubt;
     }
 }
 
@@ -302,7 +318,7 @@ impl Reading {
 
     fn push(&mut self, offset: Offset, header: Header, call: Option<String>, what: What) {
         let actor = header.actor;
-        self.moments.push(Moment { offset, actor, call, is_unsure: false, what });
+        self.moments.push(Moment { actor, call, ..Moment::of(offset, what) });
     }
 
     /// Returns the last moment, if it is of the event before.
@@ -347,7 +363,7 @@ impl Reading {
             Some(What::Restored | What::Captured { role: Role::Placed | Role::Carried, .. }) => {}
             Some(What::Captured { .. }) => {
                 if let Some(moment) = moment {
-                    moment.belong_to(purpose, call, header.actor, is_unsure(mark));
+                    moment.belong_to(purpose, call, header.actor, doubt(mark));
                 }
             }
             _ => {
@@ -375,12 +391,16 @@ impl Reading {
     }
 }
 
-/// Returns `true` if a mark declares that the changes around its capture are unknown.
-fn is_unsure(mark: &CheckpointMarked) -> bool {
+/// Returns the changes that a mark declares to be unknown.
+fn doubt(mark: &CheckpointMarked) -> Doubt {
     let metadata = mark.metadata.as_ref().and_then(|metadata| metadata.value().ok());
     let says = |name: &str| {
         let value = metadata.as_ref().and_then(|metadata| metadata.get(name));
         value.and_then(|value| value.as_bool()) == Some(true)
     };
-    says("shared") || says("uncaptured")
+    match (says("shared"), says("uncaptured")) {
+        (_, true) => Doubt::Before,
+        (true, false) => Doubt::During,
+        (false, false) => Doubt::Nothing,
+    }
 }
