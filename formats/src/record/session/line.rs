@@ -112,10 +112,16 @@ impl SessionLine {
 
     /// Returns `true` if the line has the call of this key.
     pub fn calls(&self, call: Key) -> bool {
-        match &self.part {
-            Part::Message(talk) => talk.called.iter().any(|(called, _)| *called == call),
-            Part::Nothing | Part::Back(_) => false,
-        }
+        self.all_calls().any(|called| called == call)
+    }
+
+    /// Returns the keys of its calls.
+    pub fn all_calls(&self) -> impl Iterator<Item = Key> {
+        let called = match &self.part {
+            Part::Message(talk) => talk.called.as_slice(),
+            Part::Nothing | Part::Back(_) => &[],
+        };
+        called.iter().map(|(called, _)| *called)
     }
 }
 

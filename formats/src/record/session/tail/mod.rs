@@ -36,6 +36,8 @@ pub enum TailStop<'a> {
     BeforeCall(&'a str),
     /// The line with this call of a tool, which is the last one recorded.
     AfterCall(&'a str),
+    /// The first line with a call of a tool that is not recorded yet, but for this call.
+    NextCall(&'a str),
 }
 
 /// Result of a reading.
@@ -51,7 +53,7 @@ pub struct TailRead {
     pub skipped: u64,
     /// Line number and reason of the first of them.
     pub reason: Option<String>,
-    /// True if the call was reached.
+    /// True if the call was reached, or for [`TailStop::NextCall`] another one.
     pub found: bool,
     /// True if the line of the call was recorded before this reading.
     pub is_recorded: bool,
@@ -227,8 +229,12 @@ impl Reading {
         let mut read = TailRead::default();
         let before = self.counts();
         let call = match stop {
-            TailStop::End => None,
+            TailStop::End | TailStop::NextCall(_) => None,
             TailStop::BeforeCall(call) | TailStop::AfterCall(call) => Some(key(call)),
+        };
+        let but = match stop {
+            TailStop::NextCall(call) => Some(key(call)),
+            _ => None,
         };
         let had = |call| self.session.as_ref().is_some_and(|session| session.has_call(call));
         if call.is_some_and(had) {
@@ -239,6 +245,13 @@ impl Reading {
         while !read.found
             && let Some(pending) = self.next(&mut read)?
         {
+            if let Some(but) = but
+                && self.is_of_next_call(&pending, but)?
+            {
+                read.found = true;
+                self.pending = Some(pending);
+                break;
+            }
             self.line(pending, call, is_before, &mut read)?;
         }
         if let Some(session) = &mut self.session {
@@ -277,6 +290,25 @@ impl Reading {
         }
     }
 
+    /// Returns `true` if a line has a call that is not recorded yet, but for one call.
+    fn is_of_next_call(&mut self, pending: &Pending, but: Key) -> Result<bool> {
+        let session = self.session()?;
+        let Pending { text, line, .. } = pending;
+        let has_new = line.all_calls().any(|call| !session.has_call(call));
+        Ok(has_new && !line.calls(but) && !session.is_recorded(line, text)?)
+    }
+
+    /// Returns the session, which is opened at its first line.
+    fn session(&mut self) -> Result<&mut Session> {
+        match &mut self.session {
+            Some(session) => Ok(session),
+            none => {
+                let session = Session::new(&self.engine, self.format, &self.task, &self.user)?;
+                Ok(none.insert(session))
+            }
+        }
+    }
+
     /// Records a line, unless it has the call that the reading stops before.
     fn line(
         &mut self,
@@ -285,10 +317,7 @@ impl Reading {
         is_before: bool,
         read: &mut TailRead,
     ) -> Result<()> {
-        let session = match &mut self.session {
-            Some(session) => session,
-            none => none.insert(Session::new(&self.engine, self.format, &self.task, &self.user)?),
-        };
+        let session = self.session()?;
         let Pending { text, line, number } = pending;
         if call.is_some_and(|call| line.calls(call)) {
             read.found = true;

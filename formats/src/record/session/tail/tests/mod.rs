@@ -208,6 +208,27 @@ fn a_reading_stops_before_a_call_or_behind_it() {
 }
 
 #[test]
+fn a_reading_stops_before_the_next_call_that_is_not_recorded() {
+    let place = Place::new();
+    place.write(&session());
+    let mut tail = place.tail();
+    let read = tail.read_on(TailStop::NextCall("t1")).unwrap();
+    assert_eq!((read.lines, read.found), (3, true));
+    assert_eq!(place.said(), ["a", "t1"]);
+    let read = tail.read_on(TailStop::NextCall("t1")).unwrap();
+    assert_eq!((read.lines, read.found), (0, true));
+    let read = tail.read_on(TailStop::BeforeCall("t2")).unwrap();
+    assert_eq!((read.lines, read.found, read.is_recorded), (0, true, false));
+    tail.read_on(TailStop::AfterCall("t2")).unwrap();
+    // A tail that is opened anew knows what is recorded.
+    for mut tail in [place.tail(), tail] {
+        let read = tail.read_on(TailStop::NextCall("t1")).unwrap();
+        assert!(!read.found);
+    }
+    assert_eq!(place.said(), ["a", "t1", "t2", "d"]);
+}
+
+#[test]
 fn a_file_that_was_replaced_or_cut_is_read_from_its_beginning() {
     let lines = forked();
     let place = Place::new();
