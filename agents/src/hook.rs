@@ -6,9 +6,14 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use milepost_api::{Big, HookAsked};
 use milepost_codec::PathBytes;
+
+/// Longest wait of a hook for the daemon, from its call on: then the agent continues without an
+/// answer. The rest of its time is for the disk.
+pub const HOOK_WAIT: Duration = Duration::from_millis(1300);
 
 /// Bytes that are kept of a document that is not whole. Session and event are in front.
 const KEPT_OF_CUT: usize = 64 << 10;
@@ -77,12 +82,20 @@ impl HookCall {
     }
 }
 
-/// Returns the project of a folder: the nearest folder upwards with a `.git`, or else the folder. A
-/// home folder with a `.git` makes nothing in it a part of it.
-pub fn project_of<'a>(folder: &'a Path, home: Option<&Path>) -> &'a Path {
-    let below_home = folder.ancestors().take_while(|folder| Some(*folder) != home);
+/// Returns the project of a folder: the nearest folder upwards with a `.git`, or else the folder,
+/// without symbolic links. A home folder with a `.git` makes nothing in it a part of it.
+pub fn project_of(folder: &Path, home: Option<&Path>) -> PathBuf {
+    let (folder, home) = (real(folder), home.map(real));
+    let below_home = folder.ancestors().take_while(|folder| Some(*folder) != home.as_deref());
     let has_git = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
-    below_home.take_while(|folder| *folder != Path::new("/")).find(has_git).unwrap_or(folder)
+    let project = below_home.take_while(|folder| *folder != Path::new("/")).find(has_git);
+    project.unwrap_or(&folder).to_owned()
+}
+
+/// Returns a path without symbolic links, so that one folder has one path. One that cannot be read
+/// stays as it is.
+pub fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// Returns the project that a call names, as a path.
@@ -146,7 +159,7 @@ mod tests {
     #[test]
     fn a_project_has_a_git_folder_and_a_home_is_none() {
         let dir = tempfile::tempdir().unwrap();
-        let home = dir.path().join("home");
+        let home = real(dir.path()).join("home");
         let (work, deep) = (home.join("work"), home.join("work/a/b"));
         fs::create_dir_all(&deep).unwrap();
         assert_eq!(project_of(&deep, Some(&home)), deep);
@@ -156,5 +169,23 @@ mod tests {
         fs::create_dir(work.join(".git")).unwrap();
         assert_eq!(project_of(&deep, Some(&home)), work);
         assert_eq!(project_of(Path::new("/"), Some(&home)), Path::new("/"));
+    }
+
+    #[test]
+    fn a_folder_is_one_project_behind_symbolic_links_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = real(dir.path());
+        let (home, link) = (top.join("home"), top.join("link"));
+        fs::create_dir_all(home.join("work/a")).unwrap();
+        fs::create_dir(home.join(".git")).unwrap();
+        std::os::unix::fs::symlink(&home, &link).unwrap();
+        for (folder, home) in [(&link, &home), (&home, &link), (&link, &link)] {
+            let work = folder.join("work/a");
+            assert_eq!(project_of(&work, Some(home)), top.join("home/work/a"));
+            assert_eq!(project_of(folder, Some(home)), top.join("home"));
+        }
+        let variable = |name: &str| (name == "CLAUDE_PROJECT_DIR").then(|| link.clone().into());
+        let asked = call("claude-code", b"{}", false).with(Path::new("/p"), variable);
+        assert_eq!(project(&asked), home);
     }
 }

@@ -48,5 +48,5 @@ pub use agent::{Agent, SettingsScope};
 pub use environment::Environment;
 pub use error::Error;
 pub use guard::Guard;
-pub use hook::{HookCall, project, project_of};
+pub use hook::{HOOK_WAIT, HookCall, project, project_of, real};
 pub use spool::{Spool, SpoolResult};

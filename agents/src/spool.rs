@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! STATE/spool/TIME-PID-N-HEX16.json   a document; the names are in the order of time
+//! STATE/spool/NAME.failed             one that cannot be recorded, kept for a person to look at
 //! STATE/spool/.milepost-*             one that is being written
 //! STATE/spool/dropped                 a byte for each document that found no room
 //! ```
@@ -9,10 +10,11 @@
 //! Only the user can read it. The documents of a process are in the order of their counter N, and
 //! HEX16 begins the BLAKE3 hash of the project's path.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use milepost_api::HookAsked;
@@ -21,6 +23,15 @@ use crate::environment::Environment;
 
 /// Most bytes of all documents.
 const ROOM: u64 = 256 << 20;
+
+/// Beginning of the names of files that are being written.
+const PART: &str = ".milepost-";
+
+/// End of the names of documents that cannot be recorded.
+const FAILED: &str = ".failed";
+
+/// Age of a file that nothing writes any more, in seconds.
+const PART_AGE: u64 = 3600;
 
 /// Most documents: the names of so many are read in a tenth of a second.
 const COUNT_MAX: usize = 100_000;
@@ -74,18 +85,10 @@ impl Spool {
     /// Errors of the file system. A spool that is not there has no documents.
     pub fn waiting(&self, project: &Path) -> io::Result<Vec<PathBuf>> {
         let ending = ending(project.as_os_str().as_bytes());
-        let entries = match fs::read_dir(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries?,
-        };
-        let mut found = Vec::new();
-        for entry in entries.take(COUNT_MAX + 1) {
-            let name = entry?.file_name();
-            if name.as_bytes().ends_with(ending.as_bytes()) {
-                found.push(self.folder.join(name));
-            }
-        }
+        let mut found = self.names()?;
+        found.retain(|name| name.as_bytes().ends_with(ending.as_bytes()));
         found.sort();
+        let found = found.into_iter().map(|name| self.folder.join(name)).collect();
         Ok(found)
     }
 
@@ -111,6 +114,53 @@ impl Spool {
         fs::remove_file(place)
     }
 
+    /// Renames a document that cannot be recorded: it waits no longer, and is kept.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the file system.
+    pub fn set_aside(&self, place: &Path) -> io::Result<()> {
+        let mut name = place.as_os_str().to_owned();
+        name.push(FAILED);
+        fs::rename(place, name)
+    }
+
+    /// Returns the number of documents of all projects that could not be recorded.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the file system. A spool that is not there has no documents.
+    pub fn failed(&self) -> io::Result<usize> {
+        let names = self.names()?;
+        Ok(names.iter().filter(|name| name.as_bytes().ends_with(FAILED.as_bytes())).count())
+    }
+
+    /// Removes what processes left that ended while they wrote a document, more than an hour before
+    /// `now_us`, in microseconds since the Unix epoch.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the file system.
+    pub fn remove_parts(&self, now_us: u64) -> io::Result<()> {
+        for name in self.names()?.iter().filter(|name| is_part(name)) {
+            let path = self.folder.join(name);
+            let time = path.symlink_metadata().ok().map(|there| there.mtime());
+            let time = time.and_then(|time| u64::try_from(time).ok());
+            if time.is_some_and(|time| time.saturating_add(PART_AGE) < now_us / 1_000_000) {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the names of all files.
+    fn names(&self) -> io::Result<Vec<OsString>> {
+        match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            entries => entries?.take(COUNT_MAX + 1).map(|entry| Ok(entry?.file_name())).collect(),
+        }
+    }
+
     fn write(&self, entry: &HookAsked) -> io::Result<SpoolResult> {
         let bytes = serde_json::to_vec(entry)?;
         let (used, count) = self.used()?;
@@ -119,7 +169,7 @@ impl Spool {
         }
         let name = format!("{}{}", entry.id, ending(entry.project.as_bytes()));
         // Only the user can read a temporary file.
-        let mut file = tempfile::Builder::new().prefix(".milepost-").tempfile_in(&self.folder)?;
+        let mut file = tempfile::Builder::new().prefix(PART).tempfile_in(&self.folder)?;
         file.write_all(&bytes)?;
         file.as_file().sync_all()?;
         let place = self.folder.join(name);
@@ -133,7 +183,11 @@ impl Spool {
         let (mut bytes, mut count) = (0, 0);
         for entry in fs::read_dir(&self.folder)?.take(COUNT_MAX + 1) {
             // A document may be taken in at this moment.
-            let Ok(there) = entry.and_then(|entry| entry.metadata()) else { continue };
+            let Ok(entry) = entry else { continue };
+            let Ok(there) = entry.metadata() else { continue };
+            if is_part(&entry.file_name()) {
+                continue;
+            }
             bytes += there.len();
             count += 1;
         }
@@ -148,6 +202,11 @@ impl Spool {
     }
 }
 
+/// Returns `true` for the name of a file that is being written.
+fn is_part(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(PART.as_bytes())
+}
+
 /// Returns the end of the names of a project's documents.
 fn ending(project: &[u8]) -> String {
     let hash = blake3::hash(project).to_hex();
@@ -156,7 +215,7 @@ fn ending(project: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "tests")]
 
     use std::os::unix::fs::PermissionsExt as _;
 
@@ -231,5 +290,36 @@ mod tests {
             assert_eq!(dropped, SpoolResult::Dropped);
         }
         assert_eq!((spool.dropped(), names(&spool).len()), (3, 2));
+    }
+
+    #[test]
+    fn a_document_that_was_set_aside_is_kept_and_waits_no_longer() {
+        let (_dir, spool) = spool(ROOM);
+        assert_eq!(spool.failed().unwrap(), 0);
+        spool.put(&entry(b"one")).unwrap();
+        spool.put(&entry(b"two")).unwrap();
+        let project = Path::new("/work/p1");
+        let place = spool.waiting(project).unwrap().remove(0);
+        spool.set_aside(&place).unwrap();
+        let waiting = spool.waiting(project).unwrap();
+        assert_eq!(waiting.len(), 1);
+        assert_eq!(spool.read(&waiting[0]).unwrap().payload, "two");
+        assert_eq!((spool.failed().unwrap(), names(&spool).len()), (1, 2));
+    }
+
+    #[test]
+    fn files_that_are_being_written_take_no_room_and_old_ones_are_removed() {
+        let (_dir, spool) = spool(1000);
+        spool.remove_parts(0).unwrap();
+        fs::create_dir_all(&spool.folder).unwrap();
+        let part = spool.folder.join(".milepost-abc");
+        fs::write(&part, vec![b' '; 5000]).unwrap();
+        assert!(matches!(spool.put(&entry(b"{}")), Ok(SpoolResult::Kept(_))));
+        let written_us = fs::metadata(&part).unwrap().mtime().cast_unsigned() * 1_000_000;
+        spool.remove_parts(written_us + 3_599_000_000).unwrap();
+        assert_eq!(names(&spool).len(), 2);
+        spool.remove_parts(written_us + 3_602_000_000).unwrap();
+        assert!(!part.exists());
+        assert_eq!(spool.waiting(Path::new("/work/p1")).unwrap().len(), 1);
     }
 }
