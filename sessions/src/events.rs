@@ -3,7 +3,7 @@
 use crossbeam_channel::Sender;
 use milepost::clock::{Clock as _, SystemClock};
 use milepost::events::{Application, RunControl};
-use milepost::{Append, Engine, ErrorKind, Result};
+use milepost::{Append, Engine, ErrorKind, Result, Task};
 use milepost_agents::documents::{AgentEvent, AgentEventKind};
 use milepost_api::{HookAsked, HookTakenForm};
 use milepost_formats::{HOOK_KEY, TailStop};
@@ -41,6 +41,11 @@ impl Reply {
         }
     }
 
+    /// Returns `true` if the agent has its answer.
+    pub(crate) fn is_sent(&self) -> bool {
+        self.0.is_none()
+    }
+
     fn done(&mut self) {
         self.send(Ok(HookTakenForm::default()));
     }
@@ -53,6 +58,8 @@ pub(crate) struct Heard<'a> {
     pub(crate) event: &'a AgentEvent,
     /// The key of its events.
     pub(crate) key: &'a str,
+    /// The agent's process, if it is watched.
+    pub(crate) process: Option<u32>,
     /// True if it waited in the spool: its moment is over.
     pub(crate) is_spooled: bool,
     /// The time at which the agent continues without an answer, in microseconds since the Unix
@@ -131,7 +138,9 @@ impl Place {
                 self.before(session, heard, (call.as_ref(), tool, input.as_ref()))
             }
             AgentEventKind::AfterTool { call, tool, input, .. } => {
-                session.read_on(engine, subagent, TailStop::End);
+                // The lines of parallel calls are recorded behind their own marks.
+                let stop = call.as_deref().map_or(TailStop::End, TailStop::NextCall);
+                session.read_on(engine, subagent, stop);
                 reply.done();
                 self.after(session, heard, (call.as_ref(), tool, input.as_ref()))
             }
@@ -160,6 +169,11 @@ impl Place {
 
     /// Records the facts of a session, at its first event or a later start.
     pub(crate) fn opened(&self, session: &Session, heard: &Heard<'_>) -> Result<()> {
+        let key = format!("{}:session", heard.key);
+        if is_appended(&self.engine.task(&session.task)?, &key, heard.is_spooled)? {
+            // The process may be another one, or none.
+            return Ok(());
+        }
         let (cause, model) = match &heard.event.kind {
             AgentEventKind::SessionStarted { cause, model } => (cause.as_deref(), model.as_deref()),
             _ => (None, None),
@@ -171,9 +185,8 @@ impl Place {
             "model": model,
             "root": heard.asked.project,
             "file": heard.event.session_file,
-            "process": session.process,
+            "process": heard.process,
         });
-        let key = format!("{}:session", heard.key);
         self.append(session, &key, Application::new(SESSION, &facts)?.into())
     }
 
@@ -203,6 +216,7 @@ impl Place {
             actor,
             tool: tool.to_owned(),
             input: input.cloned(),
+            process: heard.process,
             is_shared: heard.is_shared,
             // The tool may have begun before the capture was done.
             is_uncaptured: heard.is_late(),
@@ -232,7 +246,12 @@ impl Place {
             // Without its beginning, a capture from before the call may be missing.
             is_uncaptured: heard.is_spooled || open.as_ref().is_none_or(|open| open.is_uncaptured),
         };
-        self.capture_for_call(session, &mark.after(), heard.key)
+        let captured = self.capture_for_call(session, &mark.after(), heard.key);
+        if captured.is_err() {
+            // The document is tried again.
+            session.open.extend(open);
+        }
+        captured
     }
 
     /// Records the end of an agent's process: what it left, and its open calls end.
@@ -246,4 +265,20 @@ impl Place {
         self.control(session, RunControl::Stopped)?;
         self.capture(session)
     }
+}
+
+/// Returns `true` if events were appended under a key: on the active lineage, and for a document
+/// that waited on any lineage, as the user may have gone back since.
+pub(crate) fn is_appended(task: &Task, key: &str, is_spooled: bool) -> Result<bool> {
+    if task.lineage().appended_under(key)?.is_some() {
+        return Ok(true);
+    }
+    if is_spooled {
+        for lineage in task.lineages()? {
+            if task.lineage_named(lineage.id)?.appended_under(key)?.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }

@@ -1,5 +1,6 @@
 //! Captures of the project's folder.
 
+use milepost::calls::Conditions;
 use milepost::events::{MarkCause, MarkStatus};
 use milepost::{Engine, ErrorKind, Json, Mark, Result, Task};
 use milepost_workspace::Workspace;
@@ -64,7 +65,10 @@ pub(crate) fn capture_for_call(
         Some(workspace) => {
             workspace.capture_for_call(engine, task, mark.clone(), Some(key)).map(|_| ())
         }
-        None => task.checkpoint(mark.clone()).map(|_| ()),
+        None => {
+            let mark = || task.checkpoint(mark.clone()).map(|_| ());
+            Conditions::new().key(key).during(mark)
+        }
     })
 }
 

@@ -1,6 +1,6 @@
 //! The handle of a recorder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -26,9 +26,9 @@ pub struct RecorderOptions {
 
 impl RecorderOptions {
     /// Creates the options for a project, whose tasks belong to a user.
-    pub fn new(project: impl Into<PathBuf>, user: impl Into<String>) -> Self {
+    pub fn new(project: impl AsRef<Path>, user: impl Into<String>) -> Self {
         Self {
-            project: project.into(),
+            project: milepost_agents::real(project.as_ref()),
             user: user.into(),
             environment: Environment::default(),
             spool: None,

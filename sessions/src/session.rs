@@ -1,12 +1,12 @@
 //! One session: its task, its files and its open calls.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use milepost::{Body, Engine, LineageId, Result, Scope, Task};
-use milepost_agents::documents::AgentEvent;
+use milepost_agents::documents::{AgentEvent, AgentEventKind};
 use milepost_agents::{Agent, Environment};
-use milepost_formats::Format;
+use milepost_formats::{ErrorKind as FileErrorKind, Format};
 use milepost_formats::{SessionTail, TailStop, session_description};
 use tracing::warn;
 
@@ -20,6 +20,8 @@ pub(crate) struct OpenCall {
     pub(crate) actor: String,
     pub(crate) tool: String,
     pub(crate) input: Option<String>,
+    /// The agent's process, if it is watched.
+    pub(crate) process: Option<u32>,
     /// True if a call of another session ran at the same time.
     pub(crate) is_shared: bool,
     /// True if the tool ran before the capture was done.
@@ -35,13 +37,14 @@ pub(crate) struct Session {
     pub(crate) task: String,
     /// The lineage that the session's conversation is in.
     pub(crate) lineage: Option<LineageId>,
-    pub(crate) process: Option<u32>,
+    /// The agent's processes that are watched.
+    pub(crate) processes: BTreeSet<u32>,
     user: String,
     /// The session file, if it is one of the agent's.
     file: Option<PathBuf>,
     tail: Option<SessionTail>,
-    /// The files of sub-agents by their ids.
-    subagents: HashMap<String, SessionTail>,
+    /// The files of sub-agents by their ids. `None` for one that is not read any more.
+    subagents: HashMap<String, Option<SessionTail>>,
     pub(crate) open: Vec<OpenCall>,
 }
 
@@ -52,7 +55,7 @@ impl Session {
             id: id.to_owned(),
             task,
             lineage: None,
-            process: None,
+            processes: BTreeSet::new(),
             user: user.to_owned(),
             file: None,
             tail: None,
@@ -95,14 +98,21 @@ impl Session {
             && let Some(file) = self.file.as_deref().and_then(|file| subagent_file(file, id))
             && let Some(tail) = self.tail_of(engine, &file, &format!("{}-agent-{id}", self.id))
         {
-            self.subagents.insert(id.to_owned(), tail);
+            self.subagents.insert(id.to_owned(), Some(tail));
         }
         let tail = match subagent {
-            Some(id) => self.subagents.get_mut(id),
+            Some(id) => self.subagents.get_mut(id).and_then(Option::as_mut),
             None => self.tail.as_mut(),
         };
         if let Some(Err(error)) = tail.map(|tail| tail.read_on(stop)) {
             self.warn(&error);
+            // Each hook would read the whole file again, with the same end.
+            if error.kind() == FileErrorKind::Conflict {
+                match subagent {
+                    Some(id) => drop(self.subagents.insert(id.to_owned(), None)),
+                    None => self.tail = None,
+                }
+            }
         }
     }
 
@@ -149,7 +159,25 @@ impl Session {
         warn!(target: "milepost::sessions", session, %error, "a session file is not recorded");
     }
 
-    /// Closes a call: the one with its id, or else the first with the same tool and arguments.
+    /// Forgets the calls that did not return, and of which an event says that they will not.
+    pub(crate) fn end_calls(&mut self, event: &AgentEvent) {
+        let is_main = event.subagent.is_none();
+        match &event.kind {
+            AgentEventKind::SessionEnded { .. } => self.open.clear(),
+            AgentEventKind::TurnEnded { .. } if is_main => self.open.clear(),
+            // Without ids there is one call at a time.
+            AgentEventKind::BeforeTool { call: None, .. }
+            | AgentEventKind::Prompt { .. }
+            | AgentEventKind::TurnEnded { .. }
+            | AgentEventKind::SubagentEnded { .. } => {
+                let actor = actor(event);
+                self.open.retain(|open| open.actor != actor);
+            }
+            _ => {}
+        }
+    }
+
+    /// Closes a call: the one with its id, or else the last with the same tool and arguments.
     pub(crate) fn close_call(
         &mut self,
         event: &AgentEvent,
@@ -158,7 +186,7 @@ impl Session {
         input: Option<&String>,
     ) -> Option<OpenCall> {
         let actor = actor(event);
-        let place = self.open.iter().position(|open| match id {
+        let place = self.open.iter().rposition(|open| match id {
             Some(id) => open.id == *id,
             None => open.actor == actor && open.tool == tool && open.input.as_ref() == input,
         })?;

@@ -1,24 +1,30 @@
 //! The thread of a recorder: one document after the other.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use milepost::clock::{Clock as _, SystemClock};
 use milepost::{Engine, Error, ErrorKind, Result};
 use milepost_agents::documents::{self, AgentEvent, AgentEventKind, Document};
-use milepost_agents::{Agent, Environment};
+use milepost_agents::{Agent, Environment, HOOK_WAIT, SpoolResult};
 use milepost_api::{HookAsked, HookTakenForm};
 use milepost_formats::{HOOK_KEY, continued};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use tracing::{info, warn};
 
-use crate::events::{Heard, Place, Reply};
+use crate::events::{Heard, Place, Reply, is_appended};
 use crate::process::at_end_of;
 use crate::recorder::RecorderOptions;
 use crate::session::Session;
 
-/// How long after a hook's call its agent continues without an answer, in microseconds.
-const PATIENCE_US: u64 = 1_900_000;
+/// Longest time for documents of the spool before a live one, in microseconds.
+const SLICE_US: u64 = 300_000;
+
+/// The wait for a live document while others wait in the spool.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Most bytes of the id of a session that is a task.
 const TASK_MAX: usize = 150;
@@ -32,6 +38,17 @@ pub(crate) enum Work {
     Gone { session: String, process: u32 },
     /// The recorder ends.
     Stop,
+}
+
+/// The state of the spool after its documents were recorded for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spooled {
+    /// No document waits.
+    Nothing,
+    /// The time was over.
+    More,
+    /// The next one cannot be recorded now.
+    Failed,
 }
 
 /// The state of the thread.
@@ -62,61 +79,108 @@ impl Worker {
 
     /// Works until the recorder is stopped, or was idle for long.
     pub(crate) fn run(&mut self, given: &Receiver<Work>) {
-        self.take_spooled();
+        let mut is_behind = self.take_spooled(SLICE_US) == Spooled::More;
         loop {
-            let work = match self.options.idle {
+            let work = match self.options.idle.filter(|_| !is_behind) {
                 Some(idle) => given.recv_timeout(idle),
+                None if is_behind => given.recv_timeout(PAUSE),
                 None => given.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match work {
-                Ok(Work::Hook(asked, to)) => {
-                    // What waits is from before.
-                    self.take_spooled();
-                    let mut reply = Reply::new(Some(to));
-                    let done = self.hook(&asked, false, &mut reply);
-                    if let Err(error) = &done {
-                        warn!(target: "milepost::sessions", %error, "a hook is not recorded");
-                    }
-                    reply.send(done.map(|()| HookTakenForm::default()));
-                }
+                Ok(Work::Hook(asked, to)) => is_behind = self.live(&asked, to),
                 Ok(Work::Gone { session, process }) => self.gone(&session, process),
-                Err(RecvTimeoutError::Timeout) if self.lives() => {}
-                Ok(Work::Stop) | Err(_) => return,
+                Err(RecvTimeoutError::Timeout) => {
+                    let was_behind = is_behind;
+                    is_behind = self.take_spooled(SLICE_US) == Spooled::More;
+                    if !was_behind && !is_behind && !self.lives() {
+                        return;
+                    }
+                }
+                Ok(Work::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// Records a document of now, and answers. Returns `true` if documents may wait in the spool.
+    fn live(&mut self, asked: &HookAsked, to: Sender<Result<HookTakenForm>>) -> bool {
+        let mut reply = Reply::new(Some(to));
+        // The order counts: those that wait are from before. The hook puts this one behind them.
+        if self.take_spooled(SLICE_US) != Spooled::Nothing {
+            let text = "documents from before wait in the spool";
+            reply.send(Err(Error::new(ErrorKind::Unavailable, text)));
+            return true;
+        }
+        let done = self.hook(asked, false, &mut reply);
+        let mut is_kept = false;
+        if let Err(error) = &done {
+            warn!(target: "milepost::sessions", %error, "a hook is not recorded");
+            is_kept = reply.is_sent() && self.keep(asked);
+        }
+        reply.send(done.map(|()| HookTakenForm::default()));
+        is_kept
+    }
+
+    /// Puts a document into the spool whose hook has its answer already. It is tried again.
+    fn keep(&self, asked: &HookAsked) -> bool {
+        let Some(spool) = &self.options.spool else { return false };
+        match spool.put(asked) {
+            Ok(SpoolResult::Kept(_)) => true,
+            Ok(SpoolResult::Dropped) => false,
+            Err(error) => {
+                warn!(target: "milepost::sessions", %error, "a document is lost");
+                false
             }
         }
     }
 
     /// Returns `true` if the process of a session lives.
     fn lives(&self) -> bool {
-        self.sessions.values().any(|session| session.process.is_some())
+        self.sessions.values().any(|session| !session.processes.is_empty())
     }
 
-    /// Records the documents that wait in the spool.
-    fn take_spooled(&mut self) {
-        let Some(spool) = self.options.spool.clone() else { return };
+    /// Records the documents that wait in the spool, for at most this long.
+    fn take_spooled(&mut self, slice_us: u64) -> Spooled {
+        let Some(spool) = self.options.spool.clone() else { return Spooled::Nothing };
         let waiting = spool.waiting(&self.options.project).unwrap_or_else(|error| {
             warn!(target: "milepost::sessions", %error, "the spool cannot be read");
             Vec::new()
         });
-        for place in waiting {
-            let done = match spool.read(&place) {
-                Ok(asked) => self.hook(&asked, true, &mut Reply::new(None)),
-                // A file that is no document is kept for a person to look at.
-                Err(error) => {
-                    let place = place.display();
-                    warn!(target: "milepost::sessions", %place, %error, "no document of a hook");
-                    continue;
-                }
+        let end_us = SystemClock.now_us().saturating_add(slice_us);
+        for (n, place) in waiting.iter().enumerate() {
+            if n > 0 && SystemClock.now_us() >= end_us {
+                return Spooled::More;
+            }
+            let why = match spool.read(place) {
+                Ok(asked) => match self.spooled(&asked) {
+                    Ok(()) => {
+                        let _ = spool.remove(place);
+                        continue;
+                    }
+                    Err(error) if is_permanent(&error) => error.to_string(),
+                    // The order counts: the others wait, too.
+                    Err(error) => {
+                        warn!(target: "milepost::sessions", %error, "documents wait in the spool");
+                        return Spooled::Failed;
+                    }
+                },
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => error.to_string(),
             };
-            match done {
-                Ok(()) => drop(spool.remove(&place)),
-                // The order counts: the others wait, too.
-                Err(error) => {
-                    warn!(target: "milepost::sessions", %error, "documents wait in the spool");
-                    return;
-                }
+            // A person can look at it.
+            let name = place.display();
+            warn!(target: "milepost::sessions", %name, why, "a document cannot be recorded");
+            if let Err(error) = spool.set_aside(place) {
+                warn!(target: "milepost::sessions", %name, %error, "it cannot be renamed");
             }
         }
+        Spooled::Nothing
+    }
+
+    /// Records a document of the spool. A panic is an error of this document alone.
+    fn spooled(&mut self, asked: &HookAsked) -> Result<()> {
+        let record = || self.hook(asked, true, &mut Reply::new(None));
+        catch_unwind(AssertUnwindSafe(record))
+            .unwrap_or_else(|_| Err(Error::new(ErrorKind::Invalid, "the recorder panicked")))
     }
 
     /// Records one document.
@@ -128,19 +192,23 @@ impl Worker {
         }
         let Some(event) = event(asked) else { return Ok(()) };
         let key = format!("{HOOK_KEY}{}", asked.id);
-        let is_new = self.open(asked, &event)?;
+        let is_new = self.open(asked, &event, is_spooled)?;
         let is_shared = self.mark_shared(&event);
         let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(()) };
         let task = started(&self.place.engine, &session.task, &self.options.user)?;
-        if task.lineage().appended_under(&key)?.is_some() {
+        if is_appended(&task, &key, is_spooled)? {
             return Ok(());
         }
-        let limit_us = asked.time_us.0.saturating_add(PATIENCE_US);
-        let heard = Heard { asked, event: &event, key: &key, is_spooled, limit_us, is_shared };
+        session.end_calls(&event);
+        let patience_us = u64::try_from(HOOK_WAIT.as_micros()).unwrap_or(u64::MAX);
+        let limit_us = asked.time_us.0.saturating_add(patience_us);
+        let process = process(asked).filter(|process| session.processes.contains(process));
+        let (event, key) = (&event, key.as_str());
+        let heard = Heard { asked, event, key, process, is_spooled, limit_us, is_shared };
         if is_new || matches!(event.kind, AgentEventKind::SessionStarted { .. }) {
             self.place.opened(session, &heard)?;
         }
-        session.follow(&self.place.engine, &event, &environment(asked, &self.options.environment));
+        session.follow(&self.place.engine, event, &environment(asked, &self.options.environment));
         let before = task.lineage().id();
         session.lineage.get_or_insert(before);
         self.place.record(session, &heard, reply)?;
@@ -149,7 +217,7 @@ impl Worker {
     }
 
     /// Adds a session that is not known, and watches its process. Returns `true` if it is new.
-    fn open(&mut self, asked: &HookAsked, event: &AgentEvent) -> Result<bool> {
+    fn open(&mut self, asked: &HookAsked, event: &AgentEvent, is_spooled: bool) -> Result<bool> {
         let is_new = !self.sessions.contains_key(&event.session);
         if is_new {
             let id = task_id(&event.session);
@@ -161,13 +229,14 @@ impl Worker {
             self.sessions.insert(event.session.clone(), session);
         }
         let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(false) };
-        // The nearest process is the shell of the guard.
-        let process = asked.parents.get(1).copied();
-        if let Some(process) = process.filter(|_| session.process.is_none()) {
+        // Another process may have the number of one that ended.
+        let is_over = is_spooled || matches!(event.kind, AgentEventKind::SessionEnded { .. });
+        let is_watched = |process: &u32| session.processes.contains(process);
+        if let Some(process) = process(asked).filter(|process| !is_over && !is_watched(process)) {
             let (own, id) = (self.own.clone(), event.session.clone());
             let gone = move || drop(own.send(Work::Gone { session: id, process }));
             if at_end_of(process, gone) {
-                session.process = Some(process);
+                session.processes.insert(process);
             }
         }
         Ok(is_new)
@@ -188,7 +257,11 @@ impl Worker {
 
     fn gone(&mut self, id: &str, process: u32) {
         let Some(session) = self.sessions.get_mut(id) else { return };
-        session.process = None;
+        session.processes.remove(&process);
+        if !session.processes.is_empty() {
+            session.open.retain(|open| open.process != Some(process));
+            return;
+        }
         match self.place.gone(session, process) {
             Ok(()) => info!(target: "milepost::sessions", session = id, process, "agent gone"),
             Err(error) => {
@@ -209,6 +282,16 @@ fn event(asked: &HookAsked) -> Option<AgentEvent> {
             None
         }
     }
+}
+
+/// Returns the process of the agent that called a hook: the nearest one is the shell of the guard.
+fn process(asked: &HookAsked) -> Option<u32> {
+    asked.parents.get(1).copied()
+}
+
+/// Returns `true` for an error that a document has again whenever it is tried.
+fn is_permanent(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Conflict)
 }
 
 fn unread(error: milepost_formats::Error) -> Error {
@@ -239,4 +322,71 @@ fn environment(asked: &HookAsked, own: &Environment) -> Environment {
         "HOME" => home.clone(),
         name => asked.env.get(name).map(Into::into),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "tests")]
+
+    use milepost::Options;
+    use milepost_agents::{HookCall, Spool};
+
+    use super::*;
+
+    fn asked(project: &Path, event: &str) -> HookAsked {
+        let call = HookCall {
+            agent: "claude-code".to_owned(),
+            time_us: SystemClock.now_us(),
+            payload: format!(r#"{{"hook_event_name":"{event}","session_id":"s1"}}"#).into(),
+            is_cut: false,
+        };
+        let asked = call.with(project, |_| None);
+        HookAsked { parents: vec![1, std::process::id()], ..asked }
+    }
+
+    /// Returns a worker with a spool, whose state is in this folder.
+    fn worker(dir: &Path) -> (Worker, Spool) {
+        let environment = Environment::new(|name| (name == "HOME").then(|| dir.into()));
+        let spool = Spool::of(&environment).unwrap();
+        let options = RecorderOptions::new(dir, "ana").spool(spool.clone()).files(false);
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        let (own, _) = crossbeam_channel::unbounded();
+        (Worker::new(&engine, options, own).unwrap(), spool)
+    }
+
+    #[test]
+    fn a_live_document_is_refused_while_others_wait() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut worker, spool) = worker(dir.path());
+        for _ in 0..3 {
+            spool.put(&asked(dir.path(), "Stop")).unwrap();
+        }
+        let project = worker.options.project.clone();
+        assert_eq!(worker.take_spooled(0), Spooled::More);
+        assert_eq!(spool.waiting(&project).unwrap().len(), 2);
+        assert_eq!(worker.take_spooled(u64::MAX), Spooled::Nothing);
+        assert!(spool.waiting(&project).unwrap().is_empty());
+        // A document that cannot be recorded now.
+        worker.place.engine.close().unwrap();
+        spool.put(&asked(dir.path(), "Stop")).unwrap();
+        let (reply, answer) = crossbeam_channel::bounded(1);
+        assert!(worker.live(&asked(dir.path(), "Stop"), reply));
+        assert_eq!(answer.recv().unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
+        assert_eq!(spool.waiting(&project).unwrap().len(), 1);
+        assert_eq!(spool.failed().unwrap(), 0);
+    }
+
+    #[test]
+    fn only_live_documents_of_sessions_that_last_name_a_process_to_watch() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut worker, _) = worker(dir.path());
+        let mut take = |event: &str, is_spooled: bool| {
+            let asked = asked(dir.path(), event);
+            worker.hook(&asked, is_spooled, &mut Reply::new(None)).unwrap();
+            worker.lives()
+        };
+        assert!(!take("SessionStart", true));
+        assert!(!take("SessionEnd", false));
+        assert!(take("Stop", false));
+    }
 }

@@ -2,13 +2,15 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "tests")]
 
 mod session;
+mod spooled;
+mod stale;
 
 use milepost::events::MarkCause;
 use milepost::{Body, Event};
 use session::Scene;
 
 /// Returns the captures with the marks of calls, as `before CALL`, `after CALL` or `-`.
-fn captures(events: &[Event]) -> Vec<String> {
+pub(crate) fn captures(events: &[Event]) -> Vec<String> {
     let mut found = Vec::new();
     for pair in events.windows(2) {
         let [captured, next] = pair else { continue };

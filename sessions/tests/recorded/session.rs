@@ -6,17 +6,21 @@ use milepost_agents::{Environment, HookCall, Spool};
 use milepost_api::HookAsked;
 use milepost_sessions::{Recorder, RecorderOptions};
 use milepost_workspace::Snapshot;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub struct Scene {
     dir: tempfile::TempDir,
     pub engine: Engine,
-    spool: Spool,
+    pub spool: Spool,
     recorder: Recorder,
 }
 
 impl Scene {
     pub fn new() -> Self {
+        Self::with(|options| options)
+    }
+
+    pub fn with(options: impl FnOnce(RecorderOptions) -> RecorderOptions) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().join("home");
         for folder in ["home/.claude/projects/p", "project"] {
@@ -25,10 +29,10 @@ impl Scene {
         let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
         let environment = Environment::new(|name| (name == "HOME").then(|| home.clone().into()));
         let spool = Spool::of(&environment).unwrap();
-        let options = RecorderOptions::new(dir.path().join("project"), "ana")
+        let own = RecorderOptions::new(dir.path().join("project"), "ana")
             .environment(environment)
             .spool(spool.clone());
-        let recorder = Recorder::start(&engine, options).unwrap();
+        let recorder = Recorder::start(&engine, options(own)).unwrap();
         Self { dir, engine, spool, recorder }
     }
 
@@ -44,13 +48,28 @@ impl Scene {
         std::fs::write(self.project().join(name), text).unwrap();
     }
 
+    /// Returns the session file of a session.
+    pub fn session_file(&self, session: &str) -> std::path::PathBuf {
+        self.dir.path().join("home/.claude/projects/p").join(format!("{session}.jsonl"))
+    }
+
+    /// Returns the document of a hook of Gemini CLI, whose calls have no ids.
+    pub fn without_id(&self, event: &str, session: &str) -> HookAsked {
+        let document = json!({
+            "hook_event_name": event,
+            "session_id": session,
+            "tool_name": "run_shell_command",
+            "tool_input": { "command": "true" },
+        });
+        self.hook("gemini-cli", &document)
+    }
+
     /// Returns the document of a hook, called now.
     pub fn asked(&self, event: &str, session: &str, call: Option<(&str, &str)>) -> HookAsked {
-        let file = self.dir.path().join("home/.claude/projects/p").join(format!("{session}.jsonl"));
         let mut document = json!({
             "hook_event_name": event,
             "session_id": session,
-            "transcript_path": file,
+            "transcript_path": self.session_file(session),
             "cwd": self.project(),
             "prompt": "do it",
         });
@@ -59,10 +78,14 @@ impl Scene {
             document["tool_name"] = tool.into();
             document["tool_input"] = json!({ "command": "true" });
         }
+        self.hook("claude-code", &document)
+    }
+
+    fn hook(&self, agent: &str, document: &Value) -> HookAsked {
         let call = HookCall {
-            agent: "claude-code".into(),
+            agent: agent.into(),
             time_us: SystemClock.now_us(),
-            payload: serde_json::to_vec(&document).unwrap(),
+            payload: serde_json::to_vec(document).unwrap(),
             is_cut: false,
         };
         HookAsked { parents: Vec::new(), ..call.with(&self.project(), |_| None) }
@@ -78,6 +101,13 @@ impl Scene {
 
     pub fn after(&self, session: &str, call: &str, tool: &str) {
         self.take(self.asked("PostToolUse", session, Some((call, tool))));
+    }
+
+    /// Says something until it is taken: documents may wait from before.
+    pub fn take_at_last(&self, asked: &HookAsked) {
+        while self.recorder.take(asked.clone()).is_err() {
+            std::thread::yield_now();
+        }
     }
 
     pub fn spool(&self, asked: &HookAsked) {
