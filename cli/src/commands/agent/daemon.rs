@@ -2,18 +2,23 @@
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use milepost_api::{HookAsked, HookTakenForm};
 use milepost_client::ClientBuilder;
 use tokio::runtime::Builder;
 
+use crate::error::CONFLICT;
 use crate::outside;
 use crate::store_locator::SOCKET;
 
 /// The wait between two attempts to reach a daemon that starts.
 const STEP: Duration = Duration::from_millis(5);
+
+/// The time after which a daemon is started once more where the first one ended: another process
+/// may have had the store for a moment.
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// Variables that a daemon is started with. Agents have secrets in others.
 const VARIABLES: [&str; 12] = [
@@ -41,11 +46,24 @@ pub(super) fn send(asked: &HookAsked, limit: Duration) -> Option<HookTakenForm> 
     let socket = store.join(SOCKET);
     if !answers(&socket) {
         let mut daemon = start(project)?;
+        let mut again = Some(Instant::now() + AGAIN);
         while !answers(&socket) {
-            // One that ends has no store, or another one was faster.
-            let has_ended = matches!(daemon.try_wait(), Ok(Some(_)) | Err(_));
-            if Instant::now() >= end || has_ended && !answers(&socket) {
+            let now = Instant::now();
+            if now >= end {
                 return None;
+            }
+            match daemon.try_wait() {
+                Ok(None) => {}
+                // Another process has the store: it may answer soon, or close it.
+                Ok(Some(status)) if has_no_store(status) => {
+                    let is_time = again.take_if(|again| now >= *again).is_some();
+                    if is_time {
+                        daemon = start(project)?;
+                    }
+                }
+                // It can have no store.
+                _ if !answers(&socket) => return None,
+                _ => {}
             }
             std::thread::sleep(STEP);
         }
@@ -62,6 +80,11 @@ pub(super) fn send(asked: &HookAsked, limit: Duration) -> Option<HookTakenForm> 
 pub(super) fn ensure(project: &Path) -> bool {
     let socket = outside::store_of(project).map(|store| store.join(SOCKET));
     socket.is_some_and(|socket| answers(&socket) || start(project).is_some())
+}
+
+/// Returns `true` for the end of a daemon whose store was in use.
+fn has_no_store(status: ExitStatus) -> bool {
+    status.success() || status.code() == Some(i32::from(CONFLICT))
 }
 
 /// Returns `true` if a program listens at a socket.

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use milepost::clock::{Clock as _, SystemClock};
-use milepost_agents::{Agent, HookCall, Spool};
+use milepost_agents::{Agent, HOOK_WAIT, HookCall, Spool};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::Signal;
@@ -26,9 +26,6 @@ const LIMIT: Duration = Duration::from_millis(1900);
 
 /// Longest wait for the end of the document.
 const READ_LIMIT: Duration = Duration::from_millis(300);
-
-/// Longest wait for the daemon. The rest is for the disk.
-const SEND_LIMIT: Duration = Duration::from_millis(1300);
 
 /// Largest document that is read, in bytes.
 const DOCUMENT_MAX: usize = 64 << 20;
@@ -85,7 +82,7 @@ fn keep(name: &str) -> Option<String> {
     // The folder may be gone.
     let here = std::env::current_dir().unwrap_or_else(|_| "/".into());
     let asked = call.with(&here, |name| std::env::var_os(name));
-    match daemon::send(&asked, SEND_LIMIT) {
+    match daemon::send(&asked, HOOK_WAIT) {
         Some(taken) => taken.say,
         None => {
             // The spool counts what it cannot keep.

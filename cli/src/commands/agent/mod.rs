@@ -18,7 +18,7 @@ mod version;
 
 use std::path::{Path, PathBuf};
 
-use milepost_agents::Environment;
+use milepost_agents::{Environment, real};
 
 use crate::args::AgentCommand;
 use crate::error::{Failure, Result};
@@ -53,13 +53,14 @@ pub(super) fn environment() -> Environment {
 /// Returns the current project: the nearest folder upwards with a `.git`, or else this one.
 pub(super) fn project() -> Result<PathBuf> {
     let here = store_locator::here()?;
-    Ok(milepost_agents::project_of(&here, environment().home()).to_owned())
+    Ok(milepost_agents::project_of(&here, environment().home()))
 }
 
 /// Returns `true` if the files of a folder are not captured: a home folder, one that has the home
 /// in it, and `/`.
 fn has_no_files(project: &Path) -> bool {
-    let holds_home = |home: &Path| home.starts_with(project);
+    let project = real(project);
+    let holds_home = |home: &Path| real(home).starts_with(&project);
     project.parent().is_none() || environment().home().is_some_and(holds_home)
 }
 

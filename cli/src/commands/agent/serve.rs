@@ -7,26 +7,31 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use milepost::clock::{Clock as _, SystemClock};
 use milepost::internals::threads;
 use milepost::{Engine, Options};
 use milepost_agents::Spool;
 use milepost_server::ServerOptions;
 use milepost_sessions::{Recorder, RecorderOptions};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tracing_subscriber::filter::LevelFilter;
 
 use super::{environment, has_no_files, project};
 use crate::args::AgentServe;
 use crate::backend::hints::current_user;
-use crate::error::{Failure, Result};
+use crate::error::{CONFLICT, Failure, Result};
 use crate::outside;
 use crate::store_locator::{SOCKET, StoreArgs, made_at};
 
 /// Largest size of the log of the daemon, in bytes. A larger one is begun anew.
 const LOG_MAX: u64 = 1 << 20;
 
+/// Largest request, in bytes: a document of a hook has up to 64 MiB, and more as JSON text.
+const BODY_MAX: usize = 96 << 20;
+
 pub fn run(args: &AgentServe) -> Result<()> {
     let project = match &args.project {
-        Some(project) => project.clone(),
+        Some(project) => milepost_agents::real(project),
         None => project()?,
     };
     let store = outside::make(&project)?;
@@ -38,7 +43,11 @@ pub fn run(args: &AgentServe) -> Result<()> {
     StoreArgs::default().check_owner(&store)?;
     let engine = match made_at(&store, Options::default().create(true)) {
         // Another daemon was faster: hooks reach that one.
-        Err(failure) if failure.is_in_use() && is_served(&store) => return Ok(()),
+        Err(failure) if failure.is_in_use() => match is_served(&store) {
+            true => return Ok(()),
+            // The hook that started this tells it from a store that cannot be opened.
+            false => return Err(failure.code_of(CONFLICT)),
+        },
         opened => opened?,
     };
     let served = serve(&engine, &project, args);
@@ -57,11 +66,14 @@ fn serve(engine: &Engine, project: &Path, args: &AgentServe) -> Result<()> {
         .files(!has_no_files(project))
         .idle(Duration::from_secs(u64::from(args.idle) * 60));
     if let Some(spool) = Spool::of(&environment) {
+        // What cannot be removed takes no room in the count of documents.
+        let _ = spool.remove_parts(SystemClock.now_us());
         options = options.spool(spool);
     }
     let recorder = Arc::new(Recorder::start(engine, options.environment(environment))?);
     let taker = Arc::clone(&recorder);
     let served = ServerOptions::default()
+        .body(BODY_MAX)
         .backups(milepost_formats::backup)
         .agent_hooks(move |asked| taker.take(asked));
     let attached = milepost_server::attach_with(engine, served)
@@ -87,6 +99,7 @@ fn log_to(file: &Path) {
     options.create(true).mode(0o600).write(true).append(!is_large).truncate(is_large);
     if let Ok(log) = options.open(file) {
         let log = tracing_subscriber::fmt().with_writer(std::sync::Mutex::new(log));
+        let log = log.with_max_level(LevelFilter::WARN);
         let _ = log.with_ansi(false).log_internal_errors(false).try_init();
     }
 }
