@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(worker.take_spooled(u64::MAX), Spooled::Nothing);
         assert!(spool.waiting(&project).unwrap().is_empty());
         // A document that cannot be recorded now.
-        worker.place.engine.close().unwrap();
+        worker.place.engine.clone().close().unwrap();
         spool.put(&asked(dir.path(), "Stop")).unwrap();
         let (reply, answer) = crossbeam_channel::bounded(1);
         assert!(worker.live(&asked(dir.path(), "Stop"), reply));

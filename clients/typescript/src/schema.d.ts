@@ -143,6 +143,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agent/hooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Records the document of a hook of a coding agent. Answers once the agent may continue; a
+         *     document that was recorded before, by its id, is not recorded again.
+         */
+        post: operations["take_hook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/anchor": {
         parameters: {
             query?: never;
@@ -1459,6 +1479,32 @@ export interface components {
             /** @description The guidance. */
             text: string;
         };
+        /** @description A document that a coding agent gave to a hook, with its circumstances. */
+        HookAsked: {
+            /** @description The name of the agent, as the hook was called with it. */
+            agent: string;
+            /** @description Variables of the environment, of a fixed list of names. */
+            env: {
+                [key: string]: string;
+            };
+            /** @description The id of the call, unique in the store. */
+            id: string;
+            /** @description `true` if the document did not end in time, or was too large: `payload` is its beginning. */
+            is_cut: boolean;
+            /** @description The processes above the hook, the nearest one first: a shell, and the agent. */
+            parents: number[];
+            /** @description The document as it came. */
+            payload: string;
+            /** @description The folder of the project, as an absolute path. */
+            project: string;
+            /** @description The time of the call, in microseconds since the Unix epoch. */
+            time_us: components["schemas"]["Big"];
+        };
+        /** @description The result of taking a document of a hook. */
+        HookTakenForm: {
+            /** @description One sentence that the agent has to tell its model; absent if there is none. */
+            say?: string | null;
+        };
         /** @description Runs, folders of checkpoint files and exports to import. */
         ImportAsked: {
             /** @description Record a line of an unknown kind as an `application` event, instead of refusing it. */
@@ -1468,8 +1514,9 @@ export interface components {
             /** @description A whole number up to 2^64 - 1, or a string of its digits. */
             event_max?: string | number | null;
             /**
-             * @description The format of the runs: `jsonl`, `swe-agent`, `tau-bench`, `claude-code`, `openai`,
-             *     `langgraph`, `checkpoint-table` or `pause-state`. Default: told by the content.
+             * @description The format of the runs: `jsonl`, `swe-agent`, `tau-bench`, `claude-code`, `codex`,
+             *     `gemini-cli`, `qwen-code`, `openai`, `langgraph`, `checkpoint-table` or `pause-state`.
+             *     Default: told by the content.
              */
             format?: string | null;
             /** @description The files and folders, in order. */
@@ -3208,6 +3255,96 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+        };
+    };
+    take_hook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HookAsked"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HookTakenForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Hooks are for programs at the store's socket */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The program records no coding agents */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
