@@ -60,7 +60,7 @@ impl Drop for Daemon {
 fn a_store_that_is_in_use_is_a_conflict_and_a_folder_that_cannot_be_made_is_none() {
     let project = Project::new();
     let engine = Engine::open(&project.store, Options::default()).unwrap();
-    Ran::of(project.serve().output().unwrap()).failed(4, "in use");
+    Ran::of(project.serve().output().unwrap()).failed(4, "is open in process");
     engine.close().unwrap();
     let mut serve = project.serve();
     serve.env("XDG_DATA_HOME", "/dev/null/data");

@@ -1,4 +1,4 @@
-//! What is recorded for each kind of event of a session.
+//! Events of sessions, recorded.
 
 use crossbeam_channel::Sender;
 use milepost::clock::{Clock as _, SystemClock};
@@ -20,7 +20,7 @@ const COMPACTION: &str = "agent_compaction";
 /// Name of the event of the end of an agent's process.
 const GONE: &str = "agent_gone";
 
-/// What a model is told whose files were taken back while it ran.
+/// Sentence for a model whose files were taken back while it ran.
 const TAKEN_BACK: &str = "The user took the files of this project back to an earlier state with \
     `milepost rewind`. Read a file again before you change it.";
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::session::ACTOR;
 
-/// How often an append is tried again on the lineage that a restore made active.
+/// Number of attempts to append to the active lineage, which a restore may change.
 const TRIES: usize = 3;
 
 /// Facts about a call, for the mark of a capture.

@@ -14,6 +14,7 @@
 //! session    one session: its task, files and open calls
 //! folder     captures of the project's folder
 //! process    the end of an agent's process
+//! options    options of a recorder
 //! ```
 //!
 //! A module imports only modules below it.
@@ -48,9 +49,11 @@
 
 mod events;
 mod folder;
+mod options;
 mod process;
 mod recorder;
 mod session;
 mod worker;
 
-pub use recorder::{Recorder, RecorderOptions};
+pub use options::RecorderOptions;
+pub use recorder::Recorder;

@@ -125,7 +125,7 @@ impl Session {
         self.read_on(engine, None, TailStop::End);
     }
 
-    /// Makes the lineage of this session active again, where the user goes on with its conversation
+    /// Makes the lineage of this session active again, where the user continues its conversation
     /// after a restore, an undo or a switch. Returns `true` if files were taken back since.
     pub(crate) fn come_back(&mut self, engine: &Engine) -> Result<bool> {
         let task = engine.task(&self.task)?;

@@ -16,8 +16,8 @@ use milepost_workspace::{Workspace, WorkspaceOptions};
 use tracing::{info, warn};
 
 use crate::events::{Heard, Place, Reply, is_appended};
+use crate::options::RecorderOptions;
 use crate::process::at_end_of;
-use crate::recorder::RecorderOptions;
 use crate::session::Session;
 
 /// Longest time for documents of the spool before a live one, in microseconds.

@@ -133,8 +133,8 @@ impl Branches {
         Ok(false)
     }
 
-    /// Returns the offset from which on the first branch continues another session, or the first one
-    /// of all.
+    /// Returns the offset from which on the first branch continues another session, or the first
+    /// one of all.
     pub fn continued_at(&self) -> Offset {
         self.continued_at
     }

@@ -17,8 +17,8 @@ pub fn session_description(session: &str) -> String {
     format!("{SESSION}{session}")
 }
 
-/// Returns the task and the lineage that a session continues, if its id is not the one of a task: an
-/// agent was taken back, and continues in a new file.
+/// Returns the task and the lineage that a session continues, if its id is not the one of a task:
+/// an agent was taken back, and continues in a new file.
 ///
 /// # Errors
 ///

@@ -94,7 +94,8 @@ impl SessionFile {
         }
     }
 
-    /// Returns `true` if a whole line has a message of the user. Agents refuse a session without one.
+    /// Returns `true` if a whole line has a message of the user. Agents refuse a session without
+    /// one.
     pub fn has_message(&self) -> bool {
         self.has_message
     }

@@ -48,7 +48,7 @@ pub struct CaptureReport {
     pub skips: u64,
 }
 
-/// What a capture is for.
+/// Purpose of a capture.
 #[derive(Clone, Copy, Default)]
 struct Purpose<'a> {
     /// True before and after a call: the event is appended even if nothing changed.

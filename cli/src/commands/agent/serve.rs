@@ -26,6 +26,9 @@ use crate::store_locator::{SOCKET, StoreArgs, made_at};
 /// Largest size of the log of the daemon, in bytes. A larger one is begun anew.
 const LOG_MAX: u64 = 1 << 20;
 
+/// Memory of requests, of which their bodies may have a quarter.
+const MEMORY_MAX: usize = 512 << 20;
+
 /// Largest request, in bytes: a document of a hook has up to 64 MiB, and more as JSON text.
 const BODY_MAX: usize = 96 << 20;
 
@@ -74,6 +77,7 @@ fn serve(engine: &Engine, project: &Path, args: &AgentServe) -> Result<()> {
     let taker = Arc::clone(&recorder);
     let served = ServerOptions::default()
         .body(BODY_MAX)
+        .memory(MEMORY_MAX)
         .backups(milepost_formats::backup)
         .agent_hooks(move |asked| taker.take(asked));
     let attached = milepost_server::attach_with(engine, served)

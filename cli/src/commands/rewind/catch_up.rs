@@ -1,4 +1,4 @@
-//! What waits before a rewind: documents in the spool, and lines of the session file.
+//! Work that waits before a rewind: documents in the spool, and lines of the session file.
 
 use std::path::Path;
 use std::time::{Duration, Instant, UNIX_EPOCH};

@@ -145,8 +145,8 @@ pub(super) fn is_session_file(agent: Agent, path: &Path, environment: &Environme
     is_plain && is_inside && name.starts_with(begin) && name.ends_with(".jsonl")
 }
 
-/// Removes the session file that a rewind wrote, after the undo of that rewind, unless an agent used
-/// it. Returns its place.
+/// Removes the session file that a rewind wrote, after the undo of that rewind, unless an agent
+/// used it. Returns its place.
 pub fn remove_unused(source: &dyn Backend, task: &str, left: LineageId) -> Result<Option<PathBuf>> {
     let lineages = source.lineages(task)?;
     let Some(lineage) = lineages.into_iter().find(|lineage| lineage.id == left) else {

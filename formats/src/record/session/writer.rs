@@ -193,8 +193,8 @@ impl Session {
         Ok(())
     }
 
-    /// Returns `true` for a line that only the file of a continued session has, such as one with its
-    /// new id, and that no line of the conversation precedes that is new.
+    /// Returns `true` for a line that only the file of a continued session has, such as one with
+    /// its new id, if no new line of the conversation precedes it.
     fn is_of_new_file(&self, line: &SessionLine, name: &str) -> Result<bool> {
         let is_possible = self.branches.continued_at() > START
             && !self.growing.contains(&0)
