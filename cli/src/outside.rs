@@ -30,7 +30,10 @@ pub fn make(project: &Path) -> Result<PathBuf> {
         Failure::new("neither XDG_DATA_HOME nor HOME names a folder for the store")
             .hint("`milepost init` without --outside makes it in the project")
     })?;
-    let failed = |e: std::io::Error| Failure::new(format!("cannot make {}: {e}", folder.display()));
+    let failed = |e: std::io::Error| {
+        Failure::new(format!("cannot make {}: {e}", folder.display()))
+            .hint("set XDG_DATA_HOME to a folder that you can write to")
+    };
     std::fs::create_dir_all(&folder).map_err(failed)?;
     std::fs::write(folder.join("project"), project.as_os_str().as_bytes()).map_err(failed)?;
     Ok(folder.join("store"))
