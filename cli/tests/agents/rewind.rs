@@ -119,3 +119,93 @@ fn a_conversation_of_codex_goes_back_to_before_a_prompt() {
 fn a_conversation_of_gemini_cli_goes_back_to_before_a_prompt() {
     conversation_goes_back(Agent::GeminiCli);
 }
+
+/// A path that the agent and the user changed stays and is named, without a question; all others go
+/// back. A dry run says the same.
+#[test]
+fn a_path_that_both_changed_stays_and_is_named() {
+    let Some((home, _)) = two_prompts(Agent::ClaudeCode) else { return };
+    home.write("data.txt", "ALPHA\nher line\n");
+    let dry = home.milepost(&["rewind", "~1", "--dry-run", "--json"]).ok().out;
+    let dry: Value = serde_json::from_str(&dry).unwrap();
+    assert_eq!(dry["stay"], serde_json::json!(["data.txt"]), "{dry:#}");
+    let done = rewound(&home, &["~1"]);
+    assert_eq!(done["stay"], dry["stay"]);
+    assert_eq!(home.text("data.txt").as_deref(), Some("ALPHA\nher line\n"));
+    assert_eq!(home.text("mine.txt").as_deref(), Some("mine\n"));
+    assert_eq!(home.text("new.txt"), None);
+}
+
+/// Agents refuse a session without a message: there is no file, and a new session is begun.
+#[test]
+fn before_the_first_prompt_there_is_no_conversation() {
+    let Some((home, session)) = two_prompts(Agent::ClaudeCode) else { return };
+    let (after, sessions) = (files(&home), home.session_files());
+    let done = rewound(&home, &["prompt-1"]);
+    assert_eq!((&done["session"], &done["command"]), (&Value::Null, &"claude".into()));
+    assert_eq!((home.text("poem.txt"), home.text("new.txt")), (None, None));
+    assert_eq!(home.session_files(), sessions);
+    home.milepost(&["undo", &session]).ok();
+    assert_eq!(files(&home), after);
+}
+
+#[test]
+fn files_and_conversation_go_back_each_alone() {
+    let Some((home, _)) = two_prompts(Agent::ClaudeCode) else { return };
+    let after = files(&home);
+    let done = rewound(&home, &["~1", "--conversation-only"]);
+    assert!(done["session"].is_string());
+    assert_eq!(files(&home), after);
+    let sessions = home.session_files();
+    let done = rewound(&home, &["prompt-1", "--files-only"]);
+    assert_eq!(done["command"], Value::Null);
+    assert_eq!(home.text("poem.txt"), None);
+    assert_eq!(home.session_files(), sessions);
+}
+
+/// An agent that runs `rewind` gets the plan, and the command for its user.
+#[test]
+fn an_agent_takes_nothing_back() {
+    let Some((home, _)) = two_prompts(Agent::ClaudeCode) else { return };
+    let after = files(&home);
+    let mut command = home.plain(std::path::Path::new(env!("CARGO_BIN_EXE_milepost")));
+    command.args(["rewind", "~1", "--yes"]).env("CLAUDECODE", "1");
+    let run = home.run(command);
+    assert_eq!(run.code, Some(1), "{run:#?}");
+    assert!(run.out.contains("data.txt") && run.err.contains("the user goes back"), "{run:#?}");
+    assert_eq!(files(&home), after);
+}
+
+/// The session from before the rewind continues: its model is told, what it does is recorded where
+/// its conversation is, and the new session still is where the rewind went.
+fn the_old_session_continues(agent: Agent) {
+    let Some((home, session)) = two_prompts(agent) else { return };
+    let new = rewound(&home, &["~1"])["session"].as_str().unwrap().to_owned();
+    let so_far = home.requests().len();
+    home.resume(&session, "old again [[write four.txt x]] [[say fourth done]]").ok();
+    let told = "took the files of this project back";
+    let is_told = |from: usize| home.requests()[from..].iter().any(|request| request.says(told));
+    assert!(is_told(so_far), "the model of {agent:?} is told");
+    let log = home.milepost(&["transcript", &session]).ok().out;
+    assert!(log.contains("second done") && log.contains("fourth done"), "{log}");
+    let so_far = home.requests().len();
+    home.resume(&new, "new again [[write five.txt x]] [[say fifth done]]").ok();
+    assert!(!home.requests()[so_far..].iter().any(|request| request.says("second done")));
+    let log = home.milepost(&["transcript", &session]).ok().out;
+    assert!(log.contains("fifth done") && !log.contains("fourth done"), "{log}");
+}
+
+#[test]
+fn the_old_session_of_claude_code_continues_after_a_rewind() {
+    the_old_session_continues(Agent::ClaudeCode);
+}
+
+#[test]
+fn the_old_session_of_codex_continues_after_a_rewind() {
+    the_old_session_continues(Agent::Codex);
+}
+
+#[test]
+fn the_old_session_of_gemini_cli_continues_after_a_rewind() {
+    the_old_session_continues(Agent::GeminiCli);
+}
