@@ -126,9 +126,9 @@ impl Place {
                 self.capture(session)
             }
             AgentEventKind::Prompt { .. } => {
-                let has_files = session.come_back(engine)?;
                 self.control(session, RunControl::Running)?;
-                let say = has_files.then(|| TAKEN_BACK.to_owned());
+                let is_told = !heard.is_spooled && std::mem::take(&mut session.is_to_tell);
+                let say = is_told.then(|| TAKEN_BACK.to_owned());
                 // The lines of the prompt are recorded after the capture: its mark is at files
                 // that are from before. The model works while the folder is captured.
                 reply.send(Ok(HookTakenForm { say }));

@@ -12,6 +12,7 @@
 //! worker     that thread: one document after the other (late: documents that waited in the spool)
 //! events     what is recorded for each kind of event
 //! session    one session: its task, files and open calls
+//! lineage    lineages of sessions
 //! folder     captures of the project's folder
 //! process    the end of an agent's process
 //! options    options of a recorder
@@ -49,6 +50,7 @@
 
 mod events;
 mod folder;
+mod lineage;
 mod options;
 mod process;
 mod recorder;

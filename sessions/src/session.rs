@@ -3,12 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use milepost::{Body, Engine, LineageId, Result, Scope, Task};
+use milepost::{Engine, LineageId, Result};
 use milepost_agents::documents::{AgentEvent, AgentEventKind};
 use milepost_agents::{Agent, Environment};
 use milepost_formats::{ErrorKind as FileErrorKind, Format};
 use milepost_formats::{SessionTail, TailStop, session_description};
 use tracing::warn;
+
+use crate::lineage;
 
 /// The actor of the events of an agent.
 pub(crate) const ACTOR: &str = "agent";
@@ -37,6 +39,8 @@ pub(crate) struct Session {
     pub(crate) task: String,
     /// The lineage that the session's conversation is in.
     pub(crate) lineage: Option<LineageId>,
+    /// True if its model has to be told that files were taken back.
+    pub(crate) is_to_tell: bool,
     /// The agent's processes that are watched.
     pub(crate) processes: BTreeSet<u32>,
     user: String,
@@ -55,6 +59,7 @@ impl Session {
             id: id.to_owned(),
             task,
             lineage: None,
+            is_to_tell: false,
             processes: BTreeSet::new(),
             user: user.to_owned(),
             file: None,
@@ -126,17 +131,23 @@ impl Session {
     }
 
     /// Makes the lineage of this session active again, where the user continues its conversation
-    /// after a restore, an undo or a switch. Returns `true` if files were taken back since.
-    pub(crate) fn come_back(&mut self, engine: &Engine) -> Result<bool> {
+    /// after a restore, an undo or a switch. Notes if its model has to be told of files.
+    pub(crate) fn come_back(&mut self, engine: &Engine) -> Result<()> {
         let task = engine.task(&self.task)?;
         let active = task.lineage().id();
-        let own = *self.lineage.get_or_insert(active);
-        if own == active {
-            return Ok(false);
+        let own = match self.lineage {
+            Some(own) => own,
+            None => lineage::of_session(&task, &self.id)?,
+        };
+        self.lineage = Some(own);
+        self.is_to_tell |= match own == active {
+            true => lineage::files_went_back(&task, &self.id)?,
+            false => lineage::opened_with_files(&task)?,
+        };
+        if own != active {
+            engine.switch(&task.lineage_named(own)?)?;
         }
-        let has_files = has_restored_files(&task)?;
-        engine.switch(&task.lineage_named(own)?)?;
-        Ok(has_files)
+        Ok(())
     }
 
     /// Notes the lineage that lines of the session opened while an event was recorded.
@@ -192,21 +203,6 @@ impl Session {
         })?;
         Some(self.open.remove(place))
     }
-}
-
-/// Number of events at the beginning of a lineage among which its restore is.
-const OPENING: u64 = 8;
-
-/// Returns `true` if the restore that opened the active lineage of a task restored files.
-fn has_restored_files(task: &Task) -> Result<bool> {
-    let Some(parent) = task.lineage().info()?.parent else { return Ok(false) };
-    let head = task.head()?.next;
-    for event in task.read(parent.offset..head.min(parent.offset + OPENING))? {
-        if let Some(Body::Restored(restored)) = event?.body {
-            return Ok(restored.scope != Scope::State);
-        }
-    }
-    Ok(false)
 }
 
 /// Returns the actor of an event.

@@ -205,6 +205,13 @@ impl Worker {
         let process = process(asked).filter(|process| session.processes.contains(process));
         let (event, key) = (&event, key.as_str());
         let heard = Heard { asked, event, key, process, is_spooled, limit_us, is_shared };
+        let begins = matches!(
+            event.kind,
+            AgentEventKind::SessionStarted { .. } | AgentEventKind::Prompt { .. }
+        );
+        if begins && !is_spooled {
+            session.come_back(&self.place.engine)?;
+        }
         if is_new || matches!(event.kind, AgentEventKind::SessionStarted { .. }) {
             self.place.opened(session, &heard)?;
         }

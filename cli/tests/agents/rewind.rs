@@ -11,6 +11,9 @@ const FIRST: &str = "first [[write poem.txt roses]] [[say first done]]";
 const SECOND: &str = "second [[shell sed -i s/alpha/ALPHA/ data.txt; rm mine.txt; echo new > new.txt]] \
     [[say second done]]";
 
+/// A part of the sentence for a model whose files were taken back.
+const TOLD: &str = "took the files of this project back";
+
 /// Returns the files of the project.
 fn files(home: &AgentHome) -> BTreeMap<String, String> {
     let entries = std::fs::read_dir(home.project("")).unwrap().map(|entry| entry.unwrap());
@@ -151,7 +154,7 @@ fn before_the_first_prompt_there_is_no_conversation() {
 
 #[test]
 fn files_and_conversation_go_back_each_alone() {
-    let Some((home, _)) = two_prompts(Agent::ClaudeCode) else { return };
+    let Some((home, session)) = two_prompts(Agent::ClaudeCode) else { return };
     let after = files(&home);
     let done = rewound(&home, &["~1", "--conversation-only"]);
     assert!(done["session"].is_string());
@@ -161,6 +164,9 @@ fn files_and_conversation_go_back_each_alone() {
     assert_eq!(done["command"], Value::Null);
     assert_eq!(home.text("poem.txt"), None);
     assert_eq!(home.session_files(), sessions);
+    let so_far = home.requests().len();
+    home.resume(&session, "again [[say again done]]").ok();
+    assert!(home.requests()[so_far..].iter().any(|request| request.says(TOLD)));
 }
 
 /// An agent that runs `rewind` gets the plan, and the command for its user.
@@ -183,8 +189,7 @@ fn the_old_session_continues(agent: Agent) {
     let new = rewound(&home, &["~1"])["session"].as_str().unwrap().to_owned();
     let so_far = home.requests().len();
     home.resume(&session, "old again [[write four.txt x]] [[say fourth done]]").ok();
-    let told = "took the files of this project back";
-    let is_told = |from: usize| home.requests()[from..].iter().any(|request| request.says(told));
+    let is_told = |from: usize| home.requests()[from..].iter().any(|request| request.says(TOLD));
     assert!(is_told(so_far), "the model of {agent:?} is told");
     let log = home.milepost(&["transcript", &session]).ok().out;
     assert!(log.contains("second done") && log.contains("fourth done"), "{log}");
