@@ -318,7 +318,7 @@ mod tests {
         }
         let args = parsed("[everywhere]\nwait = \"1s\"\ncolor = \"never\"", "milepost tasks");
         assert_eq!(args.wait, Some(std::time::Duration::from_secs(1)));
-        let listed = Defaults::parse("[rewind]\nwait = \"1s\"\n[checkpoint]\ncolor = \"never\"");
+        let listed = Defaults::parse("[checkpoint]\nwait = \"1s\"\ncolor = \"never\"");
         assert_eq!(listed.unwrap().added["checkpoint"].len(), 2);
     }
 
