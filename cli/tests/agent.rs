@@ -248,6 +248,11 @@ fn status_names_the_agents_their_versions_and_hooks_that_record_nothing() {
     let status = home.json("agent status --json");
     assert_eq!(status["agents"][0]["user"]["installed"], json!([]));
     assert_eq!(status["agents"][1]["found"], true);
+    assert_eq!(status["spool"]["waiting"], 0);
+    home.write(".local/state/milepost/spool/dropped", "..");
+    home.write(".local/state/milepost/spool/x.failed", "");
+    let out = home.say("agent status").ok();
+    assert!(out.contains("1 cannot be recorded, 2 found no room"), "{out}");
     home.say("agent install claude-code").ok();
     let status = home.json("agent status --json");
     assert_eq!(status["agents"][0]["user"]["installed"].as_array().unwrap().len(), 9);

@@ -1,14 +1,14 @@
 //! `agent status`: the agents, and where the hooks are installed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use milepost_agents::settings::{self, SettingsFile};
-use milepost_agents::{Agent, Environment, SettingsScope};
+use milepost_agents::{Agent, Environment, SettingsScope, Spool};
 use serde_json::{Value, json};
 
 use super::{environment, project, version};
 use crate::error::{Failure, Result, UNMET};
-use crate::output::{Out, hint, printable};
+use crate::output::{Out, count, hint, printable};
 
 /// One agent.
 struct Seen {
@@ -41,9 +41,10 @@ pub fn run(out: &mut Out) -> Result<()> {
         .into_iter()
         .map(|agent| Seen::of(agent, &environment, SettingsScope::Project(&project)))
         .collect();
+    let waits = Waits::of(&environment, &project);
     if out.json {
         let agents: Vec<Value> = seen.iter().map(Seen::form).collect();
-        out.json(&json!({ "agents": agents, "project": project }))?;
+        out.json(&json!({ "agents": agents, "project": project, "spool": waits.form() }))?;
     } else {
         let row = |one: &Seen| {
             let mut row = vec![one.agent.name().to_owned(), one.found().to_owned()];
@@ -58,6 +59,9 @@ pub fn run(out: &mut Out) -> Result<()> {
                 out.line(printable(&format!("{}: {line}", one.agent.name())))?;
             }
         }
+        if let Some(line) = waits.line() {
+            out.line(printable(&line))?;
+        }
     }
     let is_silent = |one: &Seen| one.user.is_silent() || one.project.is_silent();
     if seen.iter().any(is_silent) {
@@ -68,6 +72,49 @@ pub fn run(out: &mut Out) -> Result<()> {
         return Err(Failure::reported(UNMET));
     }
     Ok(())
+}
+
+/// Documents of hooks that are not recorded.
+#[derive(Default)]
+struct Waits {
+    folder: PathBuf,
+    /// Those of the project that wait for its daemon.
+    waiting: u64,
+    /// Those of all projects that cannot be recorded.
+    failed: u64,
+    /// Those of all projects that found no room.
+    dropped: u64,
+}
+
+impl Waits {
+    fn of(environment: &Environment, project: &Path) -> Self {
+        let Some(spool) = Spool::of(environment) else { return Self::default() };
+        Self {
+            folder: spool.folder().to_owned(),
+            waiting: spool.waiting(project).map_or(0, |waiting| waiting.len() as u64),
+            failed: spool.failed().map_or(0, |failed| failed as u64),
+            dropped: spool.dropped(),
+        }
+    }
+
+    /// Returns a line if there are any.
+    fn line(&self) -> Option<String> {
+        let Self { folder, waiting, failed, dropped } = self;
+        let any = waiting + failed + dropped > 0;
+        let waiting = count(*waiting, "document");
+        any.then(|| {
+            let folder = folder.display();
+            format!(
+                "spool: {waiting} of this project wait, {failed} cannot be recorded, {dropped} \
+                 found no room: {folder}"
+            )
+        })
+    }
+
+    fn form(&self) -> Value {
+        let Self { folder, waiting, failed, dropped } = self;
+        json!({ "folder": folder, "waiting": waiting, "failed": failed, "dropped": dropped })
+    }
 }
 
 impl Seen {
