@@ -23,6 +23,8 @@ struct Version {
     content: Option<(u32, Vec<u8>)>,
     who: Who,
     over: Option<usize>,
+    /// `true` if a restore kept what was there: nobody wrote it then.
+    is_kept: bool,
 }
 
 /// All versions, and the present one of each path.
@@ -39,6 +41,8 @@ pub struct Truth {
 pub struct Authors {
     pub run: bool,
     pub others: bool,
+    /// `true` if others wrote a version, and did not only keep one.
+    pub others_wrote: bool,
     /// `true` if the path does not come from the point.
     pub is_unknown: bool,
 }
@@ -70,7 +74,7 @@ impl Truth {
             }
             let last = over.filter(|at| *at >= self.captured && self.versions[*at].who == who);
             let Some(last) = last else {
-                self.versions.push(Version { content: now.cloned(), who, over });
+                self.versions.push(Version { content: now.cloned(), who, over, is_kept: false });
                 self.now.insert(path, self.versions.len() - 1);
                 continue;
             };
@@ -102,7 +106,8 @@ impl Truth {
             }
             let before = self.content_of(self.now.get(&path).copied());
             assert_eq!(now, before, "{what}: {path:?} is as at the target");
-            self.versions.push(Version { content: now.cloned(), who: Who::Others, over: there });
+            let (content, who, over) = (now.cloned(), Who::Others, there);
+            self.versions.push(Version { content, who, over, is_kept: true });
             self.now.insert(path, self.versions.len() - 1);
         }
     }
@@ -122,7 +127,10 @@ impl Truth {
                 };
                 match version.who {
                     Who::Run => authors.run = true,
-                    Who::Others => authors.others = true,
+                    Who::Others => {
+                        authors.others = true;
+                        authors.others_wrote |= !version.is_kept;
+                    }
                 }
                 at = version.over;
             }
