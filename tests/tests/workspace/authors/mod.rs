@@ -46,8 +46,9 @@ struct History {
     open: u32,
     /// `true` if something was lost, or a lineage was left without its files.
     is_unsure: bool,
-    /// `true` after the state went elsewhere without the files: what a restore kept in one lineage
-    /// is not known in another one.
+    /// `true` after the state went elsewhere without the files. The log of the lineage there does
+    /// not have what happened to the folder in between: what others wrote before the present
+    /// content is not told then.
     has_left_state: bool,
     /// Calls and returns that can be erased.
     events: Vec<(LineageId, Offset)>,
@@ -367,7 +368,10 @@ impl History {
             // A folder that stays for what is in it is not asked about.
             let is_new =
                 self.truth.content(target, &path).is_none() && self.folder().join(&path).is_dir();
-            let others = authors.others_wrote || authors.others && !self.has_left_state;
+            let others = match self.has_left_state {
+                true => authors.is_now_of_others,
+                false => authors.others,
+            };
             if authors.run && others && !is_new {
                 assert!(named(&path), "{}: {path:?} is of both: {plan}", self.what);
             }
@@ -418,8 +422,7 @@ impl History {
             let is_listed = plan.left.iter().any(|left| at.is_in(&left.path));
             match (authors.run, authors.others) {
                 _ if authors.is_unknown => {}
-                // Kept in another lineage, whose state was left: here it is the run's.
-                _ if !authors.others_wrote && authors.others && self.has_left_state => {}
+                _ if self.has_left_state && !authors.is_now_of_others => {}
                 (true, false) if now.get(&path) == wanted.as_ref() => self.counts.taken += 1,
                 // No capture has it.
                 (true, false) if !is_sure && is_listed => {}

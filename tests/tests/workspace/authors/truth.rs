@@ -41,8 +41,8 @@ pub struct Truth {
 pub struct Authors {
     pub run: bool,
     pub others: bool,
-    /// `true` if others wrote a version, and did not only keep one.
-    pub others_wrote: bool,
+    /// `true` if others wrote what is there now.
+    pub is_now_of_others: bool,
     /// `true` if the path does not come from the point.
     pub is_unknown: bool,
 }
@@ -119,7 +119,11 @@ impl Truth {
             let there = target.get(path).copied();
             let wanted = self.content_of(there);
             let mut at = self.now.get(path).copied();
-            let mut authors = Authors::default();
+            let is_of_others = |version: &Version| version.who == Who::Others && !version.is_kept;
+            let mut authors = Authors {
+                is_now_of_others: at.is_some_and(|at| is_of_others(&self.versions[at])),
+                ..Authors::default()
+            };
             while self.content_of(at) != wanted {
                 let Some(version) = at.map(|at| &self.versions[at]) else {
                     authors.is_unknown = true;
@@ -127,10 +131,7 @@ impl Truth {
                 };
                 match version.who {
                     Who::Run => authors.run = true,
-                    Who::Others => {
-                        authors.others = true;
-                        authors.others_wrote |= !version.is_kept;
-                    }
+                    Who::Others => authors.others = true,
                 }
                 at = version.over;
             }
