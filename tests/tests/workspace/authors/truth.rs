@@ -50,6 +50,19 @@ pub struct Authors {
 impl Truth {
     /// Returns what is there now, which a capture has.
     pub fn known(&mut self) -> Known {
+        // What is as it was at the capture before did not change for it.
+        for (path, at) in self.now.clone() {
+            let mut base = Some(at);
+            while let Some(version) = base.filter(|base| *base >= self.captured) {
+                base = self.versions[version].over;
+            }
+            if self.content_of(Some(at)) == self.content_of(base) {
+                match base {
+                    Some(base) => self.now.insert(path, base),
+                    None => self.now.remove(&path),
+                };
+            }
+        }
         self.captured = self.versions.len();
         self.now.clone()
     }
