@@ -116,16 +116,17 @@ fn child_that_has_no_file_left_for_a_segment() {
     let mut n = 1;
     for round in 0..3 {
         let mut held = Vec::new();
-        while let Ok(file) = std::fs::File::open("/dev/null") {
-            held.push(file);
-        }
         let refused = loop {
+            // Threads that work behind the appends may close files at any time.
+            while let Ok(file) = std::fs::File::open("/dev/null") {
+                held.push(file);
+            }
             match task.append(message(n)) {
                 Ok(done) => assert_eq!(done.first, n, "round {round}"),
                 Err(error) => break error,
             }
             n += 1;
-            assert!(n < 10_000, "no segment was begun");
+            assert!(n < 40_000, "no segment was begun");
         };
         assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
         let text = refused.to_string();
