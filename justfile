@@ -34,7 +34,7 @@ nightly:
 storm SECONDS="3600":
     MILEPOST_STORM_SECONDS={{SECONDS}} cargo test --package milepost-tests --test storm -- --nocapture
 
-# Claude Code, Codex and Gemini CLI themselves, with a scripted model: two minutes, and 900 MB of downloads.
+# Claude Code, Codex and Gemini CLI themselves, with a scripted model: two minutes, 900 MB.
 agents:
     tests/agents/install target/agents
     MILEPOST_AGENTS="$PWD/target/agents" MILEPOST_AGENTS_REQUIRED=1 cargo test --workspace --test agents

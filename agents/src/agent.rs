@@ -1,6 +1,6 @@
 //! The agents, with their events and the places of their settings.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::environment::Environment;
 
@@ -124,6 +124,31 @@ impl Agent {
         }
     }
 
+    /// Returns `true` if a path is one that the agent writes sessions to. The file, and folders
+    /// above it, may not be there yet.
+    pub fn is_session_file(self, path: &Path, environment: &Environment) -> bool {
+        let (folder, begin) = match self {
+            Self::ClaudeCode => ("projects", ""),
+            Self::Codex => ("sessions", "rollout-"),
+            Self::GeminiCli => ("tmp", "session-"),
+        };
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if !name.starts_with(begin) || !name.ends_with(".jsonl") {
+            return false;
+        }
+        if path.components().any(|part| part == Component::ParentDir) {
+            return false;
+        }
+        let real = |path: &Path| path.canonicalize().ok();
+        let own = self.folder(environment).and_then(|own| real(&own));
+        // The nearest folder that is there may be a link to elsewhere.
+        let place = path.ancestors().skip(1).find_map(|above| {
+            let below = path.strip_prefix(above).ok()?;
+            Some(real(above)?.join(below))
+        });
+        matches!((own, place), (Some(own), Some(place)) if place.starts_with(own.join(folder)))
+    }
+
     /// Returns the file that hooks are installed in. `None` if the environment has no home.
     pub fn settings(self, environment: &Environment, scope: SettingsScope<'_>) -> Option<PathBuf> {
         Some(match (scope, self) {
@@ -149,6 +174,8 @@ impl Agent {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
     use std::ffi::OsString;
 
     use super::*;
@@ -182,6 +209,29 @@ mod tests {
             ]
         );
         assert_eq!(files(&Environment::default()), ["", "", ""]);
+    }
+
+    #[test]
+    fn a_session_file_is_in_the_folder_of_its_agent() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(home.join(".claude/projects")).unwrap();
+        std::fs::create_dir_all(home.join(".codex")).unwrap();
+        std::fs::create_dir(home.join("other")).unwrap();
+        let link = home.join(".claude/projects/link");
+        std::os::unix::fs::symlink(home.join("other"), link).unwrap();
+        let environment = Environment::new(|name| (name == "HOME").then(|| home.clone().into()));
+        let is = |agent: Agent, path: &str| agent.is_session_file(&home.join(path), &environment);
+        assert!(is(Agent::ClaudeCode, ".claude/projects/new/s.jsonl"));
+        assert!(is(Agent::Codex, ".codex/sessions/2026/01/02/rollout-s.jsonl"));
+        for path in ["s.jsonl", ".claude/s.jsonl", ".claude/projects/link/s.jsonl", "other/s.jsonl"]
+        {
+            assert!(!is(Agent::ClaudeCode, path), "{path}");
+        }
+        assert!(!is(Agent::ClaudeCode, ".claude/projects/../projects/s.jsonl"));
+        assert!(!is(Agent::ClaudeCode, ".claude/projects/s.md"));
+        assert!(!is(Agent::Codex, ".codex/sessions/AGENTS.jsonl"));
+        assert!(!is(Agent::GeminiCli, ".gemini/tmp/session-s.jsonl"), "there is no such folder");
     }
 
     #[test]

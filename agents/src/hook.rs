@@ -176,12 +176,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let top = real(dir.path());
         let (home, link) = (top.join("home"), top.join("link"));
-        fs::create_dir_all(home.join("work/a")).unwrap();
+        fs::create_dir_all(home.join("shop/a")).unwrap();
         fs::create_dir(home.join(".git")).unwrap();
         std::os::unix::fs::symlink(&home, &link).unwrap();
         for (folder, home) in [(&link, &home), (&home, &link), (&link, &link)] {
-            let work = folder.join("work/a");
-            assert_eq!(project_of(&work, Some(home)), top.join("home/work/a"));
+            let work = folder.join("shop/a");
+            assert_eq!(project_of(&work, Some(home)), top.join("home/shop/a"));
             assert_eq!(project_of(folder, Some(home)), top.join("home"));
         }
         let variable = |name: &str| (name == "CLAUDE_PROJECT_DIR").then(|| link.clone().into());

@@ -2,7 +2,7 @@
 //!
 //! [`settings`] puts hooks of Milepost into an agent's settings and takes them out again, and keeps
 //! every other byte. A [`Guard`] is the text of the command that an agent runs. [`documents`] reads
-//! what an agent says to a hook. [`Spool`] keeps such documents until they are recorded.
+//! the documents of hooks. [`Spool`] keeps such documents until they are recorded.
 //!
 //! Nothing here prints or reads the environment: an [`Environment`] has the variables that count.
 //!

@@ -229,7 +229,7 @@ mod tests {
     }
 
     fn entry(payload: &[u8]) -> HookAsked {
-        of_project("/work/p1", payload)
+        of_project("/home/ana/p1", payload)
     }
 
     fn of_project(project: &str, payload: &[u8]) -> HookAsked {
@@ -249,11 +249,11 @@ mod tests {
     #[test]
     fn documents_of_a_project_come_back_in_order_and_only_the_user_can_read_them() {
         let (_dir, spool) = spool(ROOM);
-        let (one, other) = (Path::new("/work/p1"), Path::new("/work/p2"));
+        let (one, other) = (Path::new("/home/ana/p1"), Path::new("/home/ana/p2"));
         assert!(spool.waiting(one).unwrap().is_empty());
         for n in 0..20 {
-            spool.put(&of_project("/work/p1", format!("{n}").as_bytes())).unwrap();
-            spool.put(&of_project("/work/p2", b"other")).unwrap();
+            spool.put(&of_project("/home/ana/p1", format!("{n}").as_bytes())).unwrap();
+            spool.put(&of_project("/home/ana/p2", b"other")).unwrap();
         }
         let read = |place: &PathBuf| {
             assert_eq!(fs::metadata(place).unwrap().permissions().mode() & 0o777, 0o600);
@@ -273,7 +273,7 @@ mod tests {
     fn what_is_no_document_is_not_read() {
         let (dir, spool) = spool(ROOM);
         spool.put(&entry(b"{}")).unwrap();
-        let place = spool.waiting(Path::new("/work/p1")).unwrap().remove(0);
+        let place = spool.waiting(Path::new("/home/ana/p1")).unwrap().remove(0);
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&place, &link).unwrap();
         assert!(spool.read(&link).is_err());
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(spool.failed().unwrap(), 0);
         spool.put(&entry(b"one")).unwrap();
         spool.put(&entry(b"two")).unwrap();
-        let project = Path::new("/work/p1");
+        let project = Path::new("/home/ana/p1");
         let place = spool.waiting(project).unwrap().remove(0);
         spool.set_aside(&place).unwrap();
         let waiting = spool.waiting(project).unwrap();
@@ -320,6 +320,6 @@ mod tests {
         assert_eq!(names(&spool).len(), 2);
         spool.remove_parts(written_us + 3_602_000_000).unwrap();
         assert!(!part.exists());
-        assert_eq!(spool.waiting(Path::new("/work/p1")).unwrap().len(), 1);
+        assert_eq!(spool.waiting(Path::new("/home/ana/p1")).unwrap().len(), 1);
     }
 }

@@ -1,5 +1,5 @@
 //! `milepost agent hook`: whatever an agent does, it exits with 0, and the document is in the spool
-//! where no daemon can record it. Here no folder for a store can be made.
+//! if no daemon can record it. No folder for a store can be made in these tests.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

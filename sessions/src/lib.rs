@@ -2,7 +2,7 @@
 //! agents into events, captures of the folder and marks.
 //!
 //! A hook says when something happens, and the session file has the conversation. Before each call
-//! of a tool the recorder captures the folder and marks a checkpoint, and then the agent continues;
+//! of a tool the recorder captures the folder and marks a checkpoint before the agent continues;
 //! after a call it captures the folder while the model works. docs/AGENTS.md has the events.
 //!
 //! # Modules of the source

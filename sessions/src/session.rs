@@ -77,7 +77,7 @@ impl Session {
         environment: &Environment,
     ) {
         let Some(file) = &event.session_file else { return };
-        if self.file.as_ref() == Some(file) || !is_of_agent(self.agent, file, environment) {
+        if self.file.as_ref() == Some(file) || !self.agent.is_session_file(file, environment) {
             return;
         }
         self.tail = self.tail_of(engine, file, &self.id);
@@ -218,17 +218,4 @@ fn subagent_file(session: &Path, id: &str) -> Option<PathBuf> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     let is_name = !id.is_empty() && id.chars().all(is_plain);
     is_name.then(|| session.with_extension("").join("subagents").join(format!("agent-{id}.jsonl")))
-}
-
-/// Returns `true` if a file is in the folder of its agent. The file may not be there yet.
-fn is_of_agent(agent: Agent, file: &Path, environment: &Environment) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
-    let folder = agent.folder(environment).and_then(|folder| real(&folder));
-    let place = file.ancestors().skip(1).find_map(real);
-    let has_parts_above = file.components().any(|part| part == std::path::Component::ParentDir);
-    match (folder, place) {
-        // Folders between the agent's and the file may not be there yet.
-        (Some(folder), Some(place)) => !has_parts_above && place.starts_with(folder),
-        _ => false,
-    }
 }

@@ -236,7 +236,7 @@ impl Worker {
             self.sessions.insert(event.session.clone(), session);
         }
         let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(false) };
-        // Another process may have the number of one that ended.
+        // The number of a process that ended may be in use again.
         let is_over = is_spooled || matches!(event.kind, AgentEventKind::SessionEnded { .. });
         let is_watched = |process: &u32| session.processes.contains(process);
         if let Some(process) = process(asked).filter(|process| !is_over && !is_watched(process)) {

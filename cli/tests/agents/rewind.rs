@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::{home, session};
 
 const FIRST: &str = "first [[write poem.txt roses]] [[say first done]]";
-const SECOND: &str = "second [[shell sed -i s/alpha/ALPHA/ data.txt; rm mine.txt; echo new > new.txt]] \
-    [[say second done]]";
+const SECOND: &str = "second [[shell sed -i s/alpha/ALPHA/ data.txt; rm mine.txt; \
+    echo new > new.txt]] [[say second done]]";
 
 /// A part of the sentence for a model whose files were taken back.
 const TOLD: &str = "took the files of this project back";

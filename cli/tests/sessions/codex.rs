@@ -78,7 +78,7 @@ fn import(place: &Place) -> [u64; 2] {
     ["events", "checkpoints"].map(|name| number(&said["tasks"][0], name))
 }
 
-/// What a turn says.
+/// Texts of a turn.
 fn told(name: &str) -> [String; 4] {
     ["{}", "call call-{}", "result call-{}", "{} done"].map(|part| part.replace("{}", name))
 }

@@ -7,7 +7,6 @@ use milepost_agents::{Agent, Spool};
 use milepost_api::{ImportAsked, ImportPath, JobAsked};
 
 use super::history::History;
-use super::new_session;
 use crate::backend::Backend;
 use crate::backend::hints::current_user;
 use crate::commands::agent;
@@ -44,7 +43,7 @@ pub(super) fn file(source: &dyn Backend, history: &History) -> bool {
     let Some((agent, path)) = Agent::of_name(&facts.agent).zip(facts.file.clone()) else {
         return false;
     };
-    if !new_session::is_session_file(agent, &path, &agent::environment()) {
+    if !agent.is_session_file(&path, &agent::environment()) {
         return false;
     }
     let changed = path.metadata().and_then(|there| there.modified());

@@ -1,11 +1,11 @@
 //! The new session file of a rewind: the conversation before a point, written from the log.
 
 use std::io::Write as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use milepost::events::Data;
 use milepost::{Body, LineageId};
-use milepost_agents::{Agent, Environment};
+use milepost_agents::Agent;
 use milepost_api::PointForm;
 use milepost_formats::session_file::SessionFile;
 use milepost_formats::{Format, session_description};
@@ -63,7 +63,8 @@ impl NewSession {
             Agent::GeminiCli => Format::GeminiCli,
         };
         let mut file = SessionFile::new(format, &id).ok_or_else(|| no_file(agent.name()))?;
-        let is_file = |old: &&Path| is_session_file(agent, old, &environment());
+        // A store may name any path.
+        let is_file = |old: &&Path| agent.is_session_file(old, &environment());
         let old = facts.file.as_deref().filter(is_file);
         let path = old.and_then(|old| next_to(agent, old, &facts.session, &id));
         let path = path.ok_or_else(|| {
@@ -128,21 +129,6 @@ fn is_uuid(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let is_hex = |part: &&str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
     parts.iter().map(|part| part.len()).eq([8, 4, 4, 4, 12]) && parts.iter().all(is_hex)
-}
-
-/// Returns `true` if a path is one that an agent writes sessions to: a store may name any.
-pub(super) fn is_session_file(agent: Agent, path: &Path, environment: &Environment) -> bool {
-    let (folder, begin) = match agent {
-        Agent::ClaudeCode => ("projects", ""),
-        Agent::Codex => ("sessions", "rollout-"),
-        Agent::GeminiCli => ("tmp", "session-"),
-    };
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let is_plain = !path.components().any(|part| part == Component::ParentDir);
-    let own = agent.folder(environment).and_then(|own| own.join(folder).canonicalize().ok());
-    let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
-    let is_inside = matches!((own, parent), (Some(own), Some(parent)) if parent.starts_with(&own));
-    is_plain && is_inside && name.starts_with(begin) && name.ends_with(".jsonl")
 }
 
 /// Removes the session file that a rewind wrote, after the undo of that rewind, unless an agent

@@ -29,7 +29,7 @@ pub struct AgentHome {
     agents: PathBuf,
     model: Model,
     root: TempDir,
-    /// How many programs ran, and for how long.
+    /// Number of programs that ran, and their time.
     spent: Mutex<(u32, Duration)>,
 }
 

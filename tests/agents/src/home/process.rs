@@ -20,7 +20,7 @@ pub struct AgentRun {
     pub out: String,
     /// Standard error.
     pub err: String,
-    /// Whether it was ended at the limit of time.
+    /// True if it was ended at the limit of time.
     pub is_late: bool,
 }
 

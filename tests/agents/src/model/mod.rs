@@ -31,7 +31,7 @@ pub struct ModelRequest {
     pub path: String,
     /// The document, or null if it is none.
     pub body: Value,
-    /// Whether tools are offered. Requests for titles and the like have none.
+    /// True if tools are offered. Requests for titles and the like have none.
     pub has_tools: bool,
 }
 

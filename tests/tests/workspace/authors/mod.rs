@@ -1,4 +1,4 @@
-//! Whose change it was: histories of a run and of others, and what a restore that leaves the
+//! Authors of changes: histories of a run and of others, and what a restore that leaves the
 //! changes of others does with them. `docs/AGENTS.md` has the rules.
 
 mod recorder;
