@@ -81,7 +81,8 @@ pub use error::{Error, ErrorKind, Remedy, Result};
 pub use format::Format;
 pub use progress::{Durable, Note, Progress, Unit, Work};
 pub use record::{
-    HOOK_KEY, SessionTail, TailRead, TailStop, continued, session_description, session_line,
+    DOCUMENTS_KEY, HOOK_KEY, SessionTail, TailRead, TailStop, continued, session_description,
+    session_line,
 };
 
 /// Entry points of the fuzz targets. Not part of the interface.

@@ -10,8 +10,9 @@ use milepost_formats::{HOOK_KEY, TailStop};
 use milepost_workspace::Workspace;
 use serde_json::json;
 
-use crate::folder::{CallMark, capture, capture_for_call, on_active};
-use crate::session::{ACTOR, OpenCall, Session, actor};
+use crate::documents::Said;
+use crate::folder::{ACTOR, CallMark, capture, capture_for_call, on_active};
+use crate::session::{OpenCall, Session, actor};
 
 /// Name of the event with the facts of a session.
 const SESSION: &str = "agent_session";
@@ -97,6 +98,19 @@ impl Place {
         on_active(&self.engine, &session.task, |task| task.append(append.clone()).map(|_| ()))
     }
 
+    /// Takes the part of the conversation that a document has.
+    fn hear(&self, session: &mut Session, heard: &Heard<'_>, call: Option<&str>) -> Result<()> {
+        let said = Said {
+            key: heard.key.to_owned(),
+            time_us: heard.asked.time_us.0,
+            actor: actor(heard.event),
+            call: call.map(str::to_owned),
+            prompt_id: heard.event.prompt_id.clone(),
+            kind: heard.event.kind.clone(),
+        };
+        session.conversation.hear((&self.engine, &session.task), said)
+    }
+
     /// Changes the control of the run. A run that the user paused or stopped stays so.
     fn control(&self, session: &Session, to: RunControl) -> Result<()> {
         let change = on_active(&self.engine, &session.task, |task| match task.control()? {
@@ -132,7 +146,8 @@ impl Place {
                 // The lines of the prompt are recorded after the capture: its mark is at files
                 // that are from before. The model works while the folder is captured.
                 reply.send(Ok(HookTakenForm { say }));
-                self.capture(session)
+                self.capture(session)?;
+                self.hear(session, heard, None)
             }
             AgentEventKind::BeforeTool { call, tool, input } => {
                 self.before(session, heard, (call.as_ref(), tool, input.as_ref()))
@@ -140,26 +155,27 @@ impl Place {
             AgentEventKind::AfterTool { call, tool, input, .. } => {
                 // The lines of parallel calls are recorded behind their own marks.
                 let stop = call.as_deref().map_or(TailStop::End, TailStop::NextCall);
-                session.read_on(engine, subagent, stop);
+                session.conversation.read_on(engine, subagent, stop);
                 reply.done();
                 self.after(session, heard, (call.as_ref(), tool, input.as_ref()))
             }
             AgentEventKind::TurnEnded { .. } => {
-                session.read_on(engine, subagent, TailStop::End);
+                session.conversation.read_on(engine, subagent, TailStop::End);
+                self.hear(session, heard, None)?;
                 reply.done();
                 self.capture(session)
             }
             AgentEventKind::SubagentStarted { .. } | AgentEventKind::SubagentEnded { .. } => {
-                session.read_on(engine, subagent, TailStop::End);
-                Ok(())
+                session.conversation.read_on(engine, subagent, TailStop::End);
+                self.hear(session, heard, None)
             }
             AgentEventKind::Compaction { cause } => {
-                session.read_on(engine, subagent, TailStop::End);
+                session.conversation.read_on(engine, subagent, TailStop::End);
                 let compaction = Application::new(COMPACTION, &json!({ "cause": cause }))?;
                 self.append(session, heard.key, compaction.into())
             }
             AgentEventKind::SessionEnded { .. } => {
-                session.read_all(engine);
+                session.conversation.read_all(engine);
                 self.control(session, RunControl::Stopped)?;
                 reply.done();
                 self.capture(session)
@@ -200,7 +216,7 @@ impl Place {
         let id = call.cloned().unwrap_or_else(|| heard.asked.id.clone());
         // The line with the call is recorded after the mark, so that a restore of the mark has the
         // conversation up to the call.
-        session.read_on(&self.engine, subagent, TailStop::BeforeCall(&id));
+        session.conversation.read_on(&self.engine, subagent, TailStop::BeforeCall(&id));
         let actor = actor(heard.event);
         let mark = CallMark {
             call: &id,
@@ -210,7 +226,8 @@ impl Place {
             is_uncaptured: heard.is_late(),
         };
         self.capture_for_call(session, &mark.before(), heard.key)?;
-        session.read_on(&self.engine, subagent, TailStop::AfterCall(&id));
+        session.conversation.read_on(&self.engine, subagent, TailStop::AfterCall(&id));
+        self.hear(session, heard, Some(&id))?;
         session.open.push(OpenCall {
             id,
             actor,
@@ -246,7 +263,9 @@ impl Place {
             // Without its beginning, a capture from before the call may be missing.
             is_uncaptured: heard.is_spooled || open.as_ref().is_none_or(|open| open.is_uncaptured),
         };
-        let captured = self.capture_for_call(session, &mark.after(), heard.key);
+        let heard_it = self.hear(session, heard, Some(&id));
+        let captured =
+            heard_it.and_then(|()| self.capture_for_call(session, &mark.after(), heard.key));
         if captured.is_err() {
             // The document is tried again.
             session.open.extend(open);
@@ -256,7 +275,7 @@ impl Place {
 
     /// Records the end of an agent's process: what it left, and its open calls end.
     pub(crate) fn gone(&self, session: &mut Session, process: u32) -> Result<()> {
-        session.read_all(&self.engine);
+        session.conversation.read_all(&self.engine);
         let calls: Vec<String> = session.open.drain(..).map(|open| open.id).collect();
         let facts = json!({ "process": process, "open_calls": calls });
         let key =

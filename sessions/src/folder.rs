@@ -6,7 +6,8 @@ use milepost::{Engine, ErrorKind, Json, Mark, Result, Task};
 use milepost_workspace::Workspace;
 use serde_json::{Map, Value};
 
-use crate::session::ACTOR;
+/// The actor of the events of an agent.
+pub(crate) const ACTOR: &str = "agent";
 
 /// Number of attempts to append to the active lineage, which a restore may change.
 const TRIES: usize = 3;

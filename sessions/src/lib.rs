@@ -8,14 +8,16 @@
 //! # Modules of the source
 //!
 //! ```text
-//! recorder   the handle: documents to a thread, answers back
-//! worker     that thread: one document after the other (late: documents that waited in the spool)
-//! events     what is recorded for each kind of event
-//! session    one session: its task, files and open calls
-//! lineage    lineages of sessions
-//! folder     captures of the project's folder
-//! process    the end of an agent's process
-//! options    options of a recorder
+//! recorder      the handle: documents to a thread, answers back
+//! worker        that thread: one document after the other (late: documents that waited)
+//! events        what is recorded for each kind of event
+//! session       one session: its task, conversation and open calls
+//! conversation  the lines of its file, or the documents of its hooks
+//! documents     documents as events of the conversation
+//! lineage       lineages of sessions
+//! folder        captures of the project's folder
+//! process       the end of an agent's process
+//! options       options of a recorder
 //! ```
 //!
 //! A module imports only modules below it.
@@ -48,6 +50,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod conversation;
+mod documents;
 mod events;
 mod folder;
 mod lineage;

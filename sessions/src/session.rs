@@ -1,19 +1,15 @@
-//! One session: its task, its files and its open calls.
+//! One session: its task, its conversation and its open calls.
 
-use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
 
 use milepost::{Engine, LineageId, Result};
+use milepost_agents::Agent;
 use milepost_agents::documents::{AgentEvent, AgentEventKind};
-use milepost_agents::{Agent, Environment};
-use milepost_formats::{ErrorKind as FileErrorKind, Format};
-use milepost_formats::{SessionTail, TailStop, session_description};
-use tracing::warn;
+use milepost_formats::session_description;
 
+use crate::conversation::Conversation;
+use crate::folder::ACTOR;
 use crate::lineage;
-
-/// The actor of the events of an agent.
-pub(crate) const ACTOR: &str = "agent";
 
 /// A call of a tool that did not return yet.
 #[derive(Debug)]
@@ -43,12 +39,7 @@ pub(crate) struct Session {
     pub(crate) is_to_tell: bool,
     /// The agent's processes that are watched.
     pub(crate) processes: BTreeSet<u32>,
-    user: String,
-    /// The session file, if it is one of the agent's.
-    file: Option<PathBuf>,
-    tail: Option<SessionTail>,
-    /// The files of sub-agents by their ids. `None` for one that is not read any more.
-    subagents: HashMap<String, Option<SessionTail>>,
+    pub(crate) conversation: Conversation,
     pub(crate) open: Vec<OpenCall>,
 }
 
@@ -61,73 +52,9 @@ impl Session {
             lineage: None,
             is_to_tell: false,
             processes: BTreeSet::new(),
-            user: user.to_owned(),
-            file: None,
-            tail: None,
-            subagents: HashMap::new(),
+            conversation: Conversation::new(agent, id, user),
             open: Vec::new(),
         }
-    }
-
-    /// Takes the session file of an event, if it is in the agent's folder.
-    pub(crate) fn follow(
-        &mut self,
-        engine: &Engine,
-        event: &AgentEvent,
-        environment: &Environment,
-    ) {
-        let Some(file) = &event.session_file else { return };
-        if self.file.as_ref() == Some(file) || !self.agent.is_session_file(file, environment) {
-            return;
-        }
-        self.tail = self.tail_of(engine, file, &self.id);
-        self.file = Some(file.clone());
-        self.subagents.clear();
-    }
-
-    fn tail_of(&self, engine: &Engine, file: &Path, task: &str) -> Option<SessionTail> {
-        let format = match self.agent {
-            Agent::ClaudeCode => Format::ClaudeCode,
-            Agent::Codex => Format::Codex,
-            Agent::GeminiCli => Format::GeminiCli,
-        };
-        let tail = SessionTail::new(engine, format, file, task, &self.user);
-        tail.inspect_err(|error| self.warn(error)).ok()
-    }
-
-    /// Records the lines that are new in the file of the session or of a sub-agent, up to a stop.
-    /// A file that cannot be recorded does not end the session: its captures go on.
-    pub(crate) fn read_on(&mut self, engine: &Engine, subagent: Option<&str>, stop: TailStop<'_>) {
-        if let Some(id) = subagent
-            && !self.subagents.contains_key(id)
-            && let Some(file) = self.file.as_deref().and_then(|file| subagent_file(file, id))
-            && let Some(tail) = self.tail_of(engine, &file, &format!("{}-agent-{id}", self.id))
-        {
-            self.subagents.insert(id.to_owned(), Some(tail));
-        }
-        let tail = match subagent {
-            Some(id) => self.subagents.get_mut(id).and_then(Option::as_mut),
-            None => self.tail.as_mut(),
-        };
-        if let Some(Err(error)) = tail.map(|tail| tail.read_on(stop)) {
-            self.warn(&error);
-            // Each hook would read the whole file again, with the same end.
-            if error.kind() == FileErrorKind::Conflict {
-                match subagent {
-                    Some(id) => drop(self.subagents.insert(id.to_owned(), None)),
-                    None => self.tail = None,
-                }
-            }
-        }
-    }
-
-    /// Records the new lines of all files.
-    pub(crate) fn read_all(&mut self, engine: &Engine) {
-        let ids: Vec<String> = self.subagents.keys().cloned().collect();
-        for id in &ids {
-            self.read_on(engine, Some(id), TailStop::End);
-        }
-        self.read_on(engine, None, TailStop::End);
     }
 
     /// Makes the lineage of this session active again, where the user continues its conversation
@@ -163,11 +90,6 @@ impl Session {
             self.lineage = Some(active);
         }
         Ok(())
-    }
-
-    fn warn(&self, error: &milepost_formats::Error) {
-        let session = &self.task;
-        warn!(target: "milepost::sessions", session, %error, "a session file is not recorded");
     }
 
     /// Forgets the calls that did not return, and of which an event says that they will not.
@@ -211,11 +133,4 @@ pub(crate) fn actor(event: &AgentEvent) -> String {
         Some(id) => format!("{ACTOR}:{id}"),
         None => ACTOR.to_owned(),
     }
-}
-
-/// Returns the file of a sub-agent, next to the file of its session.
-fn subagent_file(session: &Path, id: &str) -> Option<PathBuf> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    let is_name = !id.is_empty() && id.chars().all(is_plain);
-    is_name.then(|| session.with_extension("").join("subagents").join(format!("agent-{id}.jsonl")))
 }

@@ -215,7 +215,9 @@ impl Worker {
         if is_new || matches!(event.kind, AgentEventKind::SessionStarted { .. }) {
             self.place.opened(session, &heard)?;
         }
-        session.follow(&self.place.engine, event, &environment(asked, &self.options.environment));
+        let environment = environment(asked, &self.options.environment);
+        let to = (&self.place.engine, session.task.as_str());
+        session.conversation.follow(to, event, &environment)?;
         let before = task.lineage().id();
         session.lineage.get_or_insert(before);
         self.place.record(session, &heard, reply)?;

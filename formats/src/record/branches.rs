@@ -19,6 +19,9 @@ const CONTINUATION: &str = "where the history went on";
 /// Prefix of the keys of events that hooks of coding agents record. A session is recorded into a
 /// task that they began.
 pub const HOOK_KEY: &str = "hook:";
+
+/// Key of the event from which on the documents of hooks are the conversation of a task.
+pub const DOCUMENTS_KEY: &str = "documents";
 /// The first offset after the event that opens a lineage.
 pub const START: Offset = 1;
 
@@ -64,6 +67,9 @@ impl Branches {
         lineages.sort_by_key(|info| info.id);
         let existing = lineages.iter().map(|info| task.lineage_named(info.id));
         let existing = existing.collect::<milepost::Result<_>>()?;
+        for lineage in &existing {
+            check_has_no_documents(id, lineage)?;
+        }
         let continuations = continuations(&lineages);
         let opened = lineages.into_iter();
         let opened = opened.filter_map(|info| {
@@ -234,6 +240,17 @@ fn root(engine: &Engine, id: &str, user: &str, keys: &[&str]) -> Result<(Task, b
     let root = task.lineage_named(LineageId(0))?;
     check_is_ours(id, &root, keys)?;
     Ok((root.with_hooks()?, is_new))
+}
+
+/// Refuses a task with the documents of hooks: they have the same conversation.
+fn check_has_no_documents(id: &str, lineage: &Lineage) -> Result<()> {
+    match lineage.appended_under(DOCUMENTS_KEY)? {
+        None => Ok(()),
+        Some(_) => {
+            let why = format!("the task {id} has this conversation already, as its hooks told it");
+            Err(Error::conflict(why).remedied_by(Remedy::NameOtherTask))
+        }
+    }
 }
 
 /// Refuses a task that was not begun by a recording.

@@ -65,10 +65,11 @@ use crate::error::{Error, Remedy, Result};
 use crate::format::{Format, detect};
 use crate::input::{Reader, RunInput, empty};
 use crate::progress::Progress;
-pub use branches::HOOK_KEY;
+pub use branches::{DOCUMENTS_KEY, HOOK_KEY};
 pub use continued::{continued, session_description};
 pub use lines::{LineCounts, LineSink, LineStore, RefusedLine};
 use session::SessionFormat;
+pub use session::line::beginning;
 pub use session::tail::{SessionTail, TailRead, TailStop};
 
 /// Settings of a recording.

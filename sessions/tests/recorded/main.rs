@@ -4,6 +4,7 @@
 mod session;
 mod spooled;
 mod stale;
+mod unread;
 
 use milepost::events::MarkCause;
 use milepost::{Body, Event};

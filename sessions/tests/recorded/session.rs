@@ -12,6 +12,7 @@ pub struct Scene {
     dir: tempfile::TempDir,
     pub engine: Engine,
     pub spool: Spool,
+    options: RecorderOptions,
     recorder: Recorder,
 }
 
@@ -32,8 +33,9 @@ impl Scene {
         let own = RecorderOptions::new(dir.path().join("project"), "ana")
             .environment(environment)
             .spool(spool.clone());
-        let recorder = Recorder::start(&engine, options(own)).unwrap();
-        Self { dir, engine, spool, recorder }
+        let own = options(own);
+        let recorder = Recorder::start(&engine, own.clone()).unwrap();
+        Self { dir, engine, spool, options: own, recorder }
     }
 
     pub fn recorder(&self) -> &Recorder {
@@ -81,7 +83,7 @@ impl Scene {
         self.hook("claude-code", &document)
     }
 
-    fn hook(&self, agent: &str, document: &Value) -> HookAsked {
+    pub fn hook(&self, agent: &str, document: &Value) -> HookAsked {
         let call = HookCall {
             agent: agent.into(),
             time_us: SystemClock.now_us(),
@@ -89,6 +91,12 @@ impl Scene {
             is_cut: false,
         };
         HookAsked { parents: Vec::new(), ..call.with(&self.project(), |_| None) }
+    }
+
+    /// Starts another recorder, as a daemon that starts anew.
+    pub fn restart(&mut self) {
+        self.recorder.stop();
+        self.recorder = Recorder::start(&self.engine, self.options.clone()).unwrap();
     }
 
     pub fn take(&self, asked: HookAsked) {

@@ -1,0 +1,201 @@
+//! The conversation of a session: the lines of its file, or the documents of its hooks where the
+//! file cannot be read.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use milepost::{Engine, Result};
+use milepost_agents::documents::{AgentEvent, AgentEventKind};
+use milepost_agents::{Agent, Environment};
+use milepost_formats::{ErrorKind, Format, SessionTail, TailStop};
+use tracing::warn;
+
+use crate::documents::{self, Said};
+use crate::folder::on_active;
+
+/// The source of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// No line and no document is recorded yet.
+    Unknown,
+    /// The lines of the session file.
+    File,
+    /// The documents of the hooks.
+    Documents,
+}
+
+/// The conversation of a session.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    agent: Agent,
+    /// The id of the session.
+    id: String,
+    user: String,
+    source: Source,
+    /// True once the log was looked at for the source.
+    is_known: bool,
+    /// The session file, if it is one of the agent's.
+    file: Option<PathBuf>,
+    tail: Option<SessionTail>,
+    /// Reason why no line of the file is recorded.
+    unread: Option<String>,
+    /// The last prompt, until the source is known.
+    prompt: Option<Said>,
+    /// The files of sub-agents by their ids. `None` for one that is not read any more.
+    subagents: HashMap<String, Option<SessionTail>>,
+}
+
+impl Conversation {
+    pub(crate) fn new(agent: Agent, id: &str, user: &str) -> Self {
+        Self {
+            agent,
+            id: id.to_owned(),
+            user: user.to_owned(),
+            source: Source::Unknown,
+            is_known: false,
+            file: None,
+            tail: None,
+            unread: None,
+            prompt: None,
+            subagents: HashMap::new(),
+        }
+    }
+
+    /// Takes the session file of an event, if it is in the agent's folder. The events are those of
+    /// a task that was started.
+    pub(crate) fn follow(
+        &mut self,
+        (engine, task): (&Engine, &str),
+        event: &AgentEvent,
+        environment: &Environment,
+    ) -> Result<()> {
+        if !self.is_known {
+            let task = engine.task(task)?;
+            if documents::is_of_documents(&task)? {
+                self.source = Source::Documents;
+            } else if task.state()?.step.is_some() {
+                self.source = Source::File;
+            }
+            self.is_known = true;
+        }
+        let Some(file) = &event.session_file else { return Ok(()) };
+        let is_followed = self.file.as_ref() == Some(file);
+        if is_followed || !self.agent.is_session_file(file, environment) {
+            return Ok(());
+        }
+        self.tail = self.tail_of(engine, file, &self.id);
+        self.file = Some(file.clone());
+        self.subagents.clear();
+        Ok(())
+    }
+
+    fn tail_of(&self, engine: &Engine, file: &Path, task: &str) -> Option<SessionTail> {
+        let format = match self.agent {
+            Agent::ClaudeCode => Format::ClaudeCode,
+            Agent::Codex => Format::Codex,
+            Agent::GeminiCli => Format::GeminiCli,
+        };
+        let tail = SessionTail::new(engine, format, file, task, &self.user);
+        tail.inspect_err(|error| self.warn(error)).ok()
+    }
+
+    /// Records the lines that are new in the file of the session or of a sub-agent, up to a stop. A
+    /// file that cannot be recorded does not end the session: its captures continue.
+    pub(crate) fn read_on(&mut self, engine: &Engine, subagent: Option<&str>, stop: TailStop<'_>) {
+        if self.source == Source::Documents {
+            return;
+        }
+        if let Some(id) = subagent
+            && !self.subagents.contains_key(id)
+            && let Some(file) = self.file.as_deref().and_then(|file| subagent_file(file, id))
+            && let Some(tail) = self.tail_of(engine, &file, &format!("{}-agent-{id}", self.id))
+        {
+            self.subagents.insert(id.to_owned(), Some(tail));
+        }
+        let tail = match subagent {
+            Some(id) => self.subagents.get_mut(id).and_then(Option::as_mut),
+            None => self.tail.as_mut(),
+        };
+        match tail.map(|tail| tail.read_on(stop)) {
+            Some(Ok(read)) if subagent.is_none() => {
+                if read.lines > 0 {
+                    (self.source, self.prompt) = (Source::File, None);
+                }
+                // A later reading has only the lines behind.
+                self.unread = self.unread.take().or(read.reason);
+            }
+            None | Some(Ok(_)) => {}
+            Some(Err(error)) => self.unreadable(&error, subagent),
+        }
+    }
+
+    fn unreadable(&mut self, error: &milepost_formats::Error, subagent: Option<&str>) {
+        self.warn(error);
+        // After a conflict each hook would read the whole file again, with the same end.
+        let is_over = error.kind() == ErrorKind::Conflict;
+        match subagent {
+            Some(id) if is_over => drop(self.subagents.insert(id.to_owned(), None)),
+            Some(_) => {}
+            None => {
+                self.unread = Some(error.to_string());
+                self.tail = self.tail.take().filter(|_| !is_over);
+            }
+        }
+    }
+
+    /// Records the new lines of all files.
+    pub(crate) fn read_all(&mut self, engine: &Engine) {
+        let ids: Vec<String> = self.subagents.keys().cloned().collect();
+        for id in &ids {
+            self.read_on(engine, Some(id), TailStop::End);
+        }
+        self.read_on(engine, None, TailStop::End);
+    }
+
+    /// Takes the part of the conversation that a document has. It is recorded if no line of the
+    /// session file can be.
+    pub(crate) fn hear(&mut self, (engine, task): (&Engine, &str), said: Said) -> Result<()> {
+        let is_prompt = matches!(said.kind, AgentEventKind::Prompt { .. });
+        match self.source {
+            Source::File => return Ok(()),
+            Source::Documents => {}
+            // The agent writes the file after the hook of the prompt.
+            Source::Unknown if is_prompt && self.file.is_some() => {
+                self.prompt = Some(said);
+                return Ok(());
+            }
+            Source::Unknown => {
+                let Some(why) = self.why_unread() else { return Ok(()) };
+                let reason = &why;
+                warn!(target: "milepost::sessions", task, reason, "documents are recorded");
+                on_active(engine, task, |task| {
+                    documents::begin(task, &why)?;
+                    self.prompt.iter().try_for_each(|prompt| documents::record(task, prompt))
+                })?;
+                (self.source, self.prompt) = (Source::Documents, None);
+            }
+        }
+        on_active(engine, task, |task| documents::record(task, &said))
+    }
+
+    /// Returns the reason why the file has no line to record; `None` if it may have one soon.
+    fn why_unread(&self) -> Option<String> {
+        match &self.file {
+            None => Some("the agent names no session file of its own".to_owned()),
+            Some(file) if !file.exists() => Some("the session file is not there".to_owned()),
+            Some(_) => self.unread.clone(),
+        }
+    }
+
+    fn warn(&self, error: &milepost_formats::Error) {
+        let session = &self.id;
+        warn!(target: "milepost::sessions", session, %error, "a session file is not recorded");
+    }
+}
+
+/// Returns the file of a sub-agent, next to the file of its session.
+fn subagent_file(session: &Path, id: &str) -> Option<PathBuf> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let is_name = !id.is_empty() && id.chars().all(is_plain);
+    is_name.then(|| session.with_extension("").join("subagents").join(format!("agent-{id}.jsonl")))
+}
