@@ -39,6 +39,22 @@ fn all_tasks_of_a_user_are_deleted_and_those_of_others_stay() {
 }
 
 #[test]
+fn an_agent_removes_nothing_for_good() {
+    let place = Place::recorded();
+    let refused = |line: &str| {
+        let mut command = place.command(line.split(' '));
+        let ran = Ran::of(command.env("CLAUDECODE", "1").output().unwrap());
+        ran.failed(1, "an agent runs this (CLAUDECODE is set): nothing was done");
+    };
+    for line in ["delete run --yes", "erase run@3 --yes", "cleanup --keep 1 --yes", "repair"] {
+        refused(line);
+    }
+    let mut plan = place.command("cleanup --keep 1 --dry-run".split(' '));
+    Ran::of(plan.env("CLAUDECODE", "1").output().unwrap()).ok();
+    assert_eq!(place.lines("log run").len(), 17);
+}
+
+#[test]
 fn nothing_is_deleted_or_erased_where_nobody_can_be_asked() {
     let place = Place::recorded();
     let before = lists(&place);

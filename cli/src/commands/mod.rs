@@ -62,6 +62,7 @@ mod token;
 mod transcript;
 mod trust;
 mod turn_text;
+mod under_agent;
 mod undo;
 mod verify;
 mod webhook;
@@ -92,6 +93,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         anchor_to: args.anchor_to,
         wait: args.wait,
     };
+    under_agent::refuse(&args.command)?;
     match args.command {
         Command::Demo(args) => demo::run(&store, &args, out),
         Command::DemoWorker(args) => demo::worker(&store, &args),

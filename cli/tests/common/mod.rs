@@ -105,6 +105,10 @@ impl Place {
             .env("MILEPOST_USER_CONFIG", "")
             .env_remove("MILEPOST_STORE")
             .env_remove("NO_COLOR")
+            // Commands under an agent do less.
+            .env_remove("CLAUDECODE")
+            .env_remove("CODEX_SESSION_ID")
+            .env_remove("GEMINI_CLI")
             // The hooks of whoever runs the tests are no part of them.
             .env("XDG_CONFIG_HOME", self.path("config"))
             .env("XDG_DATA_HOME", self.path("data"))

@@ -11,7 +11,7 @@ use crate::wire::{Reader, put_varint};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SkipReason {
-    /// A `.git`, or a bare repository.
+    /// A `.git`, a bare repository, or another work tree of a repository.
     Git,
     /// The store itself.
     Store,

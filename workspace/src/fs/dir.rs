@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::io::Read as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -12,6 +13,9 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, StatxAttributes, StatxFl
 use rustix::io::Errno;
 
 use super::stamp::{Moment, Stamp};
+
+/// Most bytes of a `.git` that is a file.
+const POINTER_MAX: u64 = 8 << 10;
 
 /// Result of a system call.
 type Done<T> = Result<T, Errno>;
@@ -182,4 +186,17 @@ pub(crate) fn is_bare_repository(dir: &Dir) -> bool {
     is(b"objects", Kind::Directory)
         && is(b"refs", Kind::Directory)
         && (is(b"HEAD", Kind::File) || is(b"HEAD", Kind::Link))
+}
+
+/// Returns `true` if a folder is another work tree of a repository: its `.git` is a file that names
+/// `worktrees/NAME` in the folder of the repository. That of a submodule names `modules/NAME`.
+pub(crate) fn is_work_tree(dir: &Dir) -> bool {
+    let is_file = dir.look(b".git").is_ok_and(|found| found.kind == Kind::File);
+    let Some(file) = is_file.then(|| dir.file(b".git").ok()).flatten() else { return false };
+    let mut text = Vec::new();
+    if file.take(POINTER_MAX).read_to_end(&mut text).is_err() || !text.starts_with(b"gitdir:") {
+        return false;
+    }
+    let mut parts = text.rsplit(|byte| *byte == b'/').skip(1);
+    parts.next() == Some(b"worktrees") && parts.next() != Some(b"modules")
 }

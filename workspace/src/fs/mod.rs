@@ -21,7 +21,9 @@ mod stamp;
 mod watch;
 
 pub(crate) use clock_probe::Probe;
-pub(crate) use dir::{Dir, Kind, Listed, at_root, is_bare_repository, look_at, set_bits};
+pub(crate) use dir::{
+    Dir, Kind, Listed, at_root, is_bare_repository, is_work_tree, look_at, set_bits,
+};
 pub(crate) use folder::{Folder, PathWalker};
 pub(crate) use granularity::Grain;
 pub(crate) use stamp::{Moment, Stamp};

@@ -5,12 +5,13 @@ use milepost_codec::{Entry, Item, Name, SkipReason};
 
 use super::rules::Rules;
 use super::walk::{
-    At, ENTRIES_MAX, EntryOutcome, Inside, Walk, is_denied, link_item, looks_bare, names_of,
+    At, ENTRIES_MAX, EntryOutcome, Inside, Walk, has_git, is_denied, link_item, looks_bare,
+    names_of,
 };
 use super::workers::JobFile;
 use super::{SharedDir, Since};
 use crate::error;
-use crate::fs::{Dir, Errno, Listed, is_bare_repository};
+use crate::fs::{Dir, Errno, Listed, is_bare_repository, is_work_tree};
 use crate::tree::Counts;
 
 impl<'a> Walk<'a, '_, '_> {
@@ -176,7 +177,9 @@ impl<'a> Walk<'a, '_, '_> {
             Some(SkipReason::Mount)
         } else if names.len() > ENTRIES_MAX {
             Some(SkipReason::Wide)
-        } else if looks_bare(&names) && is_bare_repository(&dir) {
+        } else if looks_bare(&names) && is_bare_repository(&dir)
+            || has_git(&names) && is_work_tree(&dir)
+        {
             Some(SkipReason::Git)
         } else {
             None

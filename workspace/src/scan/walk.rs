@@ -333,6 +333,13 @@ pub(super) fn names_of(dir: &Dir) -> Result<Vec<Box<[u8]>>, Errno> {
 }
 
 pub(super) fn looks_bare(names: &[Box<[u8]>]) -> bool {
-    let has = |name: &[u8]| names.binary_search_by(|found| (**found).cmp(name)).is_ok();
-    has(b"objects") && has(b"refs") && has(b"HEAD")
+    [&b"objects"[..], b"refs", b"HEAD"].into_iter().all(|name| has(names, name))
+}
+
+pub(super) fn has_git(names: &[Box<[u8]>]) -> bool {
+    has(names, b".git")
+}
+
+fn has(names: &[Box<[u8]>], name: &[u8]) -> bool {
+    names.binary_search_by(|found| (**found).cmp(name)).is_ok()
 }

@@ -36,6 +36,23 @@ fn git_is_left_out_in_any_writing_as_folder_file_and_bare_repository() {
 }
 
 #[test]
+fn another_work_tree_of_a_repository_is_left_out_and_a_submodule_is_not() {
+    let scene = Scene::new();
+    scene.write("trees/one/.git", "gitdir: /home/ana/shop/.git/worktrees/one\n");
+    scene.write("trees/one/page.css", "red");
+    scene.write("sub/.git", "gitdir: /ana/worktrees/shop/.git/modules/worktrees/sub\n");
+    scene.write("sub/code.c", "x");
+    scene.write("nested/.git/worktrees/x", "");
+    scene.write("nested/code.c", "x");
+    let out = ["nested/.git", "sub/.git", "trees/one"].map(|path| (path.into(), SkipReason::Git));
+    assert_eq!(scene.skips(), out);
+    let paths = scene.paths();
+    for there in ["sub/code.c", "nested/code.c", "trees"] {
+        assert!(paths.iter().any(|path| path == there), "{there}");
+    }
+}
+
+#[test]
 fn the_store_is_left_out_wherever_it_lies() {
     let scene = Scene::new();
     scene.write("file", "x");

@@ -27,6 +27,7 @@ pub use self::new_session::remove_unused;
 use self::place::{Named, Place};
 use self::way::Way;
 use super::confirm::confirm;
+use super::under_agent;
 use crate::args;
 use crate::backend::{Backend, Local};
 use crate::error::{Failure, Result};
@@ -36,10 +37,6 @@ use crate::store_locator::{Opened, StoreArgs};
 
 /// Number of tasks among which the last session is looked for.
 const LOOKED_AT: usize = 100;
-
-/// Variables that agents set for the programs that they run.
-const AGENTS: [&str; 5] =
-    ["CLAUDECODE", "CODEX_SESSION_ID", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI"];
 
 pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> {
     let (opened, folder) = match store.named().is_some() {
@@ -104,7 +101,7 @@ fn on(
     };
     let gone = history.prompts.get(chosen..).unwrap_or_default();
     let Some(prompt) = gone.first() else { return Err(no_prompt(&history)) };
-    let agent = AGENTS.iter().find(|name| std::env::var_os(name).is_some());
+    let agent = under_agent::variable();
     let is_dry = args.options.dry_run || agent.is_some();
     let mut way = Way::of(source, args, (&task, &history), prompt, folder)?;
     // Without a terminal, and for a plan only, contested paths stay.
@@ -113,8 +110,7 @@ fn on(
     print::plan(&task.id, gone, &way, is_dry, out)?;
     if let Some(agent) = agent {
         let again = format!("milepost rewind {}@{}", words::encode(&task.id), prompt.label);
-        return Err(Failure::new(format!("an agent runs this ({agent} is set): nothing was done"))
-            .hint(format!("the user goes back with `{again}`")));
+        return Err(under_agent::failure(agent).hint(format!("the user goes back with `{again}`")));
     }
     if is_dry {
         return Ok(None);

@@ -1,0 +1,43 @@
+//! Commands that a coding agent runs: what removes for good is left to the user.
+//!
+//! ```text
+//! refused    delete, erase, cleanup, repair; not their dry runs
+//! plan only  rewind
+//! ```
+//!
+//! This is a rail, and no wall: an agent can change its environment.
+
+use crate::args::Command;
+use crate::error::{Failure, Result};
+
+/// Variables that agents set for the programs that they run.
+const VARIABLES: [&str; 6] =
+    ["CLAUDECODE", "CODEX_SESSION_ID", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "COPILOT_CLI"];
+
+/// Returns the variable of the agent that runs this command, if one does.
+pub(super) fn variable() -> Option<&'static str> {
+    VARIABLES.into_iter().find(|name| std::env::var_os(name).is_some())
+}
+
+/// Returns the failure of a command that does nothing under an agent.
+pub(super) fn failure(variable: &str) -> Failure {
+    Failure::new(format!("an agent runs this ({variable} is set): nothing was done"))
+}
+
+/// Refuses a command that removes something for good, if an agent runs it.
+pub(super) fn refuse(command: &Command) -> Result<()> {
+    let name = match command {
+        Command::Delete(_) => "delete",
+        Command::Erase(_) => "erase",
+        Command::Cleanup(args) if !args.dry_run => "cleanup",
+        Command::Repair(args) if !args.dry_run => "repair",
+        _ => return Ok(()),
+    };
+    match variable() {
+        None => Ok(()),
+        Some(variable) => {
+            let hint = format!("what `milepost {name}` removes is gone: the user decides on it");
+            Err(failure(variable).hint(hint))
+        }
+    }
+}
