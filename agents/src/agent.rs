@@ -1,6 +1,7 @@
 //! The agents, with their events and the places of their settings.
 
 use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::environment::Environment;
 
@@ -93,6 +94,28 @@ impl Agent {
             Self::ClaudeCode | Self::Codex => 5,
             Self::GeminiCli => 5000,
         }
+    }
+
+    /// Returns `true` if the agent runs only hooks that its user trusted on its screen.
+    pub fn has_trust(self) -> bool {
+        self == Self::Codex
+    }
+
+    /// Returns the time of the last change of the newest session. `None` if there is none, or hooks
+    /// of the agent need no trust.
+    pub fn last_session(self, environment: &Environment) -> Option<SystemTime> {
+        let own = self.folder(environment).filter(|_| self.has_trust());
+        let mut folder = own?.join("sessions");
+        let newest = |folder: &Path| {
+            let names = folder.read_dir().ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+            names.max()
+        };
+        // The year, the month and the day.
+        for _ in 0..3 {
+            folder = newest(&folder)?;
+        }
+        let files = folder.read_dir().ok()?.filter_map(Result::ok);
+        files.filter_map(|file| file.metadata().ok()?.modified().ok()).max()
     }
 
     /// Returns the name of a hook within its settings, where the agent shows one.

@@ -13,6 +13,7 @@
 //! documents    documents of hooks to events
 //! hook         a document with its circumstances
 //! spool        documents that wait, one file each
+//! hook_times   times of the calls of hooks
 //! guard        the command of a hook
 //! agent        the agents, with their events and the places of their settings
 //! environment  variables that name places
@@ -40,6 +41,7 @@ mod environment;
 mod error;
 mod guard;
 mod hook;
+mod hook_times;
 mod json;
 pub mod settings;
 mod spool;
@@ -49,4 +51,5 @@ pub use environment::Environment;
 pub use error::Error;
 pub use guard::Guard;
 pub use hook::{HOOK_WAIT, HookCall, project, project_of, real};
+pub use hook_times::{HookTimes, TimedHook, percentile_us};
 pub use spool::{Spool, SpoolResult};

@@ -272,6 +272,30 @@ fn status_names_the_agents_their_versions_and_hooks_that_record_nothing() {
 }
 
 #[test]
+fn status_tells_the_last_call_of_hooks_and_their_lengths() {
+    let home = Home::new();
+    home.say("agent install codex").ok();
+    let status = || home.json("agent status --json")["agents"][1].clone();
+    assert_eq!((&status()["calls"], &status()["p50_us"]), (&json!(0), &Value::Null));
+    let out = home.say("agent status").ok();
+    assert!(out.contains("no call yet; at its next start it asks to review"), "{out}");
+    // A session since then that called none.
+    home.write(".codex/sessions/2026/01/02/rollout-1.jsonl", "{}");
+    let ran = home.say("agent status");
+    assert!(ran.code == 1 && ran.out.contains("it is not trusted"), "{ran:?}");
+    let document = home.write("document", "{\"session_id\": \"s\"}");
+    let mut hook = home.0.command(["agent", "hook", "codex"]);
+    hook.env("HOME", home.0.dir.path()).env_remove("XDG_STATE_HOME");
+    hook.env("XDG_DATA_HOME", "/dev/null/data").stdin(fs::File::open(document).unwrap());
+    Ran::of(hook.output().unwrap()).ok();
+    let after = status();
+    assert_eq!((&after["calls"], &after["calls_not_taken"]), (&json!(1), &json!(1)));
+    assert!(after["p95_us"].as_u64().unwrap() > 0 && after["last_us"].is_string(), "{after}");
+    assert_eq!(after["untrusted"], false);
+    home.say("agent status").ok();
+}
+
+#[test]
 fn the_installed_command_runs_in_a_shell_also_where_the_program_is_gone() {
     let home = Home::new();
     home.say("agent install claude-code").ok();

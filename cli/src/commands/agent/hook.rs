@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use milepost::clock::{Clock as _, SystemClock};
-use milepost_agents::{Agent, HOOK_WAIT, HookCall, Spool};
+use milepost_agents::{Agent, HOOK_WAIT, HookCall, HookTimes, Spool, TimedHook};
+use milepost_api::HookTakenForm;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::Signal;
@@ -47,19 +48,32 @@ pub(super) fn take(name: &str) {
     std::panic::set_hook(Box::new(|_| {}));
     hold_signals();
     let agent = Agent::of_name(name);
+    let begin = SystemClock.now_us();
     let said = Arc::new(Mutex::new(None));
     let (own, to) = (name.to_owned(), Arc::clone(&said));
     within(LIMIT, move || {
-        let say = keep(&own);
+        let taken = keep(&own);
         if let Ok(mut to) = to.lock() {
-            *to = say;
+            *to = taken;
         }
     });
-    let say = said.lock().ok().and_then(|mut said| said.take());
-    let answer = agent.map_or(String::new(), |agent| agent.answer(say.as_deref()));
+    let taken = said.lock().ok().and_then(|mut said| said.take());
+    let Some(agent) = agent else { return };
+    let say = taken.as_ref().and_then(|taken| taken.say.as_deref());
+    let answer = agent.answer(say);
     // The agent may not read it.
     let mut stdout = std::io::stdout();
     let _ = stdout.write_all(answer.as_bytes()).and_then(|()| stdout.flush());
+    note_time(agent, begin, taken.is_some());
+}
+
+/// Notes how long the agent waited, for `agent status`.
+fn note_time(agent: Agent, time_us: u64, is_taken: bool) {
+    let took_us = SystemClock.now_us().saturating_sub(time_us);
+    let took_us = u32::try_from(took_us).unwrap_or(u32::MAX);
+    if let Some(times) = HookTimes::of(&super::environment()) {
+        let _ = times.add(agent, TimedHook { time_us, took_us, is_taken });
+    }
 }
 
 /// Keeps signals from ending the process: it ends by itself soon. A file that may not grow is an
@@ -71,9 +85,9 @@ fn hold_signals() {
     }
 }
 
-/// Reads the document and has it recorded, or puts it into the spool. Returns what the agent has to
-/// tell its model.
-fn keep(name: &str) -> Option<String> {
+/// Reads the document and has it recorded, or puts it into the spool. Returns the answer of the
+/// daemon that took it.
+fn keep(name: &str) -> Option<HookTakenForm> {
     let (payload, is_cut) = document(std::io::stdin(), READ_LIMIT);
     if payload.is_empty() {
         return None;
@@ -83,7 +97,7 @@ fn keep(name: &str) -> Option<String> {
     let here = std::env::current_dir().unwrap_or_else(|_| "/".into());
     let asked = call.with(&here, |name| std::env::var_os(name));
     match daemon::send(&asked, HOOK_WAIT) {
-        Some(taken) => taken.say,
+        Some(taken) => Some(taken),
         None => {
             // The spool counts what it cannot keep.
             let _ = Spool::of(&super::environment())?.put(&asked);

@@ -1,14 +1,19 @@
 //! `agent status`: the agents, and where the hooks are installed.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
+use milepost::clock::{Clock as _, SystemClock};
 use milepost_agents::settings::{self, SettingsFile};
-use milepost_agents::{Agent, Environment, SettingsScope, Spool};
+use milepost_agents::{
+    Agent, Environment, HookTimes, SettingsScope, Spool, TimedHook, percentile_us,
+};
+use milepost_api::Big;
 use serde_json::{Value, json};
 
 use super::{environment, project, version};
 use crate::error::{Failure, Result, UNMET};
-use crate::output::{Out, count, hint, printable};
+use crate::output::{Out, age, count, duration, hint, printable};
 
 /// One agent.
 struct Seen {
@@ -18,6 +23,10 @@ struct Seen {
     version: Option<String>,
     user: Settings,
     project: Settings,
+    /// The last calls of its hooks.
+    calls: Vec<TimedHook>,
+    /// True if a session began after the hooks were installed, and no hook was called since.
+    is_untrusted: bool,
 }
 
 /// The hooks in one file of settings.
@@ -37,6 +46,7 @@ struct Settings {
 pub fn run(out: &mut Out) -> Result<()> {
     let environment = environment();
     let project = project()?;
+    let now_us = SystemClock.now_us();
     let seen: Vec<Seen> = Agent::ALL
         .into_iter()
         .map(|agent| Seen::of(agent, &environment, SettingsScope::Project(&project)))
@@ -50,12 +60,17 @@ pub fn run(out: &mut Out) -> Result<()> {
             let mut row = vec![one.agent.name().to_owned(), one.found().to_owned()];
             row.push(one.version.clone().unwrap_or_else(|| "-".to_owned()));
             row.extend([&one.user, &one.project].map(|settings| settings.word(one.agent)));
+            row.extend(one.times(now_us));
             row
         };
         let rows: Vec<_> = seen.iter().map(row).collect();
-        out.table(&["AGENT", "FOUND", "VERSION", "YOURS", "PROJECT"], &rows)?;
+        let head = ["AGENT", "FOUND", "VERSION", "YOURS", "PROJECT", "LAST", "P50", "P95"];
+        out.table(&head, &rows)?;
         for one in &seen {
             for line in [&one.user, &one.project].into_iter().flat_map(Settings::said) {
+                out.line(printable(&format!("{}: {line}", one.agent.name())))?;
+            }
+            if let Some(line) = one.trust() {
                 out.line(printable(&format!("{}: {line}", one.agent.name())))?;
             }
         }
@@ -63,10 +78,10 @@ pub fn run(out: &mut Out) -> Result<()> {
             out.line(printable(&line))?;
         }
     }
-    let is_silent = |one: &Seen| one.user.is_silent() || one.project.is_silent();
-    if seen.iter().any(is_silent) {
+    if seen.iter().any(Seen::is_silent) {
         out.flush()?;
-        if !out.json {
+        let is_silent = |one: &Seen| one.user.is_silent() || one.project.is_silent();
+        if !out.json && seen.iter().any(is_silent) {
             hint("`milepost agent install NAME` writes the path of this program into the hooks");
         }
         return Err(Failure::reported(UNMET));
@@ -124,13 +139,50 @@ impl Seen {
             let file = agent.settings(environment, scope);
             file.map_or_else(Settings::default, |file| Settings::of(agent, file))
         };
+        let times = HookTimes::of(environment);
+        let calls = times.map_or_else(Vec::new, |times| times.read(agent));
+        let user = settings(SettingsScope::User);
+        let is_untrusted = agent.has_trust() && user.is_unused(agent, environment, &calls);
         Self {
             agent,
             is_found: agent.is_found(environment),
             version: program.as_deref().and_then(version::of),
             program,
-            user: settings(SettingsScope::User),
+            user,
             project: settings(project),
+            is_untrusted,
+            calls,
+        }
+    }
+
+    fn is_installed(&self) -> bool {
+        [&self.user, &self.project].into_iter().any(|settings| !settings.installed.is_empty())
+    }
+
+    /// Returns `true` if hooks are installed, and nothing is recorded.
+    fn is_silent(&self) -> bool {
+        self.user.is_silent() || self.project.is_silent() || self.is_untrusted
+    }
+
+    /// Returns the age of the last call, and the lengths of the calls.
+    fn times(&self, now_us: u64) -> [String; 3] {
+        let none = || "-".to_owned();
+        let last = self.calls.last().map(|call| age(now_us.saturating_sub(call.time_us)));
+        let percentile =
+            |percent| percentile_us(&self.calls, percent).map(|us| duration(us.into()));
+        [last, percentile(50), percentile(95)].map(|cell| cell.unwrap_or_else(none))
+    }
+
+    /// Returns what is to say about trust, if the agent has to trust hooks.
+    fn trust(&self) -> Option<&'static str> {
+        let waits = self.agent.has_trust() && self.is_installed() && self.calls.is_empty();
+        match (self.is_untrusted, waits) {
+            (true, _) => Some(
+                "sessions since the installation called no hook: it is not trusted; start the \
+                 agent without `exec`, and trust the hooks where it asks to review them",
+            ),
+            (false, true) => Some("no call yet; at its next start it asks to review the hooks"),
+            (false, false) => None,
         }
     }
 
@@ -151,6 +203,12 @@ impl Seen {
             "version": self.version,
             "user": self.user.form(),
             "project": self.project.form(),
+            "untrusted": self.is_untrusted,
+            "last_us": self.calls.last().map(|call| Big(call.time_us)),
+            "p50_us": percentile_us(&self.calls, 50),
+            "p95_us": percentile_us(&self.calls, 95),
+            "calls": self.calls.len(),
+            "calls_not_taken": self.calls.iter().filter(|call| !call.is_taken).count(),
         })
     }
 }
@@ -183,6 +241,18 @@ impl Settings {
             }
         }
         found
+    }
+
+    /// Returns `true` if a session began after the installation, and no hook was called since.
+    fn is_unused(&self, agent: Agent, environment: &Environment, calls: &[TimedHook]) -> bool {
+        let changed = self.file.as_ref().and_then(|file| file.metadata().ok()?.modified().ok());
+        let (Some(changed), Some(session)) = (changed, agent.last_session(environment)) else {
+            return false;
+        };
+        let is_since = |call: &TimedHook| {
+            changed < SystemTime::UNIX_EPOCH + Duration::from_micros(call.time_us)
+        };
+        !self.installed.is_empty() && session > changed && !calls.iter().any(is_since)
     }
 
     /// Returns `true` if hooks are installed that record nothing.
