@@ -6,6 +6,8 @@
 //! (50,000 files, 1 GB) and `one-file` (100 MB). `quick` leaves the last two out where they are not named.
 //! Stores and trees are made in the current folder, or in `MILEPOST_BENCH_DIR`; it should be on the disk that is
 //! asked about.
+//! `hooks` and `agent` are the hooks of coding agents, as whole processes, and a session of Claude Code, which
+//! `MILEPOST_AGENTS` has to name (`tests/agents/install`); with `quick` only where they are named.
 
 use std::path::Path;
 
@@ -71,6 +73,13 @@ fn main() {
     }
     if wanted("load") {
         rows::bulk_load(if quick { 1 } else { 3 }, bytes);
+    }
+    let named = |row: &str| wanted(row) && (!quick || std::env::args().any(|arg| arg == row));
+    if named("hooks") {
+        rows::hooks(if quick { 40 } else { 100 }, !quick);
+    }
+    if named("agent") {
+        rows::agent_session(rounds);
     }
     of_workspaces(quick, wanted);
 }

@@ -41,6 +41,13 @@ impl Git {
         self.run(&["-c", "gc.auto=0", "commit", "-q", "-m", "x", "--allow-empty"]);
     }
 
+    /// Writes the files as a tree, as opencode does around its calls.
+    pub fn write_tree(&self) {
+        self.run(&["add", "-A"]);
+        let done = self.command(&self.tree).arg("write-tree").output().unwrap();
+        assert!(done.status.success());
+    }
+
     /// Packs where git would by itself, and waits for it.
     pub fn pack(&self) {
         self.run(&["-c", "gc.autoDetach=false", "gc", "--auto", "-q"]);
