@@ -94,11 +94,9 @@ impl Session {
 
     /// Forgets the calls that did not return, and of which an event says that they will not.
     pub(crate) fn end_calls(&mut self, event: &AgentEvent) {
-        let is_main = event.subagent.is_none();
         match &event.kind {
             AgentEventKind::SessionEnded { .. } => self.open.clear(),
-            AgentEventKind::TurnEnded { .. } if is_main => self.open.clear(),
-            // Without ids there is one call at a time.
+            // A sub-agent may work on behind the turn that began it. Without ids there is one call at a time.
             AgentEventKind::BeforeTool { call: None, .. }
             | AgentEventKind::Prompt { .. }
             | AgentEventKind::TurnEnded { .. }

@@ -4,17 +4,23 @@
 //! tests. Without it each says that it did not run.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
+mod deleted;
+mod disk;
 mod failures;
 mod files;
+mod kills;
+mod places;
 mod resumed;
 mod rewind;
 mod sessions;
 mod settings;
+mod together;
 
 use std::path::Path;
 
 use milepost_agent_tests::{Agent, AgentHome};
 use milepost_agents::documents::AgentEventKind;
+use serde_json::Value;
 
 /// A home for an agent. `None` if the agents are not installed.
 fn home(agent: Agent) -> Option<AgentHome> {
@@ -46,4 +52,23 @@ fn session(home: &AgentHome) -> String {
     ids.dedup();
     assert_eq!(ids.len(), 1, "{ids:?}");
     ids.remove(0)
+}
+
+/// The events of a task, the first one first.
+#[track_caller]
+fn log(home: &AgentHome, task: &str) -> Vec<Value> {
+    let log = home.milepost(&["log", task, "--reverse", "--json"]).ok().out;
+    log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The events of a kind.
+fn of_kind<'a>(log: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    log.iter().filter(|event| event["kind"] == kind).collect()
+}
+
+/// Goes back, and returns what is said about it.
+#[track_caller]
+fn rewound(home: &AgentHome, arguments: &[&str]) -> Value {
+    let all: Vec<&str> = ["rewind", "--yes", "--json"].iter().chain(arguments).copied().collect();
+    serde_json::from_str(&home.milepost(&all).ok().out).unwrap()
 }

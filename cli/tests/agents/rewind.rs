@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use milepost_agent_tests::{Agent, AgentHome};
 use serde_json::Value;
 
-use crate::{home, session};
+use crate::{home, rewound, session};
 
 const FIRST: &str = "first [[write poem.txt roses]] [[say first done]]";
 const SECOND: &str = "second [[shell sed -i s/alpha/ALPHA/ data.txt; rm mine.txt; \
@@ -35,11 +35,6 @@ fn two_prompts(agent: Agent) -> Option<(AgentHome, String)> {
     home.write("hers.txt", "hers\n");
     home.resume(&session, SECOND).ok();
     Some((home, session))
-}
-
-fn rewound(home: &AgentHome, arguments: &[&str]) -> Value {
-    let all: Vec<&str> = ["rewind", "--yes", "--json"].iter().chain(arguments).copied().collect();
-    serde_json::from_str(&home.milepost(&all).ok().out).unwrap()
 }
 
 /// Files that the shell changed, deleted or made are as before the prompt, what the user did stays,

@@ -50,6 +50,24 @@ fn a_call_that_never_returned_ends_with_its_turn_and_at_the_next_prompt() {
 }
 
 #[test]
+fn a_call_of_a_sub_agent_is_open_behind_the_turn_that_began_it() {
+    let scene = Scene::new();
+    let of_sub_agent = |event: &str| {
+        let asked = scene.asked(event, "s1", Some(("call-1", "Bash")));
+        let payload = asked.payload.replacen('{', r#"{"agent_id":"a1","#, 1);
+        HookAsked { payload, ..asked }
+    };
+    scene.take(of_sub_agent("PreToolUse"));
+    scene.take(scene.asked("Stop", "s1", None));
+    scene.before("s2", "call-2", "Bash");
+    scene.take(of_sub_agent("PostToolUse"));
+    scene.after("s2", "call-2", "Bash");
+    scene.settle();
+    assert!(says(&scene.events("s1"), "call-1", "shared"));
+    assert!(says(&scene.events("s2"), "call-2", "shared"));
+}
+
+#[test]
 fn a_call_without_an_id_ends_at_the_next_one() {
     let scene = Scene::new();
     let first = scene.without_id("BeforeTool", "s1");

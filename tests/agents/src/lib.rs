@@ -29,6 +29,6 @@
 mod home;
 mod model;
 
-pub use home::{AgentHome, AgentRun};
+pub use home::{AgentHome, AgentRun, AgentStarted};
 pub use milepost_agents::Agent;
 pub use model::{Model, ModelRequest};

@@ -58,7 +58,7 @@ pub(super) fn project() -> Result<PathBuf> {
 
 /// Returns `true` if the files of a folder are not captured: a home folder, one that has the home
 /// in it, and `/`.
-fn has_no_files(project: &Path) -> bool {
+pub(super) fn has_no_files(project: &Path) -> bool {
     let project = real(project);
     let holds_home = |home: &Path| real(home).starts_with(&project);
     project.parent().is_none() || environment().home().is_some_and(holds_home)

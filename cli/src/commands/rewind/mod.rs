@@ -17,7 +17,7 @@ mod print;
 mod way;
 
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use milepost_api::TaskForm;
 
@@ -42,11 +42,14 @@ pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> 
     let (opened, folder) = match store.named().is_some() {
         true => (store.find(false, false)?, None),
         false => {
-            let project = super::agent::project()?;
-            let dir = outside::store_of(&project).filter(|dir| dir.is_dir()).ok_or_else(|| {
-                Failure::new(format!("no session was recorded in {}", project.display()))
-                    .hint("`milepost agent install NAME` records the next ones")
-            })?;
+            let (project, dir) = recorded(&super::agent::project()?)?;
+            if !args.conversation_only && super::agent::has_no_files(&project) {
+                let shown = project.display();
+                return Err(Failure::new(format!(
+                    "no files are recorded in {shown}: it is no project"
+                ))
+                .hint("`--conversation-only` takes back the conversation"));
+            }
             catch_up::spool(&project);
             (store.find_at(&dir)?, Some(project))
         }
@@ -69,6 +72,22 @@ pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> 
         }
         None => Ok(()),
     }
+}
+
+/// Returns the project and its store: this one, or else the nearest folder above that has sessions.
+/// A home folder does not have those of the folders below it.
+fn recorded(project: &Path) -> Result<(PathBuf, PathBuf)> {
+    let store = |folder: &Path| outside::store_of(folder).filter(|store| store.is_dir());
+    let above =
+        project.ancestors().skip(1).take_while(|folder| !super::agent::has_no_files(folder));
+    let found = std::iter::once(project).chain(above).find_map(|folder| {
+        let store = store(folder)?;
+        Some((folder.to_owned(), store))
+    });
+    found.ok_or_else(|| {
+        Failure::new(format!("no session was recorded in {}", project.display()))
+            .hint("`milepost agent install NAME` records the next ones")
+    })
 }
 
 /// Becomes the agent, in the folder of the session.

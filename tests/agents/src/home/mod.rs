@@ -3,10 +3,11 @@
 mod agents;
 mod process;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use milepost_agents::documents::{self, AgentEvent, Document};
@@ -15,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::model::{Model, ModelRequest};
 
-pub use process::AgentRun;
+pub use process::{AgentRun, AgentStarted};
 
 /// A home folder of its own, with the folders of XDG, a project, an agent and a scripted model.
 ///
@@ -28,7 +29,7 @@ pub struct AgentHome {
     /// The folder that the agents are installed in.
     agents: PathBuf,
     model: Model,
-    root: TempDir,
+    root: Arc<TempDir>,
     /// Number of programs that ran, and their time.
     spent: Mutex<(u32, Duration)>,
 }
@@ -46,9 +47,20 @@ impl AgentHome {
         for name in ["home", "work/shop", "tmp", "bin"] {
             fs::create_dir_all(path.join(name)).unwrap();
         }
+        let (milepost, root) = (milepost.to_owned(), Arc::new(root));
         let model = Model::start(&path.join("work/shop"));
-        let (milepost, spent) = (milepost.to_owned(), Mutex::default());
-        let home = Self { agent, milepost, agents, model, root, spent };
+        let home = Self { agent, milepost, agents, model, root, spent: Mutex::default() };
+        agents::write_settings(&home);
+        Some(home)
+    }
+
+    /// Returns the same home and project for another agent, with a model of its own. `None` if the
+    /// agent is not installed.
+    pub fn with_another(&self, agent: Agent) -> Option<Self> {
+        let agents = agents::installed(agent)?;
+        let (milepost, root) = (self.milepost.clone(), Arc::clone(&self.root));
+        let model = Model::start(&self.project(""));
+        let home = Self { agent, milepost, agents, model, root, spent: Mutex::default() };
         agents::write_settings(&home);
         Some(home)
     }
@@ -97,16 +109,41 @@ impl AgentHome {
     #[allow(clippy::disallowed_methods, reason = "the time that tests take, for the log of CI")]
     pub fn run(&self, command: Command) -> AgentRun {
         let begin = Instant::now();
-        let run = process::run(command, &self.path("tmp"));
+        let run = self.start(command).wait();
         let mut spent = self.spent.lock().unwrap();
         *spent = (spent.0 + 1, spent.1 + begin.elapsed());
         run
+    }
+
+    /// Starts a command of this home.
+    pub fn start(&self, command: Command) -> AgentStarted {
+        AgentStarted::of(command, &self.path("tmp"))
+    }
+
+    /// Waits until something is so, for at most a minute. Returns `false` if it is not.
+    #[allow(clippy::disallowed_methods, reason = "the wait for another process")]
+    pub fn until(&self, is_so: impl Fn() -> bool) -> bool {
+        let end = Instant::now() + Duration::from_secs(60);
+        while !is_so() {
+            if Instant::now() >= end {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
     }
 
     /// Runs Milepost in the project.
     pub fn milepost(&self, arguments: &[&str]) -> AgentRun {
         let mut command = self.plain(&self.milepost);
         command.args(arguments);
+        self.run(command)
+    }
+
+    /// Runs Milepost in a folder.
+    pub fn milepost_in(&self, folder: &Path, arguments: &[&str]) -> AgentRun {
+        let mut command = self.plain(&self.milepost);
+        command.args(arguments).current_dir(folder);
         self.run(command)
     }
 
@@ -223,27 +260,81 @@ impl AgentHome {
         self.model.url()
     }
 
+    /// Returns the number of requests that the model got.
+    pub fn request_count(&self) -> usize {
+        self.model.request_count()
+    }
+
     /// Returns the events of recorded hooks so far, in the order of time.
     pub fn events(&self) -> Vec<AgentEvent> {
-        let taken = |document: Vec<u8>| match documents::read(self.agent, &document) {
-            Document::Event(event) => Some(*event),
-            Document::Ignored(_) => None,
+        self.hooks().into_iter().map(|(_, event)| event).collect()
+    }
+
+    /// Returns the processes of recorded hooks so far, with their events, in the order of time.
+    pub fn hooks(&self) -> Vec<(u32, AgentEvent)> {
+        let taken = |(path, document): (PathBuf, Vec<u8>)| {
+            let (_, process) = path.file_stem()?.to_str()?.rsplit_once('-')?;
+            match documents::read(self.agent, &document) {
+                Document::Event(event) => Some((process.parse().ok()?, *event)),
+                Document::Ignored(_) => None,
+            }
         };
-        self.documents().into_iter().filter_map(taken).collect()
+        self.recorded().into_iter().filter_map(taken).collect()
     }
 
     /// Returns the documents of recorded hooks so far, those that are no events too.
     pub fn documents(&self) -> Vec<Vec<u8>> {
+        self.recorded().into_iter().map(|(_, document)| document).collect()
+    }
+
+    fn recorded(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut files = Vec::new();
         below(&self.path("documents"), &mut files);
         files.retain(|path| path.extension().is_some_and(|end| end == "json"));
         files.sort();
-        files.into_iter().map(|path| fs::read(path).unwrap()).collect()
+        let read = |path: PathBuf| {
+            let document = fs::read(&path).unwrap();
+            (path, document)
+        };
+        files.into_iter().map(read).collect()
     }
 
     /// Returns the ids of processes that have this home in their environment.
     pub fn processes(&self) -> Vec<u32> {
         process::of_home(&self.path("home"))
+    }
+}
+
+impl AgentHome {
+    /// Returns the processes of this home that have these arguments, one after the other.
+    pub fn running(&self, arguments: &[&str]) -> Vec<u32> {
+        let is_it = |process: &u32| {
+            let all = process::arguments(*process);
+            all.windows(arguments.len()).any(|part| part == arguments)
+        };
+        self.processes().into_iter().filter(is_it).collect()
+    }
+
+    /// Kills processes, all at once, and waits for their ends.
+    pub fn kill(&self, processes: &[u32]) {
+        process::kill(processes);
+    }
+
+    /// Returns the folders with the stores of projects.
+    pub fn stores(&self) -> Vec<PathBuf> {
+        let folders = fs::read_dir(self.path("home/xdg/data/milepost/projects"));
+        let mut found: Vec<_> =
+            folders.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+        found.sort();
+        found
+    }
+
+    /// Returns the files of the project below a folder, with their bytes, by their paths there.
+    pub fn files(&self, folder: &str) -> BTreeMap<String, Vec<u8>> {
+        let (folder, mut found) = (self.project(folder), Vec::new());
+        below(&folder, &mut found);
+        let name = |path: &PathBuf| path.strip_prefix(&folder).unwrap().display().to_string();
+        found.into_iter().map(|path| (name(&path), fs::read(&path).unwrap())).collect()
     }
 }
 

@@ -90,6 +90,11 @@ impl Model {
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.shared.requests.lock().unwrap().clone()
     }
+
+    /// Returns the number of requests so far.
+    pub fn request_count(&self) -> usize {
+        self.shared.requests.lock().unwrap().len()
+    }
 }
 
 impl Drop for Model {

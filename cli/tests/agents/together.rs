@@ -1,0 +1,119 @@
+//! Two agents at once in one folder, one of them with a sub-agent.
+
+use milepost_agent_tests::{Agent, AgentHome};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::Value;
+
+use crate::{home, kinds, log, of_kind, rewound};
+
+/// Sessions of the two agents, and their tasks.
+struct Two {
+    claude: AgentHome,
+    codex: AgentHome,
+    /// The tasks of Claude Code, of its sub-agent, and of Codex.
+    tasks: [String; 3],
+}
+
+/// Runs both. Their calls wait for each other at two pipes: each is open while the other one is.
+///
+/// Claude Code makes `own.txt`, then `a.txt` by a sub-agent; Codex makes `b.txt`.
+fn at_once() -> Option<Two> {
+    let claude = home(Agent::ClaudeCode)?;
+    let codex = claude.with_another(Agent::Codex)?;
+    claude.record_hooks();
+    codex.install_hooks();
+    let [to, from] = ["to", "from"].map(|name| {
+        let path = claude.path("tmp").join(name);
+        mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        path.display().to_string()
+    });
+    let begun = claude.path("tmp/begun");
+    let call = format!("touch {}; echo 1 > {to}; cat {from}; echo a > a.txt", begun.display());
+    let prompt = format!(
+        "first [[shell echo own > own.txt]] [[task do: {{{{shell {call}}}}} {{{{say helped}}}}]] \
+         [[say both done]]"
+    );
+    let first = claude.start(claude.command(None, &prompt));
+    // The sub-agent works on behind the turn of the main agent.
+    let has_ended_its_turn = || kinds(&claude).iter().any(|kind| kind == "turn ended");
+    assert!(claude.until(|| begun.exists() && has_ended_its_turn()), "{:#?}", first.wait());
+    let prompt = format!("other [[shell cat {to}; echo b > b.txt; echo 1 > {from}]] [[say there]]");
+    codex.prompt(&prompt).ok();
+    first.wait().ok();
+    let tasks: Value =
+        serde_json::from_str(&claude.milepost(&["tasks", "--json"]).ok().out).unwrap();
+    let ids = tasks["items"].as_array().unwrap().iter();
+    let mut ids: Vec<_> = ids.map(|task| task["id"].as_str().unwrap().to_owned()).collect();
+    ids.sort_by_key(|id| {
+        let log = log(&claude, id);
+        match log.iter().find(|event| event["body"]["name"] == "agent_session") {
+            Some(event) if event["body"]["data"]["agent"] == "claude-code" => 0,
+            Some(_) => 2,
+            None => 1,
+        }
+    });
+    let tasks = ids.try_into().unwrap_or_else(|ids| panic!("{ids:?}"));
+    Some(Two { claude, codex, tasks })
+}
+
+/// The marks of captures around calls, as `WHEN ACTOR`, with `shared` if they are.
+fn marks(log: &[Value]) -> Vec<String> {
+    let is_of_call = |mark: &&&Value| mark["correlation"].is_string();
+    let mark = |mark: &&Value| {
+        let is_before = mark["body"]["cause"] == "before_tool";
+        let is_sub_agent = mark["actor"] != "agent";
+        let mut words = vec![if is_before { "before" } else { "after" }];
+        words.push(if is_sub_agent { "sub-agent" } else { "agent" });
+        if mark["body"]["metadata"]["shared"] == true {
+            words.push("shared");
+        }
+        words.join(" ")
+    };
+    of_kind(log, "checkpoint_marked").iter().filter(is_of_call).map(mark).collect()
+}
+
+#[test]
+fn sessions_at_once_are_whole_and_calls_that_overlap_are_marked() {
+    let Some(Two { claude, tasks, .. }) = at_once() else { return };
+    let [main, sub_agent, other] = tasks.map(|task| log(&claude, &task));
+    // Its own file, the sub-agent, and the call of the sub-agent.
+    let of_claude = [
+        "before agent",
+        "after agent",
+        "before agent",
+        "after agent",
+        "before sub-agent",
+        "after sub-agent shared",
+    ];
+    assert_eq!(marks(&main), of_claude);
+    assert_eq!(marks(&other), ["before agent shared", "after agent shared"]);
+    assert!(marks(&sub_agent).is_empty(), "files are in the task of the session");
+    for (log, calls, text) in
+        [(&main, 2, "both done"), (&sub_agent, 1, "helped"), (&other, 1, "there")]
+    {
+        let ids = |kind| -> Vec<_> {
+            of_kind(log, kind).into_iter().map(|event| event["body"]["call"].clone()).collect()
+        };
+        assert_eq!(ids("tool_called").len(), calls);
+        assert_eq!(ids("tool_called"), ids("tool_returned"));
+        let says = |event: &&Value| event["body"]["content"].to_string().contains(text);
+        assert!(of_kind(log, "message").iter().any(says), "{text}");
+    }
+}
+
+#[test]
+fn a_rewind_of_one_session_asks_about_the_files_of_another() {
+    let Some(Two { claude, codex, tasks }) = at_once() else { return };
+    let place = |task: usize| format!("{}@prompt-1", tasks[task]);
+    let files = codex.files("");
+    assert_eq!(files.keys().collect::<Vec<_>>(), ["a.txt", "b.txt", "own.txt"]);
+    // Whose they are of the two is not known.
+    let done = rewound(&codex, &[&place(2)]);
+    assert_eq!(done["stay"], serde_json::json!(["a.txt", "b.txt"]), "{done:#}");
+    assert_eq!(codex.files(""), files);
+    let done = rewound(&claude, &[&place(0), "--theirs", "a.txt"]);
+    assert_eq!(done["stay"], serde_json::json!(["b.txt"]), "{done:#}");
+    assert_eq!(claude.files("").keys().collect::<Vec<_>>(), ["b.txt"]);
+    claude.milepost(&["undo", &tasks[0]]).ok();
+    assert_eq!(claude.files(""), files);
+}
