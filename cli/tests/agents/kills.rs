@@ -179,17 +179,16 @@ impl Case {
             return;
         }
         let plan: Value = serde_json::from_str(&dry.out).unwrap();
-        let paths = |paths: &Value| -> Vec<String> {
-            let path = |path: &Value| path.as_str().unwrap_or_default().to_owned();
-            paths.as_array().into_iter().flatten().map(path).collect()
-        };
-        // Whose change a call that did not return made is asked about.
-        let asked = paths(&plan["stay"]);
+        let listed = plan["stay"].as_array().into_iter().flatten();
+        let left = plan["plan"]["left"].as_array().into_iter().flatten();
+        let paths = listed.chain(left.map(|left| &left["path"])).map(|path| path.as_str().unwrap());
+        // Paths whose change is not known to be the run's stay, and are named.
+        let named: Vec<&str> = paths.collect();
         let mut arguments = vec![at.as_str()];
-        arguments.extend(asked.iter().flat_map(|path| ["--theirs", path]));
+        arguments.extend(named.iter().flat_map(|path| ["--theirs", path]));
         let done = rewound(home, &arguments);
         let now = home.files("");
-        assert_eq!(texts(&now), texts(&self.before), "{asked:?}, {plan:#}, {done:#}");
+        assert_eq!(texts(&now), texts(&self.before), "{named:?}, {plan:#}, {done:#}");
         home.milepost(&["undo", &self.session]).ok();
         assert_eq!(texts(&home.files("")), texts(&self.after));
     }

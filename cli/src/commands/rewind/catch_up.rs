@@ -1,10 +1,10 @@
-//! Work that waits before a rewind: documents in the spool, and lines of the session file.
+//! Work that waits before a rewind: documents in the spool, lines of the session file, and a capture.
 
 use std::path::Path;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use milepost_agents::{Agent, Spool};
-use milepost_api::{ImportAsked, ImportPath, JobAsked};
+use milepost_api::{CaptureAsked, ImportAsked, ImportPath, JobAsked};
 
 use super::history::History;
 use crate::backend::Backend;
@@ -60,4 +60,19 @@ pub(super) fn file(source: &dyn Backend, history: &History) -> bool {
     };
     // A file that cannot be recorded has what its hooks told.
     source.job(&JobAsked::Import(asked), JobBar::new(false)).is_ok()
+}
+
+/// Captures the folder if a call did not return, as one that was killed with the daemon: files that
+/// it made are in no capture, and a rewind leaves such files where they are.
+pub(super) fn folder(source: &dyn Backend, task: &str, history: &History, folder: &Path) {
+    if history.open.is_empty() {
+        return;
+    }
+    let asked = CaptureAsked {
+        folder: folder.to_owned(),
+        task: Some(task.to_owned()),
+        ..CaptureAsked::default()
+    };
+    // Without it the plan says which files were never captured.
+    let _ = source.job(&JobAsked::Capture(asked), JobBar::new(false));
 }

@@ -1,5 +1,6 @@
 //! The prompts of a session, and the facts that its hooks told.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use milepost::Body;
@@ -56,6 +57,8 @@ pub(super) struct History {
     pub facts: Option<SessionFacts>,
     /// The time of the last event.
     pub last_us: u64,
+    /// Calls that did not return, and behind which no folder was captured.
+    pub open: BTreeSet<String>,
 }
 
 impl History {
@@ -65,6 +68,7 @@ impl History {
         let mut history = Self::default();
         source.events(&head, 0..head.offset.0, &mut |event| {
             history.add(event.offset.0, event.time_us.0, event.body.as_ref());
+            history.follow(event.correlation.as_deref(), event.body.as_ref());
             Ok(())
         })?;
         Ok(history)
@@ -84,6 +88,18 @@ impl History {
                     self.facts = serde_json::from_str(facts.text()).ok().or(self.facts.take());
                 }
             }
+            _ => {}
+        }
+    }
+
+    /// Notes the calls that begin, and those whose files are captured.
+    fn follow(&mut self, call: Option<&str>, body: Option<&Body>) {
+        match (body, call) {
+            (Some(Body::WorkspaceCaptured(_)), None) => self.open.clear(),
+            (Some(Body::CheckpointMarked(mark)), Some(call)) => match mark.cause {
+                MarkCause::BeforeTool => drop(self.open.insert(call.to_owned())),
+                _ => drop(self.open.remove(call)),
+            },
             _ => {}
         }
     }

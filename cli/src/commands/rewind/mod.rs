@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! place        the session and the prompt that the user names
-//! catch_up     what waits: documents in the spool, lines of the session file
+//! catch_up     what waits: documents in the spool, lines of the session file, a capture
 //! history      the prompts of a session
 //! way          the way back: its plan, and what is done
 //! new_session  the new session file
@@ -120,6 +120,9 @@ fn on(
     };
     let gone = history.prompts.get(chosen..).unwrap_or_default();
     let Some(prompt) = gone.first() else { return Err(no_prompt(&history)) };
+    if let Some(folder) = folder.filter(|_| !args.conversation_only) {
+        catch_up::folder(source, &task.id, &history, folder);
+    }
     let agent = under_agent::variable();
     let is_dry = args.options.dry_run || agent.is_some();
     let mut way = Way::of(source, args, (&task, &history), prompt, folder)?;
