@@ -10,6 +10,10 @@ pub struct Environment {
     claude_config_dir: Option<PathBuf>,
     codex_home: Option<PathBuf>,
     gemini_cli_home: Option<PathBuf>,
+    qwen_home: Option<PathBuf>,
+    copilot_home: Option<PathBuf>,
+    cline_dir: Option<PathBuf>,
+    xdg_config_home: Option<PathBuf>,
     xdg_state_home: Option<PathBuf>,
     path: Option<OsString>,
 }
@@ -23,6 +27,10 @@ impl Environment {
             claude_config_dir: folder("CLAUDE_CONFIG_DIR"),
             codex_home: folder("CODEX_HOME"),
             gemini_cli_home: folder("GEMINI_CLI_HOME"),
+            qwen_home: folder("QWEN_HOME"),
+            copilot_home: folder("COPILOT_HOME"),
+            cline_dir: folder("CLINE_DIR"),
+            xdg_config_home: folder("XDG_CONFIG_HOME"),
             xdg_state_home: folder("XDG_STATE_HOME"),
             path: variable("PATH"),
         }
@@ -34,22 +42,42 @@ impl Environment {
     }
 
     pub(crate) fn claude(&self) -> Option<PathBuf> {
-        self.claude_config_dir.clone().or_else(|| Some(self.home()?.join(".claude")))
+        self.or_in_home(self.claude_config_dir.as_ref(), ".claude")
     }
 
     pub(crate) fn codex(&self) -> Option<PathBuf> {
-        self.codex_home.clone().or_else(|| Some(self.home()?.join(".codex")))
+        self.or_in_home(self.codex_home.as_ref(), ".codex")
     }
 
     pub(crate) fn gemini(&self) -> Option<PathBuf> {
         Some(self.gemini_cli_home.as_deref().or(self.home())?.join(".gemini"))
     }
 
+    pub(crate) fn qwen(&self) -> Option<PathBuf> {
+        self.or_in_home(self.qwen_home.as_ref(), ".qwen")
+    }
+
+    pub(crate) fn copilot(&self) -> Option<PathBuf> {
+        self.or_in_home(self.copilot_home.as_ref(), ".copilot")
+    }
+
+    pub(crate) fn cline(&self) -> Option<PathBuf> {
+        self.or_in_home(self.cline_dir.as_ref(), ".cline")
+    }
+
+    pub(crate) fn opencode(&self) -> Option<PathBuf> {
+        Some(self.or_in_home(self.xdg_config_home.as_ref(), ".config")?.join("opencode"))
+    }
+
+    /// Returns the folder that a variable names, or else one in the home.
+    fn or_in_home(&self, named: Option<&PathBuf>, name: &str) -> Option<PathBuf> {
+        named.cloned().or_else(|| Some(self.home()?.join(name)))
+    }
+
     /// Returns the folder for what Milepost keeps of agents between its runs: `milepost` in
     /// XDG_STATE_HOME or `~/.local/state`.
     pub fn state_folder(&self) -> Option<PathBuf> {
-        let state = || Some(self.home()?.join(".local/state"));
-        Some(self.xdg_state_home.clone().or_else(state)?.join("milepost"))
+        Some(self.or_in_home(self.xdg_state_home.as_ref(), ".local/state")?.join("milepost"))
     }
 
     /// Searches PATH for a program. Relative folders in it are skipped: they belong to the current

@@ -33,9 +33,9 @@ impl Guard {
         if text.contains(char::is_control) {
             return Err(Error::new("the path of this program has a control character", next));
         }
-        // Gemini CLI replaces variables in the texts of its settings.
-        if agent == Agent::GeminiCli && text.contains('$') {
-            let reason = format!("gemini-cli replaces what follows `$` in a command: {text}");
+        if agent.replaces_variables() && text.contains('$') {
+            let name = agent.name();
+            let reason = format!("{name} replaces what follows `$` in a command: {text}");
             return Err(Error::new(reason, next));
         }
         let program = quoted(text);
@@ -117,9 +117,12 @@ mod tests {
 
     #[test]
     fn paths_that_an_agent_would_change_are_refused() {
-        for (path, agent) in
-            [("m", Agent::Codex), ("/a/$HOME/m", Agent::GeminiCli), ("/a\n/m", Agent::ClaudeCode)]
-        {
+        for (path, agent) in [
+            ("m", Agent::Codex),
+            ("/a/$HOME/m", Agent::GeminiCli),
+            ("/a/$HOME/m", Agent::QwenCode),
+            ("/a\n/m", Agent::ClaudeCode),
+        ] {
             assert!(Guard::command(Path::new(path), agent).is_err(), "{path}");
         }
         assert!(Guard::command(Path::new("/a/$HOME/m"), Agent::Codex).is_ok());

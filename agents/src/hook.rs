@@ -22,15 +22,22 @@ const KEPT_OF_CUT: usize = 64 << 10;
 const PROJECTS: [&str; 2] = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"];
 
 /// Variables that a document is kept with. All others may be secrets.
-const VARIABLES: [&str; 8] = [
+const VARIABLES: [&str; 15] = [
     "CLAUDECODE",
     "CLAUDE_CONFIG_DIR",
     "CLAUDE_PROJECT_DIR",
+    "CLINE_DIR",
     "CODEX_HOME",
     "CODEX_SESSION_ID",
+    "COPILOT_CLI",
+    "COPILOT_HOME",
     "GEMINI_CLI",
     "GEMINI_CLI_HOME",
     "GEMINI_PROJECT_DIR",
+    "OPENCODE",
+    "QWEN_CODE",
+    "QWEN_HOME",
+    "XDG_CONFIG_HOME",
 ];
 
 /// Most bytes of the value of a variable.

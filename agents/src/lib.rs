@@ -15,7 +15,7 @@
 //! spool        documents that wait, one file each
 //! hook_times   times of the calls of hooks
 //! guard        the command of a hook
-//! agent        the agents, with their events and the places of their settings
+//! agent        the agents: their events, places and differences
 //! environment  variables that name places
 //! json         JSON text, with the places of its parts
 //! error        errors: the place, the reason, the next step
@@ -46,7 +46,7 @@ mod json;
 pub mod settings;
 mod spool;
 
-pub use agent::{Agent, SettingsScope};
+pub use agent::{Agent, HookFile, SettingsScope};
 pub use environment::Environment;
 pub use error::Error;
 pub use guard::Guard;

@@ -40,7 +40,16 @@ impl Home {
         let mut command = self.0.command(line.split(' '));
         command.current_dir(self.path("work/shop"));
         command.env("HOME", self.0.dir.path()).env("PATH", self.path("bin"));
-        for name in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_STATE_HOME"] {
+        for name in [
+            "CLAUDE_CONFIG_DIR",
+            "CLINE_DIR",
+            "CODEX_HOME",
+            "COPILOT_HOME",
+            "GEMINI_CLI_HOME",
+            "QWEN_HOME",
+            "XDG_CONFIG_HOME",
+            "XDG_STATE_HOME",
+        ] {
             command.env_remove(name);
         }
         command
@@ -113,7 +122,7 @@ fn installing_twice_is_once_and_uninstalling_gives_every_byte_back() {
     let copy = out.lines().find_map(|line| line.trim().strip_prefix("the file from before: "));
     assert_eq!(fs::read_to_string(copy.unwrap()).unwrap(), there);
     let none = home.say("agent uninstall --all").ok();
-    assert_eq!(none.matches("there is no hook of Milepost in").count(), 3, "{none}");
+    assert_eq!(none.matches("there is no hook of Milepost in").count(), 7, "{none}");
 }
 
 #[test]
@@ -128,7 +137,8 @@ fn files_and_folders_that_install_made_go_again() {
     // What the agent wrote in between stays.
     home.write(".codex/auth.json", "{}");
     let done = home.json("agent uninstall --all --json");
-    assert!(done["agents"].as_array().unwrap().iter().all(|one| one["removed"] == true), "{done}");
+    let removed = |one: &&Value| one["removed"] == true;
+    assert_eq!(done["agents"].as_array().unwrap().iter().filter(removed).count(), 3, "{done}");
     assert!(!home.path(".claude").exists() && !home.path(".gemini").exists());
     let left: Vec<_> = fs::read_dir(home.path(".codex")).unwrap().collect();
     assert_eq!(left.len(), 1);
@@ -137,6 +147,68 @@ fn files_and_folders_that_install_made_go_again() {
     home.say("agent install codex").ok();
     home.say("agent uninstall codex").ok();
     assert_eq!(home.read(".codex/hooks.json"), "{}\n");
+}
+
+/// A plugin and scripts: written once, with all folders above them, and removed with them.
+#[test]
+fn files_of_our_own_come_and_go_as_a_whole() {
+    let home = Home::new();
+    let before = home.files();
+    let own = [
+        ("copilot", ".copilot/hooks/milepost.json", 9, 0o600),
+        ("opencode", ".config/opencode/plugins/milepost.js", 10, 0o600),
+        ("cline", ".cline/hooks/PreToolUse", 9, 0o700),
+    ];
+    for (agent, file, hooks, bits) in own {
+        let out = home.say(&format!("agent install {agent}")).ok();
+        assert!(out.contains(&format!("{agent}: {hooks} hooks installed")), "{out}");
+        assert_eq!(mode(&home.path(file)), bits, "{file}");
+        let there = home.files();
+        let again = home.say(&format!("agent install {agent}")).ok();
+        assert!(again.contains("the hooks are in"), "{again}");
+        assert_eq!(home.files(), there);
+    }
+    let status = home.json("agent status --json");
+    for (agent, _, hooks, _) in own {
+        let of = status["agents"].as_array().unwrap().iter().find(|one| one["agent"] == agent);
+        let installed = of.unwrap()["user"]["installed"].as_array().unwrap().len();
+        assert_eq!(installed, hooks, "{agent}");
+    }
+    // A program that is gone is seen there, too, and written anew.
+    let text = home.read(".cline/hooks/TaskStart");
+    let here = fs::canonicalize(env!("CARGO_BIN_EXE_milepost")).unwrap().display().to_string();
+    home.write(".cline/hooks/TaskStart", &text.replace(&here, "/gone/milepost"));
+    let ran = home.say("agent status");
+    assert!(ran.code == 1 && ran.out.contains("call /gone/milepost, which is gone"), "{ran:?}");
+    let out = home.say("agent install cline").ok();
+    assert!(out.contains("cline: 1 hook installed"), "{out}");
+    assert_eq!(home.read(".cline/hooks/TaskStart"), text);
+    // What the user has next to it stays.
+    home.write(".cline/hooks/PreToolUse.py", "print('{}')\n");
+    home.say("agent uninstall --all").ok();
+    let left = home.files();
+    let theirs =
+        |path: &Path| path.ends_with("PreToolUse.py") || path.starts_with(home.path(".local"));
+    let left: Vec<_> = left.into_iter().filter(|(path, _)| !theirs(path)).collect();
+    assert_eq!(left, before);
+    assert!(!home.path(".config").exists() && !home.path(".copilot").exists());
+}
+
+#[test]
+fn a_file_of_the_user_in_the_place_of_ours_is_refused() {
+    for (agent, file) in
+        [("opencode", ".config/opencode/plugins/milepost.js"), ("cline", ".cline/hooks/PreToolUse")]
+    {
+        let home = Home::new();
+        home.write(file, "#!/bin/sh\necho hers\n");
+        let before = home.files();
+        // The first agent could be changed: nothing is, since another one cannot.
+        let ran = home.say(&format!("agent install codex {agent}"));
+        ran.failed(1, "a file that is not of Milepost is there");
+        assert_eq!(home.files(), before);
+        home.say(&format!("agent uninstall {agent}")).ok();
+        assert_eq!(home.read(file), "#!/bin/sh\necho hers\n");
+    }
 }
 
 #[test]

@@ -78,13 +78,17 @@ impl Conversation {
             }
             self.is_known = true;
         }
-        let Some(file) = &event.session_file else { return Ok(()) };
-        let is_followed = self.file.as_ref() == Some(file);
-        if is_followed || !self.agent.is_session_file(file, environment) {
+        let named = || event.session_file.clone();
+        // Of some agents the id of the session names the file.
+        let by_id = || self.agent.session_file(&event.session, environment);
+        let Some(file) = named().or_else(by_id) else { return Ok(()) };
+        let is_followed = self.file.as_ref() == Some(&file);
+        if is_followed || !self.agent.is_session_file(&file, environment) {
             return Ok(());
         }
-        self.tail = self.tail_of(engine, file, &self.id);
-        self.file = Some(file.clone());
+        self.tail = self.tail_of(engine, &file, &self.id);
+        // A file that nothing reads is none.
+        self.file = self.tail.is_some().then_some(file);
         self.subagents.clear();
         Ok(())
     }
@@ -94,6 +98,9 @@ impl Conversation {
             Agent::ClaudeCode => Format::ClaudeCode,
             Agent::Codex => Format::Codex,
             Agent::GeminiCli => Format::GeminiCli,
+            Agent::QwenCode => Format::QwenCode,
+            // Their sessions are in no file that is read.
+            Agent::Copilot | Agent::OpenCode | Agent::Cline => return None,
         };
         let tail = SessionTail::new(engine, format, file, task, &self.user);
         tail.inspect_err(|error| self.warn(error)).ok()

@@ -5,6 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use super::own;
 use super::record::{Record, Records};
 use crate::error::Error;
 
@@ -48,7 +49,7 @@ impl SettingsFile {
 
     /// Replaces the content. A copy of the file is kept in `state`. `is_whole` says that the new
     /// text has nothing but what `install` put into a new file: then the file goes if `install`
-    /// made it.
+    /// made it, or if it is ours as a whole.
     pub fn replace(
         &self,
         text: &str,
@@ -62,14 +63,20 @@ impl SettingsFile {
         }
         let records = Records::of(state, &self.place);
         // Without an entry of ours the file is the user's, also if `install` made one once.
-        let is_ours = |text: &String| super::installed(text).is_ok_and(|hooks| !hooks.is_empty());
+        let is_own = self.text.as_deref().is_some_and(|text| own::guard(text).is_some());
+        let is_ours =
+            |text: &String| is_own || super::installed(text).is_ok_and(|hooks| !hooks.is_empty());
         let before = match &self.text {
             Some(text) if is_ours(text) => records.read(),
             _ => Record::default(),
         };
-        let is_removed = is_whole && self.text.is_some() && before.made_file;
+        let is_removed = is_whole && self.text.is_some() && (before.made_file || is_own);
         let record = match &self.text {
-            None => Record { made_file: true, made_folder: !self.folder().is_dir() },
+            None => {
+                let above = self.folder().ancestors();
+                let missing = above.take_while(|folder| !folder.is_dir()).count();
+                Record { made_file: true, made_folders: u32::try_from(missing).unwrap_or(0) }
+            }
             Some(_) if is_removed => Record::default(),
             Some(_) => before,
         };
@@ -77,14 +84,20 @@ impl SettingsFile {
         if is_removed {
             fs::remove_file(&self.place)
                 .map_err(|error| Error::of_call("remove it", &self.path, &error))?;
-            if before.made_folder {
+            for folder in self.folder().ancestors().take(before.made_folders as usize) {
                 // It stays where the agent put files into it.
-                let _ = fs::remove_dir(self.folder());
+                if fs::remove_dir(folder).is_err() {
+                    break;
+                }
             }
             return Ok(SettingsWritten { copy, is_removed });
         }
         make_folder(self.folder())
             .and_then(|()| write_new(&self.place, text.as_bytes()))
+            .and_then(|()| match self.text.is_none() && own::is_script(text) {
+                true => fs::set_permissions(&self.place, Permissions::from_mode(0o700)),
+                false => Ok(()),
+            })
             .map_err(|error| Error::of_call("write it", &self.path, &error))?;
         Ok(SettingsWritten { copy, is_removed })
     }
@@ -107,10 +120,12 @@ fn content(path: &Path) -> Result<(PathBuf, Option<String>), Error> {
                     "make the file that it leads to, or remove the link",
                 ),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    // A folder that is a link stays one.
-                    let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
-                    let name = path.file_name().unwrap_or_default();
-                    Ok((folder.map_or(path.to_owned(), |folder| folder.join(name)), None))
+                    // A folder that is a link stays one. Folders may be made in between.
+                    let place = path.ancestors().skip(1).find_map(|above| {
+                        let below = path.strip_prefix(above).ok()?;
+                        Some(fs::canonicalize(above).ok()?.join(below))
+                    });
+                    Ok((place.unwrap_or_else(|| path.to_owned()), None))
                 }
                 Err(error) => Err(failed(&error)),
             };

@@ -8,12 +8,14 @@
 //! ```text
 //! file    the file: read, copied, replaced
 //! record  the copy of a file, and whether `install` made it
+//! own     files that are ours as a whole
 //! remove  cuts
 //! insert  insertions, and the form of new text
 //! ```
 
 mod file;
 mod insert;
+mod own;
 mod record;
 mod remove;
 #[cfg(test)]
@@ -25,10 +27,13 @@ use std::ops::Range;
 use std::path::Path;
 
 use self::insert::{Layout, New};
-use crate::agent::Agent;
+use crate::agent::{Agent, HookFile};
 use crate::error::Error;
 use crate::guard::Guard;
 use crate::json::{Json, JsonKind, Part};
+
+/// The text of settings that have nothing in them, as a new file begins.
+pub const NEW: &str = "{}\n";
 
 /// The member that hooks are in.
 const HOOKS: &str = "hooks";
@@ -124,16 +129,60 @@ pub fn installed(text: &str) -> Result<Vec<InstalledHook>, Error> {
 
 /// Returns `true` if the settings turn off all hooks.
 pub fn are_hooks_off(text: &str, agent: Agent) -> Result<bool, Error> {
+    if matches!(agent, Agent::Codex | Agent::OpenCode | Agent::Cline) {
+        return Ok(false);
+    }
     let root = parsed(text)?;
     let is = |json: Option<Json<'_>>, word: &str| json.is_some_and(|json| json.raw() == word);
     Ok(match agent {
-        Agent::ClaudeCode => is(root.member("disableAllHooks"), "true"),
         Agent::GeminiCli => {
             let config = root.member("hooksConfig");
             is(config.and_then(|config| config.member("enabled")), "false")
         }
-        Agent::Codex => false,
+        _ => is(root.member("disableAllHooks"), "true"),
     })
+}
+
+/// Adds our hooks to a file of an agent: as [`install`] does, or as a file of our own. `None`: there
+/// is no file.
+///
+/// # Errors
+///
+/// As [`install`]. A file of the user's is in the place of ours.
+pub fn install_in(
+    text: Option<&str>,
+    agent: Agent,
+    file: &HookFile,
+    program: &Path,
+) -> Result<Edited, Error> {
+    match file.is_own {
+        true => own::install(text, agent, file, program),
+        false => install(text.unwrap_or(NEW), agent, program),
+    }
+}
+
+/// Takes our hooks out of a file of an agent: as [`uninstall`] does. A file of our own gets empty.
+///
+/// # Errors
+///
+/// As [`uninstall`].
+pub fn uninstall_in(text: &str, file: &HookFile) -> Result<Edited, Error> {
+    match file.is_own {
+        true => Ok(own::uninstall(text, file)),
+        false => uninstall(text),
+    }
+}
+
+/// Returns our hooks in a file of an agent.
+///
+/// # Errors
+///
+/// As [`installed`].
+pub fn installed_in(text: &str, file: &HookFile) -> Result<Vec<InstalledHook>, Error> {
+    match file.is_own {
+        true => Ok(own::installed(text, file)),
+        false => installed(text),
+    }
 }
 
 /// Reads settings: one object.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! STATE/agents/NAME-HEX16/before   the copy; absent if there was no file
-//! STATE/agents/NAME-HEX16/record   {"path", "made_file", "made_folder"}
+//! STATE/agents/NAME-HEX16/record   {"path", "made_file", "made_folders"}
 //! ```
 
 use std::fs;
@@ -22,8 +22,8 @@ use crate::error::Error;
 pub(super) struct Record {
     /// `install` made the file.
     pub(super) made_file: bool,
-    /// `install` made its folder.
-    pub(super) made_folder: bool,
+    /// Number of folders above it that `install` made.
+    pub(super) made_folders: u32,
 }
 
 /// The folder of the record of one file.
@@ -66,7 +66,7 @@ impl Records {
         let form = serde_json::json!({
             "path": path.to_string_lossy(),
             "made_file": record.made_file,
-            "made_folder": record.made_folder,
+            "made_folders": record.made_folders,
         });
         write_new(&self.folder.join("record"), form.to_string().as_bytes()).map_err(failed)?;
         Ok(text.map(|_| copy))

@@ -269,4 +269,7 @@ fn hooks_that_are_off_are_seen() {
     assert!(off("{\"hooksConfig\": {\"enabled\": false}}", Agent::GeminiCli));
     assert!(!off("{\"hooksConfig\": {\"enabled\": true}}", Agent::GeminiCli));
     assert!(!off("{\"disableAllHooks\": true}", Agent::Codex));
+    assert!(off("{\"disableAllHooks\": true}", Agent::QwenCode));
+    assert!(off("{\"disableAllHooks\": true}", Agent::Copilot));
+    assert!(!off("// no JSON", Agent::OpenCode));
 }

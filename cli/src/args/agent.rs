@@ -66,6 +66,11 @@ pub enum AgentName {
     ClaudeCode,
     Codex,
     GeminiCli,
+    QwenCode,
+    Copilot,
+    #[value(name = "opencode")]
+    OpenCode,
+    Cline,
 }
 
 impl From<AgentName> for Agent {
@@ -74,6 +79,10 @@ impl From<AgentName> for Agent {
             AgentName::ClaudeCode => Self::ClaudeCode,
             AgentName::Codex => Self::Codex,
             AgentName::GeminiCli => Self::GeminiCli,
+            AgentName::QwenCode => Self::QwenCode,
+            AgentName::Copilot => Self::Copilot,
+            AgentName::OpenCode => Self::OpenCode,
+            AgentName::Cline => Self::Cline,
         }
     }
 }

@@ -66,7 +66,7 @@ fn folder(home: &AgentHome) -> PathBuf {
     match home.agent() {
         Agent::ClaudeCode => home.agent_folder().join("projects"),
         Agent::Codex => home.agent_folder().join("sessions"),
-        Agent::GeminiCli => place.to_owned(),
+        _ => place.to_owned(),
     }
 }
 

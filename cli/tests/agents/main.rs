@@ -9,6 +9,7 @@ mod disk;
 mod failures;
 mod files;
 mod kills;
+mod others;
 mod places;
 mod resumed;
 mod rewind;

@@ -35,7 +35,7 @@ fn continues(agent: Agent, new: &str, cut: fn(&[Value], &str) -> Vec<Value>) {
     let name = match agent {
         Agent::ClaudeCode => format!("{new}.jsonl"),
         Agent::Codex => format!("rollout-{TIME}-00-{new}.jsonl"),
-        Agent::GeminiCli => format!("session-{TIME}-{}.jsonl", &new[..8]),
+        _ => format!("session-{TIME}-{}.jsonl", &new[..8]),
     };
     fs::write(old.with_file_name(name), text).unwrap();
     let so_far = home.requests().len();

@@ -18,7 +18,7 @@ fn others(agent: Agent) -> &'static str {
             "{\"hooks\":{\"Stop\":[{\"hooks\":[\n   {\"type\":\"command\",\"command\":\":\"}",
             "\n]}]}}\n\n"
         ),
-        Agent::GeminiCli => concat!(
+        _ => concat!(
             "{\"security\":{\"auth\":{\"selectedType\":\"gemini-api-key\"}},\r\n",
             "  \"privacy\" : {\"usageStatisticsEnabled\":false},\r\n",
             "  \"hooks\": {\"AfterTool\":[{\"hooks\":[{\"type\":\"command\",\"command\":\":\"}]}]}}"

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use milepost_agents::settings::{self, Edited, SettingsFile, SettingsWritten};
-use milepost_agents::{Agent, Environment, SettingsScope};
+use milepost_agents::{Agent, Environment, Error as AgentError, HookFile, SettingsScope};
 use serde_json::{Value, json};
 
 use super::{environment, has_no_files, project};
@@ -13,12 +13,16 @@ use crate::error::{Failure, Result};
 use crate::output::{Out, count, note, printable};
 use crate::outside;
 
-/// The text of settings that have nothing in them, as `install` begins a new file.
-const NEW: &str = "{}\n";
-
 /// A change to the settings of one agent.
 struct Planned {
     agent: Agent,
+    /// The file, or the folder with several files.
+    settings: PathBuf,
+    files: Vec<PlannedFile>,
+}
+
+/// A change to one file.
+struct PlannedFile {
     file: SettingsFile,
     edited: Edited,
 }
@@ -41,14 +45,16 @@ pub fn install(args: &AgentChange, out: &mut Out) -> Result<()> {
             return Err(Failure::new(text).hint("`milepost agent install NAME` needs none of them"));
         }
     }
-    let edit = |agent: Agent, file: &SettingsFile| {
-        settings::install(file.text().unwrap_or(NEW), agent, &program)
+    let edit = |agent: Agent, file: &HookFile, text: Option<&str>| {
+        settings::install_in(text, agent, file, &program)
     };
     let planned = planned(&environment, args, &agents, edit)?;
     for one in &planned {
-        if settings::are_hooks_off(&one.edited.text, one.agent)? {
-            let shown = one.file.path().display();
-            note(&format!("{shown} turns off all hooks: none runs until that is changed"));
+        for file in &one.files {
+            if settings::are_hooks_off(&file.edited.text, one.agent)? {
+                let shown = file.file.path().display();
+                note(&format!("{shown} turns off all hooks: none runs until that is changed"));
+            }
         }
     }
     change(Verb::Install, &environment, args, &planned, out)
@@ -56,8 +62,8 @@ pub fn install(args: &AgentChange, out: &mut Out) -> Result<()> {
 
 pub fn uninstall(args: &AgentChange, out: &mut Out) -> Result<()> {
     let environment = environment();
-    let edit = |_, file: &SettingsFile| match file.text() {
-        Some(text) => settings::uninstall(text),
+    let edit = |_, file: &HookFile, text: Option<&str>| match text {
+        Some(text) => settings::uninstall_in(text, file),
         None => Ok(Edited { text: String::new(), events: Vec::new() }),
     };
     let planned = planned(&environment, args, &chosen(args), edit)?;
@@ -88,16 +94,21 @@ fn planned(
     environment: &Environment,
     args: &AgentChange,
     agents: &[Agent],
-    edit: impl Fn(Agent, &SettingsFile) -> std::result::Result<Edited, milepost_agents::Error>,
+    edit: impl Fn(Agent, &HookFile, Option<&str>) -> std::result::Result<Edited, AgentError>,
 ) -> Result<Vec<Planned>> {
     let project = if args.project { Some(project()?) } else { None };
     let scope = project.as_deref().map_or(SettingsScope::User, SettingsScope::Project);
     let mut planned = Vec::new();
     for agent in agents.iter().copied() {
-        let path = agent.settings(environment, scope).ok_or_else(no_home)?;
-        let file = SettingsFile::read(&path)?;
-        let edited = edit(agent, &file).map_err(|error| error.in_file(&path))?;
-        planned.push(Planned { agent, file, edited });
+        let settings = agent.settings(environment, scope).ok_or_else(no_home)?;
+        let mut files = Vec::new();
+        for one in agent.hook_files(&settings) {
+            let file = SettingsFile::read(&one.path)?;
+            let edited = edit(agent, &one, file.text());
+            let edited = edited.map_err(|error| error.in_file(&one.path))?;
+            files.push(PlannedFile { file, edited });
+        }
+        planned.push(Planned { agent, settings, files });
     }
     Ok(planned)
 }
@@ -116,23 +127,27 @@ fn change(
 ) -> Result<()> {
     let state = environment.state_folder().ok_or_else(no_home)?;
     if !out.json {
-        for one in planned.iter().filter(|one| one.is_change()) {
+        for one in planned {
             let name = one.agent.name();
-            out.line(printable(&format!("{name}: {}", one.file.path().display())))?;
-            let before = one.file.text().unwrap_or_default().to_owned();
-            Texts::new(before, one.edited.text.clone()).print(out)?;
+            for one in one.files.iter().filter(|one| one.is_change()) {
+                out.line(printable(&format!("{name}: {}", one.file.path().display())))?;
+                let before = one.file.text().unwrap_or_default().to_owned();
+                Texts::new(before, one.edited.text.clone()).print(out)?;
+            }
         }
         out.flush()?;
     }
     let mut listed = Vec::new();
     for one in planned {
-        let is_written = one.is_change() && !args.dry_run;
-        let written = is_written.then(|| one.write(verb, &state)).transpose()?;
+        let written = match args.dry_run {
+            true => Vec::new(),
+            false => one.write(verb, &state)?,
+        };
         if out.json {
-            listed.push(one.form(written.as_ref()));
+            listed.push(one.form(&written));
             continue;
         }
-        for line in one.said(verb, args.dry_run, written.as_ref()) {
+        for line in one.said(verb, args.dry_run, &written) {
             out.line(printable(&line))?;
         }
     }
@@ -163,37 +178,61 @@ fn store_here() -> Result<(Option<PathBuf>, PathBuf)> {
     Ok((store, project))
 }
 
-impl Planned {
+impl PlannedFile {
     fn is_change(&self) -> bool {
         !self.edited.events.is_empty()
     }
 
     fn write(&self, verb: Verb, state: &Path) -> Result<SettingsWritten> {
-        let is_whole = verb == Verb::Uninstall && self.edited.text == NEW;
-        Ok(self.file.replace(&self.edited.text, is_whole, state)?)
+        let text = self.edited.text.as_str();
+        let is_whole = verb == Verb::Uninstall && (text == settings::NEW || text.is_empty());
+        Ok(self.file.replace(text, is_whole, state)?)
+    }
+}
+
+impl Planned {
+    /// Writes the files that change.
+    fn write(&self, verb: Verb, state: &Path) -> Result<Vec<(&Path, SettingsWritten)>> {
+        let mut changed: Vec<_> = self.files.iter().filter(|one| one.is_change()).collect();
+        if verb == Verb::Uninstall {
+            // The file that was made together with the folder goes last.
+            changed.reverse();
+        }
+        changed.into_iter().map(|one| Ok((one.file.path(), one.write(verb, state)?))).collect()
     }
 
-    fn form(&self, written: Option<&SettingsWritten>) -> Value {
+    /// Returns the events whose hooks change.
+    fn events(&self) -> Vec<&String> {
+        self.files.iter().flat_map(|one| &one.edited.events).collect()
+    }
+
+    fn form(&self, written: &[(&Path, SettingsWritten)]) -> Value {
         json!({
             "agent": self.agent.name(),
-            "settings": self.file.path(),
-            "events": self.edited.events,
-            "changed": written.is_some(),
-            "copy": written.and_then(|written| written.copy.as_ref()),
-            "removed": written.is_some_and(|written| written.is_removed),
+            "settings": self.settings,
+            "events": self.events(),
+            "changed": !written.is_empty(),
+            "copy": written.iter().find_map(|(_, written)| written.copy.as_ref()),
+            "removed": !written.is_empty() && written.iter().all(|(_, written)| written.is_removed),
         })
     }
 
     /// Returns the lines that say what was done.
-    fn said(&self, verb: Verb, is_dry_run: bool, written: Option<&SettingsWritten>) -> Vec<String> {
-        let (name, shown) = (self.agent.name(), self.file.path().display());
-        if !self.is_change() {
+    fn said(
+        &self,
+        verb: Verb,
+        is_dry_run: bool,
+        written: &[(&Path, SettingsWritten)],
+    ) -> Vec<String> {
+        let (name, shown) = (self.agent.name(), self.settings.display());
+        let events = self.events();
+        if events.is_empty() {
             return vec![match verb {
                 Verb::Install => format!("{name}: the hooks are in {shown} already"),
                 Verb::Uninstall => format!("{name}: there is no hook of Milepost in {shown}"),
             }];
         }
-        let hooks = count(self.edited.events.len() as u64, "hook");
+        let hooks = count(events.len() as u64, "hook");
         let done = match (verb, is_dry_run) {
             (Verb::Install, false) => "installed",
             (Verb::Install, true) => "would be installed",
@@ -201,9 +240,9 @@ impl Planned {
             (Verb::Uninstall, true) => "would be taken out",
         };
         let mut lines = vec![format!("{name}: {hooks} {done}")];
-        if let Some(SettingsWritten { copy, is_removed }) = written {
+        for (path, SettingsWritten { copy, is_removed }) in written {
             if *is_removed {
-                lines.push(format!("  {shown} is removed: `install` had made it"));
+                lines.push(format!("  {} is removed: `install` had made it", path.display()));
             }
             if let Some(copy) = copy {
                 lines.push(format!("  the file from before: {}", copy.display()));

@@ -21,7 +21,7 @@ const STEP: Duration = Duration::from_millis(5);
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// Variables that a daemon is started with. Agents have secrets in others.
-const VARIABLES: [&str; 12] = [
+const VARIABLES: [&str; 15] = [
     "HOME",
     "PATH",
     "USER",
@@ -34,6 +34,9 @@ const VARIABLES: [&str; 12] = [
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",
     "GEMINI_CLI_HOME",
+    "QWEN_HOME",
+    "COPILOT_HOME",
+    "CLINE_DIR",
 ];
 
 /// Has the daemon of the document's project record it; starts the daemon if there is none. `None`

@@ -216,10 +216,15 @@ impl Seen {
 impl Settings {
     fn of(agent: Agent, file: PathBuf) -> Self {
         let read = || {
-            let text = SettingsFile::read(&file)?;
-            let Some(text) = text.text() else { return Ok((Vec::new(), false)) };
-            let hooks = settings::installed(text).map_err(|error| error.in_file(&file))?;
-            Ok((hooks, settings::are_hooks_off(text, agent)?))
+            let (mut hooks, mut is_off) = (Vec::new(), false);
+            for one in agent.hook_files(&file) {
+                let at = |error: milepost_agents::Error| error.in_file(&one.path);
+                let text = SettingsFile::read(&one.path)?;
+                let Some(text) = text.text() else { continue };
+                hooks.extend(settings::installed_in(text, &one).map_err(at)?);
+                is_off |= settings::are_hooks_off(text, agent)?;
+            }
+            Ok((hooks, is_off))
         };
         let (hooks, is_off) = match read() {
             Ok(read) => read,

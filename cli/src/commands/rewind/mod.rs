@@ -31,7 +31,7 @@ use super::under_agent;
 use crate::args;
 use crate::backend::{Backend, Local};
 use crate::error::{Failure, Result};
-use crate::output::{Out, note, words};
+use crate::output::{Out, note, printable, words};
 use crate::outside;
 use crate::store_locator::{Opened, StoreArgs};
 
@@ -111,6 +111,9 @@ fn on(
 ) -> Result<Option<Resume>> {
     let place = Place::parse(args.place.as_deref())?;
     let (task, history) = session(source, place.session.as_deref())?;
+    if history.prompts.is_empty() && history.facts.is_some() {
+        return Err(without_prompts(&task, &history));
+    }
     let chosen = match chosen(&history, &place.prompt)? {
         Some(chosen) => chosen,
         None => match print::pick(&task, &history, out)? {
@@ -160,6 +163,7 @@ fn session(source: &dyn Backend, id: Option<&str>) -> Result<(TaskForm, History)
     }
     let mut tasks = source.summaries(None, LOOKED_AT, None)?.items;
     tasks.sort_by_key(|task| std::cmp::Reverse(task.changed_us.0));
+    let mut without = None;
     for task in tasks {
         let task = source.task(&words::encode(&task.id))?;
         let history = History::of(source, &task)?;
@@ -168,10 +172,14 @@ fn session(source: &dyn Backend, id: Option<&str>) -> Result<(TaskForm, History)
             if !history.prompts.is_empty() {
                 return Ok((task, history));
             }
+            without.get_or_insert((task, history));
         }
     }
-    Err(Failure::new("no session with a prompt was recorded here")
-        .hint("`milepost tasks` lists what was"))
+    // The last session that has files, and no conversation.
+    without.ok_or_else(|| {
+        Failure::new("no session with a prompt was recorded here")
+            .hint("`milepost tasks` lists what was")
+    })
 }
 
 /// Returns the index of the chosen prompt. `None`: none was named.
@@ -182,6 +190,21 @@ fn chosen(history: &History, named: &Named) -> Result<Option<usize>> {
         Named::Label(label) => history.prompts.iter().rposition(|prompt| prompt.label == *label),
     };
     found.map(Some).ok_or_else(|| no_prompt(history))
+}
+
+/// The failure for a session of which only captures were recorded.
+fn without_prompts(task: &TaskForm, history: &History) -> Failure {
+    let id = words::encode(&task.id);
+    let agent = history.facts.as_ref().map_or("its agent", |facts| facts.agent.as_str());
+    let text = format!(
+        "no prompt of session {} is recorded: Milepost has its files around each call, and no \
+         conversation from {agent}",
+        printable(&task.id)
+    );
+    Failure::new(printable(&text).to_string()).hint(format!(
+        "`milepost log {id}` lists the calls; `milepost rollback {id}@CALL --leave-others` takes \
+         the files back to before one"
+    ))
 }
 
 fn no_prompt(history: &History) -> Failure {

@@ -61,6 +61,8 @@ impl NewSession {
             Agent::ClaudeCode => Format::ClaudeCode,
             Agent::Codex => Format::Codex,
             Agent::GeminiCli => Format::GeminiCli,
+            Agent::QwenCode => Format::QwenCode,
+            Agent::Copilot | Agent::OpenCode | Agent::Cline => return Err(no_file(agent.name())),
         };
         let mut file = SessionFile::new(format, &id).ok_or_else(|| no_file(agent.name()))?;
         // A store may name any path.
@@ -117,9 +119,10 @@ fn next_to(agent: Agent, old: &Path, session: &str, id: &str) -> Option<PathBuf>
     let name = old.file_name()?.to_str()?;
     let replaced = |part: &str, new: &str| name.contains(part).then(|| name.replace(part, new));
     let name = match agent {
-        Agent::ClaudeCode => format!("{id}.jsonl"),
+        Agent::ClaudeCode | Agent::QwenCode => format!("{id}.jsonl"),
         Agent::Codex => replaced(session, id)?,
         Agent::GeminiCli => replaced(session.get(..ID_PART)?, id.get(..ID_PART)?)?,
+        Agent::Copilot | Agent::OpenCode | Agent::Cline => return None,
     };
     Some(old.with_file_name(name))
 }

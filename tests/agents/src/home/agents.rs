@@ -11,9 +11,15 @@ use super::AgentHome;
 
 /// Returns the folder of the agents, if it is named and has this one.
 pub(super) fn installed(agent: Agent) -> Option<PathBuf> {
-    let is_required = std::env::var("MILEPOST_AGENTS_REQUIRED").is_ok_and(|value| value == "1");
-    let missing = match std::env::var_os("MILEPOST_AGENTS").map(PathBuf::from) {
-        None => "MILEPOST_AGENTS does not name the folder of `tests/agents/install`".to_owned(),
+    let required = std::env::var("MILEPOST_AGENTS_REQUIRED").unwrap_or_default();
+    let (variable, option, is_required) = match agent {
+        Agent::ClaudeCode | Agent::Codex | Agent::GeminiCli => {
+            ("MILEPOST_AGENTS", "", required == "1" || required == "all")
+        }
+        _ => ("MILEPOST_AGENTS_ALL", " --more", required == "all"),
+    };
+    let missing = match std::env::var_os(variable).map(PathBuf::from) {
+        None => format!("{variable} does not name the folder of `tests/agents/install{option}`"),
         Some(folder) if program(&folder, agent).exists() => return Some(folder),
         Some(folder) => format!("there is no {}", program(&folder, agent).display()),
     };
@@ -33,6 +39,9 @@ pub(super) fn session_folders(agent: Agent) -> &'static [&'static str] {
         Agent::ClaudeCode => &["projects"],
         Agent::Codex => &["sessions"],
         Agent::GeminiCli => &["tmp"],
+        Agent::QwenCode => &["projects"],
+        Agent::Copilot => &["session-state"],
+        Agent::OpenCode | Agent::Cline => &[],
     }
 }
 
@@ -58,6 +67,43 @@ pub(super) fn write_settings(home: &AgentHome) {
                 "security": {"auth": {"selectedType": "gemini-api-key"}},
             });
             fs::write(folder.join("settings.json"), format!("{settings:#}\n")).unwrap();
+        }
+        Agent::QwenCode | Agent::Copilot => {}
+        Agent::OpenCode => {
+            let base = format!("{}/v1", home.model_url());
+            let provider = json!({
+                "npm": "@ai-sdk/openai-compatible",
+                "name": "scripted",
+                "options": {"baseURL": base, "apiKey": "x"},
+                "models": {"scripted": {"name": "scripted"}},
+            });
+            let settings = json!({
+                "provider": {"scripted": provider},
+                "model": "scripted/scripted",
+                "autoupdate": false,
+                "share": "disabled",
+            });
+            fs::write(folder.join("opencode.json"), format!("{settings:#}\n")).unwrap();
+        }
+        Agent::Cline => {
+            let base = format!("{}/v1", home.model_url());
+            let settings = json!({
+                "provider": "openai-native", "apiKey": "x", "model": "scripted", "baseUrl": base,
+            });
+            let provider = json!({
+                "settings": settings,
+                "updatedAt": "2026-01-01T00:00:00.000Z",
+                "tokenSource": "manual",
+            });
+            let providers = json!({
+                "version": 1,
+                "lastUsedProvider": "openai-native",
+                "modes": {},
+                "providers": {"openai-native": provider},
+            });
+            let settings = folder.join("data/settings");
+            fs::create_dir_all(&settings).unwrap();
+            fs::write(settings.join("providers.json"), format!("{providers:#}\n")).unwrap();
         }
     }
 }
@@ -86,6 +132,35 @@ pub(super) fn prompt(home: &AgentHome, session: Option<&str>, prompt: &str) -> C
             command.args(["--skip-trust", "--yolo"]);
             command.args(session.map(|id| format!("--resume={id}"))).args(["-p", prompt]);
         }
+        Agent::QwenCode => {
+            command.env("OPENAI_BASE_URL", format!("{}/v1", home.model_url()));
+            command.env("OPENAI_API_KEY", "x").env("OPENAI_MODEL", "scripted");
+            command.args(["--yolo", "--auth-type", "openai"]);
+            command.args(session.map(|id| format!("--resume={id}"))).args(["-p", prompt]);
+        }
+        Agent::Copilot => {
+            command.env("COPILOT_PROVIDER_BASE_URL", format!("{}/v1", home.model_url()));
+            command.env("COPILOT_OFFLINE", "true").env("COPILOT_MODEL", "scripted");
+            command.env("COPILOT_AUTO_UPDATE", "false").arg("--allow-all-tools");
+            command.args(session.map(|id| format!("--resume={id}"))).args(["-p", prompt]);
+        }
+        Agent::OpenCode => {
+            command.env("OPENCODE_DISABLE_MODELS_FETCH", "1");
+            command.env("OPENCODE_DISABLE_AUTOUPDATE", "1").arg("run");
+            command.args(session.map(|id| format!("--session={id}"))).arg(prompt);
+        }
+        Agent::Cline => {
+            // It leaves a daemon at this port, which is not that of another home.
+            command.env("CLINE_HUB_PORT", free_port().to_string());
+            command.env("CLINE_TELEMETRY_DISABLED", "1");
+            command.args(session.map(|id| format!("--id={id}"))).arg(prompt);
+        }
     }
     command
+}
+
+/// Returns a port that no program listens at.
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
 }

@@ -207,11 +207,12 @@ impl AgentHome {
 
     /// Lets the installed hooks call another program in place of Milepost.
     pub fn replace_program(&self, program: &Path) {
-        let path = self.settings_file();
-        let text = fs::read_to_string(&path).unwrap();
         let own = self.milepost.to_str().unwrap();
-        assert!(text.contains(own), "{text}");
-        fs::write(path, text.replace(own, program.to_str().unwrap())).unwrap();
+        for file in self.agent.hook_files(&self.settings_file()) {
+            let text = fs::read_to_string(&file.path).unwrap();
+            assert!(text.contains(own), "{text}");
+            fs::write(file.path, text.replace(own, program.to_str().unwrap())).unwrap();
+        }
     }
 
     /// Writes a program of the shell, to be called in place of another.
@@ -223,7 +224,7 @@ impl AgentHome {
         path
     }
 
-    /// Returns the user's settings that have the hooks.
+    /// Returns the user's settings that have the hooks, or the folder that they are in.
     pub fn settings_file(&self) -> PathBuf {
         self.agent.settings(&self.environment(), SettingsScope::User).unwrap()
     }
@@ -235,7 +236,11 @@ impl AgentHome {
 
     fn environment(&self) -> Environment {
         let home = self.path("home");
-        Environment::new(|name| (name == "HOME").then(|| home.clone().into_os_string()))
+        Environment::new(|name| match name {
+            "HOME" => Some(home.clone().into_os_string()),
+            "XDG_CONFIG_HOME" => Some(home.join("xdg/config").into_os_string()),
+            _ => None,
+        })
     }
 
     /// Returns the session files, sub-agents' too, in the order of their paths.

@@ -73,6 +73,9 @@ impl Tools {
             let name = if self.has_argument(&tool, "file_path") { "file_path" } else { "filePath" };
             return (tool, json!({name: whole, "content": text}));
         }
+        if let Some(tool) = self.pick(&["create"]) {
+            return (tool, json!({"path": whole, "file_text": text}));
+        }
         if let Some(tool) = self.pick(&["apply_patch"]) {
             let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
             let patch = format!("*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n");
@@ -87,12 +90,21 @@ impl Tools {
     }
 
     fn shell(&self, command: &str) -> (String, Value) {
-        let names = ["Bash", "run_shell_command", "bash", "exec_command", "shell_command", "shell"];
+        let names = [
+            "Bash",
+            "run_shell_command",
+            "bash",
+            "exec_command",
+            "shell_command",
+            "shell",
+            "run_commands",
+        ];
         let tool = self.pick(&names).unwrap_or_else(|| "shell".to_owned());
         let input = match tool.as_str() {
             "exec_command" => json!({"cmd": command}),
             "shell" => json!({"command": ["bash", "-lc", command]}),
             "shell_command" => json!({"command": command}),
+            "run_commands" => json!({"commands": [command]}),
             "run_shell_command" if self.has_argument(&tool, "is_background") => {
                 json!({"command": command, "description": "a command", "is_background": false})
             }

@@ -1,0 +1,105 @@
+//! The agents: the one place of their differences.
+//!
+//! ```text
+//! places   folders, settings and session files
+//! events   events of hooks, their entries in settings, and what a hook prints
+//! ```
+
+mod events;
+mod places;
+
+use crate::environment::Environment;
+
+pub use places::{HookFile, SettingsScope};
+
+/// A coding agent that calls hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Agent {
+    /// Claude Code.
+    ClaudeCode,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    GeminiCli,
+    /// Qwen Code.
+    QwenCode,
+    /// Copilot CLI.
+    Copilot,
+    /// OpenCode.
+    OpenCode,
+    /// Cline's command.
+    Cline,
+}
+
+impl Agent {
+    /// Every agent.
+    pub const ALL: [Self; 7] = [
+        Self::ClaudeCode,
+        Self::Codex,
+        Self::GeminiCli,
+        Self::QwenCode,
+        Self::Copilot,
+        Self::OpenCode,
+        Self::Cline,
+    ];
+
+    /// Returns the name, as commands and hooks have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::GeminiCli => "gemini-cli",
+            Self::QwenCode => "qwen-code",
+            Self::Copilot => "copilot",
+            Self::OpenCode => "opencode",
+            Self::Cline => "cline",
+        }
+    }
+
+    /// Returns the agent of a name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|agent| agent.name() == name)
+    }
+
+    /// Returns the name of the program.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude",
+            Self::Codex => "codex",
+            Self::GeminiCli => "gemini",
+            Self::QwenCode => "qwen",
+            Self::Copilot => "copilot",
+            Self::OpenCode => "opencode",
+            Self::Cline => "cline",
+        }
+    }
+
+    /// Returns `true` if the agent is on this machine: its folder is there, or its program.
+    pub fn is_found(self, environment: &Environment) -> bool {
+        self.folder(environment).is_some_and(|folder| folder.is_dir())
+            || environment.program(self.program()).is_some()
+    }
+
+    /// Returns `true` if the agent runs only hooks that its user trusted on its screen.
+    pub fn has_trust(self) -> bool {
+        self == Self::Codex
+    }
+
+    /// Returns `true` if the agent replaces what follows `$` in the texts of its settings.
+    pub(crate) fn replaces_variables(self) -> bool {
+        matches!(self, Self::GeminiCli | Self::QwenCode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_agents() {
+        for agent in Agent::ALL {
+            assert_eq!(Agent::of_name(agent.name()), Some(agent));
+        }
+        assert_eq!(Agent::of_name("aider"), None);
+    }
+}
