@@ -5,6 +5,8 @@
 #[path = "sessions/codex.rs"]
 mod codex;
 mod common;
+#[path = "sessions/copilot.rs"]
+mod copilot;
 #[path = "sessions/gemini.rs"]
 mod gemini;
 #[path = "sessions/growth.rs"]

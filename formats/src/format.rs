@@ -24,6 +24,8 @@ pub enum Format {
     GeminiCli,
     /// A session of qwen-code: JSON Lines with ids.
     QwenCode,
+    /// A session of Copilot CLI: JSON Lines of events with ids.
+    Copilot,
     /// Messages as OpenAI's API has them: a list, an object with `messages`, or one a line.
     #[serde(rename = "openai")]
     OpenAi,
@@ -40,7 +42,9 @@ impl Format {
     /// Returns `true` for sessions of coding agents, which are recorded line by line.
     pub fn is_session(self) -> bool {
         match self {
-            Self::ClaudeCode | Self::Codex | Self::GeminiCli | Self::QwenCode => true,
+            Self::ClaudeCode | Self::Codex | Self::GeminiCli | Self::QwenCode | Self::Copilot => {
+                true
+            }
             Self::Jsonl
             | Self::SweAgent
             | Self::TauBench
@@ -61,6 +65,7 @@ impl Format {
             Self::Codex => "codex",
             Self::GeminiCli => "gemini-cli",
             Self::QwenCode => "qwen-code",
+            Self::Copilot => "copilot",
             Self::OpenAi => "openai",
             Self::LangGraph => "langgraph",
             Self::CheckpointTable => "checkpoint-table",
@@ -98,6 +103,9 @@ pub fn from_content(start: &[u8]) -> Option<Format> {
     let is_event = has(b"kind");
     if has(b"timestamp") && has(b"type") && has(b"payload") && !is_event {
         return Some(Format::Codex);
+    }
+    if has(b"type") && has(b"data") && has(b"id") && has(b"parentId") && !is_event {
+        return Some(Format::Copilot);
     }
     if has(b"sessionId") && has(b"projectHash") {
         return Some(Format::GeminiCli);
@@ -218,6 +226,8 @@ mod tests {
         assert_eq!(detected(codex), Format::Codex);
         let gemini = r#"{"sessionId":"s","projectHash":"h","messages":[],"kind":"main"}"#;
         assert_eq!(detected(gemini), Format::GeminiCli);
+        let copilot = r#"{"type":"session.start","data":{"kind":1},"id":"a","parentId":null}"#;
+        assert_eq!(detected(copilot), Format::Copilot);
         let qwen =
             |more: &str| format!(r#"{{"uuid":"u","parentUuid":null,"sessionId":"s",{more}}}"#);
         assert_eq!(detected(&qwen(r#""message":{"role":"user","parts":[]}"#)), Format::QwenCode);

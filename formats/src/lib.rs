@@ -95,6 +95,7 @@ pub mod fuzzing {
     pub use crate::json_object::{Object, compact};
     pub use crate::record::claude_code::line::read;
     pub use crate::record::codex::line::Rollout;
+    pub use crate::record::copilot::read as read_copilot;
     pub use crate::record::document::plans;
     pub use crate::record::gemini_cli::line::Chat;
     pub use crate::record::jsonl::{EventLine, Lines, Text};

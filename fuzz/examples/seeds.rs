@@ -248,6 +248,15 @@ impl Seeds {
             r##"{"uuid":"e","parentUuid":"none","type":"user","message":{"parts":[7]}}"##,
         ];
         self.session("qwen_sessions", &lines);
+        let lines = [
+            r##"{"type":"session.start","data":{"sessionId":"s","version":1},"id":"a","timestamp":"2026-03-01T10:00:00.500Z","parentId":null}"##,
+            r##"{"type":"user.message","data":{"content":"do it"},"id":"b","parentId":"a"}"##,
+            r##"{"type":"assistant.message","data":{"content":"on it","reasoningText":"hm","toolRequests":[{"toolCallId":"c","name":"bash","arguments":{"command":"ls"}}]},"id":"c","parentId":"b"}"##,
+            r##"{"type":"tool.execution_complete","data":{"toolCallId":"c","success":true,"result":{"content":"a b"}},"id":"d","parentId":"c"}"##,
+            r##"{"type":"user.message","data":{"content":"of a helper","source":"agent-s"},"id":"e","parentId":"d","agentId":"x"}"##,
+            r##"{"type":"session.usage_record","data":{"usage":{"inputTokens":9,"outputTokens":2}},"id":"f","parentId":"none"}"##,
+        ];
+        self.session("copilot_sessions", &lines);
     }
 
     fn session(&self, target: &str, lines: &[&str]) {

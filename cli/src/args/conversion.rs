@@ -140,6 +140,8 @@ pub enum RunFormat {
     GeminiCli,
     /// A session of qwen-code: JSON Lines with ids.
     QwenCode,
+    /// A session of Copilot CLI: JSON Lines of events with ids.
+    Copilot,
     /// Messages as OpenAI's API has them: a list, an object with `messages`, or one a line.
     #[value(name = "openai")]
     OpenAi,
@@ -164,6 +166,7 @@ impl RunFormat {
             Self::Codex => Some(Format::Codex),
             Self::GeminiCli => Some(Format::GeminiCli),
             Self::QwenCode => Some(Format::QwenCode),
+            Self::Copilot => Some(Format::Copilot),
             Self::OpenAi => Some(Format::OpenAi),
             Self::LangGraph => Some(Format::LangGraph),
             Self::CheckpointTable => Some(Format::CheckpointTable),

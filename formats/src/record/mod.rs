@@ -8,6 +8,7 @@
 //! codex         lines of sessions of Codex
 //! gemini_cli    lines of sessions of Gemini CLI
 //! qwen_code     lines of sessions of qwen-code
+//! copilot       lines of sessions of Copilot CLI
 //! langgraph     checkpoint databases of LangGraph
 //! pause_state   the context of a paused run
 //! checkpoint_table  tables of an iteration engine's checkpoints
@@ -33,6 +34,7 @@ pub(crate) mod claude_code;
 pub(crate) mod codex;
 mod continued;
 mod conversation;
+pub(crate) mod copilot;
 mod database;
 pub(crate) mod document;
 pub(crate) mod gemini_cli;
@@ -149,6 +151,7 @@ pub(crate) fn session_format(format: Format) -> Option<&'static SessionFormat> {
         Format::Codex => Some(&codex::SESSIONS),
         Format::GeminiCli => Some(&gemini_cli::SESSIONS),
         Format::QwenCode => Some(&qwen_code::SESSIONS),
+        Format::Copilot => Some(&copilot::SESSIONS),
         Format::Jsonl
         | Format::SweAgent
         | Format::TauBench
@@ -270,9 +273,11 @@ pub fn record(
         Format::SweAgent | Format::TauBench | Format::OpenAi => {
             document::record(&job, begun.format, reader, progress)
         }
-        Format::ClaudeCode | Format::Codex | Format::GeminiCli | Format::QwenCode => {
-            Err(Error::bug("a format of sessions that has no reader"))
-        }
+        Format::ClaudeCode
+        | Format::Codex
+        | Format::GeminiCli
+        | Format::QwenCode
+        | Format::Copilot => Err(Error::bug("a format of sessions that has no reader")),
     }
 }
 

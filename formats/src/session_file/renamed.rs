@@ -10,6 +10,8 @@ pub(super) fn renamed(format: Format, line: Json, id: &str) -> Json {
     let renamed = match format {
         Format::Codex => codex(&line, id),
         Format::GeminiCli => gemini_cli(&line, id),
+        Format::QwenCode => qwen_code(&line, id),
+        Format::Copilot => copilot(&line, id),
         _ => None,
     };
     renamed.unwrap_or(line)
@@ -37,6 +39,25 @@ fn gemini_cli(line: &Json, id: &str) -> Option<Json> {
         fields.replace("$set", Json::from_value(&inner).ok()?).map(drop)
     });
     in_line.or(in_set)?;
+    Json::from_value(&fields).ok()
+}
+
+/// Changes `sessionId` of a line.
+fn qwen_code(line: &Json, id: &str) -> Option<Json> {
+    let mut fields = object(line)?;
+    set(&mut fields, "sessionId", id)?;
+    Json::from_value(&fields).ok()
+}
+
+/// Changes `sessionId` in the data of the first line of a session.
+fn copilot(line: &Json, id: &str) -> Option<Json> {
+    let mut fields = object(line)?;
+    if fields.text("type").as_deref() != Some("session.start") {
+        return None;
+    }
+    let mut data = object(fields.get("data")?)?;
+    set(&mut data, "sessionId", id)?;
+    fields.replace("data", Json::from_value(&data).ok()?)?;
     Json::from_value(&fields).ok()
 }
 

@@ -117,22 +117,76 @@ fn the_conversation_before_a_prompt_is_what_the_agent_wrote() {
     assert_eq!(parsed(&written), two_prompts()[1..5]);
 }
 
+/// Records a session, and returns the lines of its file under a new id.
+fn of(format: Format, lines: &[Value]) -> Vec<Value> {
+    let scene = Scene::new();
+    let path = scene.path("s");
+    std::fs::write(&path, bytes(lines)).unwrap();
+    let mut tail = SessionTail::new(&scene.engine, format, &path, "s", "ana").unwrap();
+    assert_eq!(tail.read_on(TailStop::End).unwrap().reason, None);
+    let mut file = SessionFile::new(format, "new").unwrap();
+    for event in scene.task().read(1..).unwrap() {
+        let Event { header, body, .. } = event.unwrap();
+        file.push(header.key.as_deref(), body.as_ref());
+    }
+    assert!(file.has_message());
+    // An import into the same task recognizes every line.
+    std::fs::write(&path, file.bytes()).unwrap();
+    let mut tail = SessionTail::new(&scene.engine, format, &path, "s", "ana").unwrap();
+    if SESSION_IS_IN_NO_KEY.contains(&format) {
+        assert_eq!(tail.read_on(TailStop::End).unwrap().events, 0);
+    }
+    parsed(&file.bytes())
+}
+
+/// The formats whose lines are recognized by an id, whatever the id of the session is.
+const SESSION_IS_IN_NO_KEY: [Format; 2] = [Format::QwenCode, Format::Copilot];
+
+#[test]
+fn lines_with_ids_have_the_new_id_of_the_session_and_are_recognized_by_their_own() {
+    let line = |id: &str, parent: Option<&str>, kind: &str, more: Value| {
+        let mut line = json!({ "uuid": id, "parentUuid": parent, "sessionId": "s", "type": kind });
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        line
+    };
+    let parts = |parts: Value| json!({ "message": { "role": "x", "parts": parts } });
+    let call = json!({ "functionCall": { "id": "t1", "name": "shell", "args": {} } });
+    let response = json!({ "id": "t1", "name": "shell", "response": { "output": "x" } });
+    let mut chat = vec![
+        line("u1", None, "user", parts(json!([{ "text": "first" }]))),
+        line("s1", Some("u1"), "system", json!({ "systemPayload": { "sessionId": "s" } })),
+        line("a1", Some("s1"), "assistant", parts(json!([{ "text": "I look" }, call]))),
+        line("r1", Some("a1"), "tool_result", parts(json!([{ "functionResponse": response }]))),
+    ];
+    let written = of(Format::QwenCode, &chat);
+    chat.iter_mut().for_each(|line| line["sessionId"] = "new".into());
+    assert_eq!(written, chat);
+    let line = |id: &str, parent: Option<&str>, kind: &str, data: Value| {
+        json!({ "type": kind, "data": data, "id": id, "parentId": parent,
+            "timestamp": "2026-11-24T08:30:18.447Z" })
+    };
+    let request = json!({ "toolCallId": "t1", "name": "bash", "arguments": {} });
+    let done = json!({ "toolCallId": "t1", "success": true, "result": { "content": "x" } });
+    let mut events = vec![
+        line("i0", None, "session.start", json!({ "sessionId": "s", "version": 1 })),
+        line("i1", Some("i0"), "hook.start", json!({ "input": { "sessionId": "s" } })),
+        line("i2", Some("i1"), "user.message", json!({ "content": "first" })),
+        line(
+            "i3",
+            Some("i2"),
+            "assistant.message",
+            json!({ "content": "",
+            "toolRequests": [request] }),
+        ),
+        line("i4", Some("i3"), "tool.execution_complete", done),
+    ];
+    let written = of(Format::Copilot, &events);
+    events[0]["data"]["sessionId"] = "new".into();
+    assert_eq!(written, events);
+}
+
 #[test]
 fn lines_of_other_agents_have_their_text_and_the_new_id() {
-    let of = |format: Format, lines: &[Value]| {
-        let scene = Scene::new();
-        let path = scene.path("s");
-        std::fs::write(&path, bytes(lines)).unwrap();
-        let mut tail = SessionTail::new(&scene.engine, format, &path, "s", "ana").unwrap();
-        assert_eq!(tail.read_on(TailStop::End).unwrap().reason, None);
-        let mut file = SessionFile::new(format, "new").unwrap();
-        for event in scene.task().read(1..).unwrap() {
-            let Event { header, body, .. } = event.unwrap();
-            file.push(header.key.as_deref(), body.as_ref());
-        }
-        assert!(file.has_message());
-        parsed(&file.bytes())
-    };
     let call = json!({ "id": "t1", "name": "shell", "args": {}, "status": "success",
         "result": [{ "functionResponse": { "id": "t1", "response": { "output": "x" } } }] });
     let answer = json!({ "id": "m2", "timestamp": "2026-11-24T08:30:18.447Z", "type": "gemini",

@@ -13,7 +13,8 @@
 //! files.rs    a journal segment, an archive file                        segment archive
 //! texts.rs    the JSON form of events, addresses, anchors               json address anchor
 //! imports.rs  what `milepost record` reads                              imports
-//! sessions.rs sessions of coding agents   sessions codex_sessions gemini_sessions qwen_sessions
+//! sessions.rs sessions of coding agents   sessions codex_sessions copilot_sessions gemini_sessions
+//!                                         qwen_sessions
 //! langgraph.rs  checkpoints of LangGraph                                langgraph
 //! agents.rs   settings of coding agents, documents of their hooks       agent_settings agent_documents
 //! exports.rs  what `milepost export` wrote                              exports
@@ -55,7 +56,7 @@ pub use imports::imports;
 pub use langgraph::langgraph;
 pub use pieces::{acked, blocks, lists};
 pub use records::records;
-pub use sessions::{codex_sessions, gemini_sessions, qwen_sessions, sessions};
+pub use sessions::{codex_sessions, copilot_sessions, gemini_sessions, qwen_sessions, sessions};
 pub use store::{damage, reopen};
 pub use texts::{address, anchor, json};
 pub use trees::{chunk_group, tree};
@@ -64,7 +65,7 @@ pub use trees::{chunk_group, tree};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 22] = [
+pub const TARGETS: [Target; 23] = [
     ("acked", acked),
     ("address", address),
     ("agent_documents", agent_documents),
@@ -74,6 +75,7 @@ pub const TARGETS: [Target; 22] = [
     ("blocks", blocks),
     ("chunk_group", chunk_group),
     ("codex_sessions", codex_sessions),
+    ("copilot_sessions", copilot_sessions),
     ("damage", damage),
     ("exports", exports),
     ("gemini_sessions", gemini_sessions),

@@ -4,7 +4,7 @@ use std::io::BufReader;
 
 use milepost_formats::fuzzing::{
     Chat, EachAlone, LineParser, Lines, Part, Rollout, SessionLine, Spot, Text, Tree, compact,
-    read, read_qwen,
+    read, read_copilot, read_qwen,
 };
 use milepost_formats::{Format, session_line};
 
@@ -35,6 +35,11 @@ pub fn gemini_sessions(bytes: &[u8]) {
 /// The lines of a session of qwen-code.
 pub fn qwen_sessions(bytes: &[u8]) {
     session(bytes, Format::QwenCode, &mut EachAlone(read_qwen));
+}
+
+/// The lines of a session of Copilot CLI.
+pub fn copilot_sessions(bytes: &[u8]) {
+    session(bytes, Format::Copilot, &mut EachAlone(read_copilot));
 }
 
 fn session(bytes: &[u8], format: Format, parser: &mut dyn LineParser) {

@@ -26,7 +26,7 @@ const CRATES: [(&str, usize); 14] = [
     ("runtime", 4_400),
     ("workspace", 16_500),
     ("api", 3_400),
-    ("formats", 11_400),
+    ("formats", 12_600),
     ("agents", 2_200),
     ("sessions", 1_400),
     ("jobs", 2_400),

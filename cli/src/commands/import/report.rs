@@ -75,7 +75,13 @@ fn left_out(form: &ImportForm, strict: bool) -> Failure {
     let what = parts.join(" and ");
     let failure = Failure::new(format!("{what} could not be {done}")).code_of(UNMET);
     let of_session = |task: &ImportedForm| {
-        let sessions = [Format::ClaudeCode, Format::Codex, Format::GeminiCli, Format::QwenCode];
+        let sessions = [
+            Format::ClaudeCode,
+            Format::Codex,
+            Format::GeminiCli,
+            Format::QwenCode,
+            Format::Copilot,
+        ];
         sessions.iter().any(|format| format.name() == task.format)
     };
     failure.hint(if lines == 0 && checkpoints == 0 {

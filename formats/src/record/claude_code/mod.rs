@@ -13,6 +13,7 @@ pub static SESSIONS: SessionFormat = SessionFormat {
     format: Format::ClaudeCode,
     key: "claude-code:",
     name: line::NAME,
+    is_rewritten: false,
     session_id,
     parser: || Box::new(EachAlone(line::read)),
     // A message does not tell a text from a list with one text block.

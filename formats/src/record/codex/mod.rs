@@ -13,6 +13,7 @@ pub static SESSIONS: SessionFormat = SessionFormat {
     format: Format::Codex,
     key: "codex:",
     name: line::NAME,
+    is_rewritten: false,
     session_id,
     parser: || Box::new(Rollout::default()),
     written: line::written,

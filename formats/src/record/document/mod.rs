@@ -131,6 +131,7 @@ pub fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
         | Format::Codex
         | Format::GeminiCli
         | Format::QwenCode
+        | Format::Copilot
         | Format::OpenAi
         | Format::LangGraph
         | Format::CheckpointTable

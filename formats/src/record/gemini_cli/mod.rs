@@ -13,6 +13,7 @@ pub static SESSIONS: SessionFormat = SessionFormat {
     format: Format::GeminiCli,
     key: "gemini-cli:",
     name: line::NAME,
+    is_rewritten: false,
     session_id,
     parser: || Box::new(Chat::default()),
     written: line::written,

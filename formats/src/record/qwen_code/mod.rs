@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 use super::claude_code::session_id;
 use super::session::line::{
-    Part, SessionLine, Talk, application, beginning, fields, kept, key, time,
+    Part, SessionLine, Talk, application, beginning, fields, kept, key, thought, time,
 };
 use super::session::{EachAlone, SessionFormat};
 use crate::format::Format;
@@ -35,6 +35,7 @@ pub static SESSIONS: SessionFormat = SessionFormat {
     format: Format::QwenCode,
     key: "qwen-code:",
     name: NAME,
+    is_rewritten: true,
     session_id,
     parser: || Box::new(EachAlone(read)),
     written: |events| Json::from_value(&kept(NAME, events)?.0).ok(),
@@ -119,10 +120,6 @@ impl Spoken {
             self.events.push(Message { role, content, name: None, extra }.into());
         }
     }
-}
-
-fn thought(text: &str) -> Option<Json> {
-    Json::from_value(&serde_json::json!([{"type": "thinking", "thinking": text}])).ok()
 }
 
 /// Returns the usage of an answer, under the names that summaries read, as extra fields.

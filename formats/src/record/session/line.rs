@@ -170,6 +170,11 @@ pub fn kept<'a>(name: &str, events: &'a [Body]) -> Option<(Object, Option<&'a Me
     })
 }
 
+/// Returns the content of a message that is a thought.
+pub fn thought(text: &str) -> Option<Json> {
+    Json::from_value(&serde_json::json!([{"type": "thinking", "thinking": text}])).ok()
+}
+
 /// Takes the content of a message out of the object that has it: of one plain text block, its text.
 /// `null` is left in its place.
 pub fn take_content(fields: &mut Object, is_text: impl Fn(&Object) -> bool) -> Option<Json> {

@@ -30,6 +30,9 @@ pub struct SessionFormat {
     pub key: &'static str,
     /// Name of the application events, and of the extra field of messages.
     pub name: &'static str,
+    /// True if recorded lines are recognized by their keys alone: the agent writes its file anew,
+    /// without lines that it took back.
+    pub is_rewritten: bool,
     /// Returns the id of a session from the beginning of its file, and the file's name without its
     /// extension.
     pub session_id: fn(&[u8], Option<&str>) -> Option<String>,

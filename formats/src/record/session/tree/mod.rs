@@ -242,6 +242,31 @@ impl Tree {
         (self.fork(before, side || self.tip(branch).side), true)
     }
 
+    /// Moves a line that was just placed at the end of a branch to a new branch, which begins after
+    /// the line before it. Returns the new destination.
+    pub fn part(&mut self, place: LineIndex, line: &SessionLine) -> Spot {
+        let placed = self.placed(place);
+        let (old, behind) = (placed.branch, placed.before);
+        let Tip { side, .. } = self.tip(old);
+        let spot = self.fork(behind, side);
+        let branch = self.next_branch();
+        let step = self.placed(behind).step;
+        if let Some(tip) = self.tips.get_mut(old as usize).filter(|tip| tip.place == place) {
+            *tip = Tip { place: behind, step, side };
+        }
+        if let Some(placed) = self.placed.get_mut(place as usize) {
+            placed.branch = branch;
+        }
+        self.tips.push(Tip { place, step: placed.step, side });
+        if !side {
+            self.current = branch;
+        }
+        if let Part::Message(talk) = &line.part {
+            self.note_calls(talk, branch, place);
+        }
+        spot
+    }
+
     fn fork(&self, behind: LineIndex, side: bool) -> Spot {
         let branch = self.next_branch();
         Spot::Fork { branch, behind, side }

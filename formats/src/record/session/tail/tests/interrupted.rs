@@ -66,6 +66,40 @@ fn gemini(steps: &[u8]) -> Vec<String> {
     lines
 }
 
+/// Returns the lines of a session of Copilot CLI, each after the one before it.
+fn copilot(steps: &[u8]) -> Vec<String> {
+    let line = |at: usize, kind: &str, data: &str| {
+        let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"u{at}\""));
+        format!(r#"{{"type":"{kind}","data":{data},"id":"u{at}","parentId":{parent}}}"#)
+    };
+    let mut lines = vec![line(0, "session.start", r#"{"sessionId":"s"}"#)];
+    for (at, step) in (1..).zip(steps) {
+        lines.push(match step % 5 {
+            0 => line(at, "session.usage_record", r#"{"usage":{"inputTokens":1}}"#),
+            1 => line(at, "user.message", &format!(r#"{{"content":"p{at}"}}"#)),
+            2 => line(at, "tool.execution_complete", &format!(r#"{{"toolCallId":"t{at}"}}"#)),
+            _ => line(at, "assistant.message", &format!(r#"{{"content":"a{at}"}}"#)),
+        });
+    }
+    lines
+}
+
+#[test]
+fn a_file_that_the_agent_wrote_anew_continues_in_a_lineage() {
+    let place = Place::of(Format::Copilot);
+    let lines = copilot(&[1, 3, 1, 3]);
+    place.write(&lines);
+    let mut tail = place.tail();
+    tail.read_on(TailStop::End).unwrap();
+    // The second prompt is taken back, and another one comes.
+    let again = lines[3].replace("\"u3\"", "\"v3\"").replace("p3", "again");
+    place.write(&[&lines[..3], &[again]].concat());
+    assert_eq!(tail.read_on(TailStop::End).unwrap().checkpoints, 1);
+    assert_eq!(place.said().len(), 3);
+    assert!(place.said().last().unwrap().contains("again"));
+    assert_eq!((place.import(), place.task().lineages().unwrap().len()), ((0, 0), 2));
+}
+
 #[test]
 fn a_call_of_another_agent_is_reached_as_well() {
     let item = r#""type":"function_call","name":"n","call_id":"t1","arguments":"{}""#;
@@ -137,5 +171,6 @@ proptest! {
     ) {
         assert_as_one_import(Format::Codex, &codex(&steps), others);
         assert_as_one_import(Format::GeminiCli, &gemini(&steps), others);
+        assert_as_one_import(Format::Copilot, &copilot(&steps), others);
     }
 }

@@ -3,6 +3,12 @@
 //! Each line is one append under a key made of its id. The session waits for its offset only if a
 //! branch begins after it. A file recorded before is thus recognized line by line, up to any point:
 //! recorded lines are not written again, and new ones continue after them.
+//!
+//! ```text
+//! recorded  lines that were recorded before, and the order of new ones
+//! ```
+
+mod recorded;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -10,13 +16,13 @@ use milepost::events::{MarkCause, StepFinished, StepStarted};
 use milepost::{Append, Body, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
 
 use super::SessionFormat;
-use super::line::{Key, Part, SessionLine, key};
+use super::line::{Key, SessionLine, key};
 use super::tree::{BranchNo, LineIndex, Spot, Tree};
 use crate::error::{Error, Remedy, Result};
-use crate::format::Format;
 use crate::progress::{Durable, Progress};
 use crate::record::branches::{ACTOR, Branches, HOOK_KEY, START};
 use crate::record::write::{Refused, acknowledge};
+use recorded::Order;
 
 /// Suffix of the keys of the events before a prompt.
 const BEFORE: &str = ":before";
@@ -159,16 +165,35 @@ impl Session {
         if let Some(text) = text {
             *self.texts.entry(text).or_default() += 1;
         }
-        if self.is_of_new_file(&line, &name)? {
+        if self.is_of_new_file(&line, &name)? || self.is_of_lost_line(&line)? {
+            if !line.follows {
+                // Lines that continue it continue from its parent.
+                let _ = self.tree.place(&line);
+            }
             return Ok(());
         }
         self.time_us = line.time_us.or(self.time_us);
         let (spot, place) = self.tree.place(&line);
-        let branch = self.branch(spot, &line, &name)?;
-        // Gemini CLI writes a second file for a session, which has no message.
-        let is_second_file = self.format.format == Format::GeminiCli && line.part == Part::Nothing;
-        if !self.is_last(branch, &name, again || is_second_file)? {
-            return Ok(());
+        let mut branch = self.branch(spot, &line, &name)?;
+        let mut order = self.order(branch, &name)?;
+        if let (true, Order::Late, Some(place)) = (self.format.is_rewritten, &order, place) {
+            // The lines that follow were taken back.
+            let spot = self.tree.part(place, &line);
+            branch = self.branch(spot, &line, &name)?;
+            order = self.order(branch, &name)?;
+        }
+        match order {
+            Order::Recorded(events) if self.format.is_rewritten => {
+                return self.settle_recorded(branch, place, &events);
+            }
+            Order::Late if self.may_miss(&line, again) => return Ok(()),
+            Order::Late => {
+                return Err(Error::conflict(
+                    "it precedes recorded lines, and is not recorded itself",
+                )
+                .remedied_by(Remedy::ImportAsOtherTask));
+            }
+            Order::Recorded(_) | Order::New => {}
         }
         let mut bodies = Vec::new();
         if let Some(prompt) = line.prompt() {
@@ -191,51 +216,6 @@ impl Session {
             acknowledge(durable, listener)?;
         }
         Ok(())
-    }
-
-    /// Returns `true` for a line that only the file of a continued session has, such as one with
-    /// its new id, if no new line of the conversation precedes it.
-    fn is_of_new_file(&self, line: &SessionLine, name: &str) -> Result<bool> {
-        let is_possible = self.branches.continued_at() > START
-            && !self.growing.contains(&0)
-            && line.part == Part::Nothing;
-        Ok(is_possible && !self.branches.had(&self.key(name))?)
-    }
-
-    /// Checks, at the first new line of a branch, that no recorded line of the session is after it.
-    /// Returns `false` if there is one and the line may be missing, such as a repeated text that an
-    /// earlier version did not record.
-    fn is_last(&mut self, branch: BranchNo, name: &str, may_miss: bool) -> Result<bool> {
-        if self.growing.contains(&branch) {
-            return Ok(true);
-        }
-        let lineage = self.on(branch)?.lineage().clone();
-        if lineage.appended_under(&self.key(name))?.is_some() {
-            return Ok(true);
-        }
-        self.settle_all()?;
-        let last_end = self.ends.get(branch as usize).copied().unwrap_or(START);
-        // A cleanup may have removed the events before, and the file of a session that continues a
-        // lineage has not all lines from before.
-        let begin = if branch == 0 { self.branches.continued_at() } else { START };
-        let last_end = last_end.max(lineage.info()?.begin).max(begin);
-        let head = lineage.head()?.next;
-        let prefix = self.format.key;
-        for event in lineage.read(last_end.min(head)..head)? {
-            let ours = |key: String| key.starts_with(prefix) && !key.ends_with(BEFORE);
-            match event?.header.key.is_some_and(ours) {
-                true if may_miss => return Ok(false),
-                true => {
-                    return Err(Error::conflict(
-                        "it precedes recorded lines, and is not recorded itself",
-                    )
-                    .remedied_by(Remedy::ImportAsOtherTask));
-                }
-                false => {}
-            }
-        }
-        self.growing.insert(branch);
-        Ok(true)
     }
 
     fn append(&self, bodies: Vec<Body>) -> Append {
