@@ -99,8 +99,9 @@ impl Conversation {
             Agent::Codex => Format::Codex,
             Agent::GeminiCli => Format::GeminiCli,
             Agent::QwenCode => Format::QwenCode,
-            // Their sessions are in no file that is read.
-            Agent::Copilot | Agent::OpenCode | Agent::Cline => return None,
+            Agent::Copilot => Format::Copilot,
+            // Their sessions are in databases.
+            Agent::OpenCode | Agent::Cline => return None,
         };
         let tail = SessionTail::new(engine, format, file, task, &self.user);
         tail.inspect_err(|error| self.warn(error)).ok()
