@@ -93,6 +93,11 @@ impl Conversation {
         Ok(())
     }
 
+    /// Returns the session file that is followed.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     fn tail_of(&self, engine: &Engine, file: &Path, task: &str) -> Option<SessionTail> {
         let format = match self.agent {
             Agent::ClaudeCode => Format::ClaudeCode,

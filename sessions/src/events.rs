@@ -200,7 +200,7 @@ impl Place {
             "cause": cause,
             "model": model,
             "root": heard.asked.project,
-            "file": heard.event.session_file,
+            "file": heard.event.session_file.as_deref().or(session.conversation.file()),
             "process": heard.process,
         });
         self.append(session, &key, Application::new(SESSION, &facts)?.into())

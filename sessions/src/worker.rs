@@ -212,12 +212,12 @@ impl Worker {
         if begins && !is_spooled {
             session.come_back(&self.place.engine)?;
         }
-        if is_new || matches!(event.kind, AgentEventKind::SessionStarted { .. }) {
-            self.place.opened(session, &heard)?;
-        }
         let environment = environment(asked, &self.options.environment);
         let to = (&self.place.engine, session.task.as_str());
         session.conversation.follow(to, event, &environment)?;
+        if is_new || matches!(event.kind, AgentEventKind::SessionStarted { .. }) {
+            self.place.opened(session, &heard)?;
+        }
         let before = task.lineage().id();
         session.lineage.get_or_insert(before);
         self.place.record(session, &heard, reply)?;

@@ -68,6 +68,11 @@ impl Agent {
         matches!((own, place), (Some(own), Some(place)) if place.starts_with(own.join(folder)))
     }
 
+    /// Returns `true` if each session has a folder of its own, named after its id.
+    pub fn has_session_folders(self) -> bool {
+        self == Self::Copilot
+    }
+
     /// Returns the session file of a session by its id, for an agent whose hooks do not name it
     /// from the beginning. Check it with [`is_session_file`](Self::is_session_file).
     pub fn session_file(self, session: &str, environment: &Environment) -> Option<PathBuf> {

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod deleted;
+mod demo;
 mod disk;
 mod failures;
 mod files;
