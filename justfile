@@ -21,6 +21,8 @@ nightly:
     MILEPOST_NIGHTLY=1 MILEPOST_CASES=20000 cargo test --package milepost-tests --release
     MILEPOST_NIGHTLY=1 cargo test --package milepost-server
     MILEPOST_HOSTILE_SECONDS=600 cargo test --package milepost-cli --release --test survives -- --nocapture
+    tests/agents/install target/agents
+    MILEPOST_AGENTS="$PWD/target/agents" MILEPOST_AGENTS_REQUIRED=1 MILEPOST_CASES=200 cargo test --workspace --test agents kills
     cargo build --release -p milepost-cli
     cargo build --manifest-path benches/Cargo.toml --target-dir target --release
     MILEPOST=target/release/milepost server/tests/schemathesis/run 250

@@ -96,7 +96,8 @@ impl Session {
     pub(crate) fn end_calls(&mut self, event: &AgentEvent) {
         match &event.kind {
             AgentEventKind::SessionEnded { .. } => self.open.clear(),
-            // A sub-agent may work on behind the turn that began it. Without ids there is one call at a time.
+            // A sub-agent may work on behind the turn that began it. Without ids there is one call
+            // at a time.
             AgentEventKind::BeforeTool { call: None, .. }
             | AgentEventKind::Prompt { .. }
             | AgentEventKind::TurnEnded { .. }

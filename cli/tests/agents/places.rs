@@ -16,7 +16,7 @@ fn has_one_project(agent: Agent) {
     let sub = home.project("sub");
     let prompt = format!(
         "[[shell mkdir -p {0}/deep && cd {0} && echo one > one.txt]] \
-         [[shell cd {0}/deep && echo two > two.txt]] [[shell pwd; echo x > where.txt]] [[say done]]",
+         [[shell cd {0}/deep && echo two > two.txt]] [[shell echo x > where.txt]] [[say done]]",
         sub.display()
     );
     home.prompt(&prompt).ok();
@@ -67,6 +67,31 @@ fn takes_back_a_repository_in_another(agent: Agent) {
     rewound(&home, &["~1"]);
     assert!(home.files("") == files, "all files are as they were, those of Git too");
     assert_eq!(git(&["status", "--porcelain"]), "");
+}
+
+/// A session that begins in a folder of a repository is one of that repository, not of the one
+/// around it. Each goes back alone.
+fn belongs_to_the_nearest_repository(agent: Agent) {
+    let Some(home) = home(agent) else { return };
+    home.record_hooks();
+    let inner = home.project("vendor/lib");
+    for folder in [&inner, &home.project("src")] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    home.git(&["init"]);
+    home.git(&["-C", "vendor/lib", "init"]);
+    for (folder, stores) in [("src", 1), ("vendor/lib", 2)] {
+        let mut command = home.command(None, "[[shell echo it > made.txt]] [[say done]]");
+        command.current_dir(home.project(folder));
+        home.run(command).ok();
+        assert_eq!(home.stores().len(), stores, "{:?}", home.stores());
+    }
+    let made = || ["src/made.txt", "vendor/lib/made.txt"].map(|name| home.text(name).is_some());
+    assert_eq!(made(), [true, true]);
+    home.milepost_in(&inner, &["rewind", "~1", "--yes"]).ok();
+    assert_eq!(made(), [true, false]);
+    home.milepost_in(&home.project("src"), &["rewind", "~1", "--yes"]).ok();
+    assert_eq!(made(), [false, false]);
 }
 
 /// The home folder is no project: there are events and no files, and a rewind of the files is
@@ -125,6 +150,16 @@ fn codex_in_a_repository_with_another_in_it() {
 #[test]
 fn gemini_cli_in_a_repository_with_another_in_it() {
     takes_back_a_repository_in_another(Agent::GeminiCli);
+}
+
+#[test]
+fn a_session_of_claude_code_belongs_to_the_nearest_repository() {
+    belongs_to_the_nearest_repository(Agent::ClaudeCode);
+}
+
+#[test]
+fn a_session_of_codex_belongs_to_the_nearest_repository() {
+    belongs_to_the_nearest_repository(Agent::Codex);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Work that waits before a rewind: documents in the spool, lines of the session file, and a capture.
+//! Work that waits before a rewind: documents in the spool, lines of the session file, a capture.
 
 use std::path::Path;
 use std::time::{Duration, Instant, UNIX_EPOCH};

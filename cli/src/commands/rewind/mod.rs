@@ -74,8 +74,8 @@ pub fn run(store: &StoreArgs, args: &args::Rewind, out: &mut Out) -> Result<()> 
     }
 }
 
-/// Returns the project and its store: this one, or else the nearest folder above that has sessions.
-/// A home folder does not have those of the folders below it.
+/// Returns the project and its store: this one, or else the nearest folder above it that has
+/// sessions. The home folder and those above it have sessions without files.
 fn recorded(project: &Path) -> Result<(PathBuf, PathBuf)> {
     let store = |folder: &Path| outside::store_of(folder).filter(|store| store.is_dir());
     let above =
