@@ -2,7 +2,7 @@
 
 use crossbeam_channel::Sender;
 use milepost::clock::{Clock as _, SystemClock};
-use milepost::events::{Application, RunControl};
+use milepost::events::{Application, MarkStatus, RunControl};
 use milepost::{Append, Engine, ErrorKind, Result, Task};
 use milepost_agents::documents::{AgentEvent, AgentEventKind};
 use milepost_api::{HookAsked, HookTakenForm};
@@ -273,14 +273,27 @@ impl Place {
         captured
     }
 
-    /// Records the end of an agent's process: what it left, and its open calls end.
+    /// Records the end of an agent's process: what it left, and its open calls end. The folder is
+    /// captured as after a call for each of them: what changed since they began is theirs.
     pub(crate) fn gone(&self, session: &mut Session, process: u32) -> Result<()> {
         session.conversation.read_all(&self.engine);
-        let calls: Vec<String> = session.open.drain(..).map(|open| open.id).collect();
+        let open = std::mem::take(&mut session.open);
+        let calls: Vec<&String> = open.iter().map(|open| &open.id).collect();
         let facts = json!({ "process": process, "open_calls": calls });
         let key =
             format!("{HOOK_KEY}gone:{process}:{}", self.engine.task(&session.task)?.head()?.next);
         self.append(session, &key, Application::new(GONE, &facts)?.into())?;
+        for (n, open) in open.iter().enumerate() {
+            let mark = CallMark {
+                call: &open.id,
+                actor: &open.actor,
+                tool: &open.tool,
+                is_shared: open.is_shared,
+                is_uncaptured: open.is_uncaptured,
+            };
+            let mark = mark.after().status(MarkStatus::Failure);
+            self.capture_for_call(session, &mark, &format!("{key}:{n}"))?;
+        }
         self.control(session, RunControl::Stopped)?;
         self.capture(session)
     }

@@ -34,13 +34,21 @@ impl Show {
         Self { home, page: String::new(), cast: format!("{head}\n"), now: 0.5 }
     }
 
-    /// Returns a text with the paths of a user named ana.
+    /// Returns a text with the paths of a user named ana, without the script of the model.
     fn shown(&self, text: &str) -> String {
+        let unscripted = |line: &str| match line.split_once(" [[") {
+            Some((before, _)) => format!("{before}\n"),
+            None => line.to_owned(),
+        };
+        let text: String = text.split_inclusive('\n').map(unscripted).collect();
         let name = |path: &str| self.home.path(path).display().to_string();
         // Agents name a folder after the path of the project.
         let dashed = |path: &str| name(path).replace(['/', '.'], "-");
         let text = text.replace(&name("work/shop"), "/home/ana/shop");
         let text = text.replace(&dashed("work/shop"), "-home-ana-shop");
+        let text = text.replace(&name("home/xdg/state"), "/home/ana/.local/state");
+        let text = text.replace(&name("home/xdg/data"), "/home/ana/.local/share");
+        let text = text.replace(env!("CARGO_BIN_EXE_milepost"), "/home/ana/.cargo/bin/milepost");
         text.replace(&name("home"), "/home/ana")
     }
 
@@ -105,7 +113,7 @@ impl Show {
         let tasks = self.home.milepost(&["tasks", "--json"]).ok().out;
         let tasks: Value = serde_json::from_str(&tasks).unwrap();
         let mut tasks = tasks["items"].as_array().unwrap().clone();
-        tasks.sort_by_key(|task| task["no"].as_u64().or_else(|| task["no"].as_str()?.parse().ok()));
+        tasks.sort_by_key(|task| task["created_us"].as_str().unwrap().parse::<u64>().unwrap());
         tasks.iter().map(|task| task["id"].as_str().unwrap().to_owned()).collect()
     }
 
@@ -138,7 +146,8 @@ fn played(home: AgentHome, codex: &AgentHome, gemini: &AgentHome) -> Show {
 
 /// Two prompts of Claude Code; the second one changes files by a shell command.
 fn two_prompts(show: &mut Show) {
-    let poem = "Write a poem [[write poem.txt roses are red]] [[say The poem is in poem.txt.]]";
+    let poem =
+        "Write a poem [[shell echo roses are red > poem.txt]] [[say The poem is in poem.txt.]]";
     let command = show.home.command(None, poem);
     show.agent("claude -p 'Write a poem'", command);
     let id = show.tasks().concat();

@@ -120,6 +120,7 @@ fn the_end_of_a_process_closes_its_calls() {
     };
     scene.until("s1", |events| events.iter().any(|event| is_gone(event.body.clone())));
     scene.settle();
+    assert_eq!(captures(&scene.events("s1"))[..2], ["before call-1", "after call-1"]);
     assert_eq!(scene.file_at("s1", "left.txt").as_deref(), Some("by the call"));
 }
 
