@@ -28,7 +28,7 @@ nightly:
     MILEPOST=target/release/milepost server/tests/schemathesis/run 250
     target/release/served lasting streams
     cargo check --manifest-path fuzz/Cargo.toml --target-dir target --all-targets
-    just interleavings doc lint instructions
+    just more-agents interleavings doc lint instructions
 
 # Random programs over the API of a store, with faults, against a plain model: an hour, other seeds each
 # time. `MILEPOST_SEED=N just storm` begins with a seed, `MILEPOST_STORM_FAILURES` says how many kinds of
@@ -40,6 +40,12 @@ storm SECONDS="3600":
 agents:
     tests/agents/install target/agents
     MILEPOST_AGENTS="$PWD/target/agents" MILEPOST_AGENTS_REQUIRED=1 cargo test --workspace --test agents
+
+# qwen-code, Copilot CLI, OpenCode and Cline, too: a minute, 1.2 GB.
+more-agents:
+    tests/agents/install --more target/more-agents
+    MILEPOST_AGENTS_ALL="$PWD/target/more-agents" MILEPOST_AGENTS_REQUIRED=all \
+        cargo test --workspace --test agents -- others::
 
 # The service under load, beside the engine called directly (needs wrk): a quarter of an hour.
 served *ROWS:

@@ -50,7 +50,7 @@ impl Seeds {
             [("agent_settings", &SETTINGS[..]), ("agent_documents", &DOCUMENTS[..])]
         {
             for (n, text) in texts.iter().enumerate() {
-                for agent in 0..3 {
+                for agent in 0..7 {
                     self.put(target, &format!("{n}-{agent}"), &[agent], text.as_bytes());
                 }
             }
@@ -479,9 +479,10 @@ const SETTINGS: [&str; 7] = [
 
 /// Documents in the form of each agent.
 #[rustfmt::skip]
-const DOCUMENTS: [&str; 4] = [
+const DOCUMENTS: [&str; 5] = [
     "{\"session_id\":\"a-1\",\"transcript_path\":\"/home/eva/.claude/projects/p/a-1.jsonl\",\"cwd\":\"/srv/shop\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"rm \\ud83d\\ude00 \\ud800\"},\"tool_use_id\":\"toolu_1\",\"agent_id\":\"s\"}",
     "{\"session_id\":\"b-2\",\"hook_event_name\":\"UserPromptSubmit\",\"prompt\":\"mend it\",\"turn_id\":\"t\"}",
     "{\"session_id\":\"c-3\",\"hook_event_name\":\"AfterTool\",\"tool_name\":\"write_file\",\"tool_response\":{\"a\":[1e999,1e999]},\"cwd\":\"x\"}",
     "{\"session_id\":\"d-4\",\"hook_event_name\":\"SubagentStop\",\"agent_transcript_path\":\"/a\",\"session_id\":7}",
+    "{\"taskId\":\"conv_1\",\"sessionContext\":{\"rootSessionId\":\"e-5\"},\"workspaceRoots\":[\"x\",\"/srv/shop\"],\"agent_id\":\"a\",\"parent_agent_id\":null,\"hookName\":\"tool_result\",\"tool_result\":{\"id\":\"c\",\"name\":\"run_commands\",\"input\":{\"commands\":[\"ls\"]},\"output\":[{\"success\":true}]}}",
 ];

@@ -32,7 +32,7 @@ const CODEX: [&str; 7] = [
 const GEMINI_CLI: [&str; 6] =
     ["SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"];
 
-/// Events of Qwen Code. A tool that fails has one of its own, as a turn that does.
+/// Events of qwen-code. A tool that fails has one of its own, as a turn that does.
 const QWEN_CODE: [&str; 11] = [
     "SessionStart",
     "UserPromptSubmit",

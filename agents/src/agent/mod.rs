@@ -21,7 +21,7 @@ pub enum Agent {
     Codex,
     /// Gemini CLI.
     GeminiCli,
-    /// Qwen Code.
+    /// qwen-code.
     QwenCode,
     /// Copilot CLI.
     Copilot,

@@ -33,7 +33,7 @@ fn works_on(agent: Agent) {
 }
 
 /// A hook before a tool takes longer than the limit of the settings, which is 5 s.
-fn works_on_behind_a_hook_that_hangs(agent: Agent, seconds: u32) {
+pub fn works_on_behind_a_hook_that_hangs(agent: Agent, seconds: u32) {
     let Some(home) = home(agent) else { return };
     home.install_hooks();
     let text = format!("case \"$(cat)\" in *PreToolUse* | *BeforeTool*) sleep {seconds} ;; esac");

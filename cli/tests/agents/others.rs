@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use milepost_agent_tests::{Agent, AgentHome};
 use serde_json::Value;
 
+use crate::failures::works_on_behind_a_hook_that_hangs;
+use crate::rewind::{TOLD, conversation_goes_back, files_go_back};
 use crate::{home, kinds, session};
 
 const PROMPT: &str = "please [[write poem.txt roses]] [[shell sed -i s/alpha/ALPHA/ data.txt; \
@@ -31,6 +33,19 @@ fn log(home: &AgentHome, session: &str) -> Vec<Value> {
     log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// Returns the ids of calls with a mark of a cause right behind a capture that was in time.
+fn captured_calls(log: &[Value], cause: &str) -> Vec<String> {
+    let is_captured = |pair: &[Value]| {
+        let (before, mark) = (&pair[0], &pair[1]["body"]);
+        before["kind"] == "workspace_captured"
+            && (&mark["kind"], &mark["cause"]) == (&"checkpoint_marked".into(), &cause.into())
+            && mark["metadata"]["tool"].is_string()
+            && mark["metadata"]["uncaptured"].is_null()
+    };
+    let marks = log.windows(2).filter(|pair| is_captured(pair));
+    marks.map(|pair| pair[1]["correlation"].as_str().unwrap().to_owned()).collect()
+}
+
 /// Both calls are in the log with a capture before and after each, and a way back to before the
 /// first one gives all files back.
 fn is_recorded_and_goes_back(agent: Agent, write: &str, shell: &str) {
@@ -53,21 +68,11 @@ fn is_recorded_and_goes_back(agent: Agent, write: &str, shell: &str) {
 
     let session = session(&home);
     let log = log(&home, &session);
-    let marks = |cause: &str| {
-        let of = |event: &&Value| {
-            event["kind"] == "checkpoint_marked" && event["body"]["cause"] == cause
-        };
-        log.iter().filter(of).collect::<Vec<_>>()
-    };
-    let (begun, ended) = (marks("before_tool"), marks("step"));
+    let [begun, ended] = ["before_tool", "step"].map(|cause| captured_calls(&log, cause));
     assert_eq!((begun.len(), ended.len()), (2, 2), "{log:#?}");
-    for mark in begun.iter().chain(&ended) {
-        assert!(mark["body"]["snapshot"].is_object() || mark["body"]["tree"].is_string(), "{mark}");
-        assert_eq!(mark["body"]["metadata"]["uncaptured"], Value::Null, "{mark}");
-    }
-    let call = begun[0]["body"]["aliases"][0].as_str().unwrap();
+    assert_eq!(begun, ended);
     home.write("notes.md", "hers\n");
-    home.milepost(&["rollback", &format!("{session}@{call}"), "--leave-others"]).ok();
+    home.milepost(&["rollback", &format!("{session}@{}", begun[0]), "--leave-others"]).ok();
     assert_eq!(home.text("data.txt").as_deref(), Some("alpha\n"));
     assert_eq!(home.text("mine.txt").as_deref(), Some("mine\n"));
     assert_eq!((home.text("poem.txt"), home.text("new.txt")), (None, None));
@@ -95,6 +100,35 @@ fn works_on(agent: Agent) {
         home.script("stand-in", &format!("cat > /dev/null; echo a word; exit {code}"));
         assert!(makes(&format!("{code}.txt")), "exit code {code}");
     }
+}
+
+/// A session of which only captures are recorded has no prompt to go back to, and says so.
+fn has_no_conversation(agent: Agent) {
+    let Some(home) = home(agent) else { return };
+    home.record_hooks();
+    home.prompt("[[shell echo it > it.txt]] [[say done]]").ok();
+    let session = session(&home);
+    for line in [vec!["rewind"], vec!["rewind", "~1", "--yes"], vec!["rewind", &session, "--yes"]] {
+        let run = home.milepost(&line);
+        assert_eq!(run.code, Some(1), "{run:#?}");
+        assert!(run.err.contains("no conversation from"), "{run:#?}");
+        assert!(run.err.contains("milepost rollback"), "{run:#?}");
+    }
+    assert!(home.text("it.txt").is_some());
+}
+
+/// The user took files back: the model is told at the next prompt of the session, once.
+fn is_told(agent: Agent) {
+    let Some(home) = home(agent) else { return };
+    home.record_hooks();
+    home.prompt("[[shell echo it > it.txt]] [[say done]]").ok();
+    let session = session(&home);
+    let call = captured_calls(&log(&home, &session), "before_tool").remove(0);
+    home.milepost(&["rollback", &format!("{session}@{call}"), "--leave-others"]).ok();
+    assert_eq!(home.text("it.txt"), None);
+    let so_far = home.requests().len();
+    home.resume(&session, "again [[say again done]]").ok();
+    assert!(home.requests()[so_far..].iter().any(|request| request.says(TOLD)));
 }
 
 /// A file of the user's is in the place of ours.
@@ -157,4 +191,50 @@ fn opencode_works_on_behind_hooks_that_fail() {
 #[test]
 fn cline_works_on_behind_hooks_that_fail() {
     works_on(Agent::Cline);
+}
+
+#[test]
+fn files_of_qwen_code_go_back_to_before_a_prompt() {
+    files_go_back(Agent::QwenCode);
+}
+
+#[test]
+fn a_conversation_of_qwen_code_goes_back_to_before_a_prompt() {
+    conversation_goes_back(Agent::QwenCode);
+}
+
+#[test]
+fn a_session_of_copilot_has_no_conversation() {
+    has_no_conversation(Agent::Copilot);
+}
+
+#[test]
+fn a_session_of_opencode_has_no_conversation() {
+    has_no_conversation(Agent::OpenCode);
+}
+
+#[test]
+fn a_session_of_cline_has_no_conversation() {
+    has_no_conversation(Agent::Cline);
+}
+
+#[test]
+fn the_model_of_copilot_is_told_that_files_went_back() {
+    is_told(Agent::Copilot);
+}
+
+#[test]
+fn the_model_of_opencode_is_told_that_files_went_back() {
+    is_told(Agent::OpenCode);
+}
+
+#[test]
+fn qwen_code_works_on_when_a_hook_that_is_late_has_ended() {
+    // As Gemini CLI it waits for the program that has the output of the hook.
+    works_on_behind_a_hook_that_hangs(Agent::QwenCode, 7);
+}
+
+#[test]
+fn opencode_works_on_behind_a_hook_that_hangs() {
+    works_on_behind_a_hook_that_hangs(Agent::OpenCode, 600);
 }

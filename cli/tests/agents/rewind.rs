@@ -12,7 +12,7 @@ const SECOND: &str = "second [[shell sed -i s/alpha/ALPHA/ data.txt; rm mine.txt
     echo new > new.txt]] [[say second done]]";
 
 /// A part of the sentence for a model whose files were taken back.
-const TOLD: &str = "took the files of this project back";
+pub const TOLD: &str = "took the files of this project back";
 
 /// Returns the files of the project.
 fn files(home: &AgentHome) -> BTreeMap<String, String> {
@@ -39,7 +39,7 @@ fn two_prompts(agent: Agent) -> Option<(AgentHome, String)> {
 
 /// Files that the shell changed, deleted or made are as before the prompt, what the user did stays,
 /// and an undo brings all back.
-fn files_go_back(agent: Agent) {
+pub fn files_go_back(agent: Agent) {
     let Some((home, session)) = two_prompts(agent) else { return };
     let after = files(&home);
     let plan = home.milepost(&["rewind", "~1", "--dry-run"]).ok().out;
@@ -65,7 +65,7 @@ fn files_go_back(agent: Agent) {
 
 /// The model's next request has nothing from behind the point, and what is recorded then is in the
 /// task that was taken back.
-fn conversation_goes_back(agent: Agent) {
+pub fn conversation_goes_back(agent: Agent) {
     let Some((home, session)) = two_prompts(agent) else { return };
     let new = rewound(&home, &["~1"])["session"].as_str().unwrap().to_owned();
     let so_far = home.requests().len();
