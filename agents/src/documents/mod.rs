@@ -15,8 +15,6 @@
 mod cline;
 mod event;
 mod fields;
-#[cfg(test)]
-mod more_tests;
 mod named;
 #[cfg(test)]
 mod tests;

@@ -143,8 +143,8 @@ pub fn are_hooks_off(text: &str, agent: Agent) -> Result<bool, Error> {
     })
 }
 
-/// Adds our hooks to a file of an agent: as [`install`] does, or as a file of our own. `None`: there
-/// is no file.
+/// Adds our hooks to a file of an agent: as [`install`] does, or as a file of our own. `None` for a
+/// file that is not there.
 ///
 /// # Errors
 ///

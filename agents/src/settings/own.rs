@@ -33,10 +33,7 @@ pub(super) fn install(
     match text {
         Some(text) if guard(text).is_none() => {
             let name = file.path.file_name().unwrap_or_default().to_string_lossy();
-            let next = format!(
-                "rename your {name}, or move it away; nothing was changed, and Milepost replaces no \
-                 file of yours"
-            );
+            let next = format!("rename your {name}, or move it away; nothing was changed");
             Err(Error::new("a file that is not of Milepost is there", next))
         }
         Some(text) if text == new => Ok(Edited { text: new, events: Vec::new() }),

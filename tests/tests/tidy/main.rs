@@ -27,7 +27,7 @@ const CRATES: [(&str, usize); 14] = [
     ("workspace", 16_500),
     ("api", 3_400),
     ("formats", 12_600),
-    ("agents", 2_200),
+    ("agents", 2_800),
     ("sessions", 1_400),
     ("jobs", 2_400),
     ("server", 11_000),

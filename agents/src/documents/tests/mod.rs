@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod further;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

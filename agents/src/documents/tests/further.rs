@@ -1,10 +1,8 @@
 //! Documents of further agents: those in the form of Claude Code, with differences, and of Cline.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use serde_json::{Value, json};
 
-use super::*;
+use super::super::*;
 
 fn read_json(agent: Agent, document: &Value) -> Document {
     read(agent, document.to_string().as_bytes())
