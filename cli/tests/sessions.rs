@@ -15,6 +15,8 @@ mod growth;
 mod hostile;
 #[path = "sessions/made.rs"]
 mod made;
+#[path = "sessions/opencode.rs"]
+mod opencode;
 #[path = "sessions/qwen.rs"]
 mod qwen;
 #[path = "sessions/tree.rs"]

@@ -26,6 +26,8 @@ pub enum Format {
     QwenCode,
     /// A session of Copilot CLI: JSON Lines of events with ids.
     Copilot,
+    /// A session of opencode: the document that its export prints.
+    Opencode,
     /// Messages as OpenAI's API has them: a list, an object with `messages`, or one a line.
     #[serde(rename = "openai")]
     OpenAi,
@@ -39,12 +41,15 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns `true` for sessions of coding agents, which are recorded line by line.
+    /// Returns `true` for sessions of coding agents.
     pub fn is_session(self) -> bool {
         match self {
-            Self::ClaudeCode | Self::Codex | Self::GeminiCli | Self::QwenCode | Self::Copilot => {
-                true
-            }
+            Self::ClaudeCode
+            | Self::Codex
+            | Self::GeminiCli
+            | Self::QwenCode
+            | Self::Copilot
+            | Self::Opencode => true,
             Self::Jsonl
             | Self::SweAgent
             | Self::TauBench
@@ -66,6 +71,7 @@ impl Format {
             Self::GeminiCli => "gemini-cli",
             Self::QwenCode => "qwen-code",
             Self::Copilot => "copilot",
+            Self::Opencode => "opencode",
             Self::OpenAi => "openai",
             Self::LangGraph => "langgraph",
             Self::CheckpointTable => "checkpoint-table",
@@ -113,6 +119,9 @@ pub fn from_content(start: &[u8]) -> Option<Format> {
     if has(b"uuid") && has(b"sessionId") && !has(b"isSidechain") && is_of_qwen(start) {
         return Some(Format::QwenCode);
     }
+    if keys.first().is_some_and(|key| key == b"info") && is_of_opencode(start) {
+        return Some(Format::Opencode);
+    }
     let format = keys.iter().find_map(|key| match key.as_slice() {
         b"kind" => Some(Format::Jsonl),
         b"trajectory" | b"history" | b"replay_config" => Some(Format::SweAgent),
@@ -142,6 +151,15 @@ fn is_of_qwen(start: &[u8]) -> bool {
     let line: Option<Line> = serde_json::from_slice(first).ok();
     let has_parts = |message: Parts| message.parts.is_some();
     line.is_some_and(|line| line.system.is_some() || line.message.is_some_and(has_parts))
+}
+
+/// Returns `true` if an object begins with the info of a session of opencode.
+fn is_of_opencode(start: &[u8]) -> bool {
+    let inner = start.iter().skip(1).skip_while(|byte| **byte != b'{');
+    let inner: Vec<u8> = inner.copied().collect();
+    let keys = top_keys(&inner);
+    let has = |name: &[u8]| keys.iter().any(|key| key == name);
+    has(b"id") && has(b"projectID") && has(b"directory")
 }
 
 /// Returns `true` if a list begins with a result of tau-bench, which has a trajectory.
@@ -228,6 +246,10 @@ mod tests {
         assert_eq!(detected(gemini), Format::GeminiCli);
         let copilot = r#"{"type":"session.start","data":{"kind":1},"id":"a","parentId":null}"#;
         assert_eq!(detected(copilot), Format::Copilot);
+        let opencode =
+            "{\n  \"info\": {\n \"id\": \"ses_1\", \"projectID\": \"p\", \"directory\": \"/x\"";
+        assert_eq!(detected(opencode), Format::Opencode);
+        assert_eq!(detected(r#"{"info":{"id":"x"},"messages":[]}"#), Format::OpenAi);
         let qwen =
             |more: &str| format!(r#"{{"uuid":"u","parentUuid":null,"sessionId":"s",{more}}}"#);
         assert_eq!(detected(&qwen(r#""message":{"role":"user","parts":[]}"#)), Format::QwenCode);

@@ -102,6 +102,7 @@ pub mod fuzzing {
     pub use crate::record::langgraph::checkpoint::{Stored, content, metadata};
     pub use crate::record::langgraph::msgpack::to_json;
     pub use crate::record::list_patch::patch;
+    pub use crate::record::opencode::parts::read as read_opencode;
     pub use crate::record::plan::{Item, Plan, common_prefix};
     pub use crate::record::qwen_code::read as read_qwen;
     pub use crate::record::session::line::{Part, SessionLine};

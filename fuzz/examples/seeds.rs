@@ -257,6 +257,13 @@ impl Seeds {
             r##"{"type":"session.usage_record","data":{"usage":{"inputTokens":9,"outputTokens":2}},"id":"f","parentId":"none"}"##,
         ];
         self.session("copilot_sessions", &lines);
+        let documents = [
+            r##"{"info":{"id":"ses_1","time":{"created":1}},"messages":[{"info":{"id":"msg_1","role":"user"},"parts":[{"type":"text","text":"do it","id":"prt_1","messageID":"msg_1"}]},{"info":{"id":"msg_2","role":"assistant","tokens":{"input":9,"output":2,"cache":{"read":1}},"cost":0.5},"parts":[{"type":"reasoning","text":"hm","id":"prt_2"},{"type":"tool","tool":"bash","callID":"c","state":{"status":"error","input":{},"error":"no"},"id":"prt_3"},{"type":"tool","tool":"bash","callID":"d","state":{"status":"running"},"id":"prt_4"}]}]}"##,
+            r##"{"info":{"id":"ses_1"},"messages":[7,{"info":{"id":"\n","role":"user"},"parts":[{"id":"prt_1","type":"file"},{"id":"prt_1","type":"text","synthetic":true}]}]}"##,
+        ];
+        for (at, document) in documents.iter().enumerate() {
+            self.put("opencode_exports", &format!("document {at}"), &[], document.as_bytes());
+        }
     }
 
     fn session(&self, target: &str, lines: &[&str]) {

@@ -41,8 +41,8 @@ pub struct ImportAsked {
     )]
     pub default_user: Option<String>,
     /// The format of the runs: `jsonl`, `swe-agent`, `tau-bench`, `claude-code`, `codex`,
-    /// `gemini-cli`, `qwen-code`, `copilot`, `openai`, `langgraph`, `checkpoint-table` or
-    /// `pause-state`. Default: told by the content.
+    /// `gemini-cli`, `qwen-code`, `copilot`, `opencode`, `openai`, `langgraph`, `checkpoint-table`
+    /// or `pause-state`. Default: told by the content.
     #[serde(
         default,
         deserialize_with = "read::some_text",

@@ -142,6 +142,8 @@ pub enum RunFormat {
     QwenCode,
     /// A session of Copilot CLI: JSON Lines of events with ids.
     Copilot,
+    /// A session of opencode: the document that its export prints.
+    Opencode,
     /// Messages as OpenAI's API has them: a list, an object with `messages`, or one a line.
     #[value(name = "openai")]
     OpenAi,
@@ -167,6 +169,7 @@ impl RunFormat {
             Self::GeminiCli => Some(Format::GeminiCli),
             Self::QwenCode => Some(Format::QwenCode),
             Self::Copilot => Some(Format::Copilot),
+            Self::Opencode => Some(Format::Opencode),
             Self::OpenAi => Some(Format::OpenAi),
             Self::LangGraph => Some(Format::LangGraph),
             Self::CheckpointTable => Some(Format::CheckpointTable),

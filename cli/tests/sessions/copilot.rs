@@ -40,7 +40,7 @@ impl Events {
             json!({"content": name, "transformedContent": context, "messageId": id("m")}),
         );
         self.line(&id("b"), "assistant.turn_start", json!({"turnId": "0"}));
-        let usage = json!({"model": "m", "inputTokens": 100, "outputTokens": 20});
+        let usage = json!({"model": "m", "inputTokens": 100, "outputTokens": 20, "cost": 1});
         self.line(&id("u"), "session.usage_record", json!({"usage": usage}));
         let request = json!({"toolCallId": id("t"), "name": "bash", "type": "function",
             "arguments": {"command": "ls"}});
@@ -65,7 +65,6 @@ impl Events {
         let text: String = self.0.iter().map(|line| format!("{line}\n")).collect();
         std::fs::create_dir_all(place.path(&format!("state/{SESSION}"))).unwrap();
         place.write(&format!("state/{SESSION}/events.jsonl"), text);
-        place.write(&format!("state/{SESSION}/workspace.yaml"), format!("id: {SESSION}\n"));
     }
 }
 
@@ -88,15 +87,16 @@ fn a_folder_of_sessions_becomes_steps_and_a_longer_one_adds_its_lines() {
     let mut events = Events::new();
     events.turn("one");
     events.save(&place);
-    // A step, nine lines, a prompt, two messages, a call and its result.
-    assert_eq!(import(&place), [15, 1]);
+    // A step, nine lines, a prompt, two messages, a call and its result, usage.
+    assert_eq!(import(&place), [16, 1]);
     assert_eq!(import(&place), [0, 0]);
     events.turn("two");
     events.save(&place);
-    assert_eq!(import(&place), [15, 1]);
+    assert_eq!(import(&place), [16, 1]);
     assert_eq!(conversation(&place, SESSION), [told("one"), told("two")].concat());
     let tasks = place.items("tasks");
     assert_eq!((&tasks[0]["title"], &tasks[0]["usage"]["input"]), (&json!("one"), &json!("200")));
+    assert_eq!(tasks[0]["usage"].get("cost"), None);
     place.say(&format!("restore {SESSION}@two")).ok();
     assert_eq!(conversation(&place, SESSION), told("one"));
     assert_eq!(place.json("verify")["faults"], json!([]));
@@ -128,7 +128,7 @@ fn what_the_agent_took_back_is_a_lineage_that_stays() {
     assert_eq!(import(&place), [0, 0]);
     events.turn("three");
     events.save(&place);
-    assert_eq!(import(&place), [15, 1]);
+    assert_eq!(import(&place), [16, 1]);
     let all = [told("one"), told("otherwise"), told("three")].concat();
     assert_eq!(conversation(&place, SESSION), all);
     assert_eq!(place.json("verify")["faults"], json!([]));

@@ -1515,8 +1515,8 @@ export interface components {
             event_max?: string | number | null;
             /**
              * @description The format of the runs: `jsonl`, `swe-agent`, `tau-bench`, `claude-code`, `codex`,
-             *     `gemini-cli`, `qwen-code`, `openai`, `langgraph`, `checkpoint-table` or `pause-state`.
-             *     Default: told by the content.
+             *     `gemini-cli`, `qwen-code`, `copilot`, `opencode`, `openai`, `langgraph`, `checkpoint-table`
+             *     or `pause-state`. Default: told by the content.
              */
             format?: string | null;
             /** @description The files and folders, in order. */

@@ -9,6 +9,7 @@
 //! gemini_cli    lines of sessions of Gemini CLI
 //! qwen_code     lines of sessions of qwen-code
 //! copilot       lines of sessions of Copilot CLI
+//! opencode      documents of sessions of opencode
 //! langgraph     checkpoint databases of LangGraph
 //! pause_state   the context of a paused run
 //! checkpoint_table  tables of an iteration engine's checkpoints
@@ -45,6 +46,7 @@ mod lines;
 pub(crate) mod list_patch;
 mod live;
 mod openai;
+pub(crate) mod opencode;
 mod pause_state;
 pub(crate) mod plan;
 pub(crate) mod qwen_code;
@@ -152,6 +154,7 @@ pub(crate) fn session_format(format: Format) -> Option<&'static SessionFormat> {
         Format::GeminiCli => Some(&gemini_cli::SESSIONS),
         Format::QwenCode => Some(&qwen_code::SESSIONS),
         Format::Copilot => Some(&copilot::SESSIONS),
+        Format::Opencode => Some(&opencode::SESSIONS),
         Format::Jsonl
         | Format::SweAgent
         | Format::TauBench
@@ -260,6 +263,9 @@ pub fn record(
     let options = RecordOptions { event_max, ..options.clone() };
     let job = Job::new(store, &begun, &options);
     let path = begun.path.as_deref();
+    if begun.format == Format::Opencode {
+        return opencode::record(&job, reader, progress);
+    }
     if let Some(format) = session_format(begun.format) {
         return session::import::record(&job, format, reader, progress);
     }
@@ -277,7 +283,8 @@ pub fn record(
         | Format::Codex
         | Format::GeminiCli
         | Format::QwenCode
-        | Format::Copilot => Err(Error::bug("a format of sessions that has no reader")),
+        | Format::Copilot
+        | Format::Opencode => Err(Error::bug("a format of sessions that has no reader")),
     }
 }
 

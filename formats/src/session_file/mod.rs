@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! renamed   the id of a session in its lines
+//! document  a document of opencode, made of lines
 //! ```
 //!
 //! An import of such a file into the task that it was written from recognizes every line.
 
+mod document;
 mod renamed;
 
 use milepost::Body;
@@ -13,6 +15,7 @@ use milepost::Body;
 use crate::format::Format;
 use crate::record::session::SessionFormat;
 use crate::record::session_format;
+use document::Document;
 
 /// A session file being written, event by event.
 ///
@@ -38,6 +41,8 @@ pub struct SessionFile {
     /// Events of the current line.
     line: Vec<Body>,
     bytes: Vec<u8>,
+    /// The file, if it is a document.
+    document: Option<Document>,
     /// True if the next events without a key may be of the line.
     is_in_line: bool,
     has_message: bool,
@@ -52,6 +57,7 @@ impl SessionFile {
             id: id.to_owned(),
             line: Vec::new(),
             bytes: Vec::new(),
+            document: (format.format == Format::Opencode).then(Document::default),
             is_in_line: false,
             has_message: false,
         })
@@ -103,7 +109,10 @@ impl SessionFile {
     /// Returns the file's bytes so far.
     pub fn bytes(&mut self) -> Vec<u8> {
         self.end_line();
-        self.bytes.clone()
+        match &self.document {
+            Some(document) => document.bytes(),
+            None => self.bytes.clone(),
+        }
     }
 
     fn end_line(&mut self) {
@@ -117,6 +126,10 @@ impl SessionFile {
         let is_said = line.iter().any(is_said);
         if let Some(text) = (self.format.written)(&line) {
             self.has_message |= is_said;
+            if let Some(document) = &mut self.document {
+                let _ = document.add(&text, &self.id);
+                return;
+            }
             let text = renamed::renamed(self.format.format, text, &self.id);
             self.bytes.extend_from_slice(text.text().as_bytes());
             self.bytes.push(b'\n');

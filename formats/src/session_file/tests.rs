@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::record::{SessionTail, TailStop, continued, session_description};
+use crate::input::RunInput;
+use crate::record::{RecordOptions, SessionTail, TailStop, continued, record, session_description};
 
 /// A store, and a folder of session files.
 struct Scene {
@@ -185,6 +186,80 @@ fn lines_with_ids_have_the_new_id_of_the_session_and_are_recognized_by_their_own
     assert_eq!(written, events);
 }
 
+/// Imports a file into the task `s`, and returns the number of events.
+fn import(scene: &Scene, format: Format, bytes: &[u8]) -> u64 {
+    import_as(scene, format, bytes, Some("s"))
+}
+
+fn import_as(scene: &Scene, format: Format, bytes: &[u8], task: Option<&str>) -> u64 {
+    std::fs::write(scene.path("import"), bytes).unwrap();
+    let options = RecordOptions {
+        user: "ana".into(),
+        task: task.map(str::to_owned),
+        stem: None,
+        format: Some(format),
+        strict: true,
+        acknowledge: false,
+        allow_unknown: false,
+        event_max: usize::MAX / 2,
+    };
+    let input = RunInput::open(&scene.path("import")).unwrap();
+    let report = record(&scene.engine, input, &options, &mut ()).unwrap();
+    report.tasks[0].events
+}
+
+#[test]
+fn a_document_of_opencode_has_new_ids_that_are_recognized() {
+    let id = |kind: &str, n: usize| format!("{kind}_219ebca7200{n}5EpGFQU5Qn1uqW");
+    let part = |n: usize, message: usize, mut more: Value| {
+        more["id"] = id("prt", n).into();
+        more["messageID"] = id("msg", message).into();
+        more["sessionID"] = "s".into();
+        more
+    };
+    let info = |n: usize, role: &str| json!({ "id": id("msg", n), "role": role, "sessionID": "s" });
+    let mut answer = info(2, "assistant");
+    answer["parentID"] = id("msg", 1).into();
+    answer["time"] = json!({ "completed": 5 });
+    let state =
+        json!({ "status": "completed", "input": {}, "output": "x", "time": { "end": 1.50 } });
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let call = json!({ "type": "tool", "tool": "bash", "callID": "t1", "state": state });
+    let document = json!({
+        "info": { "id": "s", "projectID": "p", "directory": "/x", "share": 1 },
+        "messages": [
+            { "info": info(1, "user"), "parts": [part(3, 1, text("go"))] },
+            { "info": answer, "parts": [part(4, 2, call)] },
+            { "info": info(5, "user"), "parts": [part(6, 5, text("on"))] },
+        ],
+    });
+    let scene = Scene::new();
+    assert!(import(&scene, Format::Opencode, document.to_string().as_bytes()) > 0);
+    let written = |to: u64| {
+        let mut file = SessionFile::new(Format::Opencode, "new").unwrap();
+        for event in scene.task().read(1..to).unwrap() {
+            let Event { header, body, .. } = event.unwrap();
+            file.push(header.key.as_deref(), body.as_ref());
+        }
+        assert!(file.has_message());
+        file.bytes()
+    };
+    let head = scene.task().head().unwrap().next;
+    assert_eq!(import(&scene, Format::Opencode, &written(head)), 0);
+    let before: Value = serde_json::from_slice(&written(scene.mark("prompt-2"))).unwrap();
+    assert_eq!(before["info"], json!({ "id": "new", "projectID": "p", "directory": "/x" }));
+    let [asked, answered] = before["messages"].as_array().unwrap().as_slice() else { panic!() };
+    let new = asked["info"]["id"].as_str().unwrap().to_owned();
+    assert_ne!(new, id("msg", 1));
+    assert_eq!((new.len(), &new[..16]), (30, &id("msg", 1)[..16]));
+    assert_eq!(asked["parts"][0]["messageID"], new.as_str());
+    assert_eq!(
+        (&answered["info"]["parentID"], &answered["info"]["sessionID"]),
+        (&new.into(), &"new".into())
+    );
+    assert_eq!(answered["parts"][0]["state"], document["messages"][1]["parts"][0]["state"]);
+}
+
 #[test]
 fn lines_of_other_agents_have_their_text_and_the_new_id() {
     let call = json!({ "id": "t1", "name": "shell", "args": {}, "status": "success",
@@ -265,6 +340,43 @@ fn a_session_that_continues_is_a_lineage_of_the_task_it_comes_from() {
     old.push(answered(6, json!([{ "type": "text", "text": "old" }])));
     assert!(scene.record("s", &bytes(&old)) > 0);
     assert_eq!(scene.task().lineage().id(), lineage);
+}
+
+#[test]
+fn a_session_of_copilot_that_continues_is_a_lineage_of_the_task_it_comes_from() {
+    let line = |n: usize, parent: Option<usize>, kind: &str, data: Value| {
+        let id = |n| format!("e{n}");
+        json!({ "type": kind, "data": data, "id": id(n), "parentId": parent.map(id),
+            "timestamp": "2026-11-24T08:30:18.447Z" })
+    };
+    let said =
+        |n: usize, text: &str| line(n, Some(n - 1), "user.message", json!({ "content": text }));
+    let start = line(0, None, "session.start", json!({ "sessionId": "s" }));
+    let answer = line(2, Some(1), "assistant.message", json!({ "content": "done" }));
+    let scene = Scene::new();
+    let lines = [start, said(1, "first"), answer, said(3, "second")];
+    assert!(import_as(&scene, Format::Copilot, &bytes(&lines), None) > 0);
+    let to = scene.mark("prompt-2");
+    let mut file = SessionFile::new(Format::Copilot, "n").unwrap();
+    for event in scene.task().read(1..to).unwrap() {
+        let Event { header, body, .. } = event.unwrap();
+        file.push(header.key.as_deref(), body.as_ref());
+    }
+    let mut written = file.bytes();
+    assert_eq!(parsed(&written).len(), 3);
+    let point = scene.task().point(to).unwrap();
+    let description = session_description("n");
+    scene.engine.restore(&point).description(&description).run().unwrap();
+    let lineage = scene.task().lineage().id();
+    assert_eq!(import_as(&scene, Format::Copilot, &written, None), 0);
+    // The agent notes that the session continues, and continues from there.
+    let resumed = line(7, Some(2), "session.resume", json!({ "eventCount": 3 }));
+    let other = line(8, Some(7), "user.message", json!({ "content": "otherwise" }));
+    written.extend(bytes(&[resumed, other]));
+    assert_eq!(import_as(&scene, Format::Copilot, &written, None), 4);
+    assert_eq!(import_as(&scene, Format::Copilot, &written, None), 0);
+    assert_eq!((scene.task().lineage().id(), scene.task().lineages().unwrap().len()), (lineage, 2));
+    assert!(scene.engine.task("n").is_err());
 }
 
 fn any_text() -> impl Strategy<Value = String> {

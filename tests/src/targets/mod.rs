@@ -14,7 +14,7 @@
 //! texts.rs    the JSON form of events, addresses, anchors               json address anchor
 //! imports.rs  what `milepost record` reads                              imports
 //! sessions.rs sessions of coding agents   sessions codex_sessions copilot_sessions gemini_sessions
-//!                                         qwen_sessions
+//!                                         opencode_exports qwen_sessions
 //! langgraph.rs  checkpoints of LangGraph                                langgraph
 //! agents.rs   settings of coding agents, documents of their hooks       agent_settings agent_documents
 //! exports.rs  what `milepost export` wrote                              exports
@@ -56,7 +56,9 @@ pub use imports::imports;
 pub use langgraph::langgraph;
 pub use pieces::{acked, blocks, lists};
 pub use records::records;
-pub use sessions::{codex_sessions, copilot_sessions, gemini_sessions, qwen_sessions, sessions};
+pub use sessions::{
+    codex_sessions, copilot_sessions, gemini_sessions, opencode_exports, qwen_sessions, sessions,
+};
 pub use store::{damage, reopen};
 pub use texts::{address, anchor, json};
 pub use trees::{chunk_group, tree};
@@ -65,7 +67,7 @@ pub use trees::{chunk_group, tree};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 23] = [
+pub const TARGETS: [Target; 24] = [
     ("acked", acked),
     ("address", address),
     ("agent_documents", agent_documents),
@@ -83,6 +85,7 @@ pub const TARGETS: [Target; 23] = [
     ("json", json),
     ("langgraph", langgraph),
     ("lists", lists),
+    ("opencode_exports", opencode_exports),
     ("qwen_sessions", qwen_sessions),
     ("records", records),
     ("reopen", reopen),

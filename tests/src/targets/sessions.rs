@@ -4,7 +4,7 @@ use std::io::BufReader;
 
 use milepost_formats::fuzzing::{
     Chat, EachAlone, LineParser, Lines, Part, Rollout, SessionLine, Spot, Text, Tree, compact,
-    read, read_copilot, read_qwen,
+    read, read_copilot, read_opencode, read_qwen,
 };
 use milepost_formats::{Format, session_line};
 
@@ -40,6 +40,26 @@ pub fn qwen_sessions(bytes: &[u8]) {
 /// The lines of a session of Copilot CLI.
 pub fn copilot_sessions(bytes: &[u8]) {
     session(bytes, Format::Copilot, &mut EachAlone(read_copilot));
+}
+
+/// An export of a session of opencode: each of its lines follows the one before it.
+pub fn opencode_exports(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let read = bounded("an export", bytes.len(), 0, || read_opencode(text));
+    let Ok(document) = read else { return };
+    let mut last = None;
+    for line in &document.lines {
+        assert_eq!(line.parent, last);
+        last.clone_from(&line.uuid);
+        let kept = session_line(Format::Opencode, &line.events).expect("the line is kept");
+        assert!(!line.name(kept.text()).is_empty());
+        for body in &line.events {
+            let (kind, payload) = body.encode();
+            let decoded = milepost::Body::decode(kind, &payload);
+            assert_eq!(decoded.as_ref().ok(), Some(body), "{decoded:?}");
+        }
+        texts::append(line.events.clone());
+    }
 }
 
 fn session(bytes: &[u8], format: Format, parser: &mut dyn LineParser) {

@@ -81,6 +81,7 @@ fn left_out(form: &ImportForm, strict: bool) -> Failure {
             Format::GeminiCli,
             Format::QwenCode,
             Format::Copilot,
+            Format::Opencode,
         ];
         sessions.iter().any(|format| format.name() == task.format)
     };

@@ -5,16 +5,18 @@
 //! assistant.message        Message of the thoughts, Message, ToolCalled for each of toolRequests
 //! tool.user_requested      ToolCalled
 //! tool.execution_complete  ToolReturned
+//! session.usage_record     Application `copilot_usage`: the tokens of an answer
 //! every line               Application `copilot`: the line, word for word
 //! ```
 //!
-//! The usage of an answer is a line of its own. Of the lines of a sub-agent, which have `agentId`,
+//! A line with usage is kept two levels deeper, since its cost is a number of requests and not of
+//! money, which summaries would count. Of the lines of a sub-agent, which have `agentId`,
 //! only the calls and their results are events: its messages are no part of the conversation.
 //!
 //! Each line names the one before it. A `/rewind` writes the file anew, without the lines that it
 //! takes back.
 
-use milepost::events::{Message, ToolCalled, ToolReturned};
+use milepost::events::{Application, Data, Message, ToolCalled, ToolReturned};
 use milepost::{Body, Json};
 use serde::Deserialize;
 
@@ -27,6 +29,10 @@ use crate::json_object::Object;
 
 /// Name of the application events.
 const NAME: &str = "copilot";
+/// Name of the application event with the usage of an answer.
+const USAGE: &str = "copilot_usage";
+/// Name of both fields around a line with usage.
+const AROUND: &str = "line";
 
 /// The format.
 pub static SESSIONS: SessionFormat = SessionFormat {
@@ -36,8 +42,21 @@ pub static SESSIONS: SessionFormat = SessionFormat {
     is_rewritten: true,
     session_id,
     parser: || Box::new(EachAlone(read)),
-    written: |events| Json::from_value(&kept(NAME, events)?.0).ok(),
+    written,
 };
+
+/// Returns the line that events are of, word for word.
+fn written(events: &[Body]) -> Option<Json> {
+    let line = kept(NAME, events)?.0;
+    match is_around(&line) {
+        true => object(&line, AROUND)?.get(AROUND).cloned(),
+        false => Json::from_value(&line).ok(),
+    }
+}
+
+fn is_around(fields: &Object) -> bool {
+    fields.len() == 1 && fields.get(AROUND).is_some()
+}
 
 /// Returns the id of the session, which its first line has.
 fn session_id(start: &[u8], _: Option<&str>) -> Option<String> {
@@ -69,13 +88,50 @@ pub fn read(text: &str) -> Result<SessionLine, String> {
         line.part = Part::Message(talk);
         line.events = events;
     }
-    line.events.push(application(NAME, &fields));
+    match usage(&fields) {
+        None if !is_around(&fields) => line.events.push(application(NAME, &fields)),
+        usage => {
+            line.events.extend(usage);
+            line.events.push(application(NAME, &around(&around(&fields))));
+        }
+    }
     Ok(line)
+}
+
+fn around(fields: &Object) -> Object {
+    let mut outer = Object::default();
+    outer.put(AROUND, Json::from_value(fields).unwrap_or_else(|_| Json::null()));
+    outer
+}
+
+/// Returns the usage of an answer, under the names that summaries read; `None` for any other line.
+fn usage(fields: &Object) -> Option<Body> {
+    if fields.text("type")? != "session.usage_record" {
+        return None;
+    }
+    let usage = object(&object(fields, "data")?, "usage")?;
+    let number = |name: &str| -> Option<u64> { serde_json::from_str(usage.get(name)?.text()).ok() };
+    let answer = serde_json::json!({
+        "id": usage.text("apiCallId"),
+        "model": usage.text("model"),
+        "usage": {
+            "input": number("inputTokens"),
+            "output": number("outputTokens"),
+            "cache_read": number("cacheReadTokens"),
+            "cache_write": number("cacheWriteTokens"),
+        },
+    });
+    let data = Data::Json(Json::from_value(&serde_json::json!({ "answer": answer })).ok()?);
+    Some(Application { name: USAGE.to_owned(), data }.into())
+}
+
+fn object(fields: &Object, name: &str) -> Option<Object> {
+    serde_json::from_str(fields.get(name)?.text()).ok()
 }
 
 /// Returns the part of a line in the conversation, and its events; `None` for any other line.
 fn spoken(fields: &Object) -> Option<(Talk, Vec<Body>)> {
-    let data: Object = serde_json::from_str(fields.get("data")?.text()).ok()?;
+    let data = object(fields, "data")?;
     let is_of_main = fields.text("agentId").is_none();
     let (mut talk, mut events) = (Talk::default(), Vec::new());
     match fields.text("type")?.as_str() {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::record::session::testing::{any_json, assert_kept, kinds};
 
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 25] = [
     "id",
     "parentId",
     "timestamp",
@@ -27,6 +27,9 @@ const NAMES: [&str; 22] = [
     "result",
     "error",
     "message",
+    "session.usage_record",
+    "usage",
+    "line",
 ];
 
 fn line(kind: &str, data: Value) -> Value {
@@ -80,6 +83,21 @@ fn a_result_has_the_text_for_the_model_and_says_whether_it_failed() {
 }
 
 #[test]
+fn a_line_of_usage_has_tokens_and_hides_its_cost() {
+    let usage = json!({"model": "m", "inputTokens": 9, "cacheReadTokens": 1, "cost": 1.0});
+    let read = read_one(&line("session.usage_record", json!({"usage": usage})));
+    assert_eq!((&read.part, kinds(&read)), (&Part::Nothing, vec!["application"; 2]));
+    let [Body::Application(tokens), Body::Application(kept)] = read.events.as_slice() else {
+        panic!()
+    };
+    let Data::Json(tokens) = &tokens.data else { panic!() };
+    let counted = r#""usage":{"cache_read":1,"cache_write":null,"input":9,"output":null}"#;
+    assert!(tokens.text().contains(counted), "{}", tokens.text());
+    let Data::Json(kept) = &kept.data else { panic!() };
+    assert!(kept.text().starts_with(r#"{"line":{"line":{"#), "{}", kept.text());
+}
+
+#[test]
 fn of_a_sub_agent_only_the_calls_are_events() {
     assert_eq!(kinds(&read_one(&of_agent(answered()))), ["tool_called", "application"]);
     let said = of_agent(line("user.message", json!({"content": "do it"})));
@@ -95,7 +113,8 @@ fn a_prompt_is_what_the_user_wrote_and_every_other_line_is_kept() {
     let Body::Message(message) = &by_skill.events[0] else { panic!() };
     assert_eq!((by_skill.prompt(), message.role.as_str()), (None, "system"));
     for other in [
-        line("session.usage_record", json!({"usage": {"inputTokens": 3}})),
+        line("session.usage_record", json!({"usage": 3})),
+        json!({"line": {"line": {"type": "x"}}}),
         line("assistant.message", json!({"content": "", "toolRequests": []})),
         json!({"type": "user.message", "data": {"content": "without an id"}}),
         json!({"type": "user.message", "id": "u", "data": "x"}),

@@ -132,6 +132,7 @@ pub fn plans(format: Format, text: &str) -> Result<Vec<Plan>, String> {
         | Format::GeminiCli
         | Format::QwenCode
         | Format::Copilot
+        | Format::Opencode
         | Format::OpenAi
         | Format::LangGraph
         | Format::CheckpointTable

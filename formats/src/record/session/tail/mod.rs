@@ -87,7 +87,7 @@ impl SessionTail {
     ///
     /// # Errors
     ///
-    /// `Invalid`: the format has no sessions.
+    /// `Invalid`: the format has no session files of lines.
     pub fn new(
         engine: &Engine,
         format: Format,
@@ -95,9 +95,10 @@ impl SessionTail {
         task: &str,
         user: &str,
     ) -> Result<Self> {
-        let format = session_format(format).ok_or_else(|| {
+        let is_of_lines = format != Format::Opencode;
+        let format = session_format(format).filter(|_| is_of_lines).ok_or_else(|| {
             let name = format.name();
-            Error::invalid(format!("{name} is no format of sessions"))
+            Error::invalid(format!("{name} is no format of session files"))
                 .remedied_by(Remedy::GiveSession)
         })?;
         Ok(Self {

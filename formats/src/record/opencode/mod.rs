@@ -1,0 +1,50 @@
+//! Sessions of opencode, as `opencode export ID` prints them: one JSON document with `info` and
+//! `messages`.
+//!
+//! ```text
+//! parts     the document as lines: one for each part of a message
+//! import    the lines of a document, written to the store
+//! ```
+//!
+//! The document is read as lines whose keys are the ids in it, so that an export of the session
+//! when it is longer adds what is new.
+
+mod import;
+pub(crate) mod parts;
+
+use milepost::{Body, Json};
+
+use super::session::line::kept;
+use super::session::{EachAlone, SessionFormat};
+use crate::format::Format;
+pub(super) use import::record;
+
+/// Name of the application events.
+pub const NAME: &str = "opencode";
+/// Length of an id of opencode: a kind of three letters, a time of twelve digits, a random tail.
+const ID: usize = 30;
+/// Length of an id without its tail.
+const ID_STEM: usize = 16;
+
+/// The format.
+pub static SESSIONS: SessionFormat = SessionFormat {
+    format: Format::Opencode,
+    key: "opencode:",
+    name: NAME,
+    is_rewritten: true,
+    session_id: |_, _| None,
+    parser: || Box::new(EachAlone(|_| Err("an export of opencode has no lines".to_owned()))),
+    written,
+};
+
+fn written(events: &[Body]) -> Option<Json> {
+    Json::from_value(&kept(NAME, events)?.0).ok()
+}
+
+/// Returns the part of an id that stays where a session continues under other ids: its kind and
+/// its time, by which opencode orders messages and parts.
+pub fn stem(id: &str) -> &str {
+    let is_usual =
+        id.len() == ID && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if is_usual { id.get(..ID_STEM).unwrap_or(id) } else { id }
+}
