@@ -130,9 +130,15 @@ fn change(
         for one in planned {
             let name = one.agent.name();
             for one in one.files.iter().filter(|one| one.is_change()) {
-                out.line(printable(&format!("{name}: {}", one.file.path().display())))?;
-                let before = one.file.text().unwrap_or_default().to_owned();
-                Texts::new(before, one.edited.text.clone()).print(out)?;
+                let path = one.file.path().display();
+                if args.dry_run {
+                    out.line(printable(&format!("{name}: {path}")))?;
+                    let before = one.file.text().unwrap_or_default().to_owned();
+                    Texts::new(before, one.edited.text.clone()).print(out)?;
+                } else {
+                    let events = one.edited.events.join(", ");
+                    out.line(printable(&format!("{name}: {path}: {events}")))?;
+                }
             }
         }
         out.flush()?;
