@@ -14,7 +14,7 @@ struct Two {
     tasks: [String; 3],
 }
 
-/// Runs both. Their calls wait for each other at two pipes: each is open while the other one is.
+/// Runs both. Their calls wait for each other at pipes: each is open while the other one is.
 ///
 /// Claude Code makes `own.txt`, then `a.txt` by a sub-agent; Codex makes `b.txt`.
 fn at_once() -> Option<Two> {
@@ -22,21 +22,20 @@ fn at_once() -> Option<Two> {
     let codex = claude.with_another(Agent::Codex)?;
     claude.record_hooks();
     codex.install_hooks();
-    let [to, from] = ["to", "from"].map(|name| {
+    let [ready, to, from] = ["ready", "to", "from"].map(|name| {
         let path = claude.path("tmp").join(name);
         mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap();
         path.display().to_string()
     });
-    let begun = claude.path("tmp/begun");
-    let call = format!("touch {}; echo 1 > {to}; cat {from}; echo a > a.txt", begun.display());
+    let call = format!("echo 1 > {ready}; echo 1 > {to}; cat {from}; echo a > a.txt");
     let prompt = format!(
         "first [[shell echo own > own.txt]] [[task do: {{{{shell {call}}}}} {{{{say helped}}}}]] \
-         [[say both done]]"
+         [[shell cat {ready}]] [[say both done]]"
     );
     let first = claude.start(claude.command(None, &prompt));
-    // The sub-agent works on behind the turn of the main agent.
+    // The call of the sub-agent is open, and the turn of the main agent is over.
     let has_ended_its_turn = || kinds(&claude).iter().any(|kind| kind == "turn ended");
-    assert!(claude.until(|| begun.exists() && has_ended_its_turn()), "{:#?}", first.wait());
+    assert!(claude.until(has_ended_its_turn), "{:#?}", first.wait());
     let prompt = format!("other [[shell cat {to}; echo b > b.txt; echo 1 > {from}]] [[say there]]");
     codex.prompt(&prompt).ok();
     first.wait().ok();
@@ -56,40 +55,33 @@ fn at_once() -> Option<Two> {
     Some(Two { claude, codex, tasks })
 }
 
-/// The marks of captures around calls, as `WHEN ACTOR`, with `shared` if they are.
-fn marks(log: &[Value]) -> Vec<String> {
-    let is_of_call = |mark: &&&Value| mark["correlation"].is_string();
-    let mark = |mark: &&Value| {
+/// The marks of captures around the calls of the agent or of its sub-agent: when they are, and
+/// whether they are shared.
+fn marks(log: &[Value], is_main: bool) -> Vec<(&str, bool)> {
+    let marks = of_kind(log, "checkpoint_marked").into_iter();
+    let of_actor = marks
+        .filter(|mark| mark["correlation"].is_string() && (mark["actor"] == "agent") == is_main);
+    let mark = |mark: &Value| {
         let is_before = mark["body"]["cause"] == "before_tool";
-        let is_sub_agent = mark["actor"] != "agent";
-        let mut words = vec![if is_before { "before" } else { "after" }];
-        words.push(if is_sub_agent { "sub-agent" } else { "agent" });
-        if mark["body"]["metadata"]["shared"] == true {
-            words.push("shared");
-        }
-        words.join(" ")
+        let is_shared = mark["body"]["metadata"]["shared"] == true;
+        (if is_before { "before" } else { "after" }, is_shared)
     };
-    of_kind(log, "checkpoint_marked").iter().filter(is_of_call).map(mark).collect()
+    of_actor.map(mark).collect()
 }
 
 #[test]
 fn sessions_at_once_are_whole_and_calls_that_overlap_are_marked() {
     let Some(Two { claude, tasks, .. }) = at_once() else { return };
     let [main, sub_agent, other] = tasks.map(|task| log(&claude, &task));
-    // Its own file, the sub-agent, and the call of the sub-agent.
-    let of_claude = [
-        "before agent",
-        "after agent",
-        "before agent",
-        "after agent",
-        "before sub-agent",
-        "after sub-agent shared",
-    ];
-    assert_eq!(marks(&main), of_claude);
-    assert_eq!(marks(&other), ["before agent shared", "after agent shared"]);
-    assert!(marks(&sub_agent).is_empty(), "files are in the task of the session");
+    let alone = [("before", false), ("after", false)];
+    assert_eq!(marks(&main, true), [alone; 3].concat());
+    // When it began, the other agent did not run.
+    assert_eq!(marks(&main, false), [("before", false), ("after", true)]);
+    assert_eq!(marks(&other, true), [("before", true), ("after", true)]);
+    let is_captured = sub_agent.iter().any(|event| event["kind"] == "workspace_captured");
+    assert!(!is_captured, "files are in the task of the session");
     for (log, calls, text) in
-        [(&main, 2, "both done"), (&sub_agent, 1, "helped"), (&other, 1, "there")]
+        [(&main, 3, "both done"), (&sub_agent, 1, "helped"), (&other, 1, "there")]
     {
         let ids = |kind| -> Vec<_> {
             of_kind(log, kind).into_iter().map(|event| event["body"]["call"].clone()).collect()
