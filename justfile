@@ -36,7 +36,7 @@ nightly:
 storm SECONDS="3600":
     MILEPOST_STORM_SECONDS={{SECONDS}} cargo test --package milepost-tests --test storm -- --nocapture
 
-# Claude Code, Codex and Gemini CLI themselves, with a scripted model: two minutes, 900 MB.
+# Claude Code, Codex and Gemini CLI themselves, with a scripted model: three minutes, 900 MB.
 agents:
     tests/agents/install target/agents
     MILEPOST_AGENTS="$PWD/target/agents" MILEPOST_AGENTS_REQUIRED=1 cargo test --workspace --test agents

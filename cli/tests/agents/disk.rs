@@ -15,7 +15,7 @@ const FILES: usize = 20;
 const CALLS: usize = 10;
 
 /// Largest store of this session, in bytes on the disk.
-const STORE_MAX: u64 = 12 << 20;
+const STORE_MAX: u64 = 4 << 20;
 
 /// A session that changes 20 files in 10 calls.
 fn leaves_git_alone_and_a_small_store(agent: Agent) {
