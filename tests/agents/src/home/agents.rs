@@ -68,7 +68,11 @@ pub(super) fn write_settings(home: &AgentHome) {
             });
             fs::write(folder.join("settings.json"), format!("{settings:#}\n")).unwrap();
         }
-        Agent::QwenCode | Agent::Copilot => {}
+        Agent::QwenCode => {
+            // It adds this to settings without it.
+            fs::write(folder.join("settings.json"), "{\n  \"$version\": 4\n}").unwrap();
+        }
+        Agent::Copilot => {}
         Agent::OpenCode => {
             let base = format!("{}/v1", home.model_url());
             let provider = json!({
