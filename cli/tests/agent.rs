@@ -183,15 +183,21 @@ fn files_of_our_own_come_and_go_as_a_whole() {
     let out = home.say("agent install cline").ok();
     assert!(out.contains("cline: 1 hook installed"), "{out}");
     assert_eq!(home.read(".cline/hooks/TaskStart"), text);
+    let done = home.json("agent uninstall --all --json");
+    let removed = |one: &&Value| one["removed"] == true;
+    assert_eq!(done["agents"].as_array().unwrap().iter().filter(removed).count(), 3, "{done}");
+    for folder in [".cline", ".config", ".copilot"] {
+        assert!(!home.path(folder).exists(), "{folder}");
+    }
     // What the user has next to it stays.
     home.write(".cline/hooks/PreToolUse.py", "print('{}')\n");
-    home.say("agent uninstall --all").ok();
+    home.say("agent install cline").ok();
+    home.say("agent uninstall cline").ok();
     let left = home.files();
     let theirs =
         |path: &Path| path.ends_with("PreToolUse.py") || path.starts_with(home.path(".local"));
     let left: Vec<_> = left.into_iter().filter(|(path, _)| !theirs(path)).collect();
     assert_eq!(left, before);
-    assert!(!home.path(".config").exists() && !home.path(".copilot").exists());
 }
 
 #[test]

@@ -142,6 +142,23 @@ mod tests {
         assert_eq!(text.lines().filter(|one| *one == line).count(), 1);
     }
 
+    #[test]
+    fn a_file_of_the_user_that_calls_milepost_is_not_ours() {
+        for (agent, file) in files() {
+            let command = Guard::command(program("/m"), agent).unwrap();
+            for text in [
+                format!("#!/bin/sh\n{command}\n"),
+                format!("#!/bin/sh\necho mine\n# Milepost: `milepost agent\n{command}\n"),
+                format!("const COMMAND = {}\n", quoted(&command)),
+                // The mark alone: a note about Milepost.
+                format!("{} install` made another file\n", MARKS[0]),
+            ] {
+                assert_eq!(uninstall(&text, &file).text, text);
+                assert!(install(Some(&text), agent, &file, program("/m")).is_err(), "{text}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn a_file_of_the_user_is_refused_and_left(
