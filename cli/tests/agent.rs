@@ -99,8 +99,10 @@ fn installing_twice_is_once_and_uninstalling_gives_every_byte_back() {
     let home = Home::new();
     let file = home.write(".claude/settings.json", OWN);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    let plan = home.say("agent install claude-code --dry-run").ok();
+    assert!(plan.contains("+        \"SessionStart\": ["), "{plan}");
     let out = home.say("agent install claude-code").ok();
-    assert!(out.contains("+        \"SessionStart\": ["), "{out}");
+    assert!(out.contains(".claude/settings.json: SessionStart, UserPromptSubmit, "), "{out}");
     assert!(out.contains("claude-code: 9 hooks installed"), "{out}");
     assert!(out.contains("/projects/shop-") && out.contains("for sessions in "), "{out}");
     let there = home.read(".claude/settings.json");

@@ -102,18 +102,23 @@ fn works_on(agent: Agent) {
     }
 }
 
-/// A session of which only captures are recorded has no prompt to go back to, and says so.
-fn has_no_conversation(agent: Agent) {
+/// The hooks told the conversation: files and log go back to before a prompt, and the agent keeps its
+/// own conversation.
+fn goes_back_without_a_session_file(agent: Agent) {
     let Some(home) = home(agent) else { return };
     home.record_hooks();
-    home.prompt("[[shell echo it > it.txt]] [[say done]]").ok();
+    home.prompt("please [[shell echo it > it.txt]] [[say done]]").ok();
     let session = session(&home);
-    for line in [vec!["rewind"], vec!["rewind", "~1", "--yes"], vec!["rewind", &session, "--yes"]] {
-        let run = home.milepost(&line);
-        assert_eq!(run.code, Some(1), "{run:#?}");
-        assert!(run.err.contains("no conversation from"), "{run:#?}");
-        assert!(run.err.contains("milepost rollback"), "{run:#?}");
-    }
+    let said: Vec<String> = log(&home, &session)
+        .iter()
+        .filter(|event| event["body"]["kind"] == "message")
+        .map(|event| event["body"]["role"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(said, ["user", "assistant"]);
+    let run = home.milepost(&["rewind", "~1", "--yes"]).ok();
+    assert!(run.out.contains("the agent's conversation stays"), "{run:#?}");
+    assert_eq!(home.text("it.txt"), None);
+    home.milepost(&["undo", &session]).ok();
     assert!(home.text("it.txt").is_some());
 }
 
@@ -204,18 +209,28 @@ fn a_conversation_of_qwen_code_goes_back_to_before_a_prompt() {
 }
 
 #[test]
-fn a_session_of_copilot_has_no_conversation() {
-    has_no_conversation(Agent::Copilot);
+fn a_conversation_of_copilot_goes_back_to_before_a_prompt() {
+    conversation_goes_back(Agent::Copilot);
 }
 
 #[test]
-fn a_session_of_opencode_has_no_conversation() {
-    has_no_conversation(Agent::OpenCode);
+fn files_and_log_of_opencode_go_back_without_a_session_file() {
+    goes_back_without_a_session_file(Agent::OpenCode);
 }
 
 #[test]
-fn a_session_of_cline_has_no_conversation() {
-    has_no_conversation(Agent::Cline);
+fn a_session_of_cline_has_no_prompt_to_go_back_to() {
+    let Some(home) = home(Agent::Cline) else { return };
+    home.record_hooks();
+    home.prompt("[[shell echo it > it.txt]] [[say done]]").ok();
+    let session = session(&home);
+    for line in [vec!["rewind"], vec!["rewind", "~1", "--yes"], vec!["rewind", &session, "--yes"]] {
+        let run = home.milepost(&line);
+        assert_eq!(run.code, Some(1), "{run:#?}");
+        assert!(run.err.contains("no prompt of session"), "{run:#?}");
+        assert!(run.err.contains("milepost rollback"), "{run:#?}");
+    }
+    assert!(home.text("it.txt").is_some());
 }
 
 #[test]

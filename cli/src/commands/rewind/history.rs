@@ -55,6 +55,8 @@ pub(super) struct SessionFacts {
 pub(super) struct History {
     pub prompts: Vec<Prompt>,
     pub facts: Option<SessionFacts>,
+    /// True if hooks told the conversation: no session file can be written from it.
+    pub is_of_documents: bool,
     /// The time of the last event.
     pub last_us: u64,
     /// Calls that did not return, and behind which no folder was captured.
@@ -82,6 +84,9 @@ impl History {
                 if let Some(prompt) = self.prompts.last_mut() {
                     prompt.calls += 1;
                 }
+            }
+            Some(Body::Application(said)) if said.name == "agent_documents" => {
+                self.is_of_documents = true;
             }
             Some(Body::Application(said)) if said.name == "agent_session" => {
                 if let Data::Json(facts) = &said.data {

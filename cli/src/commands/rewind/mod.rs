@@ -192,13 +192,13 @@ fn chosen(history: &History, named: &Named) -> Result<Option<usize>> {
     found.map(Some).ok_or_else(|| no_prompt(history))
 }
 
-/// The failure for a session of which only captures were recorded.
+/// The failure for a session without a prompt.
 fn without_prompts(task: &TaskForm, history: &History) -> Failure {
     let id = words::encode(&task.id);
     let agent = history.facts.as_ref().map_or("its agent", |facts| facts.agent.as_str());
     let text = format!(
-        "no prompt of session {} is recorded: Milepost has its files around each call, and no \
-         conversation from {agent}",
+        "no prompt of session {} is recorded: {agent} tells Milepost its calls, and not what it is \
+         asked",
         printable(&task.id)
     );
     Failure::new(printable(&text).to_string()).hint(format!(

@@ -101,6 +101,11 @@ pub(super) fn plan(
     if let Some(session) = &way.session {
         out.line(printable(&format!("conversation: {}", session.path.display())))?;
     }
+    if way.has_no_file {
+        out.line(
+            "the agent's conversation stays: its hooks told it, and no file of it is written",
+        )?;
+    }
     if is_dry {
         out.line("this was a dry run: nothing was done")?;
     }

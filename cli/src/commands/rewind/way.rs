@@ -32,6 +32,8 @@ pub(super) struct Way {
     pub session: Option<NewSession>,
     /// The command that continues, unless the conversation stays.
     pub resume: Option<Resume>,
+    /// True if the agent's conversation stays since no session file can be written for it.
+    pub has_no_file: bool,
 }
 
 impl Way {
@@ -48,8 +50,10 @@ impl Way {
             (_, true) => Scope::State,
             _ => Scope::All,
         };
+        let has_no_file = scope == Scope::All && history.is_of_documents;
         let (session, resume) = match (scope, &history.facts) {
             (Scope::Files, _) => (None, None),
+            (Scope::All, _) if has_no_file => (None, None),
             (_, Some(facts)) => {
                 let session = NewSession::of(source, facts, &to, new_id()?)?;
                 let resume = session.resume(facts.root.clone());
@@ -63,7 +67,7 @@ impl Way {
         let mut files = workspace_args::folder(folder, &args.options)?;
         files.choices.leave_others = true;
         let (task, plan, stay) = (task.id.clone(), None, Vec::new());
-        Ok(Self { task, to, scope, files, plan, stay, session, resume })
+        Ok(Self { task, to, scope, files, plan, stay, session, resume, has_no_file })
     }
 
     /// Makes the plan. Paths that the agent and others changed are decided by the user, or stay.
