@@ -17,7 +17,7 @@ use milepost::{Append, Body, Json, Mark, Result, Task};
 use milepost_agents::documents::AgentEventKind;
 use milepost_formats::DOCUMENTS_KEY;
 use milepost_formats::record::beginning;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::folder::ACTOR;
 
@@ -44,6 +44,9 @@ pub(crate) fn is_of_documents(task: &Task) -> Result<bool> {
 
 /// Notes that documents are the conversation of a task from here on.
 pub(crate) fn begin(task: &Task, why: &str) -> Result<()> {
+    if is_of_documents(task)? {
+        return Ok(());
+    }
     let event = Application::new(DOCUMENTS, &json!({ "reason": why }))?;
     task.append(Append::from(event).actor(ACTOR).key(DOCUMENTS_KEY)).map(drop)
 }
@@ -67,9 +70,8 @@ pub(crate) fn record(task: &Task, said: &Said) -> Result<()> {
             let arguments = input.as_deref().map_or_else(Json::null, value);
             vec![ToolCalled { call, tool, arguments }.into()]
         }
-        (AgentEventKind::AfterTool { tool, result, .. }, Some(call)) => {
-            let (call, tool) = (call.clone(), Some(tool.clone()));
-            let ok = !result.as_deref().is_some_and(is_failure);
+        (AgentEventKind::AfterTool { tool, result, is_failed, .. }, Some(call)) => {
+            let (call, tool, ok) = (call.clone(), Some(tool.clone()), !is_failed);
             let output = result.as_deref().map(value);
             vec![ToolReturned { call, tool, ok, output }.into()]
         }
@@ -115,29 +117,4 @@ fn mark_prompt(task: &Task, said: &Said, prompt: &str) -> Result<u64> {
 /// Returns JSON as a value; text that is none, as a string.
 fn value(text: &str) -> Json {
     Json::new(text).unwrap_or_else(|_| Json::string(text))
-}
-
-/// Returns `true` if the result of a call says that it failed.
-fn is_failure(result: &str) -> bool {
-    let Ok(Value::Object(result)) = serde_json::from_str(result) else { return false };
-    let is = |name: &str, value: bool| result.get(name) == Some(&Value::Bool(value));
-    is("is_error", true)
-        || is("isError", true)
-        || is("success", false)
-        || result.get("error").is_some_and(|error| !error.is_null())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_result_that_says_so_is_a_failure() {
-        for failed in [r#"{"is_error":true}"#, r#"{"success":false}"#, r#"{"error":"no file"}"#] {
-            assert!(is_failure(failed), "{failed}");
-        }
-        for passed in [r#"{"error":null,"output":"1"}"#, r#"{"success":true}"#, "\"error\"", "7"] {
-            assert!(!is_failure(passed), "{passed}");
-        }
-    }
 }

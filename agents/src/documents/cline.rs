@@ -2,7 +2,7 @@
 
 use super::event::{AgentEvent, AgentEventKind};
 use super::fields::Fields;
-use super::{IgnoredDocument, prompt};
+use super::{IgnoredDocument, prompt, says_failed};
 use crate::agent::Agent;
 
 pub(super) fn event(fields: &Fields<'_>) -> Result<AgentEvent, IgnoredDocument> {
@@ -47,11 +47,15 @@ fn kind(fields: &Fields<'_>, is_child: bool) -> Result<AgentEventKind, IgnoredDo
         }
         ("tool_result", _) => {
             let call = fields.within("tool_result");
+            let output = call.not_null("output");
+            let is_failed =
+                call.not_null("error").is_some() || output.as_deref().is_some_and(says_failed);
             AgentEventKind::AfterTool {
                 call: call.id("id"),
                 tool: call.id("name").ok_or(IgnoredDocument::NoTool)?,
                 input: call.raw("input"),
-                result: call.raw("output").or_else(|| call.raw("error")),
+                result: output.or_else(|| call.not_null("error")),
+                is_failed,
             }
         }
         ("agent_end" | "agent_abort" | "agent_error", false) => {

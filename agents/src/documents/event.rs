@@ -63,6 +63,8 @@ pub enum AgentEventKind {
         input: Option<String>,
         /// The result, as JSON.
         result: Option<String>,
+        /// True if the tool failed.
+        is_failed: bool,
     },
     /// The agent answered, and waits for the user.
     TurnEnded {

@@ -103,6 +103,11 @@ impl<'a> Fields<'a> {
     pub(super) fn raw(&self, name: &str) -> Option<String> {
         Some(self.get(name)?.raw().to_owned())
     }
+
+    /// Returns the JSON of a value that is not `null`.
+    pub(super) fn not_null(&self, name: &str) -> Option<String> {
+        self.raw(name).filter(|raw| raw != "null")
+    }
 }
 
 fn absolute(path: String) -> Option<PathBuf> {

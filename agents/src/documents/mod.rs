@@ -21,6 +21,8 @@ mod tests;
 
 pub use event::{AgentEvent, AgentEventKind};
 
+use serde_json::Value;
+
 use self::fields::Fields;
 use crate::agent::Agent;
 use crate::json::{Json, JsonKind};
@@ -85,4 +87,20 @@ fn event(agent: Agent, bytes: &[u8]) -> Result<AgentEvent, IgnoredDocument> {
 fn prompt(fields: &Fields<'_>) -> Result<String, IgnoredDocument> {
     let text = fields.text("prompt").filter(|text| !text.trim().is_empty());
     text.filter(|text| !text.starts_with(NOTIFICATION)).ok_or(IgnoredDocument::NoPrompt)
+}
+
+/// Returns `true` if the result of a call says that it failed. A list fails with any of its parts.
+fn says_failed(result: &str) -> bool {
+    let is_failed = |result: &Value| {
+        let is = |name: &str, value: bool| result.get(name) == Some(&Value::Bool(value));
+        is("is_error", true)
+            || is("isError", true)
+            || is("success", false)
+            || result.get("error").is_some_and(|error| !error.is_null())
+    };
+    match serde_json::from_str(result) {
+        Ok(Value::Array(parts)) => parts.iter().any(is_failed),
+        Ok(result) => is_failed(&result),
+        Err(_) => false,
+    }
 }

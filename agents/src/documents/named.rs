@@ -2,7 +2,7 @@
 
 use super::event::{AgentEvent, AgentEventKind};
 use super::fields::Fields;
-use super::{IgnoredDocument, prompt};
+use super::{IgnoredDocument, prompt, says_failed};
 use crate::agent::Agent;
 
 pub(super) fn event(agent: Agent, fields: &Fields<'_>) -> Result<AgentEvent, IgnoredDocument> {
@@ -51,11 +51,15 @@ fn kind(
             input: fields.raw("tool_input"),
         },
         ("PostToolUse" | "PostToolUseFailure", false) | ("AfterTool", true) => {
+            let result = result(fields);
+            let is_failed =
+                name == "PostToolUseFailure" || result.as_deref().is_some_and(says_failed);
             AgentEventKind::AfterTool {
                 call: fields.id("tool_use_id"),
                 tool: tool(fields)?,
                 input: fields.raw("tool_input"),
-                result: result(fields),
+                result,
+                is_failed,
             }
         }
         ("Stop" | "StopFailure", false) | ("AfterAgent", true) => AgentEventKind::TurnEnded {
@@ -78,7 +82,7 @@ fn kind(
 
 /// Returns the result of a tool; of one that failed, the reason.
 fn result(fields: &Fields<'_>) -> Option<String> {
-    ["tool_response", "tool_result", "error"].iter().find_map(|name| fields.raw(name))
+    ["tool_response", "tool_result", "error"].iter().find_map(|name| fields.not_null(name))
 }
 
 fn tool(fields: &Fields<'_>) -> Result<String, IgnoredDocument> {

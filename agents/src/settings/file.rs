@@ -93,11 +93,7 @@ impl SettingsFile {
             return Ok(SettingsWritten { copy, is_removed });
         }
         make_folder(self.folder())
-            .and_then(|()| write_new(&self.place, text.as_bytes()))
-            .and_then(|()| match self.text.is_none() && own::is_script(text) {
-                true => fs::set_permissions(&self.place, Permissions::from_mode(0o700)),
-                false => Ok(()),
-            })
+            .and_then(|()| write_new(&self.place, text.as_bytes(), own::is_script(text)))
             .map_err(|error| Error::of_call("write it", &self.path, &error))?;
         Ok(SettingsWritten { copy, is_removed })
     }
@@ -160,8 +156,9 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Writes a new file, and renames it over the old one, whose mode and owner it takes.
-pub(super) fn write_new(place: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes a new file, and renames it over the old one, whose mode and owner it takes. A script can
+/// be run by its owner.
+pub(super) fn write_new(place: &Path, bytes: &[u8], is_script: bool) -> io::Result<()> {
     let folder = place.parent().unwrap_or(Path::new("/"));
     // Only the user can read a temporary file.
     let mut new = tempfile::Builder::new().prefix(".milepost-").tempfile_in(folder)?;
@@ -174,6 +171,10 @@ pub(super) fn write_new(place: &Path, bytes: &[u8]) -> io::Result<()> {
             rustix::fs::fchown(new.as_file(), owner, group)?;
         }
         new.as_file().set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
+    }
+    if is_script {
+        let mode = new.as_file().metadata()?.mode() & 0o7777;
+        new.as_file().set_permissions(Permissions::from_mode(mode | 0o100))?;
     }
     new.as_file().sync_all()?;
     new.persist(place).map_err(|error| error.error)?;

@@ -1,7 +1,7 @@
 //! Files that are ours as a whole: the plugin of OpenCode, and the scripts of Cline.
 //!
-//! A file is ours if it begins with the mark, and one of its lines has the command. Any other file
-//! in its place is the user's.
+//! The plugin is ours if it begins with the mark, and one of its lines has the command; a script, if
+//! it is what we write, with any path. Any other file in its place is the user's.
 
 use std::path::Path;
 
@@ -18,6 +18,9 @@ const PLACE: &str = "\"MILEPOST_COMMAND\"";
 
 /// Beginning of the line with the command in the plugin.
 const LINE: &str = "const COMMAND = ";
+
+/// Number of lines of a script.
+const SCRIPT_LINES: usize = 4;
 
 /// Beginnings of files of ours.
 const MARKS: [&str; 2] = ["// Milepost: `milepost agent", "#!/bin/sh\n# Milepost: `milepost agent"];
@@ -63,10 +66,13 @@ pub(super) fn guard(text: &str) -> Option<Guard> {
     if !MARKS.iter().any(|mark| text.starts_with(mark)) {
         return None;
     }
-    text.lines().find_map(|line| match line.strip_prefix(LINE) {
+    let guard = text.lines().find_map(|line| match line.strip_prefix(LINE) {
         Some(quoted) => Guard::read(&serde_json::from_str::<String>(quoted).ok()?),
         None => Guard::read(line),
-    })
+    })?;
+    // A user who needs a hook for the same event writes it into our script.
+    let is_changed = is_script(text) && text.lines().count() != SCRIPT_LINES;
+    (!is_changed).then_some(guard)
 }
 
 /// Returns `true` for a text that is run, and not only read.
@@ -125,9 +131,11 @@ mod tests {
             let moved = install(Some(&new.text), agent, &file, program("/m")).unwrap();
             assert_eq!(moved.events.len(), file.events.len());
             assert_eq!(moved, install(None, agent, &file, program("/m")).unwrap());
-            // Nothing of it is left, also if the user changed it.
-            let changed = format!("{}\n// a note\n", moved.text);
-            assert_eq!(uninstall(&changed, &file).text, "");
+            assert_eq!(uninstall(&moved.text, &file).text, "");
+            // A script with lines of the user is the user's; of a plugin nothing is left.
+            let changed = format!("{}// a note\n", moved.text);
+            let left = if is_script(&changed) { changed.as_str() } else { "" };
+            assert_eq!(uninstall(&changed, &file).text, left);
         }
     }
 

@@ -5,7 +5,12 @@ import { spawn } from "node:child_process"
 const COMMAND = "MILEPOST_COMMAND"
 const LIMIT_MS = 2000
 
+// The hooks of the user and those of the project may both be installed: one of them is enough.
+const RUNNING = (globalThis[Symbol.for("milepost")] ??= new Set())
+
 export const Milepost = async ({ directory }) => {
+  if (RUNNING.has(directory)) return {}
+  RUNNING.add(directory)
   // By id: { parent, isNew, isStarted, isBusy, texts by part, arguments by call }
   const sessions = new Map()
   // Messages of the user.
@@ -34,10 +39,11 @@ export const Milepost = async ({ directory }) => {
       child.stdin.end(JSON.stringify(document))
     })
 
-  // One document after the other, and no caller waits for longer than the limit.
-  const send = (document) => {
-    const sent = last.then(() => run(document)).catch(() => "")
-    last = sent
+  // One document after the other, and no caller waits for longer than the limit. A document before a
+  // tool is sent at once: its time says whether its capture comes before the tool.
+  const send = (document, isAtOnce) => {
+    const sent = (isAtOnce ? Promise.resolve() : last).then(() => run(document)).catch(() => "")
+    last = Promise.all([last, sent])
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(""), LIMIT_MS)
       sent.then((said) => {
@@ -83,8 +89,10 @@ export const Milepost = async ({ directory }) => {
     }
   }
 
-  const call = (name, { sessionID, tool, callID }, more) =>
-    send({ ...about(sessionID, name), tool_name: tool, tool_use_id: callID, ...more })
+  const call = (name, { sessionID, tool, callID }, more) => {
+    const document = { ...about(sessionID, name), tool_name: tool, tool_use_id: callID, ...more }
+    return send(document, name === "PreToolUse")
+  }
 
   const before = (input, { args }) => {
     session(input.sessionID).calls.set(input.callID, args)
@@ -98,7 +106,8 @@ export const Milepost = async ({ directory }) => {
 
   const changed = async (part) => {
     const one = session(part.sessionID)
-    if (part.type === "text" && !users.has(part.messageID)) one.texts.set(part.id, part.text)
+    const isOwn = part.synthetic || users.has(part.messageID)
+    if (part.type === "text" && !isOwn) one.texts.set(part.id, part.text)
     if (part.type !== "tool" || part.state.status !== "error") return
     const input = one.calls.get(part.callID)
     if (one.calls.delete(part.callID)) {
@@ -116,15 +125,17 @@ export const Milepost = async ({ directory }) => {
   }
 
   const event = async ({ event: { type, properties } }) => {
-    if (type === "session.created") {
+    if (type === "session.created") session(properties.info.id).isNew = true
+    if (type === "session.created" || type === "session.updated") {
       const { id, parentID } = properties.info
-      Object.assign(session(id), { isNew: true, parent: parentID })
+      session(id).parent = parentID
     }
     if (type === "message.part.updated") await changed(properties.part)
     if (type === "session.idle") await idle(properties.sessionID)
   }
 
   const dispose = async () => {
+    RUNNING.delete(directory)
     const started = [...sessions].filter(([, one]) => one.isStarted)
     await Promise.all(started.map(([id]) => send(about(id, "SessionEnd"))))
   }

@@ -57,7 +57,7 @@ impl Records {
         make_folder(&self.folder).map_err(failed)?;
         let copy = self.folder.join("before");
         match text {
-            Some(text) => write_new(&copy, text.as_bytes()).map_err(failed)?,
+            Some(text) => write_new(&copy, text.as_bytes(), false).map_err(failed)?,
             None => match fs::remove_file(&copy) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
                 _ => {}
@@ -68,7 +68,8 @@ impl Records {
             "made_file": record.made_file,
             "made_folders": record.made_folders,
         });
-        write_new(&self.folder.join("record"), form.to_string().as_bytes()).map_err(failed)?;
+        write_new(&self.folder.join("record"), form.to_string().as_bytes(), false)
+            .map_err(failed)?;
         Ok(text.map(|_| copy))
     }
 }

@@ -29,8 +29,9 @@ struct Bars {
     memory: f64,
 }
 
-/// A home with a project, whose daemon the first hook starts.
+/// A home, and a project outside of it, whose daemon the first hook starts.
 struct Scene {
+    home: tempfile::TempDir,
     place: tempfile::TempDir,
     tree: Tree,
     document: PathBuf,
@@ -39,17 +40,17 @@ struct Scene {
 
 impl Scene {
     fn new(files: usize, bytes: u64) -> Self {
-        let place = folder();
+        let (home, place) = (folder(), folder());
         let tree = Tree::make(place.path(), files, bytes);
-        std::fs::create_dir_all(place.path().join("home/.claude/projects/p")).unwrap();
-        let document = place.path().join("home/document");
-        Self { place, tree, document, calls: 0 }
+        std::fs::create_dir_all(home.path().join(".claude/projects/p")).unwrap();
+        let document = home.path().join("document");
+        Self { home, place, tree, document, calls: 0 }
     }
 
     fn shell(&self, text: &str) -> Command {
         let mut command = Command::new("sh");
-        let home = self.place.path().join("home");
-        command.args(["-c", text]).env_clear().env("HOME", &home).env("PATH", "/usr/bin:/bin");
+        let home = self.home.path();
+        command.args(["-c", text]).env_clear().env("HOME", home).env("PATH", "/usr/bin:/bin");
         command.env("CLAUDE_PROJECT_DIR", self.tree.folder()).current_dir(self.tree.folder());
         command.stdin(File::open(&self.document).unwrap()).stdout(Stdio::null());
         command
@@ -73,6 +74,16 @@ impl Scene {
     /// Waits until all that the daemon was given is recorded.
     fn settle(&self) {
         while self.hook("Notification", None) > 1e3 * SETTLED {}
+    }
+
+    /// Fails if the daemon does not capture the files.
+    fn check(&self) {
+        let text = format!("'{}' log bench --events", program().display());
+        let log = self.shell(&text).stdout(Stdio::piped()).output().unwrap();
+        let log = String::from_utf8(log.stdout).unwrap();
+        let captured = log.lines().find(|line| line.contains("captured")).expect("a capture");
+        let digits: String = captured.chars().filter(char::is_ascii_digit).collect();
+        assert!(digits.contains(&self.tree.files().to_string()), "{captured}");
     }
 
     /// The id of the daemon's process.
@@ -132,6 +143,7 @@ fn of_size(calls: usize, files: usize, bytes: u64, bars: &Bars) {
         scene.hook("SessionStart", None);
         scene.settle();
     });
+    scene.check();
     let first_git = seconds(|| git.write_tree());
     let name = format!("hooks, {files} files: first capture, s");
     row(
@@ -178,7 +190,7 @@ fn disk() {
     let mut scene = Scene::new(3000, 32 << 20);
     scene.hook("SessionStart", None);
     scene.settle();
-    let store = scene.place.path().join("home/.local/share/milepost");
+    let store = scene.home.path().join(".local/share/milepost");
     let first = blocks(&store);
     for _ in 0..1000 {
         let call = scene.next();

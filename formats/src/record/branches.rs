@@ -105,6 +105,11 @@ impl Branches {
         }
     }
 
+    /// Returns the largest event that the engine takes, in bytes.
+    pub fn event_max(&self) -> usize {
+        self.engine.event_max()
+    }
+
     /// Returns `true` if this recording started the task.
     pub fn is_new(&self) -> bool {
         self.existing.is_empty()

@@ -67,7 +67,10 @@ fn a_sub_agent_of_copilot_is_of_the_session_of_its_parent() {
     let result = Some(r#"{"result_type":"success"}"#.to_owned());
     let input = Some(r#"{"command":"ls"}"#.to_owned());
     let tool = "Bash".to_owned();
-    assert_eq!(after.kind, AgentEventKind::AfterTool { call: None, tool, input, result });
+    assert_eq!(
+        after.kind,
+        AgentEventKind::AfterTool { call: None, tool, input, result, is_failed: false }
+    );
     // The turn of the parent lasts; its own document says that the child has ended.
     let ended = read_json(agent, &of("Stop", json!({"stop_reason": "end_turn"})));
     assert_eq!(ended, Document::Ignored(IgnoredDocument::OtherEvent));
@@ -127,7 +130,7 @@ fn documents_of_cline_are_read_by_their_own_names() {
     let result = Some(r#"[{"success":true}]"#.to_owned());
     assert_eq!(
         kind("tool_result", json!({"tool_result": given})),
-        AgentEventKind::AfterTool { call, tool, input, result }
+        AgentEventKind::AfterTool { call, tool, input, result, is_failed: false }
     );
     let turn = json!({"turn": {"outputText": "done", "status": "completed"}});
     let answer = Some("done".to_owned());

@@ -91,7 +91,7 @@ fn documents_of_claude_code_are_read() {
         AgentEventKind::BeforeTool { call: id.clone(), tool: tool.clone(), input: input.clone() }
     );
     let result = Some(r#"{"stdout":""}"#.to_owned());
-    let after = AgentEventKind::AfterTool { call: id, tool, input, result };
+    let after = AgentEventKind::AfterTool { call: id, tool, input, result, is_failed: false };
     assert_eq!(kind("PostToolUse", call), after);
     let answer = Some("done".to_owned());
     assert_eq!(
@@ -125,7 +125,10 @@ fn documents_of_codex_name_the_turn() {
     let after = taken(Agent::Codex, &codex("PostToolUse", call));
     let result = Some("\"\"".to_owned());
     let (call, tool) = (Some("call_1".to_owned()), "Bash".to_owned());
-    assert_eq!(after.kind, AgentEventKind::AfterTool { call, tool, input: None, result });
+    assert_eq!(
+        after.kind,
+        AgentEventKind::AfterTool { call, tool, input: None, result, is_failed: false }
+    );
 }
 
 #[test]

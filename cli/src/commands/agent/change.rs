@@ -48,7 +48,7 @@ pub fn install(args: &AgentChange, out: &mut Out) -> Result<()> {
     let edit = |agent: Agent, file: &HookFile, text: Option<&str>| {
         settings::install_in(text, agent, file, &program)
     };
-    let planned = planned(&environment, args, &agents, edit)?;
+    let planned = planned(&environment, args, (&agents, false), edit)?;
     for one in &planned {
         for file in &one.files {
             if settings::are_hooks_off(&file.edited.text, one.agent)? {
@@ -66,7 +66,7 @@ pub fn uninstall(args: &AgentChange, out: &mut Out) -> Result<()> {
         Some(text) => settings::uninstall_in(text, file),
         None => Ok(Edited { text: String::new(), events: Vec::new() }),
     };
-    let planned = planned(&environment, args, &chosen(args), edit)?;
+    let planned = planned(&environment, args, (&chosen(args), true), edit)?;
     change(Verb::Uninstall, &environment, args, &planned, out)
 }
 
@@ -93,7 +93,7 @@ fn chosen(args: &AgentChange) -> Vec<Agent> {
 fn planned(
     environment: &Environment,
     args: &AgentChange,
-    agents: &[Agent],
+    (agents, skips_unreadable): (&[Agent], bool),
     edit: impl Fn(Agent, &HookFile, Option<&str>) -> std::result::Result<Edited, AgentError>,
 ) -> Result<Vec<Planned>> {
     let project = if args.project { Some(project()?) } else { None };
@@ -103,7 +103,14 @@ fn planned(
         let settings = agent.settings(environment, scope).ok_or_else(no_home)?;
         let mut files = Vec::new();
         for one in agent.hook_files(&settings) {
-            let file = SettingsFile::read(&one.path)?;
+            let file = match SettingsFile::read(&one.path) {
+                // A program of the user in the place of a script.
+                Err(error) if one.is_own && skips_unreadable => {
+                    note(&format!("left as it is: {error}"));
+                    continue;
+                }
+                read => read?,
+            };
             let edited = edit(agent, &one, file.text());
             let edited = edited.map_err(|error| error.in_file(&one.path))?;
             files.push(PlannedFile { file, edited });

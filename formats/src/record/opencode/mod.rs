@@ -23,6 +23,8 @@ pub(super) use import::record;
 pub const NAME: &str = "opencode";
 /// Length of an id of opencode: a kind of three letters, a time of twelve digits, a random tail.
 const ID: usize = 30;
+/// Number of characters of an id that the plugin makes.
+const PLUGIN_ID: usize = ID + 1;
 /// Length of an id without its tail.
 const ID_STEM: usize = 16;
 
@@ -44,7 +46,8 @@ fn written(events: &[Body]) -> Option<Json> {
 /// Returns the part of an id that stays where a session continues under other ids: its kind and
 /// its time, by which opencode orders messages and parts.
 pub fn stem(id: &str) -> &str {
-    let is_usual =
-        id.len() == ID && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    // The plugin's own part has the id of another one and a letter.
+    let is_usual = matches!(id.len(), ID | PLUGIN_ID)
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if is_usual { id.get(..ID_STEM).unwrap_or(id) } else { id }
 }

@@ -19,7 +19,9 @@ use serde_json::json;
 
 use super::{NAME, stem};
 use crate::json_object::Object;
-use crate::record::session::line::{Part, SessionLine, Talk, application, beginning, key, thought};
+use crate::record::session::line::{
+    Part, SessionLine, Talk, application, beginning, is_name, key, thought,
+};
 
 /// Name of the application event with the usage of an answer.
 const USAGE: &str = "opencode_usage";
@@ -50,13 +52,28 @@ pub fn read(text: &str) -> Result<Document, String> {
         SessionLine { time_us: time(&info, "created"), events, ..SessionLine::default() },
     );
     let mut bad = Vec::new();
-    for (at, message) in (1..).zip(&messages) {
-        match Spoken::of(message, at < messages.len()) {
-            Ok(spoken) => spoken.lines(&mut lines),
-            Err(why) => bad.push((at, why)),
+    let last_answer = messages.iter().rposition(is_answer);
+    for (at, message) in messages.iter().enumerate() {
+        // A prompt may wait for the end of an answer.
+        let has_next = last_answer.is_some_and(|last| at < last);
+        match Spoken::of(message, has_next) {
+            Ok(spoken) => {
+                spoken.lines(&mut lines);
+                if !spoken.is_whole {
+                    break;
+                }
+            }
+            Err(why) => bad.push((at + 1, why)),
         }
     }
     Ok(Document { id, lines: lines.lines, bad })
+}
+
+/// Returns `true` for a message of the agent.
+fn is_answer(message: &Json) -> bool {
+    let message: Option<Object> = serde_json::from_str(message.text()).ok();
+    let info = message.and_then(|message| object(&message, "info"));
+    info.is_some_and(|info| info.text("role").as_deref() == Some("assistant"))
 }
 
 /// Lines, each after the one before it.
@@ -155,7 +172,7 @@ impl Spoken {
             talk.prompt = Some(beginning(&text));
         }
         let mut line = self.line(talk, Some(message.into()), whole("part", part));
-        line.alias = Some(self.id.clone());
+        line.alias = Some(self.id.clone()).filter(|id| is_name(id));
         line.time_us = time(part, "start").or(line.time_us);
         line
     }
@@ -209,7 +226,9 @@ impl Spoken {
             "model": self.info.text("modelID"),
             "usage": {
                 "input": number(&tokens, "input"),
-                "output": number(&tokens, "output"),
+                // Its `output` is without the tokens of thoughts.
+                "output": number(&tokens, "output")
+                    .map(|output| output + number(&tokens, "reasoning").unwrap_or_default()),
                 "cache_read": number(&cache, "read"),
                 "cache_write": number(&cache, "write"),
                 "cost": cost,

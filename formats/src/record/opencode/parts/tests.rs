@@ -110,12 +110,18 @@ fn what_an_answer_does_not_have_yet_comes_behind_what_it_has() {
 }
 
 #[test]
-fn a_call_that_never_ended_is_kept_once_another_message_follows() {
-    let next = json!({"info": {"id": "msg_9", "role": "user"}, "parts": []});
-    let made = document(json!([answer(json!([tool("running")]), json!({})), next]));
+fn a_call_that_never_ended_is_kept_once_another_answer_follows() {
+    let message = |id: &str, role: &str| json!({"info": {"id": id, "role": role}, "parts": []});
+    let first = answer(json!([tool("running")]), json!({}));
+    let prompt = message("msg_8", "user");
     let called = "tool_called application";
-    let end = "application application";
-    assert_eq!(all_kinds(&made), ["application", called, "application", end, "application"]);
+    // The prompt waits for the end of the answer.
+    let made = document(json!([first, prompt]));
+    assert_eq!(all_kinds(&made), ["application", called]);
+    let made = document(json!([first, prompt, message("msg_9", "assistant")]));
+    let kinds = all_kinds(&made);
+    assert_eq!(kinds[..3], ["application", called, "application"]);
+    assert_eq!(kinds.len(), 5);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use milepost::events::{MarkCause, StepFinished, StepStarted};
 use milepost::{Append, Body, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
 
 use super::SessionFormat;
-use super::line::{Key, SessionLine, key};
+use super::line::{Key, Part, SessionLine, key};
 use super::tree::{BranchNo, LineIndex, Spot, Tree};
 use crate::error::{Error, Remedy, Result};
 use crate::progress::{Durable, Progress};
@@ -161,9 +161,17 @@ impl Session {
             line = line.as_it_is(self.format.name, text).map_err(Error::invalid)?;
             self.repeated += 1;
         }
+        let large = self.why_too_large(&line, text.len());
         let Name { name, text, again } = self.name(&line, text);
         if let Some(text) = text {
             *self.texts.entry(text).or_default() += 1;
+        }
+        if let Some(why) = large {
+            self.refused.push(Refused { number, why });
+            // Lines that continue it continue from its parent, at each import.
+            line.part = Part::Nothing;
+            let _ = self.tree.place(&line);
+            return Ok(());
         }
         if self.is_of_new_file(&line, &name)? || self.is_of_lost_line(&line)? {
             if !line.follows {
@@ -216,6 +224,17 @@ impl Session {
             acknowledge(durable, listener)?;
         }
         Ok(())
+    }
+
+    /// Returns the reason to refuse a line with an event that the engine does not take.
+    fn why_too_large(&self, line: &SessionLine, length: usize) -> Option<String> {
+        let max = self.branches.event_max();
+        // A digit may be encoded as eight bytes, so a shorter line cannot exceed the limit.
+        if length.saturating_mul(9) <= max {
+            return None;
+        }
+        let bytes = line.events.iter().map(|event| event.encode().1.len()).max()?;
+        (bytes > max).then(|| format!("an event of {bytes} bytes is over the limit of {max}"))
     }
 
     fn append(&self, bodies: Vec<Body>) -> Append {

@@ -278,6 +278,12 @@ fn a_line_over_the_limit_is_skipped_over_several_readings() {
     let why = "line 2: a line of 5242881 bytes is over the limit of 1000 for an event";
     assert_eq!(read.reason.as_deref(), Some(why));
     assert_eq!(place.said(), ["a", "b"]);
+    // A later import skips it again, and recognizes what continues it.
+    place.add(&text(&[answered("d", "c")]));
+    assert_eq!(tail.read_on(TailStop::End).unwrap().lines, 1);
+    assert_eq!((place.import(), place.import()), ((0, 0), (0, 0)));
+    assert_eq!(place.said(), ["a", "b", "d"]);
+    assert_eq!(place.task().lineages().unwrap().len(), 1);
 }
 
 #[test]
