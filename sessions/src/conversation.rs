@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use milepost::{Engine, Result};
 use milepost_agents::documents::{AgentEvent, AgentEventKind};
@@ -12,6 +13,9 @@ use tracing::warn;
 
 use crate::documents::{self, Said};
 use crate::folder::on_active;
+
+/// The wait between two looks at a session file.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// The source of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,6 +169,26 @@ impl Conversation {
         self.read_on(engine, None, TailStop::End);
     }
 
+    /// Waits for the first line of the session file, for at most this long: agents write it a
+    /// moment behind their first hooks.
+    #[allow(clippy::disallowed_methods, reason = "the wait for another process")]
+    pub(crate) fn wait_for_line(&mut self, engine: &Engine, stop: TailStop<'_>, limit: Duration) {
+        let end = Instant::now() + limit;
+        while self.is_unknown()
+            && self.file.is_some()
+            && self.unread.is_none()
+            && Instant::now() < end
+        {
+            std::thread::sleep(LOOK);
+            self.read_on(engine, None, stop);
+        }
+    }
+
+    /// Returns `true` if neither a line nor a document is recorded yet.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.source == Source::Unknown
+    }
+
     /// Takes the part of the conversation that a document has. It is recorded if no line of the
     /// session file can be.
     pub(crate) fn hear(&mut self, (engine, task): (&Engine, &str), said: Said) -> Result<()> {
@@ -196,6 +220,7 @@ impl Conversation {
         match &self.file {
             None => Some("the agent names no session file of its own".to_owned()),
             Some(file) if !file.exists() => Some("the session file is not there".to_owned()),
+            // It may be empty for a moment.
             Some(_) => self.unread.clone(),
         }
     }

@@ -1,5 +1,7 @@
 //! Events of sessions, recorded.
 
+use std::time::Duration;
+
 use crossbeam_channel::Sender;
 use milepost::clock::{Clock as _, SystemClock};
 use milepost::events::{Application, MarkStatus, RunControl};
@@ -82,6 +84,8 @@ impl Heard<'_> {
 pub(crate) struct Place {
     pub(crate) engine: Engine,
     pub(crate) workspace: Option<Workspace>,
+    /// Longest wait for the first line of a session file.
+    pub(crate) file_wait: Duration,
 }
 
 impl Place {
@@ -150,7 +154,15 @@ impl Place {
                 self.hear(session, heard, None)
             }
             AgentEventKind::BeforeTool { call, tool, input } => {
-                self.before(session, heard, (call.as_ref(), tool, input.as_ref()))
+                let id = call.as_ref().unwrap_or(&heard.asked.id);
+                self.before(session, heard, (id, tool, input.as_ref()))?;
+                if !session.conversation.is_unknown() {
+                    return self.hear(session, heard, Some(id));
+                }
+                reply.done();
+                let stop = TailStop::AfterCall(id);
+                session.conversation.wait_for_line(engine, stop, self.file_wait);
+                self.hear(session, heard, Some(id))
             }
             AgentEventKind::AfterTool { call, tool, input, .. } => {
                 // The lines of parallel calls are recorded behind their own marks.
@@ -161,8 +173,14 @@ impl Place {
             }
             AgentEventKind::TurnEnded { .. } => {
                 session.conversation.read_on(engine, subagent, TailStop::End);
-                self.hear(session, heard, None)?;
+                if !session.conversation.is_unknown() {
+                    self.hear(session, heard, None)?;
+                }
                 reply.done();
+                if session.conversation.is_unknown() {
+                    session.conversation.wait_for_line(engine, TailStop::End, self.file_wait);
+                    self.hear(session, heard, None)?;
+                }
                 self.capture(session)
             }
             AgentEventKind::SubagentStarted { .. } | AgentEventKind::SubagentEnded { .. } => {
@@ -210,26 +228,24 @@ impl Place {
         &self,
         session: &mut Session,
         heard: &Heard<'_>,
-        (call, tool, input): (Option<&String>, &str, Option<&String>),
+        (id, tool, input): (&str, &str, Option<&String>),
     ) -> Result<()> {
         let subagent = heard.event.subagent.as_deref();
-        let id = call.cloned().unwrap_or_else(|| heard.asked.id.clone());
         // The line with the call is recorded after the mark, so that a restore of the mark has the
         // conversation up to the call.
-        session.conversation.read_on(&self.engine, subagent, TailStop::BeforeCall(&id));
+        session.conversation.read_on(&self.engine, subagent, TailStop::BeforeCall(id));
         let actor = actor(heard.event);
         let mark = CallMark {
-            call: &id,
+            call: id,
             actor: &actor,
             tool,
             is_shared: heard.is_shared,
             is_uncaptured: heard.is_late(),
         };
         self.capture_for_call(session, &mark.before(), heard.key)?;
-        session.conversation.read_on(&self.engine, subagent, TailStop::AfterCall(&id));
-        self.hear(session, heard, Some(&id))?;
+        session.conversation.read_on(&self.engine, subagent, TailStop::AfterCall(id));
         session.open.push(OpenCall {
-            id,
+            id: id.to_owned(),
             actor,
             tool: tool.to_owned(),
             input: input.cloned(),

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use milepost_agents::{Environment, Spool};
 
+/// Longest wait for the first line of a session file.
+const FILE_WAIT: Duration = Duration::from_secs(1);
+
 /// Options of a recorder.
 #[derive(Debug, Clone)]
 pub struct RecorderOptions {
@@ -14,6 +17,7 @@ pub struct RecorderOptions {
     pub(crate) spool: Option<Spool>,
     pub(crate) has_files: bool,
     pub(crate) idle: Option<Duration>,
+    pub(crate) file_wait: Duration,
 }
 
 impl RecorderOptions {
@@ -26,6 +30,7 @@ impl RecorderOptions {
             spool: None,
             has_files: true,
             idle: None,
+            file_wait: FILE_WAIT,
         }
     }
 
@@ -56,6 +61,14 @@ impl RecorderOptions {
     #[must_use]
     pub fn idle(mut self, at_most: Duration) -> Self {
         self.idle = Some(at_most);
+        self
+    }
+
+    /// Sets the longest wait for the first line of a session file, after the agent has its answer.
+    /// Without a line by then the documents of the hooks are the conversation. Default: 1 s.
+    #[must_use]
+    pub fn file_wait(mut self, at_most: Duration) -> Self {
+        self.file_wait = at_most;
         self
     }
 }

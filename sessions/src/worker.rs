@@ -73,7 +73,8 @@ impl Worker {
             }
             false => None,
         };
-        let place = Place { engine: engine.clone(), workspace };
+        let file_wait = options.file_wait;
+        let place = Place { engine: engine.clone(), workspace, file_wait };
         Ok(Self { place, options, sessions: HashMap::new(), own })
     }
 

@@ -1,7 +1,7 @@
 //! Files that are ours as a whole: the plugin of OpenCode, and the scripts of Cline.
 //!
-//! The plugin is ours if it begins with the mark, and one of its lines has the command; a script, if
-//! it is what we write, with any path. Any other file in its place is the user's.
+//! The plugin is ours if it begins with the mark, and one of its lines has the command; a script,
+//! if it has nothing else. Any other file in its place is the user's.
 
 use std::path::Path;
 

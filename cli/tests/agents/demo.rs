@@ -171,7 +171,8 @@ fn back(show: &mut Show) {
     assert_eq!(show.text("page2.css").as_deref(), Some("a { color: red }\n"));
     assert_eq!(show.text("notes.md").as_deref(), Some("notes\ncall Bo\n"));
     assert!(show.text("report.txt").is_none() && show.text("poem.txt").is_some());
-    let new = out.split("claude --resume ").nth(1).unwrap().split('`').next().unwrap().to_owned();
+    let resume = out.split("claude --resume ").nth(1).unwrap_or_else(|| panic!("{out}"));
+    let new = resume.split('`').next().unwrap().to_owned();
     let green = "Make page1.css green [[shell sed -i s/red/green/ page1.css]] [[say It is green.]]";
     let command = show.home.command(Some(&new), green);
     show.agent(&format!("claude --resume {new} -p 'Make page1.css green'"), command);
@@ -216,21 +217,23 @@ fn killed(show: &mut Show) {
     assert!(show.text("page3.css").is_some() && show.text("begun").is_none());
 }
 
-/// Returns a text without ids, numbers and the widths of columns.
+/// Returns a text without ids, numbers and the widths of columns, and without the events between
+/// steps, whose order depends on the speed of the agent.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
-    for word in text.split_whitespace() {
-        let word = word.trim_matches('─');
-        let is_hex = |c: char| c.is_ascii_hexdigit() || c == '-';
-        if let Some(at) = word.find(|c: char| c.is_ascii_digit()) {
-            // An id, a number with its unit, a path with an id in it.
-            let end = word[at..].find(|c: char| !is_hex(c)).map_or(word.len(), |end| at + end);
-            let begin = word[..at].rfind(|c: char| !is_hex(c)).map_or(0, |begin| begin + 1);
-            let _ = write!(plain, "{}N{} ", &word[..begin], &word[end..].replace('…', ""));
-        } else if !word.is_empty() {
-            plain.push_str(word);
-            plain.push(' ');
+    let lines = text.lines().filter(|line| !line.starts_with("       "));
+    for word in lines.flat_map(str::split_whitespace) {
+        // An id, a number, a path with an id in it: from the first character of a run to its end.
+        let is_part = |c: char| c.is_ascii_hexdigit() || "-.…".contains(c);
+        let mut rest = word;
+        while let Some(first) = rest.chars().next() {
+            let end = rest.find(|c: char| is_part(c) != is_part(first)).unwrap_or(rest.len());
+            let (run, behind) = rest.split_at(end);
+            let is_number = is_part(first) && run.contains(|c: char| c.is_ascii_digit());
+            plain.push_str(if is_number { "N" } else { run });
+            rest = behind;
         }
+        plain.push(' ');
     }
     plain
 }

@@ -51,6 +51,7 @@ fn a_document_that_comes_twice_is_recorded_once() {
     let scene = Scene::new();
     let asked = scene.asked("PreToolUse", "s1", Some(("call-1", "Bash")));
     scene.take(asked.clone());
+    scene.settle();
     let events = scene.events("s1").len();
     scene.take(asked.clone());
     scene.spool(&asked);

@@ -1,5 +1,7 @@
 //! A project with a recorder, and hooks that say things to it.
 
+use std::time::Duration;
+
 use milepost::clock::{Clock as _, SystemClock};
 use milepost::{Engine, Event, Options};
 use milepost_agents::{Environment, HookCall, Spool};
@@ -32,7 +34,8 @@ impl Scene {
         let spool = Spool::of(&environment).unwrap();
         let own = RecorderOptions::new(dir.path().join("project"), "ana")
             .environment(environment)
-            .spool(spool.clone());
+            .spool(spool.clone())
+            .file_wait(Duration::ZERO);
         let own = options(own);
         let recorder = Recorder::start(&engine, own.clone()).unwrap();
         Self { dir, engine, spool, options: own, recorder }

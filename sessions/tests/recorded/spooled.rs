@@ -75,6 +75,7 @@ fn without_files_a_document_is_recorded_once_also_behind_a_restore() {
     let start = scene.engine.task("s1").unwrap().head().unwrap().next;
     let asked = scene.asked("PreToolUse", "s1", Some(("call-1", "Bash")));
     scene.take(asked.clone());
+    scene.settle();
     let events = scene.events("s1").len();
     scene.take(asked.clone());
     assert_eq!(scene.events("s1").len(), events);

@@ -94,6 +94,7 @@ fn a_file_that_has_no_line_at_the_first_call_is_replaced_by_the_documents_with_t
         scene.settle();
         assert!(conversation(&scene.events("s1")).is_empty());
         scene.before("s1", "call-1", "Bash");
+        scene.settle();
         let said = conversation(&scene.events("s1"));
         assert_eq!(said[2..], ["user: \"list\"", "call-1 {\"command\":\"true\"}"]);
         // What the file has later is the same conversation.

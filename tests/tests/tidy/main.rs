@@ -28,7 +28,7 @@ const CRATES: [(&str, usize); 14] = [
     ("api", 3_400),
     ("formats", 12_600),
     ("agents", 2_800),
-    ("sessions", 1_400),
+    ("sessions", 1_600),
     ("jobs", 2_400),
     ("server", 11_000),
     ("client", 3_500),
