@@ -82,17 +82,14 @@ impl Conversation {
             }
             self.is_known = true;
         }
-        let named = || event.session_file.clone();
-        // Of some agents the id of the session names the file.
-        let by_id = || self.agent.session_file(&event.session, environment);
-        let Some(file) = named().or_else(by_id) else { return Ok(()) };
-        let is_followed = self.file.as_ref() == Some(&file);
-        if is_followed || !self.agent.is_session_file(&file, environment) {
+        let Some(file) = &event.session_file else { return Ok(()) };
+        let is_followed = self.file.as_ref() == Some(file);
+        if is_followed || !self.agent.is_session_file(file, environment) {
             return Ok(());
         }
-        self.tail = self.tail_of(engine, &file, &self.id);
+        self.tail = self.tail_of(engine, file, &self.id);
         // A file that nothing reads is none.
-        self.file = self.tail.is_some().then_some(file);
+        self.file = self.tail.is_some().then(|| file.clone());
         self.subagents.clear();
         Ok(())
     }
@@ -108,7 +105,9 @@ impl Conversation {
             Agent::Codex => Format::Codex,
             Agent::GeminiCli => Format::GeminiCli,
             Agent::QwenCode => Format::QwenCode,
-            Agent::Copilot => Format::Copilot,
+            // It writes the file behind its calls: the mark of a prompt would have files from after
+            // them.
+            Agent::Copilot => return None,
             // Their sessions are in databases.
             Agent::OpenCode | Agent::Cline => return None,
         };

@@ -68,24 +68,6 @@ impl Agent {
         matches!((own, place), (Some(own), Some(place)) if place.starts_with(own.join(folder)))
     }
 
-    /// Returns `true` if each session has a folder of its own, named after its id.
-    pub fn has_session_folders(self) -> bool {
-        self == Self::Copilot
-    }
-
-    /// Returns the session file of a session by its id, for an agent whose hooks do not name it
-    /// from the beginning. Check it with [`is_session_file`](Self::is_session_file).
-    pub fn session_file(self, session: &str, environment: &Environment) -> Option<PathBuf> {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        match self {
-            Self::Copilot if !session.is_empty() && session.chars().all(is_plain) => {
-                let folder = self.folder(environment)?.join("session-state");
-                Some(folder.join(session).join("events.jsonl"))
-            }
-            _ => None,
-        }
-    }
-
     /// Returns the time of the last change of the newest session. `None` if there is none, or hooks
     /// of the agent need no trust.
     pub fn last_session(self, environment: &Environment) -> Option<SystemTime> {
@@ -216,19 +198,6 @@ mod tests {
         assert!(!is(Agent::ClaudeCode, ".claude/projects/s.md"));
         assert!(!is(Agent::Codex, ".codex/sessions/AGENTS.jsonl"));
         assert!(!is(Agent::GeminiCli, ".gemini/tmp/session-s.jsonl"), "there is no such folder");
-    }
-
-    #[test]
-    fn the_session_file_of_copilot_is_known_by_the_id() {
-        let dir = tempfile::tempdir().unwrap();
-        let home = dir.path().canonicalize().unwrap();
-        std::fs::create_dir(home.join(".copilot")).unwrap();
-        let environment = Environment::new(|name| (name == "HOME").then(|| home.clone().into()));
-        let file = Agent::Copilot.session_file("43e4-01", &environment).unwrap();
-        assert_eq!(file, home.join(".copilot/session-state/43e4-01/events.jsonl"));
-        assert!(Agent::Copilot.is_session_file(&file, &environment));
-        assert_eq!(Agent::Copilot.session_file("../x", &environment), None);
-        assert_eq!(Agent::OpenCode.session_file("ses_1", &environment), None);
     }
 
     #[test]

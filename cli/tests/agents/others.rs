@@ -114,7 +114,9 @@ fn goes_back_without_a_session_file(agent: Agent) {
         .filter(|event| event["body"]["kind"] == "message")
         .map(|event| event["body"]["role"].as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(said, ["user", "assistant"]);
+    // The documents of Copilot CLI have no answers.
+    let wanted = if agent == Agent::Copilot { &["user"][..] } else { &["user", "assistant"] };
+    assert_eq!(said, wanted);
     let run = home.milepost(&["rewind", "~1", "--yes"]).ok();
     assert!(run.out.contains("the agent's conversation stays"), "{run:#?}");
     assert_eq!(home.text("it.txt"), None);
@@ -209,8 +211,8 @@ fn a_conversation_of_qwen_code_goes_back_to_before_a_prompt() {
 }
 
 #[test]
-fn a_conversation_of_copilot_goes_back_to_before_a_prompt() {
-    conversation_goes_back(Agent::Copilot);
+fn files_and_log_of_copilot_go_back_without_a_session_file() {
+    goes_back_without_a_session_file(Agent::Copilot);
 }
 
 #[test]

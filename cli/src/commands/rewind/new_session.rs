@@ -62,8 +62,7 @@ impl NewSession {
             Agent::Codex => Format::Codex,
             Agent::GeminiCli => Format::GeminiCli,
             Agent::QwenCode => Format::QwenCode,
-            Agent::Copilot => Format::Copilot,
-            Agent::OpenCode | Agent::Cline => return Err(no_file(agent.name())),
+            Agent::Copilot | Agent::OpenCode | Agent::Cline => return Err(no_file(agent.name())),
         };
         let mut file = SessionFile::new(format, &id).ok_or_else(|| no_file(agent.name()))?;
         // A store may name any path.
@@ -88,7 +87,6 @@ impl NewSession {
         let arguments = match self.agent {
             _ if !self.has_message => Vec::new(),
             Agent::Codex => vec!["resume".to_owned(), id],
-            Agent::Copilot => vec![format!("--resume={id}")],
             _ => vec!["--resume".to_owned(), id],
         };
         Resume { program: self.agent.program().to_owned(), arguments, root }
@@ -100,9 +98,6 @@ impl NewSession {
             Failure::new(format!("cannot write {}: {error}", self.path.display()))
         };
         let folder = self.path.parent().unwrap_or(&self.path);
-        if self.agent.has_session_folders() {
-            std::fs::create_dir(folder).map_err(failed)?;
-        }
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
         file.write_all(&self.bytes).map_err(failed)?;
         file.as_file().sync_all().map_err(failed)?;
@@ -117,17 +112,12 @@ fn no_file(agent: &str) -> Failure {
 }
 
 /// Returns the place of a session file next to another one. The names of Codex and Gemini CLI have
-/// the time of the start and the id, of which Gemini CLI takes the beginning. A session of Copilot
-/// CLI has a folder of its own.
+/// the time of the start and the id, of which Gemini CLI takes the beginning.
 fn next_to(agent: Agent, old: &Path, session: &str, id: &str) -> Option<PathBuf> {
     if !is_uuid(session) || !is_uuid(id) {
         return None;
     }
     let name = old.file_name()?.to_str()?;
-    if agent.has_session_folders() {
-        let folder = old.parent().filter(|folder| folder.ends_with(session))?;
-        return Some(folder.with_file_name(id).join(name));
-    }
     let replaced = |part: &str, new: &str| name.contains(part).then(|| name.replace(part, new));
     let name = match agent {
         Agent::ClaudeCode | Agent::QwenCode => format!("{id}.jsonl"),
@@ -173,12 +163,6 @@ pub fn remove_unused(source: &dyn Backend, task: &str, left: LineageId) -> Resul
     match std::fs::read(&session.path) {
         Ok(bytes) if bytes == session.bytes => {
             std::fs::remove_file(&session.path)?;
-            if let Some(folder) =
-                session.path.parent().filter(|_| session.agent.has_session_folders())
-            {
-                // What others put there stays.
-                let _ = std::fs::remove_dir(folder);
-            }
             Ok(Some(session.path))
         }
         _ => Ok(None),
