@@ -16,6 +16,8 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+
 use crate::agent::Agent;
 use crate::environment::Environment;
 
@@ -57,7 +59,9 @@ impl HookTimes {
         let file = self.folder.join(agent.name());
         let open = || {
             let mut options = OpenOptions::new();
-            options.append(true).create(true).mode(0o600).open(&file)
+            // A pipe in its place would hold up the agent.
+            let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+            options.append(true).create(true).mode(0o600).custom_flags(flags).open(&file)
         };
         let mut to = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -43,8 +43,10 @@ pub(crate) struct Conversation {
     tail: Option<SessionTail>,
     /// Reason why no line of the file is recorded.
     unread: Option<String>,
-    /// The last prompt, until the source is known.
-    prompt: Option<Said>,
+    /// The prompts, until the source is known.
+    prompts: Vec<Said>,
+    /// True once a wait for the first line was in vain.
+    is_waited: bool,
     /// The files of sub-agents by their ids. `None` for one that is not read any more.
     subagents: HashMap<String, Option<SessionTail>>,
 }
@@ -60,7 +62,8 @@ impl Conversation {
             file: None,
             tail: None,
             unread: None,
-            prompt: None,
+            prompts: Vec::new(),
+            is_waited: false,
             subagents: HashMap::new(),
         }
     }
@@ -77,7 +80,7 @@ impl Conversation {
             let task = engine.task(task)?;
             if documents::is_of_documents(&task)? {
                 self.source = Source::Documents;
-            } else if task.state()?.step.is_some() {
+            } else if self.reads_files() && task.state()?.step.is_some() {
                 self.source = Source::File;
             }
             self.is_known = true;
@@ -88,10 +91,16 @@ impl Conversation {
             return Ok(());
         }
         self.tail = self.tail_of(engine, file, &self.id);
+        (self.unread, self.is_waited) = (None, false);
         // A file that nothing reads is none.
         self.file = self.tail.is_some().then(|| file.clone());
         self.subagents.clear();
         Ok(())
+    }
+
+    /// Returns `true` for an agent whose session files are read.
+    fn reads_files(&self) -> bool {
+        !matches!(self.agent, Agent::Copilot | Agent::OpenCode | Agent::Cline)
     }
 
     /// Returns the session file that is followed.
@@ -135,7 +144,8 @@ impl Conversation {
         match tail.map(|tail| tail.read_on(stop)) {
             Some(Ok(read)) if subagent.is_none() => {
                 if read.lines > 0 {
-                    (self.source, self.prompt) = (Source::File, None);
+                    self.source = Source::File;
+                    self.prompts.clear();
                 }
                 // A later reading has only the lines behind.
                 self.unread = self.unread.take().or(read.reason);
@@ -173,11 +183,10 @@ impl Conversation {
     #[allow(clippy::disallowed_methods, reason = "the wait for another process")]
     pub(crate) fn wait_for_line(&mut self, engine: &Engine, stop: TailStop<'_>, limit: Duration) {
         let end = Instant::now() + limit;
-        while self.is_unknown()
-            && self.file.is_some()
-            && self.unread.is_none()
-            && Instant::now() < end
-        {
+        let is_open = |own: &Self| own.is_unknown() && own.file.is_some() && own.unread.is_none();
+        while is_open(self) && !self.is_waited {
+            // Once is enough: the recorder does nothing else.
+            self.is_waited = Instant::now() >= end;
             std::thread::sleep(LOOK);
             self.read_on(engine, None, stop);
         }
@@ -197,21 +206,39 @@ impl Conversation {
             Source::Documents => {}
             // The agent writes the file after the hook of the prompt.
             Source::Unknown if is_prompt && self.file.is_some() => {
-                self.prompt = Some(said);
+                self.prompts.push(said);
                 return Ok(());
             }
             Source::Unknown => {
                 let Some(why) = self.why_unread() else { return Ok(()) };
-                let reason = &why;
-                warn!(target: "milepost::sessions", task, reason, "documents are recorded");
-                on_active(engine, task, |task| {
-                    documents::begin(task, &why)?;
-                    self.prompt.iter().try_for_each(|prompt| documents::record(task, prompt))
-                })?;
-                (self.source, self.prompt) = (Source::Documents, None);
+                if self.file.is_some() && engine.task(task)?.state()?.step.is_some() {
+                    // Lines were recorded before a reading failed.
+                    self.source = Source::File;
+                    return Ok(());
+                }
+                self.take_documents((engine, task), &why)?;
             }
         }
         on_active(engine, task, |task| documents::record(task, &said))
+    }
+
+    /// Records the prompts that wait for a line of the file, at the end of the session.
+    pub(crate) fn end(&mut self, to: (&Engine, &str)) -> Result<()> {
+        match self.why_unread().filter(|_| self.is_unknown() && !self.prompts.is_empty()) {
+            Some(why) => self.take_documents(to, &why),
+            None => Ok(()),
+        }
+    }
+
+    fn take_documents(&mut self, (engine, task): (&Engine, &str), why: &str) -> Result<()> {
+        warn!(target: "milepost::sessions", task, reason = why, "documents are recorded");
+        on_active(engine, task, |task| {
+            documents::begin(task, why)?;
+            self.prompts.iter().try_for_each(|prompt| documents::record(task, prompt))
+        })?;
+        self.source = Source::Documents;
+        self.prompts.clear();
+        Ok(())
     }
 
     /// Returns the reason why the file has no line to record; `None` if it may have one soon.
@@ -220,7 +247,9 @@ impl Conversation {
             None => Some("the agent names no session file of its own".to_owned()),
             Some(file) if !file.exists() => Some("the session file is not there".to_owned()),
             // It may be empty for a moment.
-            Some(_) => self.unread.clone(),
+            Some(_) => self.unread.clone().or_else(|| {
+                self.is_waited.then(|| "no line of the session file came in time".to_owned())
+            }),
         }
     }
 

@@ -23,6 +23,9 @@ const COMPACTION: &str = "agent_compaction";
 /// Name of the event of the end of an agent's process.
 const GONE: &str = "agent_gone";
 
+/// The age from which on a call without a return may have ended unseen, in microseconds.
+const LONG_US: u64 = 600_000_000;
+
 /// Sentence for a model whose files were taken back while it ran.
 const TAKEN_BACK: &str = "The user took the files of this project back to an earlier state with \
     `milepost rewind`. Read a file again before you change it.";
@@ -194,6 +197,7 @@ impl Place {
             }
             AgentEventKind::SessionEnded { .. } => {
                 session.conversation.read_all(engine);
+                session.conversation.end((engine, &session.task))?;
                 self.control(session, RunControl::Stopped)?;
                 reply.done();
                 self.capture(session)
@@ -253,6 +257,8 @@ impl Place {
             is_shared: heard.is_shared,
             // The tool may have begun before the capture was done.
             is_uncaptured: heard.is_late(),
+            began_us: heard.asked.time_us.0,
+            is_stale: false,
         });
         Ok(())
     }
@@ -290,9 +296,13 @@ impl Place {
     }
 
     /// Records the end of an agent's process: what it left, and its open calls end. The folder is
-    /// captured as after a call for each of them: what changed since they began is theirs.
+    /// captured as after a call for each of them. What changed since one began is its own, unless
+    /// it may have ended long before.
     pub(crate) fn gone(&self, session: &mut Session, process: u32) -> Result<()> {
         session.conversation.read_all(&self.engine);
+        session.conversation.end((&self.engine, &session.task))?;
+        let now_us = SystemClock.now_us();
+        let is_long = |open: &OpenCall| now_us.saturating_sub(open.began_us) > LONG_US;
         let open = std::mem::take(&mut session.open);
         let calls: Vec<&String> = open.iter().map(|open| &open.id).collect();
         let facts = json!({ "process": process, "open_calls": calls });
@@ -305,7 +315,7 @@ impl Place {
                 actor: &open.actor,
                 tool: &open.tool,
                 is_shared: open.is_shared,
-                is_uncaptured: open.is_uncaptured,
+                is_uncaptured: open.is_uncaptured || open.is_stale || is_long(open),
             };
             let mark = mark.after().status(MarkStatus::Failure);
             self.capture_for_call(session, &mark, &format!("{key}:{n}"))?;

@@ -24,6 +24,10 @@ pub(crate) struct OpenCall {
     pub(crate) is_shared: bool,
     /// True if the tool ran before the capture was done.
     pub(crate) is_uncaptured: bool,
+    /// The time of its beginning, in microseconds since the Unix epoch.
+    pub(crate) began_us: u64,
+    /// True if the session went on without its return: it may have ended.
+    pub(crate) is_stale: bool,
 }
 
 /// A session of an agent.
@@ -94,6 +98,9 @@ impl Session {
 
     /// Forgets the calls that did not return, and of which an event says that they will not.
     pub(crate) fn end_calls(&mut self, event: &AgentEvent) {
+        if matches!(event.kind, AgentEventKind::Prompt { .. } | AgentEventKind::TurnEnded { .. }) {
+            self.open.iter_mut().for_each(|open| open.is_stale = true);
+        }
         match &event.kind {
             AgentEventKind::SessionEnded { .. } => self.open.clear(),
             // A sub-agent may work on behind the turn that began it. Without ids there is one call

@@ -89,7 +89,11 @@ impl Worker {
             };
             match work {
                 Ok(Work::Hook(asked, to)) => is_behind = self.live(&asked, to),
-                Ok(Work::Gone { session, process }) => self.gone(&session, process),
+                Ok(Work::Gone { session, process }) => {
+                    // What its last hooks said comes first.
+                    is_behind = self.take_spooled(SLICE_US) == Spooled::More;
+                    self.gone(&session, process);
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     let was_behind = is_behind;
                     is_behind = self.take_spooled(SLICE_US) == Spooled::More;

@@ -189,7 +189,7 @@ pub(crate) fn is_bare_repository(dir: &Dir) -> bool {
 }
 
 /// Returns `true` if a folder is another work tree of a repository: its `.git` is a file that names
-/// `worktrees/NAME` in the folder of the repository. That of a submodule names `modules/NAME`.
+/// `.git/worktrees/NAME` of the repository. That of a submodule names `.git/modules/NAME`.
 pub(crate) fn is_work_tree(dir: &Dir) -> bool {
     let is_file = dir.look(b".git").is_ok_and(|found| found.kind == Kind::File);
     let Some(file) = is_file.then(|| dir.file(b".git").ok()).flatten() else { return false };
@@ -198,5 +198,6 @@ pub(crate) fn is_work_tree(dir: &Dir) -> bool {
         return false;
     }
     let mut parts = text.rsplit(|byte| *byte == b'/').skip(1);
-    parts.next() == Some(b"worktrees") && parts.next() != Some(b"modules")
+    let is_below = |folder: &[u8]| folder.ends_with(b".git");
+    parts.next() == Some(b"worktrees") && parts.next().is_some_and(is_below)
 }

@@ -40,7 +40,7 @@ fn another_work_tree_of_a_repository_is_left_out_and_a_submodule_is_not() {
     let scene = Scene::new();
     scene.write("trees/one/.git", "gitdir: /home/ana/shop/.git/worktrees/one\n");
     scene.write("trees/one/page.css", "red");
-    scene.write("sub/.git", "gitdir: /ana/worktrees/shop/.git/modules/worktrees/sub\n");
+    scene.write("sub/.git", "gitdir: /ana/worktrees/shop/.git/modules/vendor/worktrees/sub\n");
     scene.write("sub/code.c", "x");
     scene.write("nested/.git/worktrees/x", "");
     scene.write("nested/code.c", "x");

@@ -59,6 +59,8 @@ pub(super) struct History {
     pub is_of_documents: bool,
     /// The time of the last event.
     pub last_us: u64,
+    /// True if there is a capture before a call.
+    pub has_calls: bool,
     /// Calls that did not return, and behind which no folder was captured.
     pub open: BTreeSet<String>,
 }
@@ -102,7 +104,10 @@ impl History {
         match (body, call) {
             (Some(Body::WorkspaceCaptured(_)), None) => self.open.clear(),
             (Some(Body::CheckpointMarked(mark)), Some(call)) => match mark.cause {
-                MarkCause::BeforeTool => drop(self.open.insert(call.to_owned())),
+                MarkCause::BeforeTool => {
+                    self.has_calls = true;
+                    self.open.insert(call.to_owned());
+                }
                 _ => drop(self.open.remove(call)),
             },
             _ => {}

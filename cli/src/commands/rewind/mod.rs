@@ -169,7 +169,8 @@ fn session(source: &dyn Backend, id: Option<&str>) -> Result<(TaskForm, History)
         let history = History::of(source, &task)?;
         if history.facts.is_some() {
             let (task, history) = caught_up(task, history)?;
-            if !history.prompts.is_empty() {
+            // One with calls and no prompt is the last session all the same.
+            if !history.prompts.is_empty() || history.has_calls {
                 return Ok((task, history));
             }
             without.get_or_insert((task, history));
@@ -196,11 +197,11 @@ fn chosen(history: &History, named: &Named) -> Result<Option<usize>> {
 fn without_prompts(task: &TaskForm, history: &History) -> Failure {
     let id = words::encode(&task.id);
     let agent = history.facts.as_ref().map_or("its agent", |facts| facts.agent.as_str());
-    let text = format!(
-        "no prompt of session {} is recorded: {agent} tells Milepost its calls, and not what it is \
-         asked",
-        printable(&task.id)
-    );
+    let why = match agent {
+        "cline" => ": cline tells Milepost its calls, and not what it is asked",
+        _ => "",
+    };
+    let text = format!("no prompt of session {} is recorded{why}", task.id);
     Failure::new(printable(&text).to_string()).hint(format!(
         "`milepost log {id}` lists the calls; `milepost rollback {id}@CALL --leave-others` takes \
          the files back to before one"

@@ -51,9 +51,14 @@ impl Way {
             _ => Scope::All,
         };
         let has_no_file = scope == Scope::All && history.is_of_documents;
+        if scope == Scope::State && history.is_of_documents {
+            let text = "hooks told the conversation of this session: no file of it is written";
+            return Err(Failure::new(text).hint("`--files-only` takes back the files"));
+        }
+        // The agent keeps its conversation, so the log keeps it, too.
+        let scope = if has_no_file { Scope::Files } else { scope };
         let (session, resume) = match (scope, &history.facts) {
             (Scope::Files, _) => (None, None),
-            (Scope::All, _) if has_no_file => (None, None),
             (_, Some(facts)) => {
                 let session = NewSession::of(source, facts, &to, new_id()?)?;
                 let resume = session.resume(facts.root.clone());
