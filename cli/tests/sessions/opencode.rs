@@ -141,3 +141,44 @@ fn messages_that_cannot_be_read_are_named_and_the_rest_goes_in() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.err.contains("not an export"), "{}", ran.err);
 }
+
+#[test]
+fn a_prompt_that_waits_for_an_answer_is_recorded_behind_all_of_it() {
+    let place = Place::new();
+    let mut session = Session::default();
+    session.turn("one");
+    let whole = session.messages.clone();
+    // The call still runs, and the user wrote a further prompt.
+    session.messages.truncate(2);
+    session.messages[1]["info"]["finish"] = Value::Null;
+    session.messages[1]["info"]["time"] = json!({"created": 1});
+    session.messages[1]["parts"][2]["state"] = json!({"status": "running", "input": {}});
+    let asked = json!({"role": "user", "time": {"created": 2}});
+    session.message(asked, vec![json!({"type": "text", "text": "two"})]);
+    let waiting = session.messages.last().unwrap().clone();
+    session.save(&place);
+    import(&place);
+    assert_eq!(conversation(&place, SESSION), told("one")[..3]);
+    session.messages = whole;
+    session.messages.push(waiting);
+    session.save(&place);
+    import(&place);
+    let all = [told("one").to_vec(), vec!["two".to_owned()]].concat();
+    assert_eq!(conversation(&place, SESSION), all);
+    assert_eq!(place.json(&format!("lineages {SESSION}")).as_array().unwrap().len(), 1);
+    assert_eq!(import(&place), [0, 0]);
+}
+
+#[test]
+fn an_id_that_is_no_name_does_not_end_the_import() {
+    let place = Place::new();
+    let mut session = Session::default();
+    session.turn("one");
+    session.turn("two");
+    session.messages[3]["info"]["id"] = "m".repeat(300).into();
+    session.messages[3]["parts"][0]["id"] = "p\n".into();
+    session.save(&place);
+    import(&place);
+    assert_eq!(conversation(&place, SESSION), [told("one"), told("two")].concat());
+    assert_eq!(import(&place), [0, 0]);
+}

@@ -3,7 +3,7 @@
 use milepost::Json;
 
 use crate::json_object::Object;
-use crate::record::opencode::stem;
+use crate::record::opencode::IdParts;
 
 /// Number of letters of the random tail of an id.
 const TAIL: usize = 14;
@@ -92,10 +92,12 @@ fn two(
 
 /// Returns the id that an id becomes in a session.
 fn renamed(id: &str, session: &str) -> String {
-    let hash = blake3::hash(format!("{session} {id}").as_bytes());
+    // The part of the plugin keeps its place behind the part whose id it has.
+    let IdParts { stem, tail, letter: own } = IdParts::of(id);
+    let hash = blake3::hash(format!("{session} {stem}{tail}").as_bytes());
     let letter = |byte: &u8| LETTERS.get(usize::from(*byte) % LETTERS.len()).copied();
     let tail = hash.as_bytes().iter().filter_map(letter).take(TAIL).map(char::from);
-    stem(id).chars().chain(tail).collect()
+    stem.chars().chain(tail).chain(own.chars()).collect()
 }
 
 fn object(json: &Json) -> Option<Object> {

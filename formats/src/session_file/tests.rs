@@ -208,6 +208,13 @@ fn import_as(scene: &Scene, format: Format, bytes: &[u8], task: Option<&str>) ->
     report.tasks[0].events
 }
 
+fn role(event: milepost::Result<Event>) -> Option<String> {
+    match event.unwrap().body? {
+        milepost::Body::Message(message) => Some(message.role),
+        _ => None,
+    }
+}
+
 #[test]
 fn a_document_of_opencode_has_new_ids_that_are_recognized() {
     let id = |kind: &str, n: usize| format!("{kind}_219ebca7200{n}5EpGFQU5Qn1uqW");
@@ -225,10 +232,13 @@ fn a_document_of_opencode_has_new_ids_that_are_recognized() {
         json!({ "status": "completed", "input": {}, "output": "x", "time": { "end": 1.50 } });
     let text = |text: &str| json!({ "type": "text", "text": text });
     let call = json!({ "type": "tool", "tool": "bash", "callID": "t1", "state": state });
+    let mut of_plugin = part(3, 1, text("told by the plugin"));
+    of_plugin["id"] = format!("{}m", id("prt", 3)).into();
+    of_plugin["synthetic"] = true.into();
     let document = json!({
         "info": { "id": "s", "projectID": "p", "directory": "/x", "share": 1 },
         "messages": [
-            { "info": info(1, "user"), "parts": [part(3, 1, text("go"))] },
+            { "info": info(1, "user"), "parts": [part(3, 1, text("go")), of_plugin] },
             { "info": answer, "parts": [part(4, 2, call)] },
             { "info": info(5, "user"), "parts": [part(6, 5, text("on"))] },
         ],
@@ -244,6 +254,8 @@ fn a_document_of_opencode_has_new_ids_that_are_recognized() {
         assert!(file.has_message());
         file.bytes()
     };
+    let roles: Vec<String> = scene.task().read(1..).unwrap().filter_map(role).collect();
+    assert_eq!(roles, ["user", "system", "user"]);
     let head = scene.task().head().unwrap().next;
     assert_eq!(import(&scene, Format::Opencode, &written(head)), 0);
     let before: Value = serde_json::from_slice(&written(scene.mark("prompt-2"))).unwrap();
@@ -253,6 +265,9 @@ fn a_document_of_opencode_has_new_ids_that_are_recognized() {
     assert_ne!(new, id("msg", 1));
     assert_eq!((new.len(), &new[..16]), (30, &id("msg", 1)[..16]));
     assert_eq!(asked["parts"][0]["messageID"], new.as_str());
+    // The part of the plugin comes behind the part whose id it has.
+    let first = asked["parts"][0]["id"].as_str().unwrap();
+    assert_eq!(asked["parts"][1]["id"], format!("{first}m"));
     assert_eq!(
         (&answered["info"]["parentID"], &answered["info"]["sessionID"]),
         (&new.into(), &"new".into())

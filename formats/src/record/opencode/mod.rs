@@ -23,7 +23,7 @@ pub(super) use import::record;
 pub const NAME: &str = "opencode";
 /// Length of an id of opencode: a kind of three letters, a time of twelve digits, a random tail.
 const ID: usize = 30;
-/// Number of characters of an id that the plugin makes.
+/// Length of an id that the plugin makes: one of opencode, and a letter.
 const PLUGIN_ID: usize = ID + 1;
 /// Length of an id without its tail.
 const ID_STEM: usize = 16;
@@ -43,11 +43,31 @@ fn written(events: &[Body]) -> Option<Json> {
     Json::from_value(&kept(NAME, events)?.0).ok()
 }
 
-/// Returns the part of an id that stays where a session continues under other ids: its kind and
-/// its time, by which opencode orders messages and parts.
-pub fn stem(id: &str) -> &str {
-    // The plugin's own part has the id of another one and a letter.
-    let is_usual = matches!(id.len(), ID | PLUGIN_ID)
-        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if is_usual { id.get(..ID_STEM).unwrap_or(id) } else { id }
+/// Returns the name of a message or part in keys: what stays of its id where the session continues
+/// under other ids.
+pub fn name_of(id: &str) -> String {
+    let IdParts { stem, letter, .. } = IdParts::of(id);
+    format!("{stem}{letter}")
+}
+
+/// The parts of an id.
+pub struct IdParts<'a> {
+    /// Its kind and its time, by which opencode orders messages and parts; all of an id of another
+    /// form.
+    pub stem: &'a str,
+    /// The random letters behind it.
+    pub tail: &'a str,
+    /// The letter of the plugin, whose own part has the id of another part and the letter.
+    pub letter: &'a str,
+}
+
+impl<'a> IdParts<'a> {
+    pub fn of(id: &'a str) -> Self {
+        let is_usual = matches!(id.len(), ID | PLUGIN_ID)
+            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let at = if is_usual { (ID_STEM, ID) } else { (id.len(), id.len()) };
+        let (id, letter) = id.split_at_checked(at.1).unwrap_or((id, ""));
+        let (stem, tail) = id.split_at_checked(at.0).unwrap_or((id, ""));
+        Self { stem, tail, letter }
+    }
 }

@@ -17,7 +17,7 @@ use milepost::events::{Application, Data, Message, ToolCalled, ToolReturned};
 use milepost::{Body, Json};
 use serde_json::json;
 
-use super::{NAME, stem};
+use super::{NAME, name_of};
 use crate::json_object::Object;
 use crate::record::session::line::{
     Part, SessionLine, Talk, application, beginning, is_name, key, thought,
@@ -48,7 +48,7 @@ pub fn read(text: &str) -> Result<Document, String> {
     let mut lines = Lines::default();
     let events = vec![whole("session", &info)];
     lines.push(
-        stem(&id),
+        &name_of(&id),
         SessionLine { time_us: time(&info, "created"), events, ..SessionLine::default() },
     );
     let mut bad = Vec::new();
@@ -125,16 +125,17 @@ impl Spoken {
             let Some(id) = part.text("id") else { continue };
             let kind = part.text("type").unwrap_or_default();
             let is_done = match kind.as_str() {
-                "tool" => self.call(part, stem(&id), lines),
+                "tool" => self.call(part, &name_of(&id), lines),
                 "text" | "reasoning" => {
                     let is_done = self.is_whole || time(part, "end").is_some();
                     if is_done {
-                        lines.push(stem(&id), self.text(part, &kind, &mut is_asked));
+                        lines.push(&name_of(&id), self.text(part, &kind, &mut is_asked));
                     }
                     is_done
                 }
                 _ => {
-                    lines.push(stem(&id), self.line(Talk::default(), None, whole("part", part)));
+                    lines
+                        .push(&name_of(&id), self.line(Talk::default(), None, whole("part", part)));
                     true
                 }
             };
@@ -144,7 +145,7 @@ impl Spoken {
         }
         if self.is_whole {
             let line = self.line(Talk::default(), self.usage(), whole("message", &self.info));
-            lines.push(stem(&self.id), line);
+            lines.push(&name_of(&self.id), line);
         }
     }
 
@@ -228,7 +229,7 @@ impl Spoken {
                 "input": number(&tokens, "input"),
                 // Its `output` is without the tokens of thoughts.
                 "output": number(&tokens, "output")
-                    .map(|output| output + number(&tokens, "reasoning").unwrap_or_default()),
+                    .map(|output| output.saturating_add(number(&tokens, "reasoning").unwrap_or(0))),
                 "cache_read": number(&cache, "read"),
                 "cache_write": number(&cache, "write"),
                 "cost": cost,

@@ -40,7 +40,8 @@ fn document(messages: Value) -> Value {
 }
 
 fn answer(parts: Value, time: Value) -> Value {
-    let tokens = json!({"input": 9, "output": 2, "cache": {"read": 1, "write": 0}});
+    let cache = json!({"read": 1, "write": 0});
+    let tokens = json!({"input": 9, "output": 2, "reasoning": 3, "cache": cache});
     let info = json!({"id": "msg_2", "role": "assistant", "time": time, "tokens": tokens,
         "cost": 0.5, "modelID": "m", "finish": "stop"});
     json!({"info": info, "parts": parts})
@@ -84,6 +85,8 @@ fn a_message_is_its_parts_and_then_its_end() {
     let Body::Application(usage) = &lines.last().unwrap().events[0] else { panic!() };
     let Data::Json(usage) = &usage.data else { panic!() };
     assert!(usage.text().contains(r#""cache_read":1"#), "{}", usage.text());
+    // Thoughts are tokens of the output, too.
+    assert!(usage.text().contains(r#""output":5"#), "{}", usage.text());
     assert!(usage.text().contains(r#""cost":0.5,"currency":"USD""#), "{}", usage.text());
 }
 
@@ -122,6 +125,29 @@ fn a_call_that_never_ended_is_kept_once_another_answer_follows() {
     let kinds = all_kinds(&made);
     assert_eq!(kinds[..3], ["application", called, "application"]);
     assert_eq!(kinds.len(), 5);
+}
+
+#[test]
+fn tokens_of_any_number_are_added() {
+    let mut made = answer(json!([]), json!({"completed": 5}));
+    made["info"]["tokens"]["output"] = json!(u64::MAX);
+    let lines = lines(&document(json!([made])));
+    let Body::Application(usage) = &lines.last().unwrap().events[0] else { panic!() };
+    let Data::Json(usage) = &usage.data else { panic!() };
+    assert!(usage.text().contains(&format!(r#""output":{}"#, u64::MAX)), "{}", usage.text());
+}
+
+#[test]
+fn an_id_that_is_no_name_is_no_alias() {
+    let alias = |id: &str| {
+        let parts = json!([{"id": "prt_1", "type": "text", "text": "go"}]);
+        let prompt = json!({"info": {"id": id, "role": "user"}, "parts": parts});
+        lines(&document(json!([prompt])))[1].alias.clone()
+    };
+    assert_eq!(alias("msg_1").as_deref(), Some("msg_1"));
+    for id in ["", "a\nb", &"m".repeat(201)] {
+        assert_eq!(alias(id), None, "{id:?}");
+    }
 }
 
 #[test]
