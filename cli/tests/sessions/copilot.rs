@@ -147,3 +147,25 @@ fn lines_that_cannot_be_read_are_named_and_the_rest_goes_in() {
     assert!(ran.err.contains("events.jsonl:10: not a JSON object"), "{}", ran.err);
     assert_eq!(conversation(&place, SESSION), told("one"));
 }
+
+#[test]
+fn a_line_of_usage_that_is_repeated_counts_once() {
+    let place = Place::new();
+    let mut events = Events::new();
+    events.turn("one");
+    let usage = events.0.iter().find(|line| line["id"] == "one-u").unwrap().clone();
+    events.0.push(usage);
+    events.save(&place);
+    let import = || {
+        let ran = place.say("import state --json");
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ran.err.contains("1 line with an id that came before: kept"), "{ran:?}");
+        let said: Value = serde_json::from_str(&ran.out).unwrap();
+        number(&said["tasks"][0], "events")
+    };
+    assert_eq!(import(), 17);
+    let tasks = place.items("tasks");
+    assert_eq!(tasks[0]["usage"]["input"], "100");
+    assert_eq!(tasks[0]["usage"].get("cost"), None);
+    assert_eq!(import(), 0);
+}

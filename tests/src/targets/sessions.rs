@@ -89,7 +89,8 @@ fn session(bytes: &[u8], format: Format, parser: &mut dyn LineParser) {
         }
         texts::append(line.events.clone());
         if line.uuid.as_deref().is_some_and(|uuid| tree.has(uuid)) {
-            line = line.as_it_is("session", &text).expect("it was read before");
+            let written = |events: &[milepost::Body]| session_line(format, events);
+            line = line.as_it_is("session", &text, written).expect("it was read before");
         }
         place(&mut tree, &line, &mut ends);
     }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use milepost::events::{Application, Data, Message};
 use milepost::{Body, Json};
 
-use crate::json_object::{Object, check_depth};
+use crate::json_object::{Object, check_depth, compact};
 
 /// Maximum number of characters of a prompt in a label.
 const PROMPT_MAX: usize = 60;
@@ -82,11 +82,32 @@ pub struct Talk {
 }
 
 impl SessionLine {
-    /// Returns the whole line as one event that is no part of the conversation.
-    pub fn as_it_is(&self, name: &str, text: &str) -> Result<Self, String> {
-        let events = vec![application(name, &fields(text)?)];
-        let Self { time_us, follows, .. } = *self;
-        Ok(Self { time_us, follows, events, ..Self::default() })
+    /// Returns the whole line as one event that is no part of the conversation: the one that its
+    /// format keeps it in, if there is one, since that may hide its usage from summaries.
+    /// `written` returns the line that events are of.
+    pub fn as_it_is(
+        mut self,
+        name: &str,
+        text: &str,
+        written: impl Fn(&[Body]) -> Option<Json>,
+    ) -> Result<Self, String> {
+        let event = match self.whole(text, written) {
+            Some(event) => event,
+            None => application(name, &fields(text)?),
+        };
+        let Self { time_us, follows, .. } = self;
+        Ok(Self { time_us, follows, events: vec![event], ..Self::default() })
+    }
+
+    /// Takes out the event that has the whole line by itself.
+    fn whole(&mut self, text: &str, written: impl Fn(&[Body]) -> Option<Json>) -> Option<Body> {
+        let text = compact(text);
+        let is_whole = |event: &Body| {
+            let line = written(std::slice::from_ref(event));
+            matches!(event, Body::Application(_)) && line.is_some_and(|line| line.text() == text)
+        };
+        let at = self.events.iter().position(is_whole)?;
+        Some(self.events.swap_remove(at))
     }
 
     /// Returns the line's name in its key in the log: its id, or the hash of its text.

@@ -158,7 +158,8 @@ impl Session {
         let NewLine { text, mut line, number, alone, listener } = written;
         if line.uuid.as_deref().is_some_and(|uuid| self.tree.has(uuid)) {
             // The line is kept, but no line continues from it: its id would then have two places.
-            line = line.as_it_is(self.format.name, text).map_err(Error::invalid)?;
+            let SessionFormat { name, written, .. } = self.format;
+            line = line.as_it_is(name, text, written).map_err(Error::invalid)?;
             self.repeated += 1;
         }
         let large = self.why_too_large(&line, text.len());
