@@ -43,6 +43,18 @@ fn conversation(place: &Place, address: &str) -> Vec<String> {
     entries.map(what).collect()
 }
 
+/// Imports with a small limit for an event, which a line is over. Returns the numbers of events and
+/// of lineages.
+fn import_limited(place: &Place, path: &str, line: &str) -> [u64; 2] {
+    let ran = place.say(&format!("import {path} --event-max 10000 --json"));
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains(line), "{}", ran.err);
+    let said: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(number(&said, "bad_lines"), 1);
+    let task = &said["tasks"][0];
+    [number(task, "events"), task["lineages"].as_u64().unwrap()]
+}
+
 /// A session with a prompt, a tool, a second prompt, and the second one asked otherwise.
 fn rewound() -> Made {
     let mut made = Made::new();

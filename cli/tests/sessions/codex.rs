@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::common::{Place, number, text};
-use crate::conversation;
+use crate::{conversation, import_limited};
 
 const THREAD: &str = "019f0000-0000-7000-8000-000000000001";
 
@@ -229,4 +229,28 @@ fn folders_of_days_are_searched_and_other_files_are_counted() {
     forked.0.extend(rollout.0.iter().map(|line| line.replace(THREAD, "fork-1")));
     place.write("rollout-x-fork-1.jsonl", forked.text());
     assert_eq!(place.json("import rollout-x-fork-1.jsonl")["tasks"][0]["id"], "fork-1");
+}
+
+#[test]
+fn a_prompt_over_the_limit_is_left_out_by_each_import_and_taken_back() {
+    let place = Place::new();
+    let mut rollout = Rollout::new();
+    rollout.turn("first");
+    let at = rollout.0.len() + 1;
+    rollout.turn("second");
+    rollout.0[at] = rollout.0[at]
+        .replace("\"text\":\"second\"", &format!("\"text\":\"{}\"", "x".repeat(20_000)));
+    rollout.rollback(1);
+    rollout.turn("third");
+    rollout.save(&place);
+    let file = format!("rollout-2026-03-01T10-00-00-{THREAD}.jsonl");
+    let line = format!("{file}:{}: an event of", at + 1);
+    let [events, lineages] = import_limited(&place, &file, &line);
+    assert_eq!((events > 0, lineages), (true, 2));
+    assert_eq!(import_limited(&place, &file, &line), [0, 2]);
+    rollout.turn("fourth");
+    rollout.save(&place);
+    assert_eq!(import_limited(&place, &file, &line)[1], 2);
+    let all = [told("first"), told("third"), told("fourth")].concat();
+    assert_eq!(conversation(&place, THREAD)[1..], all);
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::common::{Place, number};
-use crate::conversation;
+use crate::{conversation, import_limited};
 
 const SESSION: &str = "44444444-4444-4444-8444-444444444444";
 
@@ -146,6 +146,25 @@ fn lines_that_cannot_be_read_are_named_and_the_rest_goes_in() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.err.contains("events.jsonl:10: not a JSON object"), "{}", ran.err);
     assert_eq!(conversation(&place, SESSION), told("one"));
+}
+
+#[test]
+fn a_line_over_the_limit_is_left_out_by_each_import() {
+    let place = Place::new();
+    let mut events = Events::new();
+    events.turn("one");
+    let at = events.0.iter().position(|line| line["id"] == "one-r").unwrap();
+    events.0[at]["data"]["result"]["content"] = "x".repeat(20_000).into();
+    events.save(&place);
+    let line = format!("events.jsonl:{}: an event of", at + 1);
+    assert_eq!(import_limited(&place, "state", &line), [14, 1]);
+    assert_eq!(import_limited(&place, "state", &line), [0, 1]);
+    events.turn("two");
+    events.save(&place);
+    assert_eq!(import_limited(&place, "state", &line), [16, 1]);
+    let all: Vec<String> =
+        told("one").into_iter().filter(|said| said != "result one-t").chain(told("two")).collect();
+    assert_eq!(conversation(&place, SESSION), all);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::common::Place;
-use crate::conversation;
 use crate::made::{Made, SESSION, said};
+use crate::{conversation, import_limited, rewound};
 
 #[test]
 fn lines_that_cannot_be_read_are_named_and_the_rest_goes_in() {
@@ -100,6 +100,24 @@ fn a_line_over_the_limit_is_named_and_what_goes_on_from_it_does_so_before_it() {
     assert!(ran.err.contains("session.jsonl:2: an event of"), "{}", ran.err);
     assert_eq!(conversation(&place, SESSION), ["first", "third, otherwise"]);
     assert_eq!(conversation(&place, &format!("{SESSION}/0")), ["first", "third"]);
+}
+
+#[test]
+fn a_line_over_the_limit_is_left_out_by_each_import() {
+    let place = Place::new();
+    let mut made = rewound();
+    let at = made.lines.iter().position(|line| line.contains("\"a b\"")).unwrap();
+    made.lines[at] = made.lines[at].replace("a b", &"x".repeat(20_000));
+    made.save(&place);
+    let line = format!("session.jsonl:{}: an event of", at + 1);
+    let lineages = import_limited(&place, "session.jsonl", &line)[1];
+    assert_eq!(import_limited(&place, "session.jsonl", &line), [0, lineages]);
+    made.assistant("i", "h", json!([said("further")]));
+    made.save(&place);
+    assert_eq!(import_limited(&place, "session.jsonl", &line), [1, lineages]);
+    let said =
+        ["first", "on it", "call t1", "done", "second, otherwise", "otherwise done", "further"];
+    assert_eq!(conversation(&place, SESSION), said);
 }
 
 #[test]

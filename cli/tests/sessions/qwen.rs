@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::common::{Place, number};
-use crate::conversation;
+use crate::{conversation, import_limited};
 
 const SESSION: &str = "33333333-3333-4333-8333-333333333333";
 
@@ -104,4 +104,24 @@ fn lines_that_cannot_be_read_are_named_and_the_rest_goes_in() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.err.contains(".jsonl:6: not a JSON object"), "{}", ran.err);
     assert_eq!(conversation(&place, SESSION), told("one"));
+}
+
+#[test]
+fn a_line_over_the_limit_is_left_out_by_each_import() {
+    let place = Place::new();
+    let mut chat = Chat::default();
+    chat.turn("one", None);
+    let parts = json!([{"functionResponse": {"id": "one-t", "response": "x".repeat(20_000)}}]);
+    chat.0[3]["message"]["parts"] = parts;
+    chat.save(&place);
+    let file = format!("{SESSION}.jsonl");
+    let line = format!("{file}:4: an event of");
+    assert_eq!(import_limited(&place, &file, &line), [9, 1]);
+    assert_eq!(import_limited(&place, &file, &line), [0, 1]);
+    chat.turn("two", Some("one-z"));
+    chat.save(&place);
+    assert_eq!(import_limited(&place, &file, &line), [12, 1]);
+    let all: Vec<String> =
+        told("one").into_iter().filter(|said| said != "result one-t").chain(told("two")).collect();
+    assert_eq!(conversation(&place, SESSION), all);
 }

@@ -81,6 +81,8 @@ pub struct Tree {
     current: BranchNo,
     /// The line that the next one continues from, after the session went back.
     back: Option<LineIndex>,
+    /// Number of prompts that were passed over, by the line before them.
+    skipped: HashMap<LineIndex, u64>,
     /// True if the first line belongs to a side conversation, which is then the main one.
     all_side: Option<bool>,
     /// Number of lines whose parent is missing.
@@ -100,6 +102,7 @@ impl Tree {
             agents: HashMap::new(),
             current: 0,
             back: None,
+            skipped: HashMap::new(),
             all_side: None,
             orphans: 0,
         }
@@ -164,6 +167,20 @@ impl Tree {
         (spot, Some(place))
     }
 
+    /// Passes over a line that is not written, as at each later import. Lines that continue it
+    /// continue from its parent, and its calls are open there.
+    pub fn skip(&mut self, line: &SessionLine) {
+        let at = match line.follows {
+            true => self.back.unwrap_or_else(|| self.tip(self.current).place),
+            false => self.stand_in(line),
+        };
+        let Part::Message(talk) = &line.part else { return };
+        if line.follows && talk.prompt.is_some() {
+            *self.skipped.entry(at).or_default() += 1;
+        }
+        self.note_calls(talk, self.placed(at).branch, at);
+    }
+
     /// Places a line after the last one, or after the one that the session went back to.
     fn follow(&mut self, line: &SessionLine) -> (Spot, LineIndex) {
         let none = Talk::default();
@@ -186,7 +203,7 @@ impl Tree {
     }
 
     /// Returns the line that the next one continues from, if the session goes back there.
-    fn back_to(&self, back: &Back) -> Option<LineIndex> {
+    fn back_to(&mut self, back: &Back) -> Option<LineIndex> {
         let mut at = self.back.unwrap_or_else(|| self.tip(self.current).place);
         let mut left = match back {
             Back::Beginning => return Some(0),
@@ -194,7 +211,15 @@ impl Tree {
             Back::Prompts(prompts) => *prompts,
         };
         // A line is after the one before it, so the loop ends.
-        while at > 0 && left > 0 {
+        loop {
+            if let Some(skipped) = self.skipped.get_mut(&at) {
+                let taken = left.min(*skipped);
+                *skipped -= taken;
+                left -= taken;
+            }
+            if at == 0 || left == 0 {
+                break;
+            }
             let placed = self.placed(at);
             left -= u64::from(placed.is_prompt);
             at = placed.before;
@@ -217,15 +242,21 @@ impl Tree {
 
     /// Places a line outside the conversation. Its children continue from its parent.
     fn side_spot(&mut self, line: &SessionLine) -> Spot {
+        let before = self.stand_in(line);
+        match line.parent.is_some() {
+            true => Spot::End(self.placed(before).branch),
+            false => Spot::End(self.current),
+        }
+    }
+
+    /// Returns the line that the children of a line continue from in its place: its parent.
+    fn stand_in(&mut self, line: &SessionLine) -> LineIndex {
         let before = line.parent.as_deref().and_then(|uuid| self.find(uuid));
         let before = before.unwrap_or_else(|| self.tip(self.current).place);
         if let Some(uuid) = &line.uuid {
             self.lines.entry(key(uuid)).or_insert(before);
         }
-        match line.parent.is_some() {
-            true => Spot::End(self.placed(before).branch),
-            false => Spot::End(self.current),
-        }
+        before
     }
 
     /// Returns the destination of a line after its parent, and `true` if it becomes the branch's

@@ -62,6 +62,41 @@ fn results_of_calls_made_together_stay_on_the_branch_of_the_calls() {
 }
 
 #[test]
+fn a_line_that_is_passed_over_has_its_calls_and_its_parent_goes_on() {
+    let call = |id: &str| Talk { called: vec![(key(id), None)], ..Talk::default() };
+    let result = |id: &str| Talk { returned: vec![key(id)], ..Talk::default() };
+    let mut tree = Tree::new(1);
+    assert_eq!(tree.place(&message("a", "")).0, Spot::End(0));
+    let called = vec![(key("1"), None), (key("2"), None)];
+    tree.skip(&line("b", "a", Talk { called, ..Talk::default() }));
+    assert!(tree.has("b") && tree.has_call(key("1")));
+    for answer in [line("r1", "b", result("1")), line("r2", "b", result("2"))] {
+        assert_eq!(tree.place(&answer).0, Spot::End(0));
+    }
+    tree.skip(&line("c", "r2", call("3")));
+    assert_eq!(tree.place(&message("d", "c")).0, Spot::End(0));
+    assert_eq!(tree.orphans, 0);
+}
+
+#[test]
+fn a_prompt_that_is_passed_over_counts_where_the_session_goes_back() {
+    let follows = |part: Part| SessionLine { follows: true, part, ..SessionLine::default() };
+    let prompt = || follows(Part::Message(Talk { prompt: Some("p".into()), ..Talk::default() }));
+    let back = |prompts: u64| follows(Part::Back(Back::Prompts(prompts)));
+    // Two prompts, of which the second is passed over, and one or two are taken back.
+    for (prompts, behind) in [(1, None), (2, Some(0))] {
+        let mut tree = Tree::new(1);
+        tree.place(&prompt());
+        tree.skip(&prompt());
+        let (_, place) = tree.place(&back(prompts));
+        tree.settle(place.unwrap(), 3);
+        let (spot, _) = tree.place(&prompt());
+        let expected = fork(1, behind.unwrap_or(1), false);
+        assert_eq!(spot, expected, "{prompts}");
+    }
+}
+
+#[test]
 fn what_says_nothing_begins_no_branch() {
     let nothing =
         |uuid: &str, parent: &str| SessionLine { part: Part::Nothing, ..message(uuid, parent) };

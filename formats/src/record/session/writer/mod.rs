@@ -16,7 +16,7 @@ use milepost::events::{MarkCause, StepFinished, StepStarted};
 use milepost::{Append, Body, Engine, ErrorKind, Json, Mark, Offset, Task, Ticket};
 
 use super::SessionFormat;
-use super::line::{Key, Part, SessionLine, key};
+use super::line::{Key, SessionLine, key};
 use super::tree::{BranchNo, LineIndex, Spot, Tree};
 use crate::error::{Error, Remedy, Result};
 use crate::progress::{Durable, Progress};
@@ -169,9 +169,7 @@ impl Session {
         }
         if let Some(why) = large {
             self.refused.push(Refused { number, why });
-            // Lines that continue it continue from its parent, at each import.
-            line.part = Part::Nothing;
-            let _ = self.tree.place(&line);
+            self.tree.skip(&line);
             return Ok(());
         }
         if self.is_of_new_file(&line, &name)? || self.is_of_lost_line(&line)? {
