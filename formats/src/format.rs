@@ -60,6 +60,11 @@ impl Format {
         }
     }
 
+    /// Returns `true` for sessions whose files are lines, and not one document.
+    pub(crate) fn is_session_of_lines(self) -> bool {
+        self.is_session() && self != Self::Opencode
+    }
+
     /// Returns the name of the format.
     pub fn name(self) -> &'static str {
         match self {

@@ -198,8 +198,11 @@ impl Found {
         if start.starts_with(BEGINNING.as_bytes()) && self.format.is_none() {
             return self.inputs.push(Input::Export(path));
         }
-        let found = recognized(&path, &start);
-        match found.filter(|found| self.format.is_none_or(|format| format == *found)) {
+        // Agents keep documents of their own among the sessions, with the same fields.
+        let found = recognized(&path, &start)
+            .filter(|found| is_lines || !found.is_session_of_lines())
+            .filter(|found| self.format.is_none_or(|format| format == *found));
+        match found {
             Some(format) => {
                 self.sessions += u64::from(format.is_session());
                 self.inputs.push(Input::Run(path));

@@ -125,3 +125,23 @@ fn a_line_over_the_limit_is_left_out_by_each_import() {
         told("one").into_iter().filter(|said| said != "result one-t").chain(told("two")).collect();
     assert_eq!(conversation(&place, SESSION), all);
 }
+
+#[test]
+fn documents_among_the_sessions_in_a_folder_are_none() {
+    let place = Place::new();
+    let mut chat = Chat::default();
+    chat.turn("one", None);
+    chat.save(&place);
+    std::fs::create_dir_all(place.path("projects/x/memory")).unwrap();
+    let from = place.path(&format!("{SESSION}.jsonl"));
+    std::fs::rename(from, place.path(&format!("projects/x/{SESSION}.jsonl"))).unwrap();
+    let cursor = json!({"sessionId": SESSION, "processedOffset": 1, "updatedAt": "x"});
+    let cursor = serde_json::to_string_pretty(&cursor).unwrap();
+    place.write("projects/x/memory/extract-cursor.json", cursor);
+    let ran = place.say("import projects --json");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("projects: 1 other file in it without a run or an export"), "{ran:?}");
+    let said: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((said["tasks"].as_array().unwrap().len(), number(&said, "bad_lines")), (1, 0));
+    place.say("import projects/x/memory --format claude-code").failed(1, "no session in it");
+}
