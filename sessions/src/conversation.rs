@@ -80,7 +80,7 @@ impl Conversation {
             let task = engine.task(task)?;
             if documents::is_of_documents(&task)? {
                 self.source = Source::Documents;
-            } else if self.reads_files() && task.state()?.step.is_some() {
+            } else if self.format().is_some() && task.state()?.step.is_some() {
                 self.source = Source::File;
             }
             self.is_known = true;
@@ -98,18 +98,9 @@ impl Conversation {
         Ok(())
     }
 
-    /// Returns `true` for an agent whose session files are read.
-    fn reads_files(&self) -> bool {
-        !matches!(self.agent, Agent::Copilot | Agent::OpenCode | Agent::Cline)
-    }
-
-    /// Returns the session file that is followed.
-    pub(crate) fn file(&self) -> Option<&Path> {
-        self.file.as_deref()
-    }
-
-    fn tail_of(&self, engine: &Engine, file: &Path, task: &str) -> Option<SessionTail> {
-        let format = match self.agent {
+    /// Returns the format of the agent's session files, if they are read.
+    fn format(&self) -> Option<Format> {
+        Some(match self.agent {
             Agent::ClaudeCode => Format::ClaudeCode,
             Agent::Codex => Format::Codex,
             Agent::GeminiCli => Format::GeminiCli,
@@ -119,8 +110,16 @@ impl Conversation {
             Agent::Copilot => return None,
             // Their sessions are in databases.
             Agent::OpenCode | Agent::Cline => return None,
-        };
-        let tail = SessionTail::new(engine, format, file, task, &self.user);
+        })
+    }
+
+    /// Returns the session file that is followed.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    fn tail_of(&self, engine: &Engine, file: &Path, task: &str) -> Option<SessionTail> {
+        let tail = SessionTail::new(engine, self.format()?, file, task, &self.user);
         tail.inspect_err(|error| self.warn(error)).ok()
     }
 

@@ -20,7 +20,8 @@ const CHANGED: usize = 5;
 /// Longest time of a hook that waits for nothing, in seconds: one that reached its limit waited.
 const SETTLED: f64 = 0.5;
 
-/// What the hooks of one size may take, in milliseconds at the 95th percentile, and the daemon's memory in MiB.
+/// Limits for one size: of hooks in milliseconds at the 95th percentile, of the daemon's memory in
+/// MiB.
 struct Bars {
     before: f64,
     straight: f64,

@@ -20,7 +20,7 @@ const MARKS: [&str; 2] = ["<!-- demo: begin -->\n", "<!-- demo: end -->\n"];
 const KEY: f64 = 0.03;
 const LOOK: f64 = 1.5;
 
-/// What a user of the demo sees.
+/// The output that a user of the demo sees.
 struct Show {
     home: AgentHome,
     page: String,

@@ -102,8 +102,8 @@ fn works_on(agent: Agent) {
     }
 }
 
-/// The hooks told the conversation: files and log go back to before a prompt, and the agent keeps its
-/// own conversation.
+/// The hooks told the conversation: the files go back to before a prompt, and the agent and the log
+/// keep the conversation.
 fn goes_back_without_a_session_file(agent: Agent) {
     let Some(home) = home(agent) else { return };
     home.record_hooks();
@@ -211,12 +211,12 @@ fn a_conversation_of_qwen_code_goes_back_to_before_a_prompt() {
 }
 
 #[test]
-fn files_and_log_of_copilot_go_back_without_a_session_file() {
+fn files_of_copilot_go_back_without_a_session_file() {
     goes_back_without_a_session_file(Agent::Copilot);
 }
 
 #[test]
-fn files_and_log_of_opencode_go_back_without_a_session_file() {
+fn files_of_opencode_go_back_without_a_session_file() {
     goes_back_without_a_session_file(Agent::OpenCode);
 }
 

@@ -77,7 +77,7 @@ fn import(place: &Place) -> [u64; 2] {
     ["events", "checkpoints"].map(|name| number(&said["tasks"][0], name))
 }
 
-/// What a turn says.
+/// Returns the lines of a turn.
 fn told(name: &str) -> [String; 5] {
     let parts = ["{}", "on it", "call {}-t", "result {}-t", "{}-done"];
     parts.map(|part| part.replace("{}", name))

@@ -63,7 +63,7 @@ pub(super) fn file(source: &dyn Backend, history: &History) -> bool {
 }
 
 /// Captures the folder if a call did not return, as one that was killed with the daemon: files that
-/// it made are in no capture, and a rewind leaves such files where they are.
+/// it made are in no capture, and a rewind does not remove such files.
 pub(super) fn folder(source: &dyn Backend, task: &str, history: &History, folder: &Path) {
     if history.open.is_empty() {
         return;
