@@ -107,19 +107,22 @@ fn what_is_looked_at_is_the_same_here_through_the_socket_and_through_an_address(
     }
 }
 
-/// The text without times, and what follows from them.
+/// The text without times, and without the ids and hashes that follow from them.
 fn timeless(text: &str) -> String {
-    // Ids and hashes follow from times.
-    let mut words = Vec::new();
-    for word in text.split([' ', '\n']) {
+    let is_time = |word: &str| {
+        let bytes = word.as_bytes();
+        bytes.len() == "2026-01-01T00:00:00Z".len() && bytes[10] == b'T' && bytes[19] == b'Z'
+    };
+    let words = text.split([' ', '\n']).map(|word| {
         let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        let digits = bare.bytes().all(|byte| byte.is_ascii_hexdigit());
-        words.push(match bare.len() >= 12 && digits {
-            true => "ID",
-            false => word,
-        });
-    }
-    words.join(" ")
+        let is_id = bare.len() >= 12 && bare.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match (is_time(bare), is_id) {
+            (true, _) => "TIME",
+            (_, true) => "ID",
+            _ => word,
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[test]
