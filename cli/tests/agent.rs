@@ -401,3 +401,36 @@ fn the_installed_command_runs_in_a_shell_also_where_the_program_is_gone() {
     run(hook);
     assert_eq!(waiting(), 1);
 }
+
+#[test]
+fn also_captures_a_path_that_rules_leave_out_and_nothing_else_of_its_folder() {
+    let home = Home::new();
+    home.write("work/shop/.gitignore", ".env\n*.key\n");
+    home.write("work/shop/.milepostignore", "notes");
+    for name in [".env", "a.key", "dist/app.js", "dist/sub/one.txt", "dist/sub/two.txt", "seen"] {
+        home.write(&format!("work/shop/{name}"), name);
+    }
+    let line = "agent install claude-code --also .env --also dist/sub/one.txt --also seen";
+    let plan = home.say(&format!("{line} --dry-run"));
+    assert!(plan.out.contains("!/.env, !/dist/, /dist/*, !/dist/sub/, "), "{plan:?}");
+    assert!(plan.err.contains("seen is captured already"), "{plan:?}");
+    assert_eq!(home.read("work/shop/.milepostignore"), "notes");
+    assert_eq!(home.say(line).code, 0);
+    let rules = "notes\n!/.env\n!/dist/\n/dist/*\n!/dist/sub/\n/dist/sub/*\n!/dist/sub/one.txt\n";
+    assert_eq!(home.read("work/shop/.milepostignore"), rules);
+    assert_eq!(home.say(line).code, 0);
+    assert_eq!(home.read("work/shop/.milepostignore"), rules, "twice is once");
+    home.say("init").ok();
+    assert_eq!(home.say("capture . --task files").code, 0);
+    let files = home.say("files files").ok();
+    for name in [".env", "dist/sub/one.txt", "seen"] {
+        assert!(files.contains(name), "{name}: {files}");
+    }
+    for name in ["a.key", "app.js", "two.txt"] {
+        assert!(!files.contains(name), "{name}: {files}");
+    }
+    for outside in ["..", "/etc/passwd", "../other"] {
+        let line = format!("agent install claude-code --also {outside}");
+        home.say(&line).failed(2, "cannot be captured");
+    }
+}

@@ -20,6 +20,7 @@ use milepost_formats::record::beginning;
 use serde_json::json;
 
 use crate::folder::ACTOR;
+use crate::lineage::is_appended;
 
 /// Name of the event before the first document.
 const DOCUMENTS: &str = "agent_documents";
@@ -34,6 +35,8 @@ pub(crate) struct Said {
     /// The id of the call, which some agents do not give.
     pub(crate) call: Option<String>,
     pub(crate) prompt_id: Option<String>,
+    /// True if the document waited in the spool: it may be recorded on another lineage.
+    pub(crate) is_spooled: bool,
     pub(crate) kind: AgentEventKind,
 }
 
@@ -54,7 +57,7 @@ pub(crate) fn begin(task: &Task, why: &str) -> Result<()> {
 /// Records the part of the conversation that a document has, if it has one.
 pub(crate) fn record(task: &Task, said: &Said) -> Result<()> {
     let key = format!("{}:said", said.key);
-    if task.lineage().appended_under(&key)?.is_some() {
+    if is_appended(task, &key, said.is_spooled)? {
         return Ok(());
     }
     let mut actor = said.actor.as_str();

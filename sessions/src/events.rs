@@ -5,7 +5,7 @@ use std::time::Duration;
 use crossbeam_channel::Sender;
 use milepost::clock::{Clock as _, SystemClock};
 use milepost::events::{Application, MarkStatus, RunControl};
-use milepost::{Append, Engine, ErrorKind, Result, Task};
+use milepost::{Append, Engine, ErrorKind, Result};
 use milepost_agents::documents::{AgentEvent, AgentEventKind};
 use milepost_api::{HookAsked, HookTakenForm};
 use milepost_formats::{HOOK_KEY, TailStop};
@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::documents::Said;
 use crate::folder::{ACTOR, CallMark, capture, capture_for_call, on_active};
+use crate::lineage::is_appended;
 use crate::session::{OpenCall, Session, actor};
 
 /// Name of the event with the facts of a session.
@@ -113,9 +114,21 @@ impl Place {
             actor: actor(heard.event),
             call: call.map(str::to_owned),
             prompt_id: heard.event.prompt_id.clone(),
+            is_spooled: heard.is_spooled,
             kind: heard.event.kind.clone(),
         };
         session.conversation.hear((&self.engine, &session.task), said)
+    }
+
+    /// Takes the part of the conversation of a document whose capture is recorded: a daemon that
+    /// was killed may have recorded that alone.
+    pub(crate) fn hear_again(&self, session: &mut Session, heard: &Heard<'_>) -> Result<()> {
+        match &heard.event.kind {
+            AgentEventKind::BeforeTool { call, .. } => {
+                self.hear(session, heard, Some(call.as_ref().unwrap_or(&heard.asked.id)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Changes the control of the run. A run that the user paused or stopped stays so.
@@ -323,20 +336,4 @@ impl Place {
         self.control(session, RunControl::Stopped)?;
         self.capture(session)
     }
-}
-
-/// Returns `true` if events were appended under a key: on the active lineage, and for a document
-/// that waited on any lineage, as the user may have gone back since.
-pub(crate) fn is_appended(task: &Task, key: &str, is_spooled: bool) -> Result<bool> {
-    if task.lineage().appended_under(key)?.is_some() {
-        return Ok(true);
-    }
-    if is_spooled {
-        for lineage in task.lineages()? {
-            if task.lineage_named(lineage.id)?.appended_under(key)?.is_some() {
-                return Ok(true);
-            }
-        }
-    }
-    Ok(false)
 }

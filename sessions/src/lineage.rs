@@ -1,4 +1,4 @@
-//! Lineages of sessions, and restores of their files.
+//! Lineages of sessions, what is recorded on them, and restores of their files.
 
 use milepost::{Body, LineageId, Result, Scope, Task};
 use milepost_formats::session_description;
@@ -59,4 +59,20 @@ pub(crate) fn files_went_back(task: &Task, id: &str) -> Result<bool> {
         }
     }
     Ok(has_files)
+}
+
+/// Returns `true` if events were appended under a key: on the active lineage, and for a document
+/// that waited on any lineage, as the user may have gone back since.
+pub(crate) fn is_appended(task: &Task, key: &str, is_spooled: bool) -> Result<bool> {
+    if task.lineage().appended_under(key)?.is_some() {
+        return Ok(true);
+    }
+    if is_spooled {
+        for lineage in task.lineages()? {
+            if task.lineage_named(lineage.id)?.appended_under(key)?.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }

@@ -15,7 +15,8 @@ use milepost_formats::{HOOK_KEY, continued};
 use milepost_workspace::{Workspace, WorkspaceOptions};
 use tracing::{info, warn};
 
-use crate::events::{Heard, Place, Reply, is_appended};
+use crate::events::{Heard, Place, Reply};
+use crate::lineage::is_appended;
 use crate::options::RecorderOptions;
 use crate::process::at_end_of;
 use crate::session::Session;
@@ -25,6 +26,13 @@ const SLICE_US: u64 = 300_000;
 
 /// The wait for a live document while others wait in the spool.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// The wait between two looks at the spool after a document: hooks put those into it that took too
+/// long.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Number of these looks.
+const LOOKS: u32 = 30;
 
 /// Most bytes of the id of a session that is a task.
 const TASK_MAX: usize = 150;
@@ -80,24 +88,34 @@ impl Worker {
 
     /// Works until the recorder is stopped, or was idle for long.
     pub(crate) fn run(&mut self, given: &Receiver<Work>) {
+        let all_looks = if self.options.spool.is_some() { LOOKS } else { 0 };
+        let mut looks = all_looks;
         let mut is_behind = self.take_spooled(SLICE_US) == Spooled::More;
         loop {
-            let work = match self.options.idle.filter(|_| !is_behind) {
-                Some(idle) => given.recv_timeout(idle),
-                None if is_behind => given.recv_timeout(PAUSE),
+            let wait = match (is_behind, looks) {
+                (true, _) => Some(PAUSE),
+                (false, 0) => self.options.idle,
+                (false, _) => Some(self.options.idle.map_or(LOOK, |idle| idle.min(LOOK))),
+            };
+            let work = match wait {
+                Some(wait) => given.recv_timeout(wait),
                 None => given.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match work {
-                Ok(Work::Hook(asked, to)) => is_behind = self.live(&asked, to),
+                Ok(Work::Hook(asked, to)) => {
+                    is_behind = self.live(&asked, to);
+                    looks = all_looks;
+                }
                 Ok(Work::Gone { session, process }) => {
                     // What its last hooks said comes first.
                     is_behind = self.take_spooled(SLICE_US) == Spooled::More;
                     self.gone(&session, process);
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    let was_behind = is_behind;
+                    let is_idle = !is_behind && looks == 0;
+                    looks = looks.saturating_sub(u32::from(!is_behind));
                     is_behind = self.take_spooled(SLICE_US) == Spooled::More;
-                    if !was_behind && !is_behind && !self.lives() {
+                    if is_idle && !is_behind && !self.lives() {
                         return;
                     }
                 }
@@ -201,15 +219,21 @@ impl Worker {
         let is_shared = self.mark_shared(&event);
         let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(()) };
         let task = started(&self.place.engine, &session.task, &self.options.user)?;
-        if is_appended(&task, &key, is_spooled)? {
-            return Ok(());
-        }
-        session.end_calls(&event);
         let patience_us = u64::try_from(HOOK_WAIT.as_micros()).unwrap_or(u64::MAX);
         let limit_us = asked.time_us.0.saturating_add(patience_us);
         let process = process(asked).filter(|process| session.processes.contains(process));
         let (event, key) = (&event, key.as_str());
         let heard = Heard { asked, event, key, process, is_spooled, limit_us, is_shared };
+        let environment = environment(asked, &self.options.environment);
+        let to = (&self.place.engine, session.task.as_str());
+        session.conversation.follow(to, event, &environment)?;
+        if is_appended(&task, key, is_spooled)? {
+            return match is_appended(&task, key, false)? {
+                true => self.place.hear_again(session, &heard),
+                false => Ok(()),
+            };
+        }
+        session.end_calls(event);
         let begins = matches!(
             event.kind,
             AgentEventKind::SessionStarted { .. } | AgentEventKind::Prompt { .. }
@@ -217,9 +241,6 @@ impl Worker {
         if begins && !is_spooled {
             session.come_back(&self.place.engine)?;
         }
-        let environment = environment(asked, &self.options.environment);
-        let to = (&self.place.engine, session.task.as_str());
-        session.conversation.follow(to, event, &environment)?;
         if is_new || matches!(event.kind, AgentEventKind::SessionStarted { .. }) {
             self.place.opened(session, &heard)?;
         }

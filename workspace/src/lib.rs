@@ -76,7 +76,7 @@ pub use options::WorkspaceOptions;
 pub use plan::{Choices, ConflictWhy, LeftPath, LeftWhy, NoteWhat, PathConflict};
 pub use plan::{Plan, PlanNote, PlannedPath};
 pub use rollback::{Recovery, RestoreReport};
-pub use scan::DEFAULT_IGNORES;
+pub use scan::{DEFAULT_IGNORES, left_out};
 pub use snapshot::{CaptureInfo, Content, Entries, Skips, Snapshot, SnapshotEntry};
 pub use status::{StatusFeed, WorkspaceStatus};
 pub use workspace::Workspace;

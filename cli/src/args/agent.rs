@@ -13,7 +13,7 @@ pub struct AgentArgs {
 pub enum AgentCommand {
     /// Add hooks of Milepost to the settings of agents. The change is printed first; a copy of the
     /// file is kept.
-    Install(AgentChange),
+    Install(AgentInstall),
     /// Take the hooks of Milepost out of the settings of agents, and nothing else. Stores stay.
     Uninstall(AgentChange),
     /// List the agents: found or not, their versions, and where the hooks are installed. The exit
@@ -42,6 +42,16 @@ pub struct AgentChange {
     /// Print the change, and write nothing.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct AgentInstall {
+    #[command(flatten)]
+    pub change: AgentChange,
+    /// A path of the current project to capture though a rule or the default list leaves it out: a
+    /// line `!PATH` is added to the project's `.milepostignore`. May be given several times.
+    #[arg(long, value_name = "PATH")]
+    pub also: Vec<std::path::PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

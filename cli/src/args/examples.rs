@@ -188,6 +188,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "rewind",
         &[
             ("rewind", "list the prompts of this project's last session, and ask"),
+            ("rewind --list", "the prompts, with the number of files that each changed"),
             ("rewind ~1 --dry-run", "what the last prompt did, and what would be taken back"),
             ("rewind prompt-2 --yes", "files and conversation as before the second prompt"),
         ],

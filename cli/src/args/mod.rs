@@ -29,7 +29,7 @@ use milepost::state::MessageRange;
 use self::number::at_least_one;
 use crate::demo::{Demo, DemoWorker};
 use crate::output::When;
-pub use agent::{AgentArgs, AgentChange, AgentCommand, AgentServe};
+pub use agent::{AgentArgs, AgentChange, AgentCommand, AgentInstall, AgentServe};
 pub use conversion::{Export, Import, Record, RunArgs};
 pub use examples::command;
 pub use going_back::{

@@ -13,6 +13,9 @@ pub struct Rewind {
     /// this project.
     #[arg(value_name = "PROMPT")]
     pub place: Option<String>,
+    /// List the prompts of the session with the files that changed within each, and do nothing.
+    #[arg(long, conflicts_with_all = ["files_only", "conversation_only", "yes", "resume"])]
+    pub list: bool,
     /// Take back the files, and leave the conversation.
     #[arg(long, conflicts_with = "conversation_only")]
     pub files_only: bool,

@@ -8,12 +8,12 @@ use std::process::Command;
 use crate::output::note;
 
 /// Variable that the allocator reads once, before `main`.
-const VARIABLE: &str = "_RJEM_MALLOC_CONF";
+pub const VARIABLE: &str = "_RJEM_MALLOC_CONF";
 
 /// Settings with which freed pages return to the system within 100 ms. One arena serves all
 /// threads: each further one would keep pages that the others could use. Small pieces come from
 /// caches of the threads.
-const SETTINGS: &str = "narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0,tcache_max:4096";
+pub const SETTINGS: &str = "narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0,tcache_max:4096";
 
 /// Executes the same command again in this process, with the allocator's settings. Returns if they
 /// are set already, by this function or by the operator, or if the execution fails.

@@ -1,6 +1,8 @@
 //! Sessions whose file cannot be read: their hooks tell the conversation.
 
-use milepost::{Body, Event};
+use milepost::events::Application;
+use milepost::{Append, Body, Event};
+use milepost_formats::HOOK_KEY;
 use milepost_formats::input::RunInput;
 use milepost_formats::record::{RecordOptions, record};
 use serde_json::{Value, json};
@@ -79,6 +81,50 @@ fn without_a_file_the_hooks_tell_the_conversation() {
     ];
     assert_eq!(conversation(&events), wanted);
     assert_eq!(applications(&events, "agent_documents").len(), 1);
+}
+
+/// A daemon was killed behind the capture before a call.
+#[test]
+fn a_call_whose_capture_alone_is_recorded_is_told_when_its_document_comes_again() {
+    let mut scene = Scene::new();
+    turn(&scene, "list", "call-1");
+    let document = json!({ "hook_event_name": "PreToolUse", "session_id": "s1",
+        "tool_use_id": "call-2", "tool_name": "Bash", "tool_input": { "command": "ls" } });
+    let asked = scene.hook("claude-code", &document);
+    let captured = Application::new("captured", &json!({})).unwrap();
+    let task = scene.engine.task("s1").unwrap();
+    task.append(Append::from(captured).key(format!("{HOOK_KEY}{}", asked.id))).unwrap();
+    scene.spool(&asked);
+    scene.restart();
+    scene.settle();
+    let said = conversation(&scene.events("s1"));
+    assert_eq!(said.last().unwrap(), "call-2 {\"command\":\"ls\"}");
+}
+
+#[test]
+fn a_document_that_waited_is_told_once_also_where_the_user_went_back_since() {
+    let scene = Scene::new();
+    turn(&scene, "list", "call-1");
+    let document =
+        json!({ "hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "again" });
+    let asked = scene.hook("claude-code", &document);
+    scene.take(asked.clone());
+    scene.settle();
+    scene.engine.restore(&scene.engine.point("s1@prompt-2").unwrap()).run().unwrap();
+    scene.spool(&asked);
+    scene.settle();
+    let said = conversation(&scene.events("s1"));
+    assert_eq!(said.iter().filter(|said| *said == "user: \"again\"").count(), 0, "{said:?}");
+}
+
+#[test]
+fn a_document_that_is_put_into_the_spool_behind_the_last_hook_is_recorded_without_another() {
+    let scene = Scene::new();
+    turn(&scene, "list", "call-1");
+    let document =
+        json!({ "hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "again" });
+    scene.spool(&scene.hook("claude-code", &document));
+    scene.until("s1", |events| conversation(events).iter().any(|said| said.contains("again")));
 }
 
 #[test]

@@ -32,7 +32,7 @@ const CRATES: [(&str, usize); 14] = [
     ("jobs", 2_400),
     ("server", 11_000),
     ("client", 3_500),
-    ("cli", 20_500),
+    ("cli", 20_800),
 ];
 
 /// One place where a rule is broken.

@@ -43,8 +43,8 @@ use crate::tree::Counts;
 
 use incremental::Folders;
 pub(crate) use incremental::{LastScan, ScanRequest, ScanState, Since, Watching};
-pub use rules::DEFAULT_IGNORES;
 pub(crate) use rules::TreeRules;
+pub use rules::{DEFAULT_IGNORES, left_out};
 pub(crate) use upload::Storing;
 
 /// Inputs of a scan.

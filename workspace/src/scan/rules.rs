@@ -152,6 +152,26 @@ impl Rules {
     }
 }
 
+/// Returns the part of a path that the rules of a folder leave out of captures: the path itself, or
+/// a folder above it. `None` if none does. What is not there counts as a file.
+pub fn left_out(folder: &Path, path: &TreePath) -> Option<TreePath> {
+    let mut rules = Rules::above(folder, true);
+    let mut full = rules.base().to_vec();
+    let (base, mut dir) = (full.len(), at_root(folder).ok());
+    for name in path.names() {
+        if let Some(dir) = &dir {
+            rules.enter(dir, full.len());
+        }
+        full.extend_from_slice(name);
+        dir = dir.and_then(|dir| dir.directory(name).ok());
+        if rules.ignored(&full, dir.is_some()).is_some() {
+            return TreePath::new(full.get(base..)?).ok();
+        }
+        full.push(b'/');
+    }
+    None
+}
+
 /// Builds the rules of a folder from the texts of its rule files. Returns `None` without rules.
 fn built(texts: &[Option<String>]) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new("");
@@ -354,6 +374,26 @@ mod tests {
         assert!(rules.enter(&at_root(dir.path()).unwrap(), 0));
         assert_eq!(rules.ignored(b"\xff.o", false), Some(SkipReason::Ignored));
         assert_eq!(rules.ignored(b"\xff.c", false), None);
+    }
+
+    #[test]
+    fn the_part_of_a_path_that_is_left_out_is_the_topmost_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().join("mono/job");
+        fs::create_dir_all(top.join("a/b")).unwrap();
+        fs::create_dir(dir.path().join("mono/.git")).unwrap();
+        fs::write(dir.path().join("mono/.gitignore"), "/job/a/b/\n*.key\n").unwrap();
+        fs::write(top.join("a/.gitignore"), "c\n").unwrap();
+        fs::create_dir_all(top.join("dist")).unwrap();
+        let out = |path: &str| left_out(&top, &TreePath::new(path.as_bytes()).unwrap());
+        let out =
+            |path: &str| out(path).map(|part| String::from_utf8_lossy(part.as_bytes()).into());
+        let is = |part: &str| Some(part.to_owned());
+        assert_eq!(
+            (out("x.key"), out("a/b/file"), out("a/c")),
+            (is("x.key"), is("a/b"), is("a/c"))
+        );
+        assert_eq!((out("a/file"), out("dist/x"), out("c")), (None, is("dist"), None));
     }
 
     #[test]

@@ -6,8 +6,9 @@ use milepost_agents::settings::{self, Edited, SettingsFile, SettingsWritten};
 use milepost_agents::{Agent, Environment, Error as AgentError, HookFile, SettingsScope};
 use serde_json::{Value, json};
 
+use super::also::Also;
 use super::{environment, has_no_files, project};
-use crate::args::AgentChange;
+use crate::args::{AgentChange, AgentInstall};
 use crate::commands::text_diff::Texts;
 use crate::error::{Failure, Result};
 use crate::output::{Out, count, note, printable};
@@ -34,8 +35,10 @@ enum Verb {
     Uninstall,
 }
 
-pub fn install(args: &AgentChange, out: &mut Out) -> Result<()> {
+pub fn install(args: &AgentInstall, out: &mut Out) -> Result<()> {
     let environment = environment();
+    let also = Also::plan(&args.also)?;
+    let args = &args.change;
     let program = program()?;
     let mut agents = chosen(args);
     if args.all {
@@ -57,7 +60,7 @@ pub fn install(args: &AgentChange, out: &mut Out) -> Result<()> {
             }
         }
     }
-    change(Verb::Install, &environment, args, &planned, out)
+    change(Verb::Install, &environment, args, (&planned, also.as_ref()), out)
 }
 
 pub fn uninstall(args: &AgentChange, out: &mut Out) -> Result<()> {
@@ -67,7 +70,7 @@ pub fn uninstall(args: &AgentChange, out: &mut Out) -> Result<()> {
         None => Ok(Edited { text: String::new(), events: Vec::new() }),
     };
     let planned = planned(&environment, args, (&chosen(args), true), edit)?;
-    change(Verb::Uninstall, &environment, args, &planned, out)
+    change(Verb::Uninstall, &environment, args, (&planned, None), out)
 }
 
 /// Returns the path of this program.
@@ -129,7 +132,7 @@ fn change(
     verb: Verb,
     environment: &Environment,
     args: &AgentChange,
-    planned: &[Planned],
+    (planned, also): (&[Planned], Option<&Also>),
     out: &mut Out,
 ) -> Result<()> {
     let state = environment.state_folder().ok_or_else(no_home)?;
@@ -164,9 +167,19 @@ fn change(
             out.line(printable(&line))?;
         }
     }
+    if let Some(also) = also.filter(|_| !args.dry_run) {
+        also.write(&state)?;
+    }
     let (store, project) = store_here()?;
     if out.json {
-        return Ok(out.json(&json!({ "agents": listed, "dry_run": args.dry_run, "store": store }))?);
+        let also = also.map(|also| &also.lines);
+        let form =
+            json!({ "agents": listed, "dry_run": args.dry_run, "store": store, "also": also });
+        return Ok(out.json(&form)?);
+    }
+    if let Some(also) = also.filter(|also| !also.lines.is_empty()) {
+        let (path, lines) = (also.path().display(), also.lines.join(", "));
+        out.line(printable(&format!("{path}: {lines}")))?;
     }
     let Some(store) = store else { return Ok(()) };
     let (store, project) = (store.display(), project.display());

@@ -9,6 +9,7 @@ use milepost_api::{HookAsked, HookTakenForm};
 use milepost_client::ClientBuilder;
 use tokio::runtime::Builder;
 
+use crate::commands::allocator;
 use crate::error::CONFLICT;
 use crate::outside;
 use crate::store_locator::SOCKET;
@@ -112,6 +113,7 @@ fn start(project: &Path) -> Option<Child> {
         let value = std::env::var_os(name)?;
         Some((*name, value))
     }));
+    command.env(allocator::VARIABLE, allocator::SETTINGS);
     command.args(["agent", "serve", "--project"]).arg(project).current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // It outlives this process.

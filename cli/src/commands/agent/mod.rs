@@ -1,13 +1,14 @@
 //! `agent`: hooks of Milepost in the settings of coding agents. docs/AGENTS.md describes them.
 //!
 //! ```text
-//! change    `install` and `uninstall`
+//! change    `install` and `uninstall` (also: paths that are captured against the rules)
 //! status    `status` (version: the version of an agent's program)
 //! hook      `hook`, which agents call (threads: work that does not hold up its caller)
 //! serve     `serve`, the daemon of a project
 //! daemon    the daemon as its hooks see it: started, asked
 //! ```
 
+mod also;
 mod change;
 mod daemon;
 mod hook;

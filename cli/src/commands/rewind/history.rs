@@ -15,6 +15,9 @@ use crate::output::words;
 /// Beginning of the labels of the marks before prompts.
 const LABEL: &str = "prompt-";
 
+/// Most files of a prompt that are counted.
+const COUNTED_MAX: u64 = 1000;
+
 /// Beginnings of lines of the role `user` that the user did not write.
 const OWN: [&str; 7] = [
     "[Request interrupted",
@@ -39,6 +42,8 @@ pub(super) struct Prompt {
     pub calls: u64,
     /// Number of captures around these calls that came too late.
     pub late: u64,
+    /// The offsets of the first and the last capture around these calls.
+    pub captures: Option<(u64, u64)>,
 }
 
 /// Facts of a session, as its hooks said them.
@@ -65,6 +70,15 @@ pub(super) struct History {
     pub open: BTreeSet<String>,
 }
 
+impl Prompt {
+    /// Counts the files that changed within its calls. `None`: none did.
+    pub(super) fn files(&self, source: &dyn Backend, task: &TaskForm) -> Result<Option<u64>> {
+        let Some((first, last)) = self.captures else { return Ok(None) };
+        let point = |at| source.point(&format!("{}@{at}", words::encode(&task.id)));
+        source.differing_files(&point(first)?, &point(last)?, COUNTED_MAX)
+    }
+}
+
 impl History {
     /// Reads the events of a task's active history.
     pub fn of(source: &dyn Backend, task: &TaskForm) -> Result<Self> {
@@ -85,6 +99,12 @@ impl History {
             Some(Body::ToolCalled(_)) => {
                 if let Some(prompt) = self.prompts.last_mut() {
                     prompt.calls += 1;
+                }
+            }
+            Some(Body::WorkspaceCaptured(_)) => {
+                if let Some(prompt) = self.prompts.last_mut() {
+                    let first = prompt.captures.map_or(at, |(first, _)| first);
+                    prompt.captures = Some((first, at));
                 }
             }
             Some(Body::Application(said)) if said.name == "agent_documents" => {
@@ -135,6 +155,7 @@ impl History {
             return;
         }
         let label = format!("{LABEL}{number}");
-        self.prompts.push(Prompt { label, text, at, time_us, calls: 0, late: 0 });
+        let captures = None;
+        self.prompts.push(Prompt { label, text, at, time_us, calls: 0, late: 0, captures });
     }
 }

@@ -114,9 +114,13 @@ fn on(
     if history.prompts.is_empty() && history.facts.is_some() {
         return Err(without_prompts(&task, &history));
     }
+    if args.list {
+        print::list(source, &task, &history, out)?;
+        return Ok(None);
+    }
     let chosen = match chosen(&history, &place.prompt)? {
         Some(chosen) => chosen,
-        None => match print::pick(&task, &history, out)? {
+        None => match print::pick(source, &task, &history, out)? {
             Some(chosen) => chosen,
             None => return Ok(None),
         },

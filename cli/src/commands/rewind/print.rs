@@ -2,12 +2,13 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
-use milepost_api::{FilesForm, TaskForm};
+use milepost_api::{Big, FilesForm, TaskForm};
 use milepost_workspace::TreePath;
 use serde_json::{Value, json};
 
 use super::history::{History, Prompt};
 use super::way::Way;
+use crate::backend::Backend;
 use crate::commands::confirm::is_yes;
 use crate::commands::workspace_args;
 use crate::error::{Failure, Result};
@@ -18,15 +19,18 @@ use crate::store_locator::now_us;
 const LISTED: usize = 20;
 
 /// Lists the last prompts and lets the user pick one. `None`: the user picked none.
-pub(super) fn pick(task: &TaskForm, history: &History, out: &mut Out) -> Result<Option<usize>> {
+pub(super) fn pick(
+    source: &dyn Backend,
+    task: &TaskForm,
+    history: &History,
+    out: &mut Out,
+) -> Result<Option<usize>> {
     let all = &history.prompts;
     if out.json || !io::stdin().is_terminal() {
         return Err(Failure::new("no prompt is named")
-            .hint("`milepost rewind ~1` takes back the last one; `milepost log` lists them"));
+            .hint("`milepost rewind ~1` takes back the last one; `--list` lists them"));
     }
-    let from = all.len().saturating_sub(LISTED);
-    out.line(printable(&format!("session {}", task.id)))?;
-    prompts(all.get(from..).unwrap_or_default(), out)?;
+    list_some(source, task, all.get(all.len().saturating_sub(LISTED)..), out)?;
     out.flush()?;
     let answer = asked("Back to before which prompt? [number] ")?;
     let label = format!("prompt-{}", answer.trim_start_matches("prompt-"));
@@ -35,6 +39,41 @@ pub(super) fn pick(task: &TaskForm, history: &History, out: &mut Out) -> Result<
         None if answer.is_empty() => Ok(None),
         None => Err(Failure::new("no such prompt: nothing was changed")),
     }
+}
+
+/// Lists all prompts of a session.
+pub(super) fn list(
+    source: &dyn Backend,
+    task: &TaskForm,
+    history: &History,
+    out: &mut Out,
+) -> Result<()> {
+    if !out.json {
+        return list_some(source, task, Some(&history.prompts), out);
+    }
+    let form = |prompt: &Prompt| -> Result<Value> {
+        let Prompt { label, text, time_us, calls, .. } = prompt;
+        let files = prompt.files(source, task)?.unwrap_or(0);
+        let time_us = Big(*time_us);
+        Ok(json!({ "label": label, "text": text, "time_us": time_us, "calls": calls,
+            "files": files }))
+    };
+    let prompts = history.prompts.iter().map(form).collect::<Result<Vec<_>>>()?;
+    Ok(out.json(&json!({ "task": task.id, "prompts": prompts }))?)
+}
+
+fn list_some(
+    source: &dyn Backend,
+    task: &TaskForm,
+    listed: Option<&[Prompt]>,
+    out: &mut Out,
+) -> Result<()> {
+    out.line(printable(&format!("session {}", task.id)))?;
+    for prompt in listed.unwrap_or_default() {
+        let files = prompt.files(source, task)?.unwrap_or(0);
+        line(prompt, Some(&count(files, "file")), out)?;
+    }
+    Ok(())
 }
 
 /// Asks whether a path goes back that the agent and others changed. Elsewhere than on a terminal it
@@ -54,15 +93,14 @@ fn asked(question: &str) -> Result<String> {
     Ok(answer.trim().to_owned())
 }
 
-fn prompts(listed: &[Prompt], out: &mut Out) -> Result<()> {
-    let now_us = now_us();
-    for prompt in listed {
-        let ago = age(now_us.saturating_sub(prompt.time_us));
-        let calls = count(prompt.calls, "call");
-        let line = format!("  {:<10} {ago:>4}  {calls:<9}  {}", prompt.label, prompt.text);
-        out.line(printable(line.trim_end()))?;
-    }
-    Ok(())
+/// Prints a prompt: its label, age, calls, the files that changed where they are counted, its text.
+fn line(prompt: &Prompt, files: Option<&str>, out: &mut Out) -> Result<()> {
+    let Prompt { label, text, time_us, calls, .. } = prompt;
+    let ago = age(now_us().saturating_sub(*time_us));
+    let calls = count(*calls, "call");
+    let files = files.map(|files| format!("{files:<10}  ")).unwrap_or_default();
+    let line = format!("  {label:<10} {ago:>4}  {calls:<9}  {files}{text}");
+    Ok(out.line(printable(line.trim_end()))?)
 }
 
 /// Prints what a rewind takes back. As JSON only if nothing else follows.
@@ -85,7 +123,9 @@ pub(super) fn plan(
     }
     let first = gone.first().map_or("", |prompt| &prompt.label);
     out.line(printable(&format!("back to before {first} of {task}")))?;
-    prompts(gone, out)?;
+    for prompt in gone {
+        line(prompt, None, out)?;
+    }
     let late: u64 = gone.iter().map(|prompt| prompt.late).sum();
     if late > 0 {
         let captures = count(late, "capture");
