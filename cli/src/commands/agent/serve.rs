@@ -26,6 +26,9 @@ use crate::store_locator::{SOCKET, StoreArgs, made_at};
 /// Largest size of the log of the daemon, in bytes. A larger one is begun anew.
 const LOG_MAX: u64 = 1 << 20;
 
+/// Size of the store's cache, in bytes. Hooks append, and read little.
+const CACHE: usize = 4 << 20;
+
 /// Memory of requests, of which their bodies may have a quarter.
 const MEMORY_MAX: usize = 512 << 20;
 
@@ -44,7 +47,7 @@ pub fn run(args: &AgentServe) -> Result<()> {
     }
     log_to(&store.with_file_name("agent.log"));
     StoreArgs::default().check_owner(&store)?;
-    let engine = match made_at(&store, Options::default().create(true)) {
+    let engine = match made_at(&store, Options::default().create(true).cache_bytes(CACHE)) {
         // Another daemon was faster: hooks reach that one.
         Err(failure) if failure.is_in_use() => match is_served(&store) {
             true => return Ok(()),

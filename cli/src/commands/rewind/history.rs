@@ -42,7 +42,7 @@ pub(super) struct Prompt {
     pub calls: u64,
     /// Number of captures around these calls that came too late.
     pub late: u64,
-    /// The offsets of the first and the last capture around these calls.
+    /// The offsets behind the first and the last capture around these calls.
     pub captures: Option<(u64, u64)>,
 }
 
@@ -103,8 +103,9 @@ impl History {
             }
             Some(Body::WorkspaceCaptured(_)) => {
                 if let Some(prompt) = self.prompts.last_mut() {
-                    let first = prompt.captures.map_or(at, |(first, _)| first);
-                    prompt.captures = Some((first, at));
+                    let end = at + 1;
+                    let first = prompt.captures.map_or(end, |(first, _)| first);
+                    prompt.captures = Some((first, end));
                 }
             }
             Some(Body::Application(said)) if said.name == "agent_documents" => {
