@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! tasks, events, checkpoints, points   contents of a task
+//! attachments                          data attached to checkpoints
 //! summaries                            tasks in a few numbers
 //! requests                             bodies of requests
 //! results, restores                    results of requests that change something
@@ -29,6 +30,7 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod attachments;
 mod blame;
 mod captures;
 mod changes;
@@ -56,6 +58,7 @@ mod tools;
 mod values;
 mod verify;
 
+pub use attachments::{AttachedForm, AttachmentForm};
 pub use blame::{BlameForm, BlamedForm};
 pub use captures::{CapturedForm, LeftOutForm, LeftOutPath, RecoveredFolder};
 pub use changes::{ChangeForm, ChangesForm};
@@ -71,9 +74,9 @@ pub use jobs::{
 pub use points::{EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
 pub use remedies::Remedy;
 pub use requests::{
-    BranchAsked, CaptureAsked, CaptureOptions, CheckpointGiven, ChoicesAsked, CompactAsked,
-    ControlAsked, EraseAsked, Fields, FilesAsked, FolderAsked, GuidanceAsked, HookAsked,
-    ImportAsked, ImportPath, JobAsked, MarkGiven, PinAsked, RecoverAsked, RestoreAsked,
+    AttachAsked, BranchAsked, CaptureAsked, CaptureOptions, CheckpointGiven, ChoicesAsked,
+    CompactAsked, ControlAsked, EraseAsked, Fields, FilesAsked, FolderAsked, GuidanceAsked,
+    HookAsked, ImportAsked, ImportPath, JobAsked, MarkGiven, PinAsked, RecoverAsked, RestoreAsked,
     RetentionAsked, SwitchAsked, TaskGiven, ToolCallAsked, ToolMark, ToolReturnAsked, UndoAsked,
     VerifyAsked,
 };

@@ -76,6 +76,7 @@
 
 mod agents;
 mod append;
+mod attachments;
 mod checkpoints;
 mod client;
 mod conditions;

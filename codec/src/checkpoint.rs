@@ -103,17 +103,7 @@ impl CheckpointMarked {
                 self.aliases.len()
             )));
         }
-        for name in self.label.iter().chain(&self.aliases) {
-            if name.is_empty() || name.len() > NAME_MAX {
-                return Err(Error::invalid(format!(
-                    "a label has 1 to {NAME_MAX} bytes, `{name}` has {}",
-                    name.len()
-                )));
-            }
-            if name.chars().any(|c| c.is_control()) {
-                return Err(Error::invalid(format!("the label {name:?} has a control character")));
-            }
-        }
+        self.label.iter().chain(&self.aliases).try_for_each(|name| check_alias(name))?;
         if let Some(label) = self.label.as_ref()
             && label.bytes().all(|b| b.is_ascii_digit())
         {
@@ -129,6 +119,20 @@ impl CheckpointMarked {
             None => Ok(()),
         }
     }
+}
+
+/// Refuses a label or an alias that is empty, too long, or has a control character.
+pub fn check_alias(name: &str) -> Result<()> {
+    if name.is_empty() || name.len() > NAME_MAX {
+        return Err(Error::invalid(format!(
+            "a label has 1 to {NAME_MAX} bytes, `{name}` has {}",
+            name.len()
+        )));
+    }
+    if name.chars().any(|c| c.is_control()) {
+        return Err(Error::invalid(format!("the label {name:?} has a control character")));
+    }
+    Ok(())
 }
 
 /// A checkpoint's mark was removed. The events remain.

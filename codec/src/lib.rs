@@ -64,12 +64,15 @@ pub use base::{Base, BaseKey, ReducerState};
 pub use block::{BLOCK_RAW_MAX, BLOCK_RAW_TARGET, Block, BlockBuilder, SECTION_RAW_TARGET};
 pub use body::{
     Application, ArtifactsEdited, Body, CheckpointAttached, ContextChanged, ControlChanged,
-    CopiedFrom, Data, Extra, GuidanceGiven, LineageOpened, LineageType, Message, Parent, PatchForm,
-    PhaseChanged, PromptChanged, Restored, RulesChanged, RunControl, Scope, StepFailed,
-    StepFinished, StepStarted, ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
+    CopiedFrom, Data, DataAttached, Extra, GuidanceGiven, LineageOpened, LineageType, Message,
+    Parent, PatchForm, PhaseChanged, PromptChanged, Restored, RulesChanged, RunControl, Scope,
+    StepFailed, StepFinished, StepStarted, ToolCalled, ToolReturned, VariablesPatched,
+    WorkspaceCaptured,
 };
 pub use chain::{BodyForm, Chain, body_hash, salt};
-pub use checkpoint::{CheckpointMarked, CheckpointUnmarked, MarkCause, MarkStatus, checkpoint_id};
+pub use checkpoint::{
+    CheckpointMarked, CheckpointUnmarked, MarkCause, MarkStatus, check_alias, checkpoint_id,
+};
 pub use chunk::{CHUNK_RAW_MAX, ChunkEntry, ChunkList};
 pub use chunk_group::{ChunkGroup, GroupContents};
 pub use compress::check_of;

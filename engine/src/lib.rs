@@ -102,12 +102,13 @@ pub mod fuzzing {
 
 /// Bodies of events, and their fields.
 pub mod events {
+    pub use crate::handles::attachments::Attachment;
     pub use milepost_codec::{
         Application, ArtifactsEdited, CheckpointAttached, CheckpointMarked, CheckpointUnmarked,
-        ContextChanged, Control, ControlChanged, CopiedFrom, Data, Extra, FilesKept, Float,
-        GuidanceGiven, LineageBegin, LineageOpened, LineageType, MarkCause, MarkStatus, Message,
-        Parent, PatchForm, PhaseChanged, PromptChanged, RestoreBegun, Restored, RulesChanged,
-        RunControl, StepFailed, StepFinished, StepStarted, ToolCalled, ToolReturned,
+        ContextChanged, Control, ControlChanged, CopiedFrom, Data, DataAttached, Extra, FilesKept,
+        Float, GuidanceGiven, LineageBegin, LineageOpened, LineageType, MarkCause, MarkStatus,
+        Message, Parent, PatchForm, PhaseChanged, PromptChanged, RestoreBegun, Restored,
+        RulesChanged, RunControl, StepFailed, StepFinished, StepStarted, ToolCalled, ToolReturned,
         VariablesPatched, WorkspaceCaptured,
     };
 }

@@ -17,7 +17,7 @@ pub struct OpenOptions {
     pub read_only: bool,
     /// The maximum bytes of commits that wait to be applied to sled; above it appends wait.
     pub backlog_bytes: usize,
-    /// The size of sled's cache.
+    /// The size of sled's cache. Half of it again is for unpacked chunks.
     pub cache_bytes: usize,
     /// The source of event times.
     pub clock: Arc<dyn Clock>,

@@ -2,6 +2,7 @@
 
 // tidy: names the parts
 mod answers;
+mod attachments;
 mod requests;
 mod restores;
 mod retention;

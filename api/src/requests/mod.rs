@@ -1,6 +1,7 @@
 //! Bodies of requests. A client sends them, the service reads them: texts and lists have limits
 //! while they are parsed, and an unknown field is an error.
 
+mod attachments;
 mod hook;
 mod import;
 mod jobs;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Big;
+pub use attachments::AttachAsked;
 pub use hook::HookAsked;
 pub use import::{ImportAsked, ImportPath};
 pub use jobs::{

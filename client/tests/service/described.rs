@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
-use crate::{agents, calls, going_back, jobs};
+use crate::{agents, attachments, calls, going_back, jobs};
 
 /// They can be handed to another thread.
 type Call = fn() -> Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -44,6 +44,8 @@ const CALLS: &[(&str, Call)] = &[
     ("plan_retention", || Box::pin(calls::plan_retention())),
     ("retain", || Box::pin(calls::retain())),
     ("anchor", || Box::pin(calls::anchor())),
+    ("attach", || Box::pin(attachments::attach())),
+    ("attachments", || Box::pin(attachments::list())),
     ("pins", || Box::pin(calls::pins())),
     ("pin", || Box::pin(calls::pin())),
     ("unpin", || Box::pin(calls::unpin())),

@@ -3,6 +3,7 @@
 
 mod again;
 mod agents;
+mod attachments;
 mod calls;
 mod connects;
 mod described;

@@ -600,6 +600,27 @@ export interface paths {
         patch: operations["edit_artifacts"];
         trace?: never;
     };
+    "/v1/tasks/{task}/attachments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the data that is attached by an alias, in the order in which its keys were first used. */
+        get: operations["attachments"];
+        put?: never;
+        /**
+         * Attaches data to the checkpoint that has an alias, whether it is marked already or later. An
+         *     attachment whose writer and index are there already is left out.
+         */
+        post: operations["attach"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tasks/{task}/checkpoints": {
         parameters: {
             query?: never;
@@ -791,6 +812,36 @@ export interface components {
             next: components["schemas"]["Big"];
             /** @description True if the same events were appended before, under the same key. */
             repeated: boolean;
+        };
+        /** @description Data to attach to a checkpoint. */
+        AttachAsked: {
+            /** @description An alias of the checkpoint, which may be marked later. */
+            alias: string;
+            /** @description The data. */
+            attachments: components["schemas"]["AttachmentForm"][];
+        };
+        /** @description The result of attaching data. */
+        AttachedForm: {
+            /**
+             * Format: int64
+             * @description The number of new attachments. The others were there already.
+             */
+            added: number;
+        };
+        /** @description Data that is attached to a checkpoint by an alias of it. */
+        AttachmentForm: {
+            /** @description The data: a JSON value, or `{"base64"}` for bytes. */
+            data: unknown;
+            /**
+             * Format: int64
+             * @description The writer's number of the data. Of several attachments with a number from 0 on, the first
+             *     counts; of those with a negative one, the last.
+             */
+            index: number;
+            /** @description The name of the data; may be empty. */
+            name?: string;
+            /** @description The writer. */
+            writer: string;
         };
         /** @description A whole number up to 2^64 - 1. */
         Big: string;
@@ -1792,6 +1843,26 @@ export interface components {
             /** @description The number of steps. */
             steps: components["schemas"]["Big"];
             usage?: null | components["schemas"]["UsageForm"];
+        };
+        /** @description A page of a list. */
+        Listed_AttachmentForm: {
+            /** @description The items of the page. */
+            items: {
+                /** @description The data: a JSON value, or `{"base64"}` for bytes. */
+                data: unknown;
+                /**
+                 * Format: int64
+                 * @description The writer's number of the data. Of several attachments with a number from 0 on, the first
+                 *     counts; of those with a negative one, the last.
+                 */
+                index: number;
+                /** @description The name of the data; may be empty. */
+                name?: string;
+                /** @description The writer. */
+                writer: string;
+            }[];
+            /** @description The cursor of the next page; `null` on the last page. */
+            next?: string | null;
         };
         /** @description A page of a list. */
         Listed_CheckpointForm: {
@@ -6002,6 +6073,174 @@ export interface operations {
             };
             /** @description The head is another one */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    attachments: {
+        parameters: {
+            query: {
+                /** @description An alias of the checkpoint. */
+                alias: string;
+            };
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listed_AttachmentForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    attach: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AttachAsked"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttachedForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

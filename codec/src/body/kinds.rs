@@ -358,6 +358,21 @@ pub struct CheckpointAttached {
     pub data: Data,
 }
 
+/// Data was attached to the checkpoint that has the event's correlation id as an alias, whether it
+/// is marked already or later, under a key of writer and index.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub struct DataAttached {
+    /// The writer.
+    pub writer: String,
+    /// The writer's number of the data. Of several events with a number from 0 on, the first
+    /// counts; of those with a negative one, the last.
+    pub index: i64,
+    /// The name of the data.
+    pub name: String,
+    /// The data.
+    pub data: Data,
+}
+
 /// An event kind that the application defines.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
 pub struct Application {

@@ -62,6 +62,8 @@ macros::bodies! {
         20 Restored "restored",
         /// An event kind that the application defines.
         21 Application "application",
+        /// Data was attached to a checkpoint by an alias of it.
+        22 DataAttached "data_attached",
     }
 }
 

@@ -192,6 +192,9 @@ fn marks() -> impl Strategy<Value = Body> {
                 CheckpointAttached { checkpoint, writer, index, name, data }.into()
             }
         ),
+        (text(), any::<i64>(), text(), data()).prop_map(|(writer, index, name, data)| {
+            DataAttached { writer, index, name, data }.into()
+        }),
         ((lineage(), number()), (lineage(), number()), option::of(checkpoint()), scope).prop_map(
             |((from, head), (lineage, offset), checkpoint, scope)| {
                 Restored { from, head, lineage, offset, checkpoint, scope }.into()
@@ -208,7 +211,7 @@ pub fn known_body() -> impl Strategy<Value = Body> {
 
 /// A body of any kind.
 pub fn body() -> impl Strategy<Value = Body> {
-    let unknown = (22..=u16::MAX, vec(any::<u8>(), 0..40))
+    let unknown = (23..=u16::MAX, vec(any::<u8>(), 0..40))
         .prop_map(|(kind, payload)| Body::Unknown { kind, payload });
     prop_oneof![9 => known_body(), 1 => unknown]
 }

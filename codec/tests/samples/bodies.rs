@@ -137,6 +137,12 @@ fn marks() -> Vec<(&'static str, Body)> {
         name: "channel".into(),
         data,
     };
+    let attached_by = |index, data| DataAttached {
+        writer: "w".into(),
+        index,
+        name: "channel".into(),
+        data,
+    };
     let restored = Restored {
         from: LINEAGE,
         head: 90,
@@ -153,6 +159,8 @@ fn marks() -> Vec<(&'static str, Body)> {
         ("all", CheckpointUnmarked { checkpoint: checkpoint(0xCC), mark: 41 }.into()),
         ("bytes", attached(Data::Bytes(vec![0, 255])).into()),
         ("json", attached(Data::Json(json("2"))).into()),
+        ("bytes", attached_by(300, Data::Bytes(vec![0, 255])).into()),
+        ("json", attached_by(-4, Data::Json(json("2"))).into()),
         ("all", restored.into()),
         ("none", restored_none.into()),
         ("bytes", application(Data::Bytes(vec![0, 255])).into()),

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use milepost_codec::{
     Application, ArtifactsEdited, Body, BodyForm, CheckpointAttached, CheckpointId, ChunkId,
-    ContextChanged, ControlChanged, Error, GuidanceGiven, Head, Header, Message, Offset,
-    PhaseChanged, PromptChanged, Result, RulesChanged, Seq, StepFailed, StepFinished, StepStarted,
-    TEXT_MAX, ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
+    ContextChanged, ControlChanged, DataAttached, Error, GuidanceGiven, Head, Header, Message,
+    Offset, PhaseChanged, PromptChanged, Result, RulesChanged, Seq, StepFailed, StepFinished,
+    StepStarted, TEXT_MAX, ToolCalled, ToolReturned, VariablesPatched, WorkspaceCaptured,
+    check_alias,
 };
 use milepost_store::index::is_indexed;
 use milepost_store::tree_walk;
@@ -329,6 +330,15 @@ impl Append {
                     body.kind_name()
                 )));
             }
+            if let Body::DataAttached(_) = body {
+                let alias = self.context.correlation.as_deref();
+                check_alias(alias.ok_or_else(|| {
+                    Error::invalid(
+                        "data is attached by an alias of a checkpoint, which is the correlation \
+                         id of its event, and there is none",
+                    )
+                })?)?;
+            }
             if let Body::CheckpointMarked(_) | Body::LineageOpened(_) | Body::Restored(_) = body {
                 return Err(Error::invalid(format!(
                     "{} is made by the engine: use checkpoint, branch or restore",
@@ -363,7 +373,7 @@ macro_rules! from_bodies {
 }
 
 from_bodies! {
-    Application ArtifactsEdited CheckpointAttached ContextChanged ControlChanged GuidanceGiven
+    Application ArtifactsEdited CheckpointAttached ContextChanged ControlChanged DataAttached GuidanceGiven
     Message PhaseChanged PromptChanged RulesChanged StepFailed StepFinished StepStarted ToolCalled
     ToolReturned VariablesPatched WorkspaceCaptured
 }

@@ -95,7 +95,8 @@ impl Options {
         self
     }
 
-    /// Sets the size of sled's cache. Default: 32 MiB, minimum: 1 MiB.
+    /// Sets the size of sled's cache. Half of it again is for unpacked chunks. Default: 32 MiB,
+    /// minimum: 1 MiB.
     #[must_use]
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
         self.log.cache_bytes = bytes.max(1 << 20);

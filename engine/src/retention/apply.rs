@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use milepost_codec::{
     ChunkId, Control, Dropped, Error, ErrorKind, Json, LineageId, LogId, LogKind, Offset,
-    RemovedMark, Result, Retained, TaskNo, Trimmed,
+    RemovedMark, Result, TaskNo, Trimmed,
 };
 use milepost_store::index::MarkEntry;
 use milepost_store::index::keys;
@@ -178,10 +178,9 @@ impl Retention<'_> {
                     continue;
                 };
                 let count = removed.len() as u64;
-                let policy = policy.clone();
-                let retained = Retained { policy, removed }.into();
-                let slot =
-                    group.step(*n, |task, _| self.submit_control(task.no, vec![retained]))?;
+                let slot = group.step(*n, |task, _| {
+                    self.submit_control(task.no, self.removals(task.no, policy, removed)?)
+                })?;
                 sent.extend(slot.map(|slot| (*n, slot, count)));
             }
             for (n, slot, count) in sent {
@@ -281,7 +280,7 @@ impl Retention<'_> {
             LogKind::Control => false,
         };
         heads.retain(|(log, _)| dropped(log));
-        let (mut events, mut replaced): (Vec<Control>, Vec<ChunkId>) = Default::default();
+        let (mut events, mut replaced) = (self.carry(task, &fates)?, Vec::new());
         // Children first: they read events that the trim of a parent would remove.
         for (lineage, offset) in fates.trims.iter().rev() {
             let place = (task, *lineage, *offset);

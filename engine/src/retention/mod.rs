@@ -6,6 +6,7 @@
 //! reachability  the events that the kept checkpoints need
 //! apply         executes a plan: unmarks checkpoints, trims and drops lineages
 //! unmark        removes single checkpoints
+//! attached      attached data, when checkpoints or events are removed
 //! pins          checkpoints that no policy removes
 //! delete        deletes tasks
 //! erase         erases bodies
@@ -13,6 +14,7 @@
 //! ```
 
 mod apply;
+mod attached;
 mod captures;
 mod compact;
 mod delete;

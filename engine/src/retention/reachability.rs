@@ -33,6 +33,14 @@ pub(super) struct Verdicts {
     pub(super) dropped: BTreeSet<LineageId>,
 }
 
+impl Verdicts {
+    /// Returns `true` if they remove the event at an offset of a lineage.
+    pub(super) fn removes(&self, lineage: LineageId, offset: Offset) -> bool {
+        let base = self.trims.get(&lineage);
+        self.dropped.contains(&lineage) || base.is_some_and(|base| offset < *base)
+    }
+}
+
 /// The lineages of a task.
 #[derive(Debug, Default)]
 pub(super) struct Lineages(pub(super) BTreeMap<LineageId, Beginning>);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use milepost_codec::{CheckpointId, Error, ErrorKind, Json, RemovedMark, Result, Retained, TaskNo};
+use milepost_codec::{CheckpointId, Error, ErrorKind, Json, RemovedMark, Result, TaskNo};
 
 use super::Retention;
 use super::apply::MARKS_EACH;
@@ -10,7 +10,8 @@ use crate::history::catalog::Viewer;
 use crate::history::lists::CheckpointQuery;
 
 impl Retention<'_> {
-    /// Removes checkpoints. Their events stay until a cleanup finds them unneeded.
+    /// Removes checkpoints, and what is attached to them alone. Their events stay until a cleanup
+    /// finds them unneeded.
     ///
     /// # Errors
     ///
@@ -37,8 +38,8 @@ impl Retention<'_> {
         let policy = Json::new(r#"{"asked_for":true}"#)?;
         for (task, marks) in by_task {
             for marks in marks.chunks(MARKS_EACH) {
-                let retained = Retained { policy: policy.clone(), removed: marks.to_vec() };
-                self.commit_control(task, vec![retained.into()])?;
+                let events = self.removals(task, &policy, marks.to_vec())?;
+                self.commit_control(task, events)?;
             }
             self.tell("checkpoints_removed", task, (None, marks.len() as u64));
         }

@@ -1,6 +1,7 @@
 //! Tests that involve several modules of the engine.
 
 // tidy: names the parts
+mod attachments;
 mod forked;
 mod refusals;
 mod summaries;

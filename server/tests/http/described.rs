@@ -16,6 +16,7 @@ async fn each_route_is_described_with_its_errors_as_problems() {
         ("delete", "/v1/checkpoints/{id}", "204"),
         ("post", "/v1/tasks/{task}/control", "200"),
         ("post", "/v1/tasks/{task}/guidance", "201"),
+        ("post", "/v1/tasks/{task}/attachments", "200"),
         ("patch", "/v1/tasks/{task}/artifacts", "200"),
         ("post", "/v1/restores/plan", "200"),
         ("post", "/v1/restores", "201"),

@@ -44,6 +44,8 @@ const ADMIN: [u16; 3] = [403, 403, 200];
 const HOOK: &str = r#"{"id": "1", "agent": "codex", "project": "/work", "time_us": "0",
     "env": {}, "parents": [], "is_cut": false, "payload": "{}"}"#;
 
+const ATTACHED: &str = r#"{"alias": "a", "attachments": [{"writer": "w", "index": 0, "data": 1}]}"#;
+
 const CLEANUP: &str = "/api/v0/checkpoint/direct/cleanup";
 const STATS: &str = "/api/v0/checkpoint/direct/stats";
 
@@ -93,6 +95,8 @@ const ROWS: &[Row] = &[
     get("/v1/checkpoints/ID", OWN),
     row("DELETE", "/v1/checkpoints/ID", "", [204, 404, 204]),
     get("/v1/tasks/TASK/pins", OWN),
+    get("/v1/tasks/TASK/attachments?alias=a", OWN),
+    row("POST", "/v1/tasks/TASK/attachments", ATTACHED, [200, 404, 200]),
     row("PUT", "/v1/checkpoints/ID/pin", "", OWN),
     row("DELETE", "/v1/checkpoints/ID/pin", "", [204, 404, 204]),
     // Runs

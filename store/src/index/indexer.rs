@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use milepost_codec::{
-    Body, CheckpointMarked, Control, Deleted, Hash, Head, Header, LineageId, LogId, LogKind,
-    Offset, Origin, RemovedMark, Result, Seq, TaskNo, TaskOpened, TaskPrepared, WorkspaceCaptured,
-    checkpoint_id, wire,
+    Body, CheckpointMarked, Control, DataAttached, Deleted, Hash, Head, Header, LineageId, LogId,
+    LogKind, Offset, Origin, RemovedMark, Result, Seq, TaskNo, TaskOpened, TaskPrepared,
+    WorkspaceCaptured, checkpoint_id, wire,
 };
 
 use crate::index::IndexPut;
@@ -22,7 +22,7 @@ const MARK_INLINE_MAX: usize = 1024;
 
 /// Returns `true` if events of a kind have index entries even without an idempotency key.
 pub fn is_indexed(kind: u16) -> bool {
-    matches!(kind, WorkspaceCaptured::KIND | CheckpointMarked::KIND)
+    matches!(kind, WorkspaceCaptured::KIND | CheckpointMarked::KIND | DataAttached::KIND)
 }
 
 /// A record to be indexed, with its location.
@@ -110,6 +110,15 @@ pub fn index_record(
                     KeyEntry { first: record.offset, count: record.header.batch, seq: record.seq };
                 puts.push((keys::idempotency(task, lineage, key), Some(entry.encode())));
             }
+            if record.header.kind == DataAttached::KIND {
+                // The body may be in chunks: its alias is in the header.
+                if let Some(alias) = &record.header.correlation {
+                    let [at, by] = attached_keys((task, lineage, record.offset), alias);
+                    puts.push((at, Some(alias.clone().into_bytes())));
+                    puts.push((by, Some(record.seq.to_be_bytes().to_vec())));
+                }
+                return Ok(());
+            }
             let Some(payload) = record.payload else {
                 return Ok(());
             };
@@ -153,6 +162,15 @@ fn index_mark(
     };
     let place = MarkPlace { task: record.log.task, lineage, offset: record.offset };
     puts.extend(mark_puts(place, &entry));
+}
+
+/// Returns the keys of attached data: by its location, and by the alias.
+fn attached_keys(
+    (task, lineage, offset): (TaskNo, LineageId, Offset),
+    alias: &str,
+) -> [Vec<u8>; 2] {
+    let by = keys::named_mark(KeyKind::AttachedBy, task, alias, lineage, offset);
+    [keys::attached(task, lineage, offset), by]
 }
 
 /// Returns the entries of a checkpoint.
@@ -327,6 +345,12 @@ fn remove_marks(
             let entry = MarkEntry::decode(&entry)?;
             puts.extend(mark_puts(place, &entry).into_iter().map(|(key, _)| (key, None)));
             count += 1;
+        } else if let Some(alias) =
+            (before.entry)(&keys::attached(task, mark.lineage, mark.offset))?
+        {
+            let place = (task, mark.lineage, mark.offset);
+            let alias = String::from_utf8_lossy(&alias);
+            puts.extend(attached_keys(place, &alias).map(|key| (key, None)));
         }
     }
     let remove = |tally: &mut Tally| {

@@ -28,6 +28,8 @@ use milepost_codec::{CheckpointId, ChunkId, Epoch, LineageId, LogId, Offset, Seq
 /// | `MarkLabel` | task u64, label, 0, lineage u32, offset u64 | empty |
 /// | `MarkAlias` | task u64, alias, 0, lineage u32, offset u64 | empty |
 /// | `Pin` | task u64, id 32 | `PinEntry` |
+/// | `Attached` | task u64, lineage u32, offset u64 | the alias that data was attached by |
+/// | `AttachedBy` | task u64, alias, 0, lineage u32, offset u64 | commit u64 |
 /// | `Key` | task u64, first 16 bytes of BLAKE3 of the key, lineage u32 | `KeyEntry` |
 /// | `Snapshot` | task u64, lineage u32, reducer 8, offset u64 | `SnapshotNote`; of no record |
 /// | `Summary` | task u64, lineage u32 | `SummaryNote`; of no record |
@@ -76,6 +78,10 @@ pub enum KeyKind {
     MarkAlias = 35,
     /// A pin of a checkpoint.
     Pin = 36,
+    /// Data that was attached to a checkpoint, by lineage and offset.
+    Attached = 37,
+    /// Data that was attached to a checkpoint, by the alias.
+    AttachedBy = 38,
     /// An idempotency key.
     Key = 40,
     /// A snapshot of a state.
@@ -87,7 +93,7 @@ pub enum KeyKind {
 impl KeyKind {
     /// The kinds whose entries each follow from one record: all but blocks, heads, tallies and
     /// notes.
-    pub const OF_RECORDS: [Self; 17] = [
+    pub const OF_RECORDS: [Self; 19] = [
         Self::TaskName,
         Self::Task,
         Self::Lineage,
@@ -104,6 +110,8 @@ impl KeyKind {
         Self::MarkLabel,
         Self::MarkAlias,
         Self::Pin,
+        Self::Attached,
+        Self::AttachedBy,
         Self::Key,
     ];
 }
@@ -273,7 +281,12 @@ pub fn named(kind: KeyKind, task: TaskNo, name: &str) -> Vec<u8> {
     Builder::new(kind).u64(task.0).bytes(name.as_bytes()).bytes(&[0]).0
 }
 
-/// Returns the key of a checkpoint by a label or an alias.
+/// Returns the key of attached data by its location.
+pub fn attached(task: TaskNo, lineage: LineageId, offset: Offset) -> Vec<u8> {
+    with_offset(&of_lineage(KeyKind::Attached, task, lineage), offset)
+}
+
+/// Returns the key of a checkpoint by a label or an alias, or of data attached by an alias.
 pub fn named_mark(
     kind: KeyKind,
     task: TaskNo,

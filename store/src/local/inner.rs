@@ -101,6 +101,7 @@ impl Inner {
             meters,
             look,
         } = parts;
+        packs.unpack_at_most(cache_bytes / 2);
         Self {
             layout,
             config,

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use milepost_codec::{
-    Body, BodyForm, Chain, CheckpointMarked, ChunkId, ChunkList, Control, Error, Hash, Head,
-    LineageId, LogId, LogKind, Offset, Origin, RecordRef, Result, Seq, checkpoint_id,
+    Body, BodyForm, Chain, CheckpointMarked, ChunkId, ChunkList, Control, DataAttached, Error,
+    Hash, Head, LineageId, LogId, LogKind, Offset, Origin, RecordRef, Result, Seq, checkpoint_id,
 };
 use milepost_replay::Verifier;
 use milepost_store::Extent;
@@ -189,23 +189,24 @@ impl Range<'_> {
                 // A record's content may be damaged although its chain is intact.
                 match record.check(&mut puts) {
                     Ok(None) => {}
-                    Ok(Some(entries)) => marks.push((offset, entries)),
+                    Ok(Some(listed)) => marks.push((offset, listed)),
                     Err(error) => {
                         faults.push(Fault::of_event(self.id, offset, &error));
                     }
                 }
                 Ok(())
             })?;
-            ranged.checkpoints += marks.len() as u64;
+            let checkpoints = marks.iter().filter(|(_, listed)| listed.is_checkpoint);
+            ranged.checkpoints += checkpoints.count() as u64;
             ranged.captures.append(&mut captures.into_inner());
             ranged.faults.append(&mut faults);
-            for (offset, entries) in marks {
+            for (offset, Listed { entries, is_checkpoint }) in marks {
                 // The idempotency key of a mark outlives it.
                 let is_key = |(key, _): &IndexPut| key.first() == Some(&(KeyKind::Key as u8));
                 let (keys, entries): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_key);
                 puts.extend(keys);
                 if self.is_listed(&entries)? {
-                    ranged.listed.push(offset);
+                    ranged.listed.extend(is_checkpoint.then_some(offset));
                     puts.extend(entries);
                 } else {
                     ranged.unlisted.push(offset);
@@ -228,7 +229,7 @@ impl Range<'_> {
         }
     }
 
-    /// Returns `true` if a checkpoint has any index entry.
+    /// Returns `true` if a checkpoint or attached data has any index entry.
     fn is_listed(&self, entries: &[IndexPut]) -> Result<bool> {
         for (key, _) in entries {
             if self.catalog.log().get(key)?.is_some() {
@@ -274,11 +275,17 @@ struct Placed<'a> {
     captures: &'a RefCell<Vec<Named>>,
 }
 
+/// Index entries of a checkpoint or of attached data, which retention may have removed.
+struct Listed {
+    entries: Vec<IndexPut>,
+    is_checkpoint: bool,
+}
+
 impl Placed<'_> {
     /// Checks the content that a record refers to, and adds the entries that follow from it. For a
-    /// checkpoint it returns the entries instead. Entries of control logs are compared elsewhere,
-    /// in the order of the whole log.
-    fn check(&self, puts: &mut Vec<IndexPut>) -> Result<Option<Vec<IndexPut>>> {
+    /// checkpoint and attached data it returns the entries instead. Entries of control logs are
+    /// compared elsewhere, in the order of the whole log.
+    fn check(&self, puts: &mut Vec<IndexPut>) -> Result<Option<Listed>> {
         let (catalog, id, record) = (self.range.catalog, self.range.id, self.record);
         let header = record.header()?;
         if record.form == BodyForm::Chunked {
@@ -309,8 +316,9 @@ impl Placed<'_> {
                 root: ChunkId(captured.root.0),
             });
         }
-        let marks = header.kind == 17 && payload.is_some();
-        if (!marks && header.key.is_none()) || self.offset < self.range.begin {
+        let marks = header.kind == CheckpointMarked::KIND && payload.is_some();
+        let attaches = header.kind == DataAttached::KIND;
+        if (!marks && !attaches && header.key.is_none()) || self.offset < self.range.begin {
             return Ok(None);
         }
         let mut found = Vec::new();
@@ -332,6 +340,9 @@ impl Placed<'_> {
         if self.range.live.is_gone(id) {
             self.retain_own(&mut found)?;
         }
+        if attaches {
+            return Ok(Some(Listed { entries: found, is_checkpoint: false }));
+        }
         if !marks {
             puts.append(&mut found);
             return Ok(None);
@@ -343,7 +354,7 @@ impl Placed<'_> {
             return Ok(None);
         };
         self.check_mark(lineage, &mark, header.time_us)?;
-        Ok(Some(found))
+        Ok(Some(Listed { entries: found, is_checkpoint: true }))
     }
 
     /// Compares the hash that a mark of an earlier offset names with the log's.

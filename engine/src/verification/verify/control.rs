@@ -26,7 +26,7 @@ const TRIES: usize = 3;
 struct Said {
     /// The resulting index entries; `None` for removed ones.
     entries: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
-    /// Checkpoints that retention removed.
+    /// Checkpoints and attached data that retention removed.
     removed: HashSet<(LineageId, Offset)>,
 }
 
@@ -151,7 +151,7 @@ impl Said {
                 continue;
             };
             let fault = |offset: &Offset, expected: &str, found: &str| {
-                let place = format!("checkpoint of {id} at offset {offset}");
+                let place = format!("checkpoint or attached data of {id} at offset {offset}");
                 Fault::of(id, &Error::corrupt(place, expected, found))
             };
             let is_removed = |offset: &&Offset| self.removed.contains(&(lineage, **offset));

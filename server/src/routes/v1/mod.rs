@@ -10,6 +10,7 @@
 //! points.rs        points and their events
 //! states.rs        states and their differences
 //! blame.rs         the event that set a part of a state
+//! attachments.rs   data attached to checkpoints
 //! branch.rs        a new lineage at a point
 //! erase.rs         erasure of an event's body
 //! files.rs         captured files
@@ -26,6 +27,7 @@
 
 mod agent;
 mod append;
+mod attachments;
 mod blame;
 mod branch;
 mod checkpoints;
@@ -85,6 +87,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(tasks::routes())
         .merge(start::routes())
         .merge(append::routes())
+        .merge(attachments::routes())
         .merge(marks::routes())
         .merge(control::routes())
         .merge(restores::routes())

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use milepost_codec::{CHUNK_RAW_MAX, ChunkGroup, ChunkId, GroupContents, Result};
 use parking_lot::Mutex;
@@ -31,7 +32,7 @@ const SMALL_COUNT: usize = ChunkGroup::COUNT_MAX / 4;
 // Gathering fills a group until one more member would exceed the limit: the result is not small.
 const _: () = assert!(GATHERED_RAW > 2 * SMALL_RAW);
 
-/// The maximum bytes of groups that stay unpacked in memory.
+/// The maximum bytes of groups that stay unpacked in memory, unless a limit is set.
 const UNPACKED_MAX: usize = 16 << 20;
 
 /// Splits chunks into groups of up to `most` bytes of contents, in the given order. A chunk larger
@@ -65,12 +66,24 @@ pub(crate) fn is_small(count: usize, bytes: usize) -> bool {
 }
 
 /// The groups that were unpacked last, most recently used first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Unpacked {
     cached: Mutex<VecDeque<(ChunkLocation, Arc<GroupContents>)>>,
+    limit: AtomicUsize,
+}
+
+impl Default for Unpacked {
+    fn default() -> Self {
+        Self { cached: Mutex::default(), limit: UNPACKED_MAX.into() }
+    }
 }
 
 impl Unpacked {
+    /// Sets the maximum bytes of groups.
+    pub(crate) fn set_limit(&self, bytes: usize) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
     /// Returns a group, and reads it if it is not cached. `place` is the location of any member.
     pub(crate) fn get(
         &self,
@@ -93,10 +106,10 @@ impl Unpacked {
         let group = Arc::new(read()?);
         let mut cached = self.cached.lock();
         cached.push_front((place, Arc::clone(&group)));
-        let mut bytes = 0;
+        let (mut bytes, limit) = (0, self.limit.load(Ordering::Relaxed));
         cached.retain(|(_, group)| {
             bytes += group.bytes();
-            bytes <= UNPACKED_MAX
+            bytes <= limit
         });
         Ok(group)
     }

@@ -208,6 +208,11 @@ impl Packs {
         }
     }
 
+    /// Sets the maximum bytes of groups that stay unpacked in memory.
+    pub(crate) fn unpack_at_most(&self, bytes: usize) {
+        self.unpacked.set_limit(bytes);
+    }
+
     /// Returns the path of a pack.
     pub(crate) fn path_of(&self, pack: u32) -> PathBuf {
         let dir = match &self.scratch {

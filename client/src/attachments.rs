@@ -1,0 +1,40 @@
+//! Data attached to checkpoints by their aliases.
+
+use milepost_api::{AttachAsked, AttachedForm, AttachmentForm, Listed};
+use reqwest::Method;
+
+use crate::client::Client;
+use crate::error::Result;
+use crate::retry::RetryRule;
+
+impl Client {
+    /// Attaches data to the checkpoint that has an alias, whether it is marked already or later.
+    /// An attachment whose writer and index are there already is left out, so that a repeated call
+    /// does nothing.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: the alias is empty, over 200 bytes, or has a control character. `NotFound`: no
+    /// such task.
+    pub async fn attach(
+        &self,
+        task: &str,
+        alias: &str,
+        attachments: Vec<AttachmentForm>,
+    ) -> Result<AttachedForm> {
+        let asked = AttachAsked { alias: alias.to_owned(), attachments };
+        let request = self.request(Method::POST, ["v1", "tasks", task, "attachments"])?;
+        request.json(&asked)?.retry(RetryRule::Always).read().await
+    }
+
+    /// Returns the data that is attached by an alias, in the order in which its keys were first
+    /// used.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no such task.
+    pub async fn attachments(&self, task: &str, alias: &str) -> Result<Listed<AttachmentForm>> {
+        let request = self.get(["v1", "tasks", task, "attachments"])?;
+        request.query("alias", Some(alias)).read().await
+    }
+}

@@ -1,0 +1,192 @@
+//! Data attached to checkpoints by the caller's ids of them.
+
+use std::collections::HashSet;
+
+use milepost_codec::{
+    Body, Data, DataAttached, ErrorKind, LineageId, Offset, Result, Seq, TaskNo, check_alias,
+};
+use milepost_store::index::MarkEntry;
+use milepost_store::index::keys::{self, KeyKind};
+
+use crate::commit::append::Append;
+use crate::handles::lineage::Lineage;
+use crate::handles::task::Task;
+use crate::history::catalog::Catalog;
+
+impl Task {
+    /// Attaches data to the checkpoint that has an alias, whether it is marked already or later, in
+    /// one commit. Returns the number of new attachments.
+    ///
+    /// An attachment has a key of writer and index. Of several with the same key and an index from
+    /// 0 on, the first counts: an attachment whose key is there already is left out, so that a
+    /// repeated call does nothing. Of those with a negative index, the last counts.
+    ///
+    /// The events are on the lineage of the checkpoint, or on the lineage of this handle as long as
+    /// none has the alias. A restore does not change what is attached. Removal of the last
+    /// checkpoint with an alias removes what was attached by it; a cleanup that removes events
+    /// first appends again what is attached to remaining and to future checkpoints.
+    ///
+    /// ```
+    /// use milepost::events::{Attachment, Data, Message};
+    /// use milepost::{Append, Engine, Mark, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.start_task("thread", "ana")?;
+    /// let write = Attachment::new("node-a", 0, Data::Bytes(b"draft".to_vec())).name("messages");
+    /// assert_eq!(task.attach("step-1", [write.clone()])?, 1);
+    /// // The checkpoint may be marked later.
+    /// let step = Append::from(Message::text("assistant", "hi"));
+    /// task.append(step.mark(Mark::new().alias("step-1")))?;
+    /// assert_eq!(task.attach("step-1", [write.clone()])?, 0);
+    /// assert_eq!(task.attached("step-1")?, [write]);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - `Invalid`: the alias is empty, over 200 bytes, or has a control character.
+    /// - `NotFound`: the task was deleted.
+    /// - `Conflict`: no checkpoint has the alias, and another lineage than that of this handle is
+    ///   active.
+    /// - As [`Lineage::append`].
+    pub fn attach(
+        &self,
+        alias: &str,
+        attachments: impl IntoIterator<Item = Attachment>,
+    ) -> Result<u64> {
+        check_alias(alias)?;
+        let catalog = &self.lineage().inner().catalog;
+        let known = self.attached(alias)?;
+        let mut taken: HashSet<_> = known.iter().map(Attachment::key).collect();
+        let attachments: Vec<Attachment> = attachments.into_iter().collect();
+        let is_new = |one: &&Attachment| one.index < 0 || taken.insert(one.key());
+        let new: Vec<Body> = attachments.iter().filter(is_new).map(Attachment::body).collect();
+        let count = new.len() as u64;
+        if count > 0 {
+            let append = Append::batch(new).correlation(alias);
+            match catalog.lineage_of_alias(self.no(), alias)? {
+                Some(lineage) => self.lineage_named(lineage)?.append(append)?,
+                None => self.lineage().append(append)?,
+            };
+        }
+        Ok(count)
+    }
+
+    /// Returns the data that is attached by an alias, on all lineages, in the order in which their
+    /// keys were first used. Erased data is left out.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: the task was deleted. `Corrupt`: an event is damaged.
+    pub fn attached(&self, alias: &str) -> Result<Vec<Attachment>> {
+        check_alias(alias)?;
+        let catalog = &self.lineage().inner().catalog;
+        catalog.task(self.no())?;
+        let mut found: Vec<Attachment> = Vec::new();
+        for (_, lineage, offset) in catalog.attached_by(self.no(), alias)? {
+            let Some(one) = read(self.lineage_named(lineage), offset)? else { continue };
+            match found.iter_mut().find(|known| known.is_same(&one)) {
+                None => found.push(one),
+                Some(known) if one.index < 0 => *known = one,
+                Some(_) => {}
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Data that is attached to a checkpoint. See [`Task::attach`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Attachment {
+    /// The writer.
+    pub writer: String,
+    /// The writer's number of the data.
+    pub index: i64,
+    /// The name of the data. Default: none, an empty string.
+    pub name: String,
+    /// The data.
+    pub data: Data,
+}
+
+impl Attachment {
+    /// Creates an attachment without a name.
+    pub fn new(writer: impl Into<String>, index: i64, data: Data) -> Self {
+        Self { writer: writer.into(), index, name: String::new(), data }
+    }
+
+    /// Sets the name.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Returns the key: writer and index.
+    fn key(&self) -> (String, i64) {
+        (self.writer.clone(), self.index)
+    }
+
+    /// Returns `true` if another one has the same key.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        (&self.writer, self.index) == (&other.writer, other.index)
+    }
+
+    pub(crate) fn body(&self) -> Body {
+        let Self { writer, index, name, data } = self.clone();
+        DataAttached { writer, index, name, data }.into()
+    }
+}
+
+impl From<DataAttached> for Attachment {
+    fn from(body: DataAttached) -> Self {
+        let DataAttached { writer, index, name, data } = body;
+        Self { writer, index, name, data }
+    }
+}
+
+/// Reads attached data. `None`: it was erased, or removed since the index was read.
+pub(crate) fn read(lineage: Result<Lineage>, offset: Offset) -> Result<Option<Attachment>> {
+    let event = || -> Result<Option<Body>> {
+        let mut events = lineage?.read(offset..offset + 1)?;
+        Ok(events.next().transpose()?.and_then(|event| event.body))
+    };
+    match event() {
+        Ok(Some(Body::DataAttached(body))) => Ok(Some(body.into())),
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl Catalog {
+    /// Returns the places of data that is attached by an alias, in the order of their commits.
+    pub(crate) fn attached_by(
+        &self,
+        task: TaskNo,
+        alias: &str,
+    ) -> Result<Vec<(Seq, LineageId, Offset)>> {
+        let mut found = Vec::new();
+        self.log().walk(&keys::named(KeyKind::AttachedBy, task, alias), &mut |key, seq| {
+            let (lineage, offset) = keys::mark_place(key);
+            found.push((keys::tail_u64(seq), lineage, offset));
+            Ok(())
+        })?;
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// Returns the lineage of the newest checkpoint with an alias.
+    pub(crate) fn lineage_of_alias(&self, task: TaskNo, alias: &str) -> Result<Option<LineageId>> {
+        let mut newest: Option<(Seq, LineageId)> = None;
+        self.log().walk(&keys::named(KeyKind::MarkAlias, task, alias), &mut |key, _| {
+            let (lineage, offset) = keys::mark_place(key);
+            if let Some(entry) = self.log().get(&keys::mark(task, lineage, offset))? {
+                let seq = MarkEntry::decode(&entry)?.seq;
+                newest = newest.max(Some((seq, lineage)));
+            }
+            Ok(())
+        })?;
+        Ok(newest.map(|(_, lineage)| lineage))
+    }
+}

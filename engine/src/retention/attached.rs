@@ -1,0 +1,135 @@
+//! Attached data, when checkpoints or events are removed.
+//!
+//! Data goes with the last checkpoint that has its alias. What is attached to another checkpoint,
+//! or to one that is not marked yet, outlives its event: before a cleanup removes the event, the
+//! data is appended again.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use milepost_codec::{
+    CheckpointId, Control, Hash, Json, LineageId, Offset, RemovedMark, Result, Retained, TaskNo,
+};
+use milepost_store::index::MarkEntry;
+use milepost_store::index::keys::{self, KeyKind};
+
+use super::Retention;
+use super::apply::MARKS_EACH;
+use super::reachability::Verdicts;
+use crate::commit::append::Append;
+use crate::handles::attachments::{self, Attachment};
+use crate::handles::lineage::Lineage;
+
+/// The checkpoint of attached data in the event that removes it: its place says all.
+const OF_NONE: CheckpointId = CheckpointId(Hash::ZERO.0);
+
+impl Retention<'_> {
+    /// Returns the events that remove checkpoints, and what is attached to these alone.
+    pub(super) fn removals(
+        &self,
+        task: TaskNo,
+        policy: &Json,
+        removed: Vec<RemovedMark>,
+    ) -> Result<Vec<Control>> {
+        let attached = self.attached_to(task, &removed)?;
+        let mut events = vec![Retained { policy: policy.clone(), removed }.into()];
+        events.extend(removal_of(policy, attached));
+        Ok(events)
+    }
+
+    /// Returns the data that is attached by aliases that none but these checkpoints have.
+    fn attached_to(&self, task: TaskNo, removed: &[RemovedMark]) -> Result<Vec<RemovedMark>> {
+        let catalog = &self.engine.inner.catalog;
+        let places: HashSet<_> = removed.iter().map(|mark| (mark.lineage, mark.offset)).collect();
+        let mut aliases = BTreeSet::new();
+        for mark in removed {
+            if let Some(entry) = catalog.log().get(&keys::mark(task, mark.lineage, mark.offset))? {
+                aliases.extend(MarkEntry::decode(&entry)?.body.aliases);
+            }
+        }
+        let mut attached = Vec::new();
+        for alias in aliases {
+            let data = catalog.attached_by(task, &alias)?;
+            if data.is_empty() {
+                continue;
+            }
+            let mut others = false;
+            catalog.log().walk(&keys::named(KeyKind::MarkAlias, task, &alias), &mut |key, _| {
+                others |= !places.contains(&keys::mark_place(key));
+                Ok(())
+            })?;
+            if !others {
+                attached
+                    .extend(data.into_iter().map(|(_, lineage, offset)| place(lineage, offset)));
+            }
+        }
+        Ok(attached)
+    }
+
+    /// Appends the attached data again whose events a trim removes. Returns the events that remove
+    /// the data from its old places.
+    pub(super) fn carry(&self, task: TaskNo, fates: &Verdicts) -> Result<Vec<Control>> {
+        let catalog = &self.engine.inner.catalog;
+        let mut gone: BTreeMap<String, Vec<(LineageId, Offset)>> = BTreeMap::new();
+        catalog.log().walk(&keys::of_task(KeyKind::Attached, task), &mut |key, alias| {
+            let (lineage, offset) = keys::mark_place(key);
+            if fates.removes(lineage, offset) {
+                let alias = String::from_utf8_lossy(alias).into_owned();
+                gone.entry(alias).or_default().push((lineage, offset));
+            }
+            Ok(())
+        })?;
+        let mut removed = Vec::new();
+        for (alias, places) in gone {
+            self.append_again(task, &alias, fates)?;
+            removed.extend(places.into_iter().map(|(lineage, offset)| place(lineage, offset)));
+        }
+        let policy = Json::new(r#"{"appended_again":true}"#)?;
+        Ok(removal_of(&policy, removed))
+    }
+
+    /// Appends the data of an alias again that counts and whose event a trim removes.
+    fn append_again(&self, task: TaskNo, alias: &str, fates: &Verdicts) -> Result<()> {
+        let catalog = &self.engine.inner.catalog;
+        let mut counting = Vec::new();
+        for (_, owner, offset) in catalog.attached_by(task, alias)? {
+            // Erased data is gone.
+            let lineage = Lineage::new(self.engine, task, owner, None);
+            let Some(one) = attachments::read(lineage, offset)? else { continue };
+            let is_kept = !fates.removes(owner, offset);
+            let same = |(known, _): &(Attachment, bool)| known.is_same(&one);
+            match counting.iter().position(same) {
+                // A copy behind it would count in its place.
+                Some(at) if one.index < 0 || is_kept => {
+                    counting.remove(at);
+                    counting.push((one, is_kept));
+                }
+                Some(_) => {}
+                None => counting.push((one, is_kept)),
+            }
+        }
+        let lost = counting.into_iter().filter(|(_, is_kept)| !is_kept);
+        let bodies: Vec<_> = lost.map(|(one, _)| one.body()).collect();
+        if bodies.is_empty() {
+            return Ok(());
+        }
+        let lineage = match catalog.lineage_of_alias(task, alias)? {
+            Some(lineage) => lineage,
+            None => catalog.active(task)?.1.lineage,
+        };
+        let lineage = Lineage::new(self.engine, task, lineage, None)?;
+        lineage.append(Append::batch(bodies).correlation(alias).actor("retention"))?;
+        Ok(())
+    }
+}
+
+fn place(lineage: LineageId, offset: Offset) -> RemovedMark {
+    RemovedMark { lineage, offset, checkpoint: OF_NONE }
+}
+
+/// Returns the events that remove attached data.
+fn removal_of(policy: &Json, attached: Vec<RemovedMark>) -> Vec<Control> {
+    let some = attached
+        .chunks(MARKS_EACH)
+        .map(|some| Retained { policy: policy.clone(), removed: some.to_vec() });
+    some.map(Control::from).collect()
+}

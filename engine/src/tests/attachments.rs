@@ -1,0 +1,237 @@
+//! Data attached to checkpoints, next to a model of it, beside everything that removes events.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use crate::events::{Attachment, Data, Message};
+use crate::query::CheckpointQuery;
+use crate::retention::Policy;
+use crate::transfer::ExportItem;
+use crate::{Append, CheckpointId, Engine, ErrorKind, Mark, Options, Task};
+
+/// An operation on the task. Aliases and writers are few, so that they meet.
+#[derive(Debug, Clone)]
+enum Op {
+    Attach(u8, Vec<(u8, i64, usize)>),
+    Mark(u8),
+    Unmark(f64),
+    /// Goes back to a point in the history, by its share.
+    Restore(f64),
+    Switch(f64),
+    CleanUp(usize, bool),
+    Compact,
+    Reopen,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let attachment = (0..2_u8, -2..3_i64, prop_oneof![8 => 0..50_usize, 1 => 9_000..9_050_usize]);
+    let attachments = proptest::collection::vec(attachment, 1..4);
+    prop_oneof![
+        6 => (0..5_u8, attachments).prop_map(|(alias, all)| Op::Attach(alias, all)),
+        4 => (0..5_u8).prop_map(Op::Mark),
+        1 => (0.0..1.0).prop_map(Op::Unmark),
+        2 => (0.0..1.0).prop_map(Op::Restore),
+        1 => (0.0..1.0).prop_map(Op::Switch),
+        2 => (0..3_usize, any::<bool>()).prop_map(|(keep, lineages)| Op::CleanUp(keep, lineages)),
+        1 => Just(Op::Compact),
+        1 => Just(Op::Reopen),
+    ]
+}
+
+/// What has to be attached, and the checkpoints that have each alias.
+#[derive(Debug, Default)]
+struct Model {
+    attached: BTreeMap<String, BTreeMap<(String, i64), Data>>,
+    marks: BTreeMap<String, BTreeSet<CheckpointId>>,
+}
+
+impl Model {
+    fn attach(&mut self, alias: &str, one: &Attachment) {
+        let all = self.attached.entry(alias.to_owned()).or_default();
+        let key = (one.writer.clone(), one.index);
+        if one.index < 0 || !all.contains_key(&key) {
+            all.insert(key, one.data.clone());
+        }
+    }
+
+    /// Takes over which checkpoints remain.
+    fn remain(&mut self, all: &BTreeSet<CheckpointId>) {
+        for (alias, marks) in &mut self.marks {
+            let before = marks.len();
+            marks.retain(|mark| all.contains(mark));
+            if marks.is_empty() && before > 0 {
+                self.attached.remove(alias);
+            }
+        }
+    }
+}
+
+fn checkpoints(engine: &Engine) -> BTreeSet<CheckpointId> {
+    let query = CheckpointQuery { limit: Some(1000), ..CheckpointQuery::default() };
+    engine.query().checkpoints(&query).unwrap().items.into_iter().map(|mark| mark.id).collect()
+}
+
+fn check(task: &Task, model: &Model) {
+    for n in 0..5 {
+        let alias = format!("alias-{n}");
+        let found = task.attached(&alias).unwrap().into_iter();
+        let found: BTreeMap<_, _> = found.map(|it| ((it.writer, it.index), it.data)).collect();
+        assert_eq!(found, model.attached.get(&alias).cloned().unwrap_or_default(), "{alias}");
+    }
+}
+
+fn verify(engine: &Engine) {
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
+    assert!(report.faults.is_empty(), "{:#?}", report.faults);
+}
+
+fn run(ops: &[Op]) {
+    let dir = tempfile::tempdir().unwrap();
+    let open = || Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let mut engine = open();
+    engine.start_task("thread", "ana").unwrap();
+    let mut model = Model::default();
+    for op in ops {
+        let task = engine.task("thread").unwrap();
+        let begin = task.lineage().info().unwrap().begin;
+        let head = task.head().unwrap().next;
+        match op {
+            Op::Attach(alias, all) => {
+                let alias = format!("alias-{alias}");
+                let one = |(writer, index, len): &(u8, i64, usize)| {
+                    let data = Data::Bytes(vec![*len as u8; *len]);
+                    Attachment::new(format!("writer-{writer}"), *index, data).name("channel")
+                };
+                let all: Vec<_> = all.iter().map(one).collect();
+                task.attach(&alias, all.clone()).unwrap();
+                all.iter().for_each(|one| model.attach(&alias, one));
+            }
+            Op::Mark(alias) => {
+                let alias = format!("alias-{alias}");
+                let step = Append::from(Message::text("user", "step"));
+                let mark = task.append_marked(step, Mark::new().alias(&alias)).unwrap();
+                model.marks.entry(alias).or_default().insert(mark.id);
+            }
+            Op::Unmark(share) => {
+                let all: Vec<_> = checkpoints(&engine).into_iter().collect();
+                let place = (all.len() as f64 * share) as usize;
+                engine.retention().unmark(all.get(place..=place).unwrap_or_default()).unwrap();
+            }
+            Op::Restore(share) => {
+                let at = begin + ((head - begin) as f64 * share) as u64;
+                engine.restore(&task.point(at).unwrap()).run().unwrap();
+            }
+            Op::Switch(share) => {
+                let all = task.lineages().unwrap();
+                let one = &all[(all.len() as f64 * share) as usize];
+                engine.switch(&task.lineage_named(one.id).unwrap()).unwrap();
+            }
+            Op::CleanUp(keep, keep_lineages) => {
+                let policy = Policy::new().keep(*keep).keep_lineages(*keep_lineages);
+                let report = engine.retention().retain(&policy).unwrap();
+                assert!(report.tasks.iter().all(|task| task.error.is_none()), "{report:#?}");
+            }
+            Op::Compact => _ = engine.retention().compact(&mut |_| {}).unwrap(),
+            Op::Reopen => {
+                engine.clone().close().unwrap();
+                engine = open();
+            }
+        }
+        model.remain(&checkpoints(&engine));
+        check(&engine.task("thread").unwrap(), &model);
+    }
+    verify(&engine);
+    engine.retention().compact(&mut |_| {}).unwrap();
+    verify(&engine);
+    check(&engine.task("thread").unwrap(), &model);
+    engine.clone().close().unwrap();
+    let engine = open();
+    check(&engine.task("thread").unwrap(), &model);
+    let copy = copied(&engine);
+    check(&copy.task("thread").unwrap(), &model);
+    verify(&copy);
+}
+
+/// Imports an export of all tasks into another store.
+fn copied(engine: &Engine) -> Engine {
+    let to = Engine::in_memory(Options::default()).unwrap();
+    let mut import = to.transfer().import();
+    let mut export = engine.transfer().export(false).unwrap();
+    let mut carry = |carried: ExportItem| match carried {
+        ExportItem::Task(task) => import.task(task),
+        ExportItem::Chunk(chunk) => import.chunk(chunk),
+        ExportItem::Event(event) => import.event(event),
+    };
+    export.task("thread", &mut carry).unwrap();
+    import.finish().unwrap();
+    to
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn attached_data_outlives_its_events_and_goes_with_its_last_checkpoint(
+        ops in proptest::collection::vec(op(), 1..40),
+    ) {
+        run(&ops);
+    }
+}
+
+fn bytes(writer: &str, index: i64, text: &str) -> Attachment {
+    Attachment::new(writer, index, Data::Bytes(text.as_bytes().to_vec()))
+}
+
+#[test]
+fn an_event_of_attached_data_names_an_alias_and_can_be_erased() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("thread", "ana").unwrap();
+    task.attach("step-1", [bytes("a", 0, "secret"), bytes("a", 1, "other")]).unwrap();
+    let event = task.read(1..2).unwrap().next().unwrap().unwrap();
+    assert_eq!(event.header.correlation.as_deref(), Some("step-1"));
+    let body = event.body.unwrap();
+    for alias in [None, Some("two\nlines"), Some("")] {
+        let mut append = Append::from(body.clone());
+        if let Some(alias) = alias {
+            append = append.correlation(alias);
+        }
+        assert_eq!(task.append(append).unwrap_err().kind(), ErrorKind::Invalid, "{alias:?}");
+    }
+    engine.retention().erase(&task.point(1).unwrap(), None).unwrap();
+    assert_eq!(task.attached("step-1").unwrap(), [bytes("a", 1, "other")]);
+    verify(&engine);
+    assert_eq!(task.attached("").unwrap_err().kind(), ErrorKind::Invalid);
+}
+
+#[test]
+fn data_of_a_marked_checkpoint_is_on_its_lineage_whichever_is_active() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let old = engine.start_task("thread", "ana").unwrap();
+    let step = |text: &str| Append::from(Message::text("user", text));
+    old.append_marked(step("one"), Mark::new().alias("step-1")).unwrap();
+    let task = engine.restore(&old.point(1).unwrap()).run().unwrap();
+    // The handle is of the lineage that was active before.
+    old.attach("step-1", [bytes("a", 0, "one")]).unwrap();
+    let error = old.attach("step-2", [bytes("a", 0, "two")]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert_eq!(task.attached("step-1").unwrap(), [bytes("a", 0, "one")]);
+    assert_eq!(task.head().unwrap().next, 3);
+}
+
+#[test]
+fn nothing_is_attached_to_a_deleted_task_nor_to_its_successor() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("thread", "ana").unwrap();
+    task.attach("step-1", [bytes("a", 0, "one")]).unwrap();
+    engine.retention().delete_task("thread").unwrap();
+    for error in [
+        task.attach("step-1", [bytes("a", 1, "late")]).unwrap_err(),
+        task.attached("step-1").unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+    }
+    let next = engine.start_task("thread", "ana").unwrap();
+    assert!(next.attached("step-1").unwrap().is_empty());
+}
