@@ -1,5 +1,7 @@
 //! Data attached to checkpoints.
 
+// tidy: two forms
+
 use milepost_codec::Data;
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]

@@ -137,12 +137,8 @@ fn marks() -> Vec<(&'static str, Body)> {
         name: "channel".into(),
         data,
     };
-    let attached_by = |index, data| DataAttached {
-        writer: "w".into(),
-        index,
-        name: "channel".into(),
-        data,
-    };
+    let attached_by =
+        |index, data| DataAttached { writer: "w".into(), index, name: "channel".into(), data };
     let restored = Restored {
         from: LINEAGE,
         head: 90,

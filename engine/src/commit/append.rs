@@ -373,9 +373,9 @@ macro_rules! from_bodies {
 }
 
 from_bodies! {
-    Application ArtifactsEdited CheckpointAttached ContextChanged ControlChanged DataAttached GuidanceGiven
-    Message PhaseChanged PromptChanged RulesChanged StepFailed StepFinished StepStarted ToolCalled
-    ToolReturned VariablesPatched WorkspaceCaptured
+    Application ArtifactsEdited CheckpointAttached ContextChanged ControlChanged DataAttached
+    GuidanceGiven Message PhaseChanged PromptChanged RulesChanged StepFailed StepFinished
+    StepStarted ToolCalled ToolReturned VariablesPatched WorkspaceCaptured
 }
 
 /// Result of an append.

@@ -1,4 +1,4 @@
-//! Data attached to checkpoints, next to a model of it, beside everything that removes events.
+//! Data attached to checkpoints and a model of it, with everything that removes events.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What has to be attached, and the checkpoints that have each alias.
+/// The data that has to be there, and the checkpoints that have each alias.
 #[derive(Debug, Default)]
 struct Model {
     attached: BTreeMap<String, BTreeMap<(String, i64), Data>>,
