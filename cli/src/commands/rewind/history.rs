@@ -42,7 +42,7 @@ pub(super) struct Prompt {
     pub calls: u64,
     /// Number of captures around these calls that came too late.
     pub late: u64,
-    /// The offsets behind the first and the last capture around these calls.
+    /// The offsets of the first and the last mark around these calls, each behind its capture.
     pub captures: Option<(u64, u64)>,
 }
 
@@ -86,7 +86,7 @@ impl History {
         let mut history = Self::default();
         source.events(&head, 0..head.offset.0, &mut |event| {
             history.add(event.offset.0, event.time_us.0, event.body.as_ref());
-            history.follow(event.correlation.as_deref(), event.body.as_ref());
+            history.follow(event.offset.0, event.correlation.as_deref(), event.body.as_ref());
             Ok(())
         })?;
         Ok(history)
@@ -99,13 +99,6 @@ impl History {
             Some(Body::ToolCalled(_)) => {
                 if let Some(prompt) = self.prompts.last_mut() {
                     prompt.calls += 1;
-                }
-            }
-            Some(Body::WorkspaceCaptured(_)) => {
-                if let Some(prompt) = self.prompts.last_mut() {
-                    let end = at + 1;
-                    let first = prompt.captures.map_or(end, |(first, _)| first);
-                    prompt.captures = Some((first, end));
                 }
             }
             Some(Body::Application(said)) if said.name == "agent_documents" => {
@@ -121,16 +114,22 @@ impl History {
     }
 
     /// Notes the calls that begin, and those whose files are captured.
-    fn follow(&mut self, call: Option<&str>, body: Option<&Body>) {
+    fn follow(&mut self, at: u64, call: Option<&str>, body: Option<&Body>) {
         match (body, call) {
             (Some(Body::WorkspaceCaptured(_)), None) => self.open.clear(),
-            (Some(Body::CheckpointMarked(mark)), Some(call)) => match mark.cause {
-                MarkCause::BeforeTool => {
-                    self.has_calls = true;
-                    self.open.insert(call.to_owned());
+            (Some(Body::CheckpointMarked(mark)), Some(call)) => {
+                if let Some(prompt) = self.prompts.last_mut() {
+                    let first = prompt.captures.map_or(at, |(first, _)| first);
+                    prompt.captures = Some((first, at));
                 }
-                _ => drop(self.open.remove(call)),
-            },
+                match mark.cause {
+                    MarkCause::BeforeTool => {
+                        self.has_calls = true;
+                        self.open.insert(call.to_owned());
+                    }
+                    _ => drop(self.open.remove(call)),
+                }
+            }
             _ => {}
         }
     }
