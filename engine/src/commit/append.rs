@@ -410,10 +410,22 @@ impl Appended {
         let Some((first, head)) = done.appended.first().copied() else {
             return Err(Error::invalid("an append without events"));
         };
+        Ok(Self::at(done, first, head))
+    }
+
+    /// Returns the result of events behind the event that opens their lineage.
+    pub(crate) fn behind_opening(done: &CommitResult) -> Result<Self> {
+        match done.appended.last().copied() {
+            Some((opened, head)) => Ok(Self::at(done, opened + 1, head)),
+            None => Err(Error::invalid("an append without events")),
+        }
+    }
+
+    fn at(done: &CommitResult, first: Offset, head: Head) -> Self {
         let marks = u64::from(done.checkpoint.is_some());
         let count = done.repeated.unwrap_or((head.next - first - marks) as u32);
         let repeated = done.repeated.is_some();
-        Ok(Self { first, count, head, seq: done.seq, checkpoint: done.checkpoint, repeated })
+        Self { first, count, head, seq: done.seq, checkpoint: done.checkpoint, repeated }
     }
 }
 

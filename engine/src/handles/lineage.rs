@@ -9,7 +9,7 @@ use milepost_codec::{
 use milepost_store::index::{LineageEntry, TaskEntry};
 
 use crate::commit::append::{Append, Appended, Committed};
-use crate::commit::committer::{Marked, Request};
+use crate::commit::committer::{LogAppend, Marked, Request};
 use crate::commit::conditions;
 use crate::commit::subscribe::{SubscribeOptions, Subscription};
 use crate::context::Context;
@@ -247,7 +247,13 @@ impl Lineage {
             inner.catalog.read_keys_ahead(self.task, self.id);
         }
         let to = inner.log_append(self.log(), self.origin);
-        let mut to = to.epoch(self.epoch).expect(append.expected());
+        let to = to.epoch(self.epoch).expect(append.expected());
+        Ok(self.encoded_to(to, append)?.into())
+    }
+
+    /// Adds the events and the mark of an append to records of the lineage.
+    pub(crate) fn encoded_to(&self, mut to: LogAppend, append: &Append) -> Result<LogAppend> {
+        let inner = &self.engine.inner;
         let event_max = inner.options.event_max;
         append.encode(&mut to, inner.catalog.log(), inner.now_us(), event_max)?;
         if let Some(mark) = append.marked() {
@@ -257,7 +263,7 @@ impl Lineage {
             }
             to = to.mark(mark.draft(None, inner.now_us())?);
         }
-        Ok(to.into())
+        Ok(to)
     }
 
     /// Returns the checkpoint marked earlier under the key of the current conditions.

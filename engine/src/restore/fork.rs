@@ -1,4 +1,4 @@
-//! Restore, branch and undo. No event is overwritten, so each can be undone.
+//! Restore and undo. No event is overwritten, so each can be undone.
 
 use milepost_codec::{
     Activated, ActivationCause, Body, Control, Epoch, Error, ErrorKind, Hash, Head, LineageId,
@@ -101,26 +101,6 @@ impl Engine {
             now if now.lineage().id() == lineage => Ok(now),
             _ => Lineage::new(self, task, lineage, None)?.with_hooks(),
         }
-    }
-
-    /// Opens a new lineage at a point. The active lineage stays the same.
-    ///
-    /// # Errors
-    ///
-    /// - `Corrupt`: the history before the point cannot be read.
-    /// - `Invalid`: the description has more than 1,024 bytes.
-    /// - `NotFound`: retention trimmed the point.
-    /// - `Unavailable`: a restore of the task is pending.
-    pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
-        let inner = &self.inner;
-        let structure = inner.structure()?;
-        inner.catalog.goes_on(point.no)?;
-        let entry = inner.catalog.task(point.no)?;
-        let (lineage, appends) = self.fork(point, LineageType::Branch, description, &[])?;
-        inner.commit(Request::of(appends))?;
-        drop(structure);
-        AuditEvent::of("branched", point.no, lineage).tell(inner);
-        Ok(Lineage::made(self, (point.no, &entry), lineage, None))
     }
 
     /// Undoes a restore if `viewer` owns the task. With `files` the participants that joined the
@@ -234,6 +214,26 @@ impl Engine {
         done.tell(inner);
     }
 
+    /// Returns the place at which a lineage forks for a point.
+    pub(super) fn fork_of(&self, point: &Point) -> Result<Parent> {
+        let inner = &self.inner;
+        let origin = inner.catalog.task(point.no)?.origin;
+        let head = inner.catalog.head(LogId::lineage(point.no, point.lineage))?;
+        if point.offset > head.next {
+            let (offset, head) = (point.offset, head.next);
+            return Err(Error::invalid(format!("offset {offset} is past the head, {head}")));
+        }
+        inner.catalog.lineage(point.no, point.lineage)?;
+        let ancestry = Ancestry::of(&inner.catalog, point.no, point.lineage)?;
+        ancestry.check(point.offset)?;
+        let offset = inner.fork_offset(point, &ancestry)?;
+        // A fork before a lineage's first own event is a fork of its parent.
+        let lineage = ancestry.hash_owner(offset).unwrap_or(point.lineage);
+        let log = LogId::lineage(point.no, lineage);
+        let hash = crate::history::chain_hash::hash_at(&inner.catalog, origin, log, offset)?;
+        Ok(Parent { lineage, offset, hash })
+    }
+
     /// Returns the appends that open a lineage at a point, with these events after the opening one.
     pub(crate) fn fork(
         &self,
@@ -245,26 +245,14 @@ impl Engine {
         let inner = &self.inner;
         check_size("a description", description.map_or(0, str::len), TEXT_MAX)?;
         let origin = inner.catalog.task(point.no)?.origin;
-        let head = inner.catalog.head(LogId::lineage(point.no, point.lineage))?;
-        if point.offset > head.next {
-            let (offset, head) = (point.offset, head.next);
-            return Err(Error::invalid(format!("offset {offset} is past the head, {head}")));
-        }
-        inner.catalog.lineage(point.no, point.lineage)?;
+        let parent = self.fork_of(point)?;
+        let Parent { lineage: owner, offset, hash } = parent;
         let lineage = inner.catalog.next_lineage(point.no)?;
         let now = inner.now_us();
-        let ancestry = Ancestry::of(&inner.catalog, point.no, point.lineage)?;
-        ancestry.check(point.offset)?;
-        let offset = inner.fork_offset(point, &ancestry)?;
-        // A fork before a lineage's first own event is a fork of its parent.
-        let owner = ancestry.hash_owner(offset).unwrap_or(point.lineage);
-        let log = LogId::lineage(point.no, owner);
-        let hash = crate::history::chain_hash::hash_at(&inner.catalog, origin, log, offset)?;
-
         let opened = LineageOpened {
             lineage_type,
             description: description.map(str::to_owned),
-            parent: Some(Parent { lineage: owner, offset, hash }),
+            parent: Some(parent),
             initial: None,
             copied_from: None,
         };

@@ -1,6 +1,7 @@
 //! Restores: forks of a lineage, with and without participants, and switches between lineages.
 
 // tidy: names the parts
+pub(crate) mod branch;
 pub(crate) mod builder;
 pub(crate) mod fork;
 pub(crate) mod last_capture;

@@ -2,6 +2,7 @@
 
 // tidy: names the parts
 mod attachments;
+mod branches;
 mod forked;
 mod refusals;
 mod summaries;

@@ -1,0 +1,142 @@
+//! Branches: new lineages that leave the active one as it is.
+
+use milepost_codec::{Error, ErrorKind, LineageId, LineageType, Parent, Result, TaskNo};
+use milepost_store::index::keys;
+
+use crate::commit::append::{Append, Appended};
+use crate::commit::committer::Request;
+use crate::handles::audit::AuditEvent;
+use crate::handles::engine::Engine;
+use crate::handles::lineage::Lineage;
+use crate::history::point::Point;
+
+impl Engine {
+    /// Opens a new lineage at a point. The active lineage stays the same.
+    ///
+    /// # Errors
+    ///
+    /// - `Corrupt`: the history before the point cannot be read.
+    /// - `Invalid`: the description has more than 1,024 bytes.
+    /// - `NotFound`: retention trimmed the point.
+    /// - `Unavailable`: a restore of the task is pending.
+    pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
+        let inner = &self.inner;
+        let structure = inner.structure()?;
+        inner.catalog.goes_on(point.no)?;
+        let entry = inner.catalog.task(point.no)?;
+        let (lineage, appends) = self.fork(point, LineageType::Branch, description, &[])?;
+        inner.commit(Request::of(appends))?;
+        drop(structure);
+        AuditEvent::of("branched", point.no, lineage).tell(inner);
+        Ok(Lineage::made(self, (point.no, &entry), lineage, None))
+    }
+
+    /// Opens a new lineage at a point, as [`Engine::branch`], and appends events to it, with the
+    /// checkpoint of the append, all in one commit. The active lineage stays the same.
+    ///
+    /// If a branch at the point already has an append with the same idempotency key, that branch is
+    /// returned, and the result of the append to it.
+    ///
+    /// ```
+    /// use milepost::events::Message;
+    /// use milepost::{Append, Engine, Mark, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.start_task("thread", "ana")?;
+    /// let say = |text| Append::from(Message::text("user", text));
+    /// let first = task.append_marked(say("one"), Mark::new().alias("step-1"))?;
+    /// task.append_marked(say("two"), Mark::new().alias("step-2"))?;
+    /// let other = say("another two").mark(Mark::new().alias("step-2b"));
+    /// let from = engine.point(&format!("@{}", first.id))?;
+    /// let (branch, appended) = engine.branch_with(&from, None, other)?;
+    /// assert_eq!(branch.last_successful()?.map(|mark| mark.id), appended.checkpoint);
+    /// assert_ne!(engine.task("thread")?.lineage().id(), branch.id());
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::branch`] and [`Lineage::append`]. `Invalid`: the append expects a head, or
+    /// changes the control of the run.
+    pub fn branch_with(
+        &self,
+        point: &Point,
+        description: Option<&str>,
+        append: impl Into<Append>,
+    ) -> Result<(Lineage, Appended)> {
+        let append = append.into();
+        let inner = &self.inner;
+        if append.expected().is_some() || append.control_changes().next().is_some() {
+            let why = "the first append to a branch expects no head and changes no control";
+            return Err(Error::invalid(why));
+        }
+        let structure = inner.structure()?;
+        inner.catalog.goes_on(point.no)?;
+        let entry = inner.catalog.task(point.no)?;
+        let parent = self.fork_of(point)?;
+        if let Some(key) = append.key_given() {
+            if let Some(lineage) = self.branch_under(point.no, key, &parent)? {
+                drop(structure);
+                let lineage = Lineage::new(self, point.no, lineage, None)?;
+                let appended = lineage.append(append)?;
+                return Ok((lineage, appended));
+            }
+            let before = Lineage::new(self, point.no, parent.lineage, None)?;
+            let used = before.appended_under(key)?;
+            if used.is_some_and(|used| used.start < parent.offset) {
+                let text = "the history before the point has an append with this key";
+                return Err(Error::new(ErrorKind::Conflict, text));
+            }
+        }
+        let append = self.with_parent(point, &parent, append)?;
+        let (id, mut appends) = self.fork(point, LineageType::Branch, description, &[])?;
+        let lineage = Lineage::made(self, (point.no, &entry), id, None);
+        let Some(events) = appends.pop() else { return Err(Error::invalid("a branch of nothing")) };
+        appends.push(lineage.encoded_to(events, &append)?);
+        let done = inner.commit(Request::of(appends))?;
+        drop(structure);
+        AuditEvent::of("branched", point.no, id).tell(inner);
+        let appended = Appended::behind_opening(&done)?;
+        lineage.appended(&append, &appended);
+        Ok((lineage, appended))
+    }
+
+    /// Returns the append with the parent of its mark: the checkpoint of the point, or the newest
+    /// one before the fork.
+    fn with_parent(&self, point: &Point, fork: &Parent, append: Append) -> Result<Append> {
+        let Some(mark) = append.mark_given().filter(|mark| mark.body().parent.is_none()) else {
+            return Ok(append);
+        };
+        let newest = || {
+            let (catalog, offset) = (&self.inner.catalog, fork.offset);
+            catalog.newest_mark(point.no, fork.lineage, offset, &mut |_, _, _| Ok(true))
+        };
+        let parent = match point.checkpoint {
+            Some(checkpoint) => Some(checkpoint),
+            None => newest()?.map(|(_, _, entry)| entry.id),
+        };
+        Ok(match parent {
+            Some(parent) => {
+                let mark = mark.clone().parent(parent);
+                append.mark(mark)
+            }
+            None => append,
+        })
+    }
+
+    /// Returns the lineage that forks at a place and has an append with this key.
+    fn branch_under(&self, task: TaskNo, key: &str, at: &Parent) -> Result<Option<LineageId>> {
+        let catalog = &self.inner.catalog;
+        let mut found = None;
+        catalog.log().walk(&keys::uses_of_key(task, key), &mut |entry, _| {
+            let lineage = keys::tail_lineage(entry);
+            // A dropped lineage is none.
+            let parent = catalog.lineage(task, lineage).ok().and_then(|entry| entry.parent);
+            if parent.is_some_and(|parent| parent == *at) {
+                found = found.max(Some(lineage));
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}

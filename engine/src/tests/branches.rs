@@ -1,0 +1,102 @@
+//! Branches that are opened together with their first events.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use crate::events::Message;
+use crate::{Append, Body, Engine, ErrorKind, Mark, Options, Task};
+
+fn say(text: &str) -> Append {
+    Append::from(Message::text("user", text))
+}
+
+/// Returns a task with two steps, each with a checkpoint.
+fn thread(engine: &Engine) -> Task {
+    let task = engine.start_task("thread", "ana").unwrap();
+    for step in ["one", "two"] {
+        task.append_marked(say(step), Mark::new().alias(step)).unwrap();
+    }
+    task
+}
+
+fn texts(lineage: &crate::Lineage) -> Vec<String> {
+    let events = lineage.read(..).unwrap().map(|event| event.unwrap().body);
+    let text = |body: Option<Body>| match body {
+        Some(Body::Message(said)) => Some(said.content.unwrap().text().to_owned()),
+        _ => None,
+    };
+    events.filter_map(text).collect()
+}
+
+fn verify(engine: &Engine) {
+    let report = engine.integrity().verify(None, &mut |_, _| {}).unwrap();
+    assert!(report.faults.is_empty(), "{:#?}", report.faults);
+}
+
+#[test]
+fn a_branch_has_its_first_events_and_their_checkpoint_and_the_active_lineage_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let task = thread(&engine);
+    let long = "x".repeat(100_000);
+    let other = Append::batch([Message::text("user", "other"), Message::text("user", &long)]);
+    let first = engine.query().checkpoint("one").unwrap();
+    let from = engine.point("@one").unwrap();
+    let before = task.append(say("before")).unwrap().seq;
+    let other = other.mark(Mark::new().alias("two-b"));
+    let (branch, appended) = engine.branch_with(&from, Some("again"), other).unwrap();
+    assert_eq!(appended.seq, before + 1);
+    assert_eq!(texts(&branch), ["\"one\"".into(), "\"other\"".into(), format!("\"{long}\"")]);
+    assert_eq!((appended.count, appended.repeated), (2, false));
+    let mark = engine.query().checkpoint("two-b").unwrap();
+    assert_eq!(Some(mark.id), appended.checkpoint);
+    assert_eq!(
+        (mark.lineage, mark.at, mark.parent),
+        (branch.id(), appended.first + 2, Some(first.id))
+    );
+    assert_eq!(engine.task("thread").unwrap().lineage().id(), task.lineage().id());
+    task.append(say("three")).unwrap();
+    verify(&engine);
+}
+
+#[test]
+fn a_key_opens_one_branch() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = thread(&engine);
+    let from = engine.point("@one").unwrap();
+    let (branch, first) = engine.branch_with(&from, None, say("other").key("k")).unwrap();
+    branch.append(say("behind")).unwrap();
+    let (same, again) = engine.branch_with(&from, None, say("other").key("k")).unwrap();
+    assert_eq!((same.id(), again.first), (branch.id(), first.first));
+    assert!(again.repeated && !first.repeated);
+    let error = engine.branch_with(&from, None, say("another").key("k")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert_eq!(task.lineages().unwrap().len(), 2);
+    // At another point it is another branch.
+    let two = engine.point("@two").unwrap();
+    let (other, _) = engine.branch_with(&two, None, say("other").key("k")).unwrap();
+    assert_ne!(other.id(), branch.id());
+    // A key of the history before the point.
+    task.append(say("three").key("of the parent")).unwrap();
+    let head = task.point(task.head().unwrap().next).unwrap();
+    let error = engine.branch_with(&head, None, say("three").key("of the parent")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert_eq!(task.lineages().unwrap().len(), 3);
+    verify(&engine);
+}
+
+#[test]
+fn an_append_that_cannot_be_the_first_one_is_refused_and_opens_nothing() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = thread(&engine);
+    let from = engine.point("@one").unwrap();
+    let late = task.point(3).unwrap();
+    let refused = [
+        engine.branch_with(&from, None, say("x").expect_head(3)).unwrap_err(),
+        engine.branch_with(&from, None, Append::batch::<Body>([])).unwrap_err(),
+        engine.branch_with(&from, Some(&"x".repeat(1025)), say("x")).unwrap_err(),
+        engine.branch_with(&late, None, say("x").mark(Mark::new().at(1))).unwrap_err(),
+    ];
+    for error in refused {
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    }
+    assert_eq!(task.lineages().unwrap().len(), 1);
+}
