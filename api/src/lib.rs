@@ -81,7 +81,7 @@ pub use requests::{
     VerifyAsked,
 };
 pub use restores::{PlaceForm, RestorePlanForm, RestoredForm};
-pub use results::{AppendedForm, ControlForm, ErasedForm, HookTakenForm};
+pub use results::{AppendedForm, BranchedForm, ControlForm, ErasedForm, HookTakenForm};
 pub use retention::{CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};
 #[cfg(feature = "schema")]
 pub use schema::big_or_none;

@@ -28,6 +28,17 @@ pub struct AppendedForm {
     pub repeated: bool,
 }
 
+/// The result of an append to a new lineage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct BranchedForm {
+    /// The lineage.
+    #[cfg_attr(feature = "schema", schema(value_type = u32))]
+    pub lineage: LineageId,
+    /// The result of the append.
+    pub appended: AppendedForm,
+}
+
 /// The control of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]

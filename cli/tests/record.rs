@@ -199,6 +199,9 @@ fn bad_lines_are_reported_and_the_rest_goes_on() {
     lines.extend(b"\n{\"kind\":\"message\",\"role\":\"\xff\"}\n{\"role\":\"user\"}\n");
     lines.extend(b"{\"kind\":\"lineage_opened\",\"lineage_type\":\"root\"}\n");
     lines.extend(HELLO.as_bytes());
+    let attached =
+        "{\"kind\":\"data_attached\",\"writer\":\"w\",\"index\":0,\"name\":\"\",\"data\":1}\n";
+    lines.extend(attached.as_bytes());
     place.write("mixed.jsonl", &lines);
     let ran = place.say("record mixed.jsonl");
     assert_eq!(ran.code, 1);
@@ -207,7 +210,8 @@ fn bad_lines_are_reported_and_the_rest_goes_on() {
         "mixed.jsonl:4: invalid UTF-8 at byte",
         "mixed.jsonl:5: the object has no `kind`",
         "mixed.jsonl:6: lineage_opened",
-        "error: 4 lines could not be recorded",
+        "mixed.jsonl:8: data_attached",
+        "error: 5 lines could not be recorded",
         "hint: ",
     ] {
         assert!(ran.err.contains(report), "{report}: {}", ran.err);

@@ -1,6 +1,6 @@
 //! Appends.
 
-use milepost_api::{AppendedForm, CheckpointGiven};
+use milepost_api::{AppendedForm, BranchedForm, CheckpointGiven};
 use milepost_codec::Body;
 use serde::Serialize;
 
@@ -168,5 +168,27 @@ impl Client {
         let request = request.query("asked", *asked).query("policy", policy.as_deref());
         let request = append.in_body(append.conditions.on(request)?)?;
         request.read().await
+    }
+
+    /// Opens a new lineage at a point and appends events to it, with the checkpoint of the append,
+    /// in one commit. The active lineage stays the same. With the same key one lineage is opened at
+    /// the point; retries have a key. The lineage, head and work of the append do not count.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no such point, or retention removed it. `Conflict`: the key was used for other
+    /// events. Others as [`Client::append`] and [`Client::branch`].
+    pub async fn append_branch(
+        &self,
+        address: &str,
+        description: Option<&str>,
+        append: impl Into<Append>,
+    ) -> Result<BranchedForm> {
+        let append = append.into();
+        let conditions = Conditions { head: None, ..append.conditions.clone() };
+        let path = ["v1", "points", address, "events"];
+        let request = self.request(reqwest::Method::POST, path)?;
+        let request = request.query("description", description);
+        append.in_body(conditions.on(request)?)?.read().await
     }
 }

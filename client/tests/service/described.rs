@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
-use crate::{agents, attachments, calls, going_back, jobs};
+use crate::{agents, attachments, branches, calls, going_back, jobs};
 
 /// They can be handed to another thread.
 type Call = fn() -> Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -51,6 +51,7 @@ const CALLS: &[(&str, Call)] = &[
     ("unpin", || Box::pin(calls::unpin())),
     ("blame", || Box::pin(calls::blame())),
     ("branch", || Box::pin(calls::branch())),
+    ("append_branch", || Box::pin(branches::append_branch())),
     ("erase", || Box::pin(calls::erase())),
     ("all_checkpoints", || Box::pin(calls::all_checkpoints())),
     ("stats", || Box::pin(calls::stats())),

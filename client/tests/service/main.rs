@@ -4,6 +4,7 @@
 mod again;
 mod agents;
 mod attachments;
+mod branches;
 mod calls;
 mod connects;
 mod described;

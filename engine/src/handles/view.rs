@@ -5,6 +5,7 @@ use std::sync::Arc;
 use milepost_codec::{Error, ErrorKind, Hash, Json, Result};
 use milepost_replay::{Chunks, Event, Reducer, RunState};
 
+use crate::commit::append::{Append, Appended};
 use crate::handles::engine::Engine;
 use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;
@@ -212,6 +213,21 @@ impl View {
     pub fn branch(&self, point: &Point, description: Option<&str>) -> Result<Lineage> {
         self.shown(point)?;
         self.engine.branch(point, description)
+    }
+
+    /// Opens a lineage at a point together with its first events: see [`Engine::branch_with`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::branch_with`].
+    pub fn branch_with(
+        &self,
+        point: &Point,
+        description: Option<&str>,
+        append: Append,
+    ) -> Result<(Lineage, Appended)> {
+        self.shown(point)?;
+        self.engine.branch_with(point, description, append)
     }
 
     pub(crate) fn shown(&self, point: &Point) -> Result<()> {

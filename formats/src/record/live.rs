@@ -176,6 +176,8 @@ impl<'a> Recorder<'a> {
         let max = self.job.options.event_max;
         let by_engine = match body {
             Body::LineageOpened(_) | Body::Restored(_) => true,
+            // A line has no correlation id, which is the alias of the checkpoint.
+            Body::DataAttached(_) => true,
             Body::CheckpointMarked(mark) => mark.at.is_some() || mark.parent.is_some(),
             _ => false,
         };

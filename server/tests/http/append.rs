@@ -158,6 +158,10 @@ async fn what_is_no_event_or_only_the_engine_makes_is_refused_and_says_why() {
             "made by the engine",
         ),
         (
+            r#"{"kind": "data_attached", "body": {"writer": "w", "index": 0, "name": "", "data": 1}}"#,
+            "data is attached at `/attachments`",
+        ),
+        (
             r#"{"kind": "control_changed", "body": {"from": "paused", "to": "running"}}"#,
             "the run is idle",
         ),

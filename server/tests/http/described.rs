@@ -15,6 +15,7 @@ async fn each_route_is_described_with_its_errors_as_problems() {
         ("post", "/v1/tasks/{task}/checkpoints", "201"),
         ("delete", "/v1/checkpoints/{id}", "204"),
         ("post", "/v1/tasks/{task}/control", "200"),
+        ("post", "/v1/points/{address}/events", "201"),
         ("post", "/v1/tasks/{task}/guidance", "201"),
         ("post", "/v1/tasks/{task}/attachments", "200"),
         ("patch", "/v1/tasks/{task}/artifacts", "200"),

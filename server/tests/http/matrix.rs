@@ -46,6 +46,8 @@ const HOOK: &str = r#"{"id": "1", "agent": "codex", "project": "/work", "time_us
 
 const ATTACHED: &str = r#"{"alias": "a", "attachments": [{"writer": "w", "index": 0, "data": 1}]}"#;
 
+const HELLO: &str = r#"{"kind": "message", "body": {"role": "user", "content": "hello"}}"#;
+
 const CLEANUP: &str = "/api/v0/checkpoint/direct/cleanup";
 const STATS: &str = "/api/v0/checkpoint/direct/stats";
 
@@ -85,6 +87,7 @@ const ROWS: &[Row] = &[
     get_as("/v1/points/TASK/diff/TASK@1", "application/json-patch+json"),
     get("/v1/points/TASK/blame?pointer=/step", OWN),
     row("POST", "/v1/points/TASK@1/branch", "", [201, 404, 201]),
+    row("POST", "/v1/points/TASK@1/events", HELLO, [201, 404, 201]),
     row("POST", "/v1/points/TASK@1/erase", "", OWN),
     get("/v1/points/TASK/files", OWN),
     get("/v1/points/TASK/files/draft.md", OWN),

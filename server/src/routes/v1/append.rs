@@ -4,7 +4,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use milepost::{Append, LineageId};
+use milepost::{Append, Body, LineageId};
 use milepost_runtime::run::{NamedPolicy, Reported, ToolEffects};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -60,7 +60,7 @@ impl Where {
 }
 
 /// A received body before parsing.
-struct Events {
+pub(super) struct Events {
     bytes: Bytes,
     are_lines: bool,
 }
@@ -81,12 +81,17 @@ impl FromRequest<App> for Events {
 }
 
 impl Events {
-    fn append(&self) -> Result<Append, ApiError> {
+    pub(super) fn append(&self) -> Result<Append, ApiError> {
         let append = match self.are_lines {
             true => lines(&self.bytes),
             false => object(&self.bytes).and_then(EventGiven::append),
         };
-        append.map_err(ApiError::Invalid)
+        let append = append.map_err(ApiError::Invalid)?;
+        // Its correlation id, here that of the request, is the alias of a checkpoint.
+        match append.bodies().iter().any(|body| matches!(body, Body::DataAttached(_))) {
+            true => Err(ApiError::Invalid("data is attached at `/attachments` of the task".into())),
+            false => Ok(append),
+        }
     }
 }
 
