@@ -429,6 +429,13 @@ fn also_captures_a_path_that_rules_leave_out_and_nothing_else_of_its_folder() {
     for name in ["a.key", "app.js", "two.txt"] {
         assert!(!files.contains(name), "{name}: {files}");
     }
+    // The folder as a whole, together with a path below it, and after one.
+    let line = "agent install claude-code --also dist/app.js --also dist";
+    assert_eq!(home.say(line).code, 0);
+    assert_eq!(home.read("work/shop/.milepostignore"), format!("{rules}!/dist\n!/dist/**\n"));
+    assert_eq!(home.say("capture . --task whole").code, 0);
+    let files = home.say("files whole").ok();
+    assert!(files.contains("app.js") && files.contains("two.txt"), "{files}");
     for outside in ["..", "/etc/passwd", "../other"] {
         let line = format!("agent install claude-code --also {outside}");
         home.say(&line).failed(2, "cannot be captured");

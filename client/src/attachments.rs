@@ -10,7 +10,8 @@ use crate::retry::RetryRule;
 impl Client {
     /// Attaches data to the checkpoint that has an alias, whether it is marked already or later.
     /// An attachment whose writer and index are there already is left out, so that a repeated call
-    /// does nothing.
+    /// does nothing. With a negative index the last one counts: such a call is retried only if no
+    /// connection was made.
     ///
     /// # Errors
     ///
@@ -22,9 +23,14 @@ impl Client {
         alias: &str,
         attachments: Vec<AttachmentForm>,
     ) -> Result<AttachedForm> {
+        let is_repeatable = attachments.iter().all(|one| one.index >= 0);
         let asked = AttachAsked { alias: alias.to_owned(), attachments };
         let request = self.request(Method::POST, ["v1", "tasks", task, "attachments"])?;
-        request.json(&asked)?.retry(RetryRule::Always).read().await
+        let request = request.json(&asked)?;
+        match is_repeatable {
+            true => request.retry(RetryRule::Always).read().await,
+            false => request.read().await,
+        }
     }
 
     /// Returns the data that is attached by an alias, in the order in which its keys were first

@@ -224,14 +224,15 @@ impl Worker {
         let process = process(asked).filter(|process| session.processes.contains(process));
         let (event, key) = (&event, key.as_str());
         let heard = Heard { asked, event, key, process, is_spooled, limit_us, is_shared };
+        let is_known = is_appended(&task, key, is_spooled)?;
+        if is_known && !is_appended(&task, key, false)? {
+            return Ok(());
+        }
         let environment = environment(asked, &self.options.environment);
         let to = (&self.place.engine, session.task.as_str());
         session.conversation.follow(to, event, &environment)?;
-        if is_appended(&task, key, is_spooled)? {
-            return match is_appended(&task, key, false)? {
-                true => self.place.hear_again(session, &heard),
-                false => Ok(()),
-            };
+        if is_known {
+            return self.place.hear_again(session, &heard);
         }
         session.end_calls(event);
         let begins = matches!(

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use milepost_codec::{
     Body, Data, DataAttached, ErrorKind, LineageId, Offset, Result, Seq, TaskNo, check_alias,
 };
+use milepost_replay::Event;
 use milepost_store::index::MarkEntry;
 use milepost_store::index::keys::{self, KeyKind};
 
@@ -12,6 +13,9 @@ use crate::commit::append::Append;
 use crate::handles::lineage::Lineage;
 use crate::handles::task::Task;
 use crate::history::catalog::Catalog;
+
+/// The actor of events with data that a cleanup appended again.
+const COPIED: &str = "retention";
 
 impl Task {
     /// Attaches data to the checkpoint that has an alias, whether it is marked already or later, in
@@ -56,9 +60,12 @@ impl Task {
     ) -> Result<u64> {
         check_alias(alias)?;
         let catalog = &self.lineage().inner().catalog;
-        let known = self.attached(alias)?;
-        let mut taken: HashSet<_> = known.iter().map(Attachment::key).collect();
         let attachments: Vec<Attachment> = attachments.into_iter().collect();
+        let known = match attachments.iter().any(|one| one.index >= 0) {
+            true => self.attached(alias)?,
+            false => Vec::new(),
+        };
+        let mut taken: HashSet<_> = known.iter().map(Attachment::key).collect();
         let is_new = |one: &&Attachment| one.index < 0 || taken.insert(one.key());
         let new: Vec<Body> = attachments.iter().filter(is_new).map(Attachment::body).collect();
         let count = new.len() as u64;
@@ -83,8 +90,7 @@ impl Task {
         let catalog = &self.lineage().inner().catalog;
         catalog.task(self.no())?;
         let mut found: Vec<Attachment> = Vec::new();
-        for (_, lineage, offset) in catalog.attached_by(self.no(), alias)? {
-            let Some(one) = read(self.lineage_named(lineage), offset)? else { continue };
+        for Placed { attachment: one, .. } in self.lineage().attached_in_order(alias)? {
             match found.iter_mut().find(|known| known.is_same(&one)) {
                 None => found.push(one),
                 Some(known) if one.index < 0 => *known = one,
@@ -145,17 +151,51 @@ impl From<DataAttached> for Attachment {
     }
 }
 
-/// Reads attached data. `None`: it was erased, or removed since the index was read.
-pub(crate) fn read(lineage: Result<Lineage>, offset: Offset) -> Result<Option<Attachment>> {
-    let event = || -> Result<Option<Body>> {
-        let mut events = lineage?.read(offset..offset + 1)?;
-        Ok(events.next().transpose()?.and_then(|event| event.body))
-    };
-    match event() {
-        Ok(Some(Body::DataAttached(body))) => Ok(Some(body.into())),
-        Ok(_) => Ok(None),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+/// Attached data with the place of its event.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    pub(crate) attachment: Attachment,
+    pub(crate) lineage: LineageId,
+    pub(crate) offset: Offset,
+    /// `true` if a cleanup appended it again.
+    pub(crate) is_copy: bool,
+}
+
+impl Lineage {
+    /// Returns the data that is attached by an alias on all lineages of the task, in the order in
+    /// which it counts: copies first, since their originals were before all that is left, and then
+    /// in the order of the commits. Erased data is left out.
+    pub(crate) fn attached_in_order(&self, alias: &str) -> Result<Vec<Placed>> {
+        let mut found = Vec::new();
+        for (_, lineage, offset) in self.inner().catalog.attached_by(self.task(), alias)? {
+            found.extend(self.attached_at(lineage, offset)?);
+        }
+        found.sort_by_key(|one: &Placed| !one.is_copy);
+        Ok(found)
+    }
+
+    /// Reads attached data. `None`: it was erased, or removed since the index was read.
+    fn attached_at(&self, lineage: LineageId, offset: Offset) -> Result<Option<Placed>> {
+        let event = || -> Result<Option<Event>> {
+            let mut events = self.sibling(lineage)?.read(offset..offset + 1)?;
+            events.next().transpose()
+        };
+        let event = match event() {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            event => event?,
+        };
+        let Some(Event { header, body: Some(Body::DataAttached(body)), .. }) = event else {
+            return Ok(None);
+        };
+        let is_copy = header.actor.as_deref() == Some(COPIED);
+        Ok(Some(Placed { attachment: body.into(), lineage, offset, is_copy }))
+    }
+
+    /// Appends attached data again, as copies.
+    pub(crate) fn attach_copies(&self, alias: &str, copies: Vec<Body>) -> Result<()> {
+        let append = Append::batch(copies).correlation(alias).actor(COPIED);
+        // The limit of events may have been another one when the data was attached.
+        self.append_unlimited(&append)
     }
 }
 

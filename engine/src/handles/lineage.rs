@@ -160,6 +160,19 @@ impl Lineage {
         Ok(committed)
     }
 
+    /// Returns a handle on another lineage of the task, independent of the active one.
+    pub(crate) fn sibling(&self, id: LineageId) -> Result<Self> {
+        Self::new(&self.engine, self.task, id, None)
+    }
+
+    /// Appends events of any size, without the effects of `appended`.
+    pub(crate) fn append_unlimited(&self, append: &Append) -> Result<()> {
+        let inner = &self.engine.inner;
+        let mut to = inner.log_append(self.log(), self.origin);
+        append.encode(&mut to, inner.catalog.log(), inner.now_us(), usize::MAX)?;
+        inner.commit(Request::from(to)).map(|_| ())
+    }
+
     /// Appends without the check of run control, and without the effects of `appended`.
     pub(crate) fn commit_append(&self, append: &Append) -> Result<Committed> {
         let request = self.request(append)?;

@@ -35,7 +35,8 @@ impl Engine {
     /// checkpoint of the append, all in one commit. The active lineage stays the same.
     ///
     /// If a branch at the point already has an append with the same idempotency key, that branch is
-    /// returned, and the result of the append to it.
+    /// returned, and the result of the append to it. The key is forgotten once retention trimmed the
+    /// first events of the branch.
     ///
     /// ```
     /// use milepost::events::Message;
@@ -92,7 +93,8 @@ impl Engine {
         let (id, mut appends) = self.fork(point, LineageType::Branch, description, &[])?;
         let lineage = Lineage::made(self, (point.no, &entry), id, None);
         let Some(events) = appends.pop() else { return Err(Error::invalid("a branch of nothing")) };
-        appends.push(lineage.encoded_to(events, &append)?);
+        // The copy of a mark that was left behind is for restores.
+        appends.push(lineage.encoded_to(events.without_mark(), &append)?);
         let done = inner.commit(Request::of(appends))?;
         drop(structure);
         AuditEvent::of("branched", point.no, id).tell(inner);
@@ -131,8 +133,8 @@ impl Engine {
         catalog.log().walk(&keys::uses_of_key(task, key), &mut |entry, _| {
             let lineage = keys::tail_lineage(entry);
             // A dropped lineage is none.
-            let parent = catalog.lineage(task, lineage).ok().and_then(|entry| entry.parent);
-            if parent.is_some_and(|parent| parent == *at) {
+            let Ok(entry) = catalog.lineage(task, lineage) else { return Ok(()) };
+            if entry.parent == Some(*at) && entry.lineage_type == LineageType::Branch {
                 found = found.max(Some(lineage));
             }
             Ok(())

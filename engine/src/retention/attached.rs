@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use milepost_codec::{
-    CheckpointId, Control, Hash, Json, LineageId, Offset, RemovedMark, Result, Retained, TaskNo,
+    Body, CheckpointId, Control, Hash, Json, LineageId, Offset, RemovedMark, Result, Retained,
+    TaskNo,
 };
 use milepost_store::index::MarkEntry;
 use milepost_store::index::keys::{self, KeyKind};
@@ -15,9 +16,11 @@ use milepost_store::index::keys::{self, KeyKind};
 use super::Retention;
 use super::apply::MARKS_EACH;
 use super::reachability::Verdicts;
-use crate::commit::append::Append;
-use crate::handles::attachments::{self, Attachment};
+use crate::handles::attachments::Placed;
 use crate::handles::lineage::Lineage;
+
+/// Maximum bytes of data that one commit appends again, unless a single piece has more.
+const BYTES_EACH: usize = 4 << 20;
 
 /// The checkpoint of attached data in the event that removes it: its place says all.
 const OF_NONE: CheckpointId = CheckpointId(Hash::ZERO.0);
@@ -87,38 +90,49 @@ impl Retention<'_> {
         Ok(removal_of(&policy, removed))
     }
 
-    /// Appends the data of an alias again that counts and whose event a trim removes.
+    /// Appends the data of an alias again that counts and whose event a trim removes, unless that
+    /// was done before.
     fn append_again(&self, task: TaskNo, alias: &str, fates: &Verdicts) -> Result<()> {
         let catalog = &self.engine.inner.catalog;
-        let mut counting = Vec::new();
-        for (_, owner, offset) in catalog.attached_by(task, alias)? {
-            // Erased data is gone.
-            let lineage = Lineage::new(self.engine, task, owner, None);
-            let Some(one) = attachments::read(lineage, offset)? else { continue };
-            let is_kept = !fates.removes(owner, offset);
-            let same = |(known, _): &(Attachment, bool)| known.is_same(&one);
-            match counting.iter().position(same) {
-                // A copy behind it would count in its place.
-                Some(at) if one.index < 0 || is_kept => {
-                    counting.remove(at);
-                    counting.push((one, is_kept));
-                }
-                Some(_) => {}
-                None => counting.push((one, is_kept)),
-            }
-        }
-        let lost = counting.into_iter().filter(|(_, is_kept)| !is_kept);
-        let bodies: Vec<_> = lost.map(|(one, _)| one.body()).collect();
-        if bodies.is_empty() {
-            return Ok(());
-        }
         let lineage = match catalog.lineage_of_alias(task, alias)? {
             Some(lineage) => lineage,
             None => catalog.active(task)?.1.lineage,
         };
         let lineage = Lineage::new(self.engine, task, lineage, None)?;
-        lineage.append(Append::batch(bodies).correlation(alias).actor("retention"))?;
-        Ok(())
+        // For each key the data that counts, and the copy of it that stays.
+        let mut counting: Vec<(Placed, Option<Placed>)> = Vec::new();
+        for one in lineage.attached_in_order(alias)? {
+            let same = |(known, _): &&mut (Placed, _)| known.attachment.is_same(&one.attachment);
+            match counting.iter_mut().find(same) {
+                None => counting.push((one, None)),
+                Some((known, copy)) if one.attachment.index < 0 => {
+                    let before = std::mem::replace(known, one);
+                    let stays = !fates.removes(before.lineage, before.offset);
+                    *copy = Some(before).filter(|before| before.is_copy && stays).or(copy.take());
+                }
+                Some(_) => {}
+            }
+        }
+        let is_lost = |(one, copy): &(Placed, Option<Placed>)| {
+            let is_copied = copy.as_ref().is_some_and(|copy| copy.attachment == one.attachment);
+            fates.removes(one.lineage, one.offset) && !is_copied
+        };
+        let lost = counting.into_iter().filter(is_lost).map(|(one, _)| one.attachment.body());
+        let mut bodies: Vec<Body> = Vec::new();
+        let mut bytes = 0;
+        for body in lost {
+            let size = body.encode().1.len();
+            if bytes + size > BYTES_EACH && !bodies.is_empty() {
+                lineage.attach_copies(alias, std::mem::take(&mut bodies))?;
+                bytes = 0;
+            }
+            bytes += size;
+            bodies.push(body);
+        }
+        match bodies.is_empty() {
+            true => Ok(()),
+            false => lineage.attach_copies(alias, bodies),
+        }
     }
 }
 

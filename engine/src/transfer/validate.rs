@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use milepost_codec::{
-    Body, BodyForm, ChunkId, ChunkList, Control, Error, Head, Header, LineageId, LogKind,
-    RecordRef, Result, TEXT_MAX, TaskNo, check_size,
+    Body, BodyForm, ChunkId, ChunkList, Control, DataAttached, Error, Head, Header, LineageId,
+    LogKind, RecordRef, Result, TEXT_MAX, TaskNo, check_alias, check_size,
 };
 use milepost_store::tree_walk;
 
@@ -32,6 +32,10 @@ pub(super) fn check(
     let texts = [&header.key, &header.actor, &header.user, &header.correlation];
     for text in texts.into_iter().flatten() {
         check_size("a key, actor, user or correlation id", text.len(), TEXT_MAX)?;
+    }
+    if header.kind == DataAttached::KIND && matches!(event.log, LogKind::Lineage(_)) {
+        let none = || Error::invalid("attached data without the alias of a checkpoint");
+        check_alias(header.correlation.as_deref().ok_or_else(none)?)?;
     }
     match (event.log, record.form) {
         (_, BodyForm::Erased) => Ok(()),

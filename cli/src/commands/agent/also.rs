@@ -40,22 +40,36 @@ impl Also {
             paths: Vec::new(),
             lines: Vec::new(),
         };
-        for path in paths {
+        let named = paths.iter().map(|path| within(&also.project, path));
+        let mut named = named.collect::<Result<Vec<_>>>()?;
+        // A folder has all that is named below it.
+        named.sort_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
+        named.dedup();
+        let all = named.clone();
+        named.retain(|path| !all.iter().any(|folder| folder != path && path.is_in(folder)));
+        for path in named {
             also.add(path)?;
         }
         Ok(Some(also))
     }
 
-    fn add(&mut self, named: &Path) -> Result<()> {
-        let path = within(&self.project, named)?;
-        let Some(out) = left_out(&self.project, &path) else {
-            note(&format!("{} is captured already: no rule leaves it out", named.display()));
+    fn add(&mut self, path: TreePath) -> Result<()> {
+        let own = pattern(&path)?;
+        let is_folder = self.project.join(OsStr::from_bytes(path.as_bytes())).is_dir();
+        // A path below it was named before: the other entries are left out.
+        let some = format!("{own}/*");
+        let is_partial = self.file.text().is_some_and(|text| text.lines().any(|line| line == some));
+        let out = left_out(&self.project, &path);
+        if out.is_none() && !is_partial {
+            note(&format!("{path} is captured already: no rule leaves it out"));
             return Ok(());
-        };
+        }
         // A folder that is left out as a whole comes in first, without its other entries.
         let mut folders = Vec::new();
         let mut above = path.parent();
-        while let Some(folder) = above.filter(|folder| folder.is_in(&out)) {
+        while let Some(folder) =
+            above.filter(|folder| out.as_ref().is_some_and(|out| folder.is_in(out)))
+        {
             above = folder.parent();
             folders.push(folder);
         }
@@ -64,7 +78,8 @@ impl Also {
             let folder = pattern(folder)?;
             lines.extend([format!("!{folder}/"), format!("{folder}/*")]);
         }
-        lines.push(format!("!{}", pattern(&path)?));
+        lines.push(format!("!{own}"));
+        lines.extend(is_folder.then(|| format!("!{own}/**")));
         // A second `/*` would leave out what the lines before it let in.
         lines.retain(|line| !self.lines.contains(line));
         self.lines.extend(lines);

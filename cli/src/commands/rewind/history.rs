@@ -18,6 +18,9 @@ const LABEL: &str = "prompt-";
 /// Most files of a prompt that are counted.
 const COUNTED_MAX: u64 = 1000;
 
+/// Most files of captures that are compared for a list: a service sends all of them.
+const CAPTURED_MAX: u64 = 10_000;
+
 /// Beginnings of lines of the role `user` that the user did not write.
 const OWN: [&str; 7] = [
     "[Request interrupted",
@@ -44,6 +47,8 @@ pub(super) struct Prompt {
     pub late: u64,
     /// The offsets of the first and the last mark around these calls, each behind its capture.
     pub captures: Option<(u64, u64)>,
+    /// Number of files in the largest capture of the session so far.
+    pub captured: u64,
 }
 
 /// Facts of a session, as its hooks said them.
@@ -64,6 +69,8 @@ pub(super) struct History {
     pub is_of_documents: bool,
     /// The time of the last event.
     pub last_us: u64,
+    /// Number of files in the largest capture.
+    captured: u64,
     /// True if there is a capture before a call.
     pub has_calls: bool,
     /// Calls that did not return, and behind which no folder was captured.
@@ -71,11 +78,16 @@ pub(super) struct History {
 }
 
 impl Prompt {
-    /// Counts the files that changed within its calls. `None`: none did.
-    pub(super) fn files(&self, source: &dyn Backend, task: &TaskForm) -> Result<Option<u64>> {
-        let Some((first, last)) = self.captures else { return Ok(None) };
+    /// Counts the files that changed within its calls. `None`: the captures are large, or cannot be
+    /// compared.
+    pub(super) fn files(&self, source: &dyn Backend, task: &TaskForm) -> Option<u64> {
+        let Some((first, last)) = self.captures else { return Some(0) };
+        if self.captured > CAPTURED_MAX {
+            return None;
+        }
         let point = |at| source.point(&format!("{}@{at}", words::encode(&task.id)));
-        source.differing_files(&point(first)?, &point(last)?, COUNTED_MAX)
+        let count = || source.differing_files(&point(first)?, &point(last)?, COUNTED_MAX);
+        count().ok().map(|count| count.unwrap_or(0))
     }
 }
 
@@ -99,6 +111,12 @@ impl History {
             Some(Body::ToolCalled(_)) => {
                 if let Some(prompt) = self.prompts.last_mut() {
                     prompt.calls += 1;
+                }
+            }
+            Some(Body::WorkspaceCaptured(capture)) => {
+                self.captured = self.captured.max(capture.files);
+                if let Some(prompt) = self.prompts.last_mut() {
+                    prompt.captured = self.captured;
                 }
             }
             Some(Body::Application(said)) if said.name == "agent_documents" => {
@@ -155,7 +173,16 @@ impl History {
             return;
         }
         let label = format!("{LABEL}{number}");
-        let captures = None;
-        self.prompts.push(Prompt { label, text, at, time_us, calls: 0, late: 0, captures });
+        let (captures, captured) = (None, self.captured);
+        self.prompts.push(Prompt {
+            label,
+            text,
+            at,
+            time_us,
+            calls: 0,
+            late: 0,
+            captures,
+            captured,
+        });
     }
 }

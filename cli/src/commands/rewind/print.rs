@@ -51,14 +51,13 @@ pub(super) fn list(
     if !out.json {
         return list_some(source, task, Some(&history.prompts), out);
     }
-    let form = |prompt: &Prompt| -> Result<Value> {
+    let form = |prompt: &Prompt| {
         let Prompt { label, text, time_us, calls, .. } = prompt;
-        let files = prompt.files(source, task)?.unwrap_or(0);
+        let files = prompt.files(source, task);
         let time_us = Big(*time_us);
-        Ok(json!({ "label": label, "text": text, "time_us": time_us, "calls": calls,
-            "files": files }))
+        json!({ "label": label, "text": text, "time_us": time_us, "calls": calls, "files": files })
     };
-    let prompts = history.prompts.iter().map(form).collect::<Result<Vec<_>>>()?;
+    let prompts: Vec<Value> = history.prompts.iter().map(form).collect();
     Ok(out.json(&json!({ "task": task.id, "prompts": prompts }))?)
 }
 
@@ -70,8 +69,9 @@ fn list_some(
 ) -> Result<()> {
     out.line(printable(&format!("session {}", task.id)))?;
     for prompt in listed.unwrap_or_default() {
-        let files = prompt.files(source, task)?.unwrap_or(0);
-        line(prompt, Some(&count(files, "file")), out)?;
+        let files = prompt.files(source, task);
+        let files = files.map_or_else(|| "? files".to_owned(), |files| count(files, "file"));
+        line(prompt, Some(&files), out)?;
     }
     Ok(())
 }

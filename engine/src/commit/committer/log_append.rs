@@ -158,6 +158,11 @@ impl LogAppend {
         self
     }
 
+    pub(crate) fn without_mark(mut self) -> Self {
+        self.mark = None;
+        self
+    }
+
     /// Appends an encoded body. Fails with `Invalid` if the append exceeds the limit of a frame.
     pub(crate) fn push(&mut self, header: Header, form: BodyForm, payload: &[u8]) -> Result<()> {
         let bytes = header.encode();

@@ -79,9 +79,9 @@ impl Default for Unpacked {
 }
 
 impl Unpacked {
-    /// Sets the maximum bytes of groups.
+    /// Sets the maximum bytes of groups; there is always room for one.
     pub(crate) fn set_limit(&self, bytes: usize) {
-        self.limit.store(bytes, Ordering::Relaxed);
+        self.limit.store(bytes.max(CHUNK_RAW_MAX), Ordering::Relaxed);
     }
 
     /// Returns a group, and reads it if it is not cached. `place` is the location of any member.
