@@ -71,7 +71,7 @@ pub use jobs::{
     CompactedForm, FilesForm, JobForm, JobProgress, JobResult, JobState, RecoveriesForm,
     RecoveryForm,
 };
-pub use points::{EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
+pub use points::{CheckpointState, EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
 pub use remedies::Remedy;
 pub use requests::{
     AttachAsked, BranchAsked, CaptureAsked, CaptureOptions, CheckpointGiven, ChoicesAsked,

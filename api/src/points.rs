@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
 
-use crate::{Big, EventForm};
+use crate::{Big, CheckpointForm, EventForm};
 
 /// The point that an address names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -88,6 +88,17 @@ pub struct StateForm {
     pub point: PointForm,
     /// The state, as `milepost state --json` prints it.
     #[cfg_attr(feature = "schema", schema(value_type = Value))]
+    pub state: Json,
+}
+
+/// A checkpoint and its state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckpointState {
+    /// The checkpoint.
+    pub checkpoint: CheckpointForm,
+    /// The marked point.
+    pub point: PointForm,
+    /// The state there, as `milepost state --json` prints it.
     pub state: Json,
 }
 

@@ -48,7 +48,8 @@
 //!   are retried in the same cases, each with one idempotency key: the caller's, or a generated
 //!   one.
 //! - All other changes, and [`verify`](Client::verify), are retried only if no connection was made.
-//! - [`file`](Client::file) is retried like other reads until its first bytes arrive.
+//! - [`file`](Client::file) and [`states`](Client::states) are retried like other reads until the
+//!   first bytes arrive.
 //! - [`follow`](Client::follow) always reconnects after its last item, until
 //!   [`ClientBuilder::reconnects`] connections in a row bring nothing.
 //! - [`health`](Client::health) and [`ready`](Client::ready) are never retried.
@@ -67,8 +68,8 @@
 //! request.rs   a request and its answer              path.rs
 //! retry.rs     retries                               conditions.rs  random.rs
 //! error.rs     errors
-//! tasks.rs  append.rs  events.rs  points.rs  files.rs  checkpoints.rs  control.rs
-//! restores.rs  maintenance.rs  jobs.rs  agents.rs    one family of routes each
+//! tasks.rs  append.rs  events.rs  points.rs  states.rs  files.rs  checkpoints.rs
+//! control.rs  restores.rs  maintenance.rs  jobs.rs  agents.rs    one family of routes each
 //! follow.rs    events as they are committed          sse.rs
 //! unfold.rs    streams made of steps
 //! webhook.rs   documents of hooks, posted to another service
@@ -94,6 +95,7 @@ mod request;
 mod restores;
 mod retry;
 mod sse;
+mod states;
 mod tasks;
 mod tls;
 mod unfold;
@@ -117,5 +119,6 @@ pub use files::FileBytes;
 pub use follow::{Followed, Following, Place, Start};
 pub use maintenance::{Retention, StatsQuery, Verify};
 pub use restores::Restore;
+pub use states::{CheckpointStates, StatesQuery};
 pub use tasks::{NewTask, TaskQuery};
 pub use webhook::Webhook;

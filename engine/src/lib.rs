@@ -118,9 +118,11 @@ pub mod ids {
     pub use milepost_codec::{ChunkId, Epoch, Head, LogKind, Origin, Seq, StoreId, TaskNo};
 }
 
-/// States: reducers, documents, sequences, differences, and the cache of states.
+/// States: reducers, documents, sequences, differences, passes over checkpoints, and the cache of
+/// states.
 pub mod state {
     pub use crate::handles::messages::Messages;
+    pub use crate::handles::states::{States, StatesOf};
     pub use crate::history::state_cache::{StateCacheOptions, StateCacheStats};
     pub use milepost_replay::{
         Change, ChangeKind, ChangeLimits, Changes, Chunks, Document, Entry, Guidance, LastError,

@@ -79,7 +79,15 @@ pub(crate) struct Shared {
 }
 
 /// Sets its flag when dropped, after which the work has no caller.
-struct Waits(Arc<AtomicBool>);
+pub(crate) struct Waits(Arc<AtomicBool>);
+
+impl Waits {
+    /// Creates it, and returns the flag for the work.
+    pub(crate) fn new() -> (Self, Arc<AtomicBool>) {
+        let given_up = Arc::new(AtomicBool::new(false));
+        (Self(Arc::clone(&given_up)), given_up)
+    }
+}
 
 impl Drop for Waits {
     fn drop(&mut self) {
@@ -251,9 +259,8 @@ impl App {
         work: impl FnOnce(&Engine) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let (app, asked) = (self.clone(), RequestContext::now());
-        let given_up = Arc::new(AtomicBool::new(false));
-        // Set when this future is dropped.
-        let waits = Waits(Arc::clone(&given_up));
+        // The flag is set when this future is dropped.
+        let (waits, given_up) = Waits::new();
         let work = move || {
             unless_given_up(&given_up, || {
                 RequestContext::on_behalf(asked.as_ref(), || work(&app.engine()))

@@ -17,6 +17,13 @@ pub(crate) fn push(to: &mut Vec<u8>, text: &[u8]) {
     to.extend_from_slice(text);
 }
 
+/// Makes a JSON text one line. Its line breaks are white space: a string has none.
+pub(crate) fn one_line(text: &mut [u8]) {
+    for byte in text.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
+        *byte = b' ';
+    }
+}
+
 /// A writer that passes to one of the append functions.
 pub(crate) struct Buffer<'a> {
     to: &'a mut Vec<u8>,

@@ -11,7 +11,7 @@ use milepost::{ErrorKind, Json};
 use crate::buffer::Buffer;
 use crate::error::ApiError;
 use crate::folds::Folded;
-use crate::forms::PointForm;
+use crate::forms::{CheckpointForm, PointForm};
 use crate::stream_body::{BUFFER, Source};
 
 /// Pieces of guidance that are shown if the messages are limited.
@@ -156,10 +156,37 @@ impl StateText {
         count: u64,
         chunks: Arc<dyn Chunks>,
     ) -> Result<Self, ApiError> {
-        let mut text = Self { parts: VecDeque::new(), last: None, state, chunks: Chunked(chunks) };
         let point = serde_json::to_string(point).map_err(|_| ApiError::Bug)?;
-        text.push(format!("{{\"point\":{point},\"state\":"));
-        text.whole_with(GUIDANCE_SHOWN, count)?;
+        Self::after(format!("{{\"point\":{point}"), state, Some(count), chunks)
+    }
+
+    /// Creates the text of a checkpoint and its state, with all messages or the last ones.
+    pub(crate) fn of_checkpoint(
+        (checkpoint, point): (&CheckpointForm, &PointForm),
+        state: Arc<Folded>,
+        messages: Option<u64>,
+        chunks: Arc<dyn Chunks>,
+    ) -> Result<Self, ApiError> {
+        let checkpoint = serde_json::to_string(checkpoint).map_err(|_| ApiError::Bug)?;
+        let point = serde_json::to_string(point).map_err(|_| ApiError::Bug)?;
+        let begin = format!("{{\"checkpoint\":{checkpoint},\"point\":{point}");
+        Self::after(begin, state, messages, chunks)
+    }
+
+    /// Creates the text of an object that begins so and ends with a state.
+    fn after(
+        begin: String,
+        state: Arc<Folded>,
+        messages: Option<u64>,
+        chunks: Arc<dyn Chunks>,
+    ) -> Result<Self, ApiError> {
+        let mut text = Self { parts: VecDeque::new(), last: None, state, chunks: Chunked(chunks) };
+        text.push(begin);
+        text.push(",\"state\":".into());
+        match messages {
+            Some(count) => text.whole_with(GUIDANCE_SHOWN, count)?,
+            None => text.whole()?,
+        }
         text.push("}".into());
         Ok(text)
     }
@@ -239,6 +266,7 @@ fn written<T>(
 impl Source for StateText {
     fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
         let mut buffer = Vec::new();
+        self.last = None;
         while buffer.len() < BUFFER {
             match self.parts.pop_front() {
                 None if buffer.is_empty() => return Ok(None),

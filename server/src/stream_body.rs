@@ -10,11 +10,12 @@ use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use futures_core::Stream;
+use milepost::calls::unless_given_up;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::error;
 
-use crate::app::App;
+use crate::app::{App, Waits};
 use crate::auth::Caller;
 use crate::budget::{LongPiece, TokenBudget};
 use crate::error::{ApiError, bug};
@@ -93,8 +94,12 @@ impl<S: Source> Reader<S> {
         loop {
             let one = self.app.permits.heavy(self.caller.of_token()).await;
             let (mut source, id) = (self.source, self.id.clone());
-            // The read keeps its permit until its buffer is full, even if the caller is dropped.
-            let read = spawn_blocking(move || (source.next(), source, one)).await;
+            // If the caller is dropped, the read ends early, and keeps its permit until then.
+            let (waits, given_up) = Waits::new();
+            let read =
+                spawn_blocking(move || (unless_given_up(&given_up, || source.next()), source, one));
+            let read = read.await;
+            drop(waits);
             let (read, source, one) = read.map_err(|panic| {
                 bug(&id.0, panic);
                 ApiError::Bug

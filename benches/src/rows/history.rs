@@ -1,5 +1,8 @@
 //! Checkpoints, forks, states and opening, on short and long lineages.
 
+use milepost::events::Message;
+use milepost::query::CheckpointQuery;
+use milepost::state::RunReducer;
 use milepost::{Append, Engine, Mark, Options, Task};
 
 use super::{folder, store};
@@ -105,6 +108,59 @@ pub fn state(rounds: usize, count: u64) {
     let [near, whole] = alternate(rounds, [&mut near, &mut whole]);
     let peer = format!("whole fold {whole:.1} ms");
     row("state at a random offset, ms", format!("{near:.2} ms"), peer, whole / near, 5.0, false);
+    engine.close().unwrap();
+}
+
+/// The states of all checkpoints of a growing conversation, in one pass and one by one.
+pub fn states(rounds: usize, marks: u64) {
+    let dir = folder();
+    let (engine, task) = store(dir.path());
+    for n in 0..marks {
+        task.append(generated(n, 1000)).unwrap();
+        task.append(Message::text("user", &format!("{n} {}", "word ".repeat(200)))).unwrap();
+        task.checkpoint(Mark::new()).unwrap();
+    }
+    engine.store().drain().unwrap();
+    let query = CheckpointQuery {
+        task: Some("bench".into()),
+        limit: Some(marks as usize),
+        ..CheckpointQuery::default()
+    };
+    let mut pass = || {
+        seconds(|| {
+            let mut states = task.lineage().states_of(&RunReducer, ..).unwrap();
+            let mut count = 0;
+            while states.next_state().unwrap().is_some() {
+                count += 1;
+            }
+            assert_eq!(count, marks);
+        }) * 1e3
+    };
+    let mut copied = || {
+        seconds(|| {
+            let states: Vec<_> = task.lineage().states(..).unwrap().map(Result::unwrap).collect();
+            assert_eq!(states.len() as u64, marks);
+        }) * 1e3
+    };
+    let mut alone = || {
+        seconds(|| {
+            for found in engine.query().checkpoints(&query).unwrap().items {
+                let point = engine.point(&format!("@{}", found.id)).unwrap();
+                engine.run_state(&point).unwrap();
+            }
+        }) * 1e3
+    };
+    let [pass, copied, alone] = alternate(rounds, [&mut pass, &mut copied, &mut alone]);
+    let peer = format!("one by one {alone:.1} ms");
+    row(
+        &format!("states of {marks} checkpoints, ms"),
+        format!("{pass:.1} ms"),
+        peer.clone(),
+        alone / pass,
+        5.0,
+        false,
+    );
+    row("the same, all kept", format!("{copied:.1} ms"), peer, alone / copied, 5.0, false);
     engine.close().unwrap();
 }
 

@@ -13,7 +13,7 @@ pub mod workspace;
 pub use append::{batches, one_writer, writers_64};
 pub use commands::commands;
 pub use guards::{guards, rebuild, verify};
-pub use history::{checkpoint_and_fork, open, state};
+pub use history::{checkpoint_and_fork, open, state, states};
 pub use hooks::{agent_session, hooks};
 pub use load::{bulk_load, memory};
 pub use retention::{cleanup, listing};

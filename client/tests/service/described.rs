@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
-use crate::{agents, attachments, branches, calls, going_back, jobs};
+use crate::{agents, attachments, branches, calls, going_back, jobs, passes};
 
 /// They can be handed to another thread.
 type Call = fn() -> Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -25,6 +25,7 @@ const CALLS: &[(&str, Call)] = &[
     ("point", || Box::pin(calls::point())),
     ("event", || Box::pin(calls::event())),
     ("state", || Box::pin(calls::state())),
+    ("states", || Box::pin(passes::states())),
     ("diff", || Box::pin(calls::diff())),
     ("files", || Box::pin(calls::files())),
     ("file", || Box::pin(calls::file())),

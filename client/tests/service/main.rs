@@ -13,6 +13,7 @@ mod follows;
 mod going_back;
 mod hostile;
 mod jobs;
+mod passes;
 mod proxy;
 mod refused;
 mod served;

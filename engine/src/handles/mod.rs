@@ -18,6 +18,7 @@ pub(crate) mod participant;
 pub(crate) mod participation;
 pub(crate) mod proof;
 pub(crate) mod run_control;
+pub(crate) mod states;
 pub(crate) mod store;
 pub(crate) mod task;
 pub(crate) mod ticket;

@@ -162,6 +162,11 @@ impl Events {
         self.next
     }
 
+    /// Returns the next offset and the end of the range.
+    pub(crate) fn range(&self) -> (Offset, Offset) {
+        (self.next, self.end)
+    }
+
     /// Returns the error for a missing event: retention may have removed it since the read began.
     fn missing(&self) -> Error {
         let at = self.next;

@@ -24,6 +24,7 @@ mod matrix;
 mod metrics;
 mod once;
 mod open;
+mod passes;
 mod paths;
 mod permits;
 mod points;

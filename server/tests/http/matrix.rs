@@ -83,6 +83,7 @@ const ROWS: &[Row] = &[
     get("/v1/points/@ID", OWN),
     get("/v1/points/TASK@1/event", OWN),
     get("/v1/points/@ID/state", OWN),
+    get("/v1/tasks/TASK/states", OWN),
     get("/v1/points/TASK@first/diff/TASK@1", OWN),
     get_as("/v1/points/TASK/diff/TASK@1", "application/json-patch+json"),
     get("/v1/points/TASK/blame?pointer=/step", OWN),

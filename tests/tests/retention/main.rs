@@ -6,6 +6,7 @@
 //! deletes.rs tasks that are deleted
 //! erases.rs  bodies that are erased
 //! compacts.rs what leaves the disk
+//! states.rs  states of all checkpoints, in one pass
 //! model.rs   random runs against a plain model
 //! ```
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
@@ -15,6 +16,7 @@ mod deletes;
 mod erases;
 mod marks;
 mod model;
+mod states;
 mod trims;
 
 use milepost::events::Message;

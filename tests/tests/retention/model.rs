@@ -12,6 +12,7 @@ use milepost::{Append, CheckpointId, Engine, LineageId, Mark, Options, Reducer};
 use milepost_tests::seed::{Random, number, seed};
 use milepost_tests::{bodies, folder};
 
+use super::states::check_pass;
 use super::{assert_clean, message};
 
 /// A checkpoint, and the state it had when it was marked.
@@ -243,6 +244,7 @@ impl World {
         let task = self.task();
         for lineage in task.lineages().unwrap() {
             let handle = task.lineage_named(lineage.id).unwrap();
+            check_pass(engine, &handle, ..);
             for (key, first) in self.keys.get(&lineage.id).into_iter().flatten() {
                 let again = handle.append(keyed(*key)).unwrap();
                 assert_eq!((again.repeated, again.first), (true, *first), "key {key}");

@@ -22,7 +22,7 @@ const CRATES: [(&str, usize); 14] = [
     ("codec", 7_000),
     ("replay", 5_100),
     ("store", 13_500),
-    ("engine", 18_800),
+    ("engine", 20_200),
     ("runtime", 4_400),
     ("workspace", 16_500),
     ("api", 3_500),

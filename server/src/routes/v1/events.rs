@@ -14,7 +14,7 @@ use super::limit;
 use super::stream::{Begin, stream};
 use crate::app::App;
 use crate::auth::Caller;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, one_line};
 use crate::cors::vary;
 use crate::error::{ApiError, ReadProblems};
 use crate::etag::{Known, Tag, Tagged};
@@ -203,6 +203,20 @@ async fn begun(
     Ok(filter)
 }
 
+/// Returns the ends of a range, which must not end before its beginning.
+pub(super) fn ordered(
+    from: Option<Big>,
+    to: Option<Big>,
+) -> Result<(Option<u64>, Option<u64>), ApiError> {
+    match (from, to) {
+        (Some(Big(from)), Some(Big(to))) if to < from => {
+            let text = format!("a range ends at or behind its beginning, {from}, and not at {to}");
+            Err(ApiError::Invalid(text))
+        }
+        _ => Ok((from.map(|from| from.0), to.map(|to| to.0))),
+    }
+}
+
 /// A checked range of events.
 struct Range {
     lineage: Lineage,
@@ -214,13 +228,7 @@ struct Range {
 
 impl Range {
     fn of(view: &View<'_>, task: &str, query: &RangeQuery) -> Result<Self, ApiError> {
-        let (from, to) = (query.from.map(|from| from.0), query.to.map(|to| to.0));
-        if let (Some(from), Some(to)) = (from, to)
-            && to < from
-        {
-            let text = format!("a range ends at or behind its beginning, {from}, and not at {to}");
-            return Err(ApiError::Invalid(text));
-        }
+        let (from, to) = ordered(query.from, query.to)?;
         let task = view.task(task)?;
         // Read before the events: an event erased in between must not get the old tag.
         let erased = task.erased();
@@ -418,7 +426,9 @@ fn item(event: Event, out: &mut Vec<u8>) -> Result<(), ApiError> {
 
 /// Appends an event as a line.
 fn line(event: Event, out: &mut Vec<u8>) -> Result<(), ApiError> {
+    let from = out.len();
     item(event, out)?;
+    out.get_mut(from..).map(one_line);
     out.push(b'\n');
     Ok(())
 }

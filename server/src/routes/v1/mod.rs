@@ -9,6 +9,7 @@
 //! append.rs        appends
 //! points.rs        points and their events
 //! states.rs        states and their differences
+//! passes.rs        the states of all checkpoints of a lineage
 //! blame.rs         the event that set a part of a state
 //! attachments.rs   data attached to checkpoints
 //! branch.rs        a new lineage at a point
@@ -39,6 +40,7 @@ mod files;
 mod jobs;
 mod maintenance;
 mod marks;
+mod passes;
 mod pins;
 mod points;
 mod restores;
@@ -97,6 +99,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(events::routes())
         .merge(points::routes())
         .merge(states::routes())
+        .merge(passes::routes())
         .merge(blame::routes())
         .merge(branch::routes())
         .merge(erase::routes())

@@ -45,6 +45,16 @@ struct StateQuery {
 /// The maximum of `messages`.
 const MESSAGES_MAX: u64 = 1000;
 
+/// Checks the number of last messages.
+pub(super) fn check_messages(messages: Option<u64>) -> Result<(), ApiError> {
+    match messages {
+        Some(count) if count > MESSAGES_MAX => {
+            Err(ApiError::Invalid(format!("messages is 0 to {MESSAGES_MAX}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns the state of a run before the event at a point, or a part of it.
 #[utoipa::path(
     get,
@@ -79,10 +89,7 @@ async fn state(
     let pointer = query.pointer.as_deref().map(str::parse::<Pointer>);
     let pointer = pointer.transpose()?;
     let messages = query.messages;
-    if messages.is_some_and(|count| count > MESSAGES_MAX) {
-        let text = format!("messages is 0 to {MESSAGES_MAX}");
-        return Err(ApiError::Invalid(text));
-    }
+    check_messages(messages)?;
     let found = app.view(&caller, move |view| {
         let seen = Seen::at(view, &address)?;
         // Read before the state: an event erased in between must not get the old tag.
