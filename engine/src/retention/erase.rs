@@ -1,12 +1,15 @@
 //! Erasure of bodies.
 
+use std::ops::Range;
+
 use milepost_codec::{
     CheckpointAttached, CheckpointMarked, CheckpointUnmarked, ControlChanged, Erased, Error,
-    ErrorKind, Hash, LineageId, LineageOpened, LogId, Offset, Restored, Result, TEXT_MAX, TaskNo,
-    WorkspaceCaptured, check_size,
+    ErrorKind, Hash, LineageId, LineageOpened, LogId, Offset, RecordRef, Restored, Result,
+    TEXT_MAX, TaskNo, WorkspaceCaptured, check_size,
 };
 
 use super::Retention;
+use crate::given_up::check_given_up;
 use crate::handles::audit;
 use crate::history::catalog::Catalog;
 use crate::history::events::Ancestry;
@@ -14,7 +17,7 @@ use crate::history::point::Point;
 
 /// Kinds that other events depend on and that cannot be erased: opened lineages, changes of
 /// control, captured workspaces, checkpoints and changes of them, restores.
-const NEEDED: [u16; 7] = [
+pub(super) const NEEDED: [u16; 7] = [
     LineageOpened::KIND,
     ControlChanged::KIND,
     WorkspaceCaptured::KIND,
@@ -54,14 +57,9 @@ impl Retention<'_> {
                 "an event `{name}` cannot be erased, since others build on it"
             )));
         }
-        if let Some((lineage, base)) = catalog.based_on(task, owner, offset)? {
-            return Err(Error::new(
-                ErrorKind::Conflict,
-                format!(
-                    "lineage {lineage} begins with a base at offset {base}, whose state was made \
-                     of the event at offset {offset}: it cannot be taken out of that"
-                ),
-            ));
+        let bases = catalog.bases_over(task, owner)?;
+        if let Some(base) = bases.iter().find(|base| base.holds(offset)) {
+            return Err(in_a_base(base, offset));
         }
         let erased =
             Erased { lineage: owner, offset, body_hash, reason: reason.map(str::to_owned) };
@@ -80,61 +78,107 @@ fn body_of(
     lineage: LineageId,
     offset: Offset,
 ) -> Result<Option<(u16, Hash)>> {
-    let Some(extent) = catalog.log().extent(LogId::lineage(task, lineage), offset)? else {
-        return Ok(None);
-    };
-    let mut at = extent.first;
-    for section in extent.sections() {
-        let section = section?;
-        for (index, record) in (0_u32..).zip(section.iter()) {
-            let record = record?;
-            if at == offset {
-                let hash = record.body_hash(&section.salt(index))?;
-                return Ok(Some((record.header()?.kind, hash)));
+    let mut found = None;
+    let log = LogId::lineage(task, lineage);
+    each_body(catalog, log, offset..offset + 1, &mut |_, record, hash| {
+        found = Some((record.header()?.kind, hash));
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Callback for an event: its offset, its record and the hash of its body.
+pub(super) type TakeBody<'a> = dyn FnMut(Offset, &RecordRef<'_>, Hash) -> Result<()> + 'a;
+
+/// Passes the events of a range of one log to `take`. Returns the offset after the last one.
+pub(super) fn each_body(
+    catalog: &Catalog,
+    log: LogId,
+    range: Range<Offset>,
+    take: &mut TakeBody<'_>,
+) -> Result<Offset> {
+    let mut next = range.start;
+    while next < range.end {
+        check_given_up()?;
+        let Some(extent) = catalog.log().extent(log, next)? else {
+            break;
+        };
+        let (before, mut at) = (next, extent.first);
+        for section in extent.sections() {
+            let section = section?;
+            for (index, record) in (0_u32..).zip(section.iter()) {
+                let record = record?;
+                if at == next && at < range.end {
+                    take(at, &record, record.body_hash(&section.salt(index))?)?;
+                    next += 1;
+                }
+                at += 1;
             }
-            at += 1;
+        }
+        if next == before {
+            return Err(Error::corrupt(log.to_string(), format!("offset {next}"), "fewer records"));
         }
     }
-    Ok(None)
+    Ok(next)
+}
+
+/// A base, and the events that its lineage inherited of another one.
+pub(super) struct BaseOver {
+    lineage: LineageId,
+    offset: Offset,
+    inherited: Range<Offset>,
+}
+
+impl BaseOver {
+    /// Returns `true` if its state was made of an event.
+    pub(super) fn holds(&self, event: Offset) -> bool {
+        event < self.offset && self.inherited.contains(&event)
+    }
+}
+
+/// Returns the error for an event that is part of a base.
+pub(super) fn in_a_base(base: &BaseOver, event: Offset) -> Error {
+    let BaseOver { lineage, offset, .. } = base;
+    Error::new(
+        ErrorKind::Conflict,
+        format!(
+            "lineage {lineage} begins with a base at offset {offset}, whose state was made of the \
+             event at offset {event}: it cannot be taken out of that"
+        ),
+    )
 }
 
 impl Catalog {
-    /// Returns a lineage whose base follows an event in its history, and the base's offset.
-    fn based_on(
-        &self,
-        task: TaskNo,
-        owner: LineageId,
-        offset: Offset,
-    ) -> Result<Option<(LineageId, Offset)>> {
+    /// Returns the bases of lineages that inherited events of a lineage, or of itself.
+    pub(super) fn bases_over(&self, task: TaskNo, owner: LineageId) -> Result<Vec<BaseOver>> {
+        let mut bases = Vec::new();
         for (lineage, _) in self.lineages(task)? {
-            let Some(base) = self.base(task, lineage)? else {
-                continue;
-            };
-            if base.head.next > offset && self.descends(task, lineage, owner, offset)? {
-                return Ok(Some((lineage, base.head.next)));
+            if let Some(base) = self.base(task, lineage)?
+                && let Some(inherited) = self.inherited_of(task, lineage, owner)?
+            {
+                bases.push(BaseOver { lineage, offset: base.head.next, inherited });
             }
         }
-        Ok(None)
+        Ok(bases)
     }
 
-    /// Returns `true` if a lineage inherited an event, even if it was trimmed since.
-    fn descends(
+    /// Returns the events of `owner` that a lineage inherited, even if they were trimmed since.
+    fn inherited_of(
         &self,
         task: TaskNo,
         lineage: LineageId,
         owner: LineageId,
-        offset: Offset,
-    ) -> Result<bool> {
+    ) -> Result<Option<Range<Offset>>> {
         let (mut at, mut to) = (lineage, Offset::MAX);
         loop {
             let entry = self.lineage_ever(task, at)?;
             let from = entry.parent.map_or(0, |parent| parent.offset);
             if at == owner {
-                return Ok((from..to).contains(&offset));
+                return Ok(Some(from..to));
             }
             match entry.parent {
                 Some(parent) if parent.lineage < at => (at, to) = (parent.lineage, parent.offset),
-                _ => return Ok(false),
+                _ => return Ok(None),
             }
         }
     }

@@ -10,6 +10,7 @@
 //! pins          checkpoints that no policy removes
 //! delete        deletes tasks
 //! erase         erases bodies
+//! erase_steps   removes checkpoints together with the content of their steps
 //! compact       removes withdrawn content from the disk
 //! ```
 
@@ -19,6 +20,7 @@ mod captures;
 mod compact;
 mod delete;
 mod erase;
+mod erase_steps;
 mod pins;
 mod plan;
 mod policy;
@@ -29,6 +31,7 @@ mod view;
 pub use apply::{RetentionReport, TaskRetained};
 pub use captures::CapturesPlan;
 pub use compact::{CompactionPlan, CompactionReport};
+pub use erase_steps::Unmarked;
 pub use pins::Pin;
 pub use plan::{RetentionPlan, TaskPlan};
 pub use policy::Policy;

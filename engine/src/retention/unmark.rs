@@ -7,6 +7,7 @@ use milepost_codec::{CheckpointId, Error, ErrorKind, Json, RemovedMark, Result, 
 use super::Retention;
 use super::apply::MARKS_EACH;
 use crate::history::catalog::Viewer;
+use crate::history::checkpoint::Checkpoint;
 use crate::history::lists::CheckpointQuery;
 
 impl Retention<'_> {
@@ -74,6 +75,14 @@ impl Retention<'_> {
     ///
     /// As [`Query::checkpoints`](crate::query::Query::checkpoints) and [`Retention::unmark`].
     pub fn unmark_all(&self, query: &CheckpointQuery) -> Result<u64> {
+        let found = self.unpinned(query)?;
+        let ids: Vec<CheckpointId> = found.iter().map(|(_, found)| found.id).collect();
+        self.unmark(&ids)?;
+        Ok(ids.len() as u64)
+    }
+
+    /// Returns the checkpoints that a query finds and that are not pinned, each with its task.
+    pub(super) fn unpinned(&self, query: &CheckpointQuery) -> Result<Vec<(TaskNo, Checkpoint)>> {
         let mut query = CheckpointQuery { limit: Some(MARKS_EACH), cursor: None, ..query.clone() };
         let mut found = Vec::new();
         loop {
@@ -81,15 +90,13 @@ impl Retention<'_> {
             for checkpoint in page.items {
                 let task = self.engine.task_no(&checkpoint.task)?;
                 if !self.engine.inner.catalog.is_pinned(task, &checkpoint.id)? {
-                    found.push(checkpoint.id);
+                    found.push((task, checkpoint));
                 }
             }
             query.cursor = page.next;
             if query.cursor.is_none() {
-                break;
+                return Ok(found);
             }
         }
-        self.unmark(&found)?;
-        Ok(found.len() as u64)
     }
 }

@@ -6,6 +6,7 @@
 //! deletes.rs tasks that are deleted
 //! erases.rs  bodies that are erased
 //! compacts.rs what leaves the disk
+//! steps.rs   removed checkpoints whose steps are erased with them
 //! states.rs  states of all checkpoints, in one pass
 //! model.rs   random runs against a plain model
 //! ```
@@ -17,6 +18,7 @@ mod erases;
 mod marks;
 mod model;
 mod states;
+mod steps;
 mod trims;
 
 use milepost::events::Message;
