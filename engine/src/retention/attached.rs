@@ -34,13 +34,15 @@ impl Retention<'_> {
         removed: Vec<RemovedMark>,
     ) -> Result<Vec<Control>> {
         let attached = self.attached_to(task, &removed)?;
-        let mut events = vec![Retained { policy: policy.clone(), removed }.into()];
-        events.extend(removal_of(policy, attached));
-        Ok(events)
+        Ok([removal_of(policy, &removed), removal_of(policy, &attached)].concat())
     }
 
     /// Returns the data that is attached by aliases that none but these checkpoints have.
-    fn attached_to(&self, task: TaskNo, removed: &[RemovedMark]) -> Result<Vec<RemovedMark>> {
+    pub(super) fn attached_to(
+        &self,
+        task: TaskNo,
+        removed: &[RemovedMark],
+    ) -> Result<Vec<RemovedMark>> {
         let catalog = &self.engine.inner.catalog;
         let places: HashSet<_> = removed.iter().map(|mark| (mark.lineage, mark.offset)).collect();
         let mut aliases = BTreeSet::new();
@@ -87,7 +89,7 @@ impl Retention<'_> {
             removed.extend(places.into_iter().map(|(lineage, offset)| place(lineage, offset)));
         }
         let policy = Json::new(r#"{"appended_again":true}"#)?;
-        Ok(removal_of(&policy, removed))
+        Ok(removal_of(&policy, &removed))
     }
 
     /// Appends the data of an alias again that counts and whose event a trim removes, unless that
@@ -140,10 +142,8 @@ fn place(lineage: LineageId, offset: Offset) -> RemovedMark {
     RemovedMark { lineage, offset, checkpoint: OF_NONE }
 }
 
-/// Returns the events that remove attached data.
-fn removal_of(policy: &Json, attached: Vec<RemovedMark>) -> Vec<Control> {
-    let some = attached
-        .chunks(MARKS_EACH)
-        .map(|some| Retained { policy: policy.clone(), removed: some.to_vec() });
-    some.map(Control::from).collect()
+/// Returns the events that remove checkpoints or attached data.
+fn removal_of(policy: &Json, removed: &[RemovedMark]) -> Vec<Control> {
+    let some = removed.chunks(MARKS_EACH);
+    some.map(|some| Retained { policy: policy.clone(), removed: some.to_vec() }.into()).collect()
 }

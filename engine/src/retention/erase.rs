@@ -72,7 +72,7 @@ impl Retention<'_> {
 }
 
 /// Returns the kind of an event and the hash of its body.
-fn body_of(
+pub(super) fn body_of(
     catalog: &Catalog,
     task: TaskNo,
     lineage: LineageId,

@@ -5,14 +5,13 @@ use std::ops::Range;
 
 use milepost_codec::{
     Body, BodyForm, CheckpointMarked, Control, Erased, Error, Json, LineageId, LogId, Offset,
-    RemovedMark, Result, Retained, TEXT_MAX, TaskNo, check_size,
+    RemovedMark, Result, TEXT_MAX, TaskNo, check_size,
 };
 use milepost_store::index::MarkEntry;
 use milepost_store::index::keys::{self, KeyKind};
 
 use super::Retention;
-use super::apply::MARKS_EACH;
-use super::erase::{NEEDED, each_body, in_a_base};
+use super::erase::{NEEDED, body_of, each_body, in_a_base};
 use crate::commit::committer::Request;
 use crate::handles::audit;
 use crate::history::catalog::Catalog;
@@ -40,7 +39,8 @@ struct Removal {
 
 impl Retention<'_> {
     /// Removes all checkpoints that a query finds, except pinned ones, and erases the bodies of the
-    /// events of their steps, as [`Retention::erase`] does. The query's page is ignored.
+    /// events of their steps, and of what is attached to these checkpoints alone, as
+    /// [`Retention::erase`] does. The query's page is ignored.
     ///
     /// The *step* of a checkpoint is what its lineage appended before the marked point, since the
     /// point of the mark before it: see `docs/RETENTION.md`. The removal is one commit for each
@@ -129,18 +129,29 @@ impl Retention<'_> {
             }
         }
         let policy = Json::new(r#"{"asked_for":true,"erases":true}"#)?;
-        for some in marks.chunks(MARKS_EACH) {
-            let removed = some.iter().map(|mark| RemovedMark {
-                lineage: mark.lineage,
-                offset: mark.mark,
-                checkpoint: mark.id,
-            });
-            let removed = removed.collect();
-            events.push(Retained { policy: policy.clone(), removed }.into());
+        let removed: Vec<RemovedMark> = marks.iter().map(removed_mark).collect();
+        for RemovedMark { lineage, offset, .. } in self.attached_to(task, &removed)? {
+            if erased.contains(&(lineage, offset)) || catalog.erased_of(task).has(lineage, offset) {
+                continue;
+            }
+            let bases = catalog.bases_over(task, lineage)?;
+            if let Some(base) = bases.iter().find(|base| base.holds(offset)) {
+                return Err(in_a_base(base, offset));
+            }
+            if let Some((_, body_hash)) = body_of(catalog, task, lineage, offset)? {
+                let reason = reason.map(str::to_owned);
+                events.push(Erased { lineage, offset, body_hash, reason }.into());
+                erased.push((lineage, offset));
+            }
         }
+        events.extend(self.removals(task, &policy, removed)?);
         let request = self.control_request(task, events)?;
         Ok(Removal { task, request, marks: marks.len() as u64, erased })
     }
+}
+
+fn removed_mark(mark: &Checkpoint) -> RemovedMark {
+    RemovedMark { lineage: mark.lineage, offset: mark.mark, checkpoint: mark.id }
 }
 
 impl Catalog {

@@ -235,3 +235,42 @@ fn nothing_is_attached_to_a_deleted_task_nor_to_its_successor() {
     let next = engine.start_task("thread", "ana").unwrap();
     assert!(next.attached("step-1").unwrap().is_empty());
 }
+
+#[test]
+fn a_removal_that_erases_also_erases_what_is_attached_behind_the_mark() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("thread", "ana").unwrap();
+    let step = Append::from(Message::text("user", "one"));
+    task.append_marked(step, Mark::new().alias("step-1")).unwrap();
+    task.attach("step-1", [bytes("a", 0, "secret")]).unwrap();
+    task.attach("step-2", [bytes("a", 0, "pending")]).unwrap();
+    let all = CheckpointQuery { task: Some("thread".into()), ..CheckpointQuery::default() };
+    let done = engine.retention().unmark_all_erasing(&all, None).unwrap();
+    assert_eq!((done.checkpoints, done.events), (1, 2));
+    let bodies: Vec<_> = task.read(3..5).unwrap().map(|event| event.unwrap().body).collect();
+    assert!(bodies[0].is_none() && bodies[1].is_some());
+    assert!(task.attached("step-1").unwrap().is_empty());
+    assert_eq!(task.attached("step-2").unwrap(), [bytes("a", 0, "pending")]);
+    verify(&engine);
+}
+
+#[test]
+fn much_data_of_one_alias_is_carried_in_several_commits_and_once() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("thread", "ana").unwrap();
+    for index in 0..80 {
+        let data = Data::Bytes(vec![index as u8; 250_000]);
+        task.attach("pending", [Attachment::new("a", index, data)]).unwrap();
+    }
+    let before = task.attached("pending").unwrap();
+    for _ in 0..2 {
+        for n in 0..3 {
+            let step = Append::from(Message::text("user", "one"));
+            task.append_marked(step, Mark::new().alias(format!("step-{n}"))).unwrap();
+        }
+        let report = engine.retention().retain(&Policy::new().keep(1)).unwrap();
+        assert!(report.tasks.iter().all(|task| task.error.is_none()), "{report:#?}");
+        assert_eq!(task.attached("pending").unwrap(), before);
+    }
+    verify(&engine);
+}
