@@ -7,12 +7,15 @@ use reqwest::Method;
 use crate::client::Client;
 use crate::conditions::Conditions;
 use crate::error::Result;
+use crate::request::ApiRequest;
 
 /// Filters for a list of tasks.
 #[derive(Debug, Clone, Default)]
 pub struct TaskQuery {
     /// The owner, for admins. Default: the caller.
     pub user: Option<String>,
+    /// Only tasks whose id begins with this text, in the order of their ids, not newest first.
+    pub prefix: Option<String>,
     /// The page size: 1 to 100, default 20.
     pub limit: Option<u32>,
     /// The `next` of the previous page.
@@ -80,7 +83,7 @@ impl From<String> for NewTask {
 }
 
 impl Client {
-    /// Returns a page of tasks, newest first.
+    /// Returns a page of tasks, newest first, or those of a prefix by id.
     ///
     /// # Errors
     ///
@@ -88,8 +91,7 @@ impl Client {
     /// [`ErrorKind`](crate::ErrorKind) lists the errors of every request.
     pub async fn tasks(&self, query: TaskQuery) -> Result<Listed<TaskForm>> {
         let request = self.get(["v1", "tasks"])?;
-        let request = request.query("user", query.user).query("limit", query.limit);
-        request.query("cursor", query.cursor).read().await
+        listed(request, query).read().await
     }
 
     /// Returns a page of tasks with what happened in them, newest first.
@@ -99,8 +101,7 @@ impl Client {
     /// As [`Client::tasks`].
     pub async fn summaries(&self, query: TaskQuery) -> Result<Listed<SummaryForm>> {
         let request = self.get(["v1", "summaries"])?;
-        let request = request.query("user", query.user).query("limit", query.limit);
-        request.query("cursor", query.cursor).read().await
+        listed(request, query).read().await
     }
 
     /// Returns a task with what happened in it.
@@ -150,4 +151,9 @@ impl Client {
     pub async fn lineages(&self, task: &str) -> Result<Listed<LineageForm>> {
         self.get(["v1", "tasks", task, "lineages"])?.read().await
     }
+}
+
+fn listed(request: ApiRequest, query: TaskQuery) -> ApiRequest {
+    let request = request.query("user", query.user).query("prefix", query.prefix);
+    request.query("limit", query.limit).query("cursor", query.cursor)
 }

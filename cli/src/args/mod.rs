@@ -323,6 +323,9 @@ pub enum TaskOrder {
 pub struct Tasks {
     /// Only tasks of this name, in which `*` matches any text.
     pub pattern: Option<String>,
+    /// Only tasks whose id begins with TEXT, by id. Unlike a pattern, reads no other task.
+    #[arg(long, value_name = "TEXT")]
+    pub prefix: Option<String>,
     /// Print times in UTC, not as ages.
     #[arg(long)]
     pub utc: bool,

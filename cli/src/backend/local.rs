@@ -67,6 +67,7 @@ impl Backend for Local<'_> {
             user: user.map(str::to_owned),
             limit: Some(limit),
             cursor,
+            ..TaskQuery::default()
         })?;
         Ok(Listed::of(page, TaskForm::from))
     }
@@ -74,11 +75,13 @@ impl Backend for Local<'_> {
     fn summaries(
         &self,
         user: Option<&str>,
+        prefix: Option<&str>,
         limit: usize,
         cursor: Option<String>,
     ) -> Result<Listed<SummaryForm>> {
         let (user, limit) = (user.map(str::to_owned), Some(limit));
-        let page = self.0.query().summaries(&TaskQuery { user, limit, cursor })?;
+        let prefix = prefix.map(str::to_owned);
+        let page = self.0.query().summaries(&TaskQuery { user, prefix, limit, cursor })?;
         Ok(Listed::of(page, |task| SummaryForm::from(task).listed()))
     }
 

@@ -98,10 +98,12 @@ pub trait Backend {
         cursor: Option<String>,
     ) -> Result<Listed<TaskForm>>;
 
-    /// Returns a page of tasks with what happened in them, newest first.
+    /// Returns a page of tasks with what happened in them, newest first, or those of a prefix by
+    /// id.
     fn summaries(
         &self,
         user: Option<&str>,
+        prefix: Option<&str>,
         limit: usize,
         cursor: Option<String>,
     ) -> Result<Listed<SummaryForm>>;

@@ -54,7 +54,8 @@ fn listed(source: &dyn Backend, args: &args::Tasks) -> Result<(Vec<SummaryForm>,
     loop {
         // A page of a list that is filtered or sorted here says nothing about its rows.
         let limit = args.limit.filter(|_| !is_filtered).unwrap_or(PAGE);
-        let page = source.summaries(args.user.as_deref(), limit, cursor)?;
+        let (user, prefix) = (args.user.as_deref(), args.prefix.as_deref());
+        let page = source.summaries(user, prefix, limit, cursor)?;
         let pattern = args.pattern.as_deref();
         all.extend(page.items.into_iter().filter(|task| {
             is_named(&task.id, pattern) && (!args.failed || task.lineages.iter().any(is_bad))

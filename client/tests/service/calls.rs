@@ -43,6 +43,10 @@ pub async fn tasks() {
     let query = TaskQuery { user: Some("ana".into()), ..Default::default() };
     let of_ana = client.tasks(query).await.unwrap();
     assert_eq!(of_ana.items.len(), 1);
+    let query = TaskQuery { prefix: Some("ess".into()), ..Default::default() };
+    let begun = client.tasks(query.clone()).await.unwrap();
+    assert_eq!((begun.items.len(), begun.items[0].id.as_str()), (1, "essay"));
+    assert_eq!(client.summaries(query).await.unwrap().items.len(), 1);
 }
 
 pub async fn start_task() {

@@ -534,7 +534,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists tasks, newest first. */
+        /** Lists tasks, newest first, or those of a prefix by id. */
         get: operations["tasks"];
         put?: never;
         /** Starts a task. */
@@ -5539,6 +5539,8 @@ export interface operations {
             query?: {
                 /** @description The owner, for admins. Default: the caller. */
                 user?: string;
+                /** @description Only tasks whose id begins with this text, in the order of their ids. */
+                prefix?: string;
                 /** @description The page size: 1 to 100, default 20. */
                 limit?: number;
                 /** @description The `next` of the previous page. */
@@ -5607,6 +5609,8 @@ export interface operations {
             query?: {
                 /** @description The owner, for admins. Default: the caller. */
                 user?: string;
+                /** @description Only tasks whose id begins with this text, in the order of their ids. */
+                prefix?: string;
                 /** @description The page size: 1 to 100, default 20. */
                 limit?: number;
                 /** @description The `next` of the previous page. */

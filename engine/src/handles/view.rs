@@ -115,6 +115,9 @@ impl View {
     pub fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
         let user = self.user().map(str::to_owned).or_else(|| query.user.clone());
         if let Some(only) = &self.task {
+            if query.prefix.as_ref().is_some_and(|prefix| !only.starts_with(prefix)) {
+                return Ok(Page { items: Vec::new(), next: None });
+            }
             let items = match self.task(only) {
                 Ok(task) if user.is_none_or(|user| task.user() == user) => vec![task.info()?],
                 Ok(_) => Vec::new(),

@@ -1,4 +1,4 @@
-//! Lists of tasks and checkpoints, newest first, in pages.
+//! Lists of tasks and checkpoints, in pages: newest first, or by name.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ const STRIDE: usize = 64;
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
-    /// The items, newest first.
+    /// The items, newest first unless the query asks for another order.
     pub items: Vec<T>,
     /// The cursor of the next page; `None` on the last page.
     pub next: Option<String>,
@@ -29,6 +29,10 @@ pub struct Page<T> {
 pub struct TaskQuery {
     /// Only tasks of this user.
     pub user: Option<String>,
+    /// Only tasks whose id begins with this text. Such a list is in ascending order of the bytes of
+    /// the ids, not newest first: a page reads the index entries of its tasks only. With an empty
+    /// text it has all tasks. A cursor belongs to the prefix of its list.
+    pub prefix: Option<String>,
     /// Maximum number of items; 20 if `None`.
     pub limit: Option<usize>,
     /// Start of the page: `next` of the previous page.
@@ -90,18 +94,30 @@ pub struct TaskInfo {
 }
 
 impl Catalog {
-    /// Returns tasks, newest first.
+    /// Returns tasks, newest first, or those of a prefix by id.
     pub(crate) fn tasks(&self, query: &TaskQuery) -> Result<Page<TaskInfo>> {
-        let prefix = keys::all(KeyKind::Task);
-        let wanted = |key: &[u8], value: &[u8]| {
-            let entry = TaskEntry::decode(value)?;
+        let wanted = |task: TaskNo, entry: TaskEntry| {
             let others = query.user.as_ref().is_some_and(|user| *user != entry.user);
             if others || entry.deleted_us.is_some() {
                 return Ok(None);
             }
-            self.task_info(TaskNo(keys::first_u64(key)), entry).map(Some)
+            self.task_info(task, entry).map(Some)
         };
-        page(self, &prefix, query.limit, query.cursor.as_deref(), wanted)
+        let (limit, cursor) = (query.limit, query.cursor.as_deref());
+        let Some(begin) = &query.prefix else {
+            let prefix = keys::all(KeyKind::Task);
+            return page(self, &prefix, Order::Descending, limit, cursor, |key, value| {
+                wanted(TaskNo(keys::first_u64(key)), TaskEntry::decode(value)?)
+            });
+        };
+        let prefix = keys::task_name(begin);
+        page(self, &prefix, Order::Ascending, limit, cursor, |_, value| {
+            let task = TaskNo(keys::tail_u64(value));
+            match self.log().get(&keys::task(task))? {
+                Some(entry) => wanted(task, TaskEntry::decode(&entry)?),
+                None => Ok(None),
+            }
+        })
     }
 
     pub(crate) fn task_info(&self, no: TaskNo, entry: TaskEntry) -> Result<TaskInfo> {
@@ -175,7 +191,9 @@ impl Catalog {
         };
         let (limit, cursor) = (query.limit, query.cursor.as_deref());
         match query.order {
-            CheckpointOrder::Committed => page(catalog, &prefix, limit, cursor, wanted),
+            CheckpointOrder::Committed => {
+                page(catalog, &prefix, Order::Descending, limit, cursor, wanted)
+            }
             CheckpointOrder::Created => {
                 let keys = catalog.marks_by_time(&prefix, task)?;
                 page_of(keys, limit, cursor, |key| wanted(key, &[]))
@@ -259,27 +277,43 @@ fn fits(query: &CheckpointQuery, checkpoint: &Checkpoint) -> bool {
     metadata.is_some_and(|it| query.filter.iter().all(|(name, value)| it.get(name) == Some(value)))
 }
 
-/// Walks backwards through a prefix of the index until a page is full.
+/// Direction of a walk through the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Ascending,
+    Descending,
+}
+
+/// Walks through a prefix of the index until a page is full.
 fn page<T>(
     catalog: &Catalog,
     prefix: &[u8],
+    order: Order,
     limit: Option<usize>,
     cursor: Option<&str>,
     wanted: impl Fn(&[u8], &[u8]) -> Result<Option<T>>,
 ) -> Result<Page<T>> {
     let limit = limit.unwrap_or(LIMIT_DEFAULT).max(1);
-    let mut end = match cursor {
-        None => keys::after_prefix(prefix),
+    let mut place = match cursor {
+        None => None,
         Some(cursor) => {
             let key = data_encoding::HEXLOWER.decode(cursor.as_bytes()).ok();
             let key = key.filter(|key| key.starts_with(prefix));
-            key.ok_or_else(|| not_of_this_list(cursor))?
+            Some(key.ok_or_else(|| not_of_this_list(cursor))?)
         }
     };
+    let (first, after) = (prefix.to_vec(), keys::after_prefix(prefix));
     let mut items = Vec::new();
     let mut last = Vec::new();
     loop {
-        let entries = catalog.log().scan(prefix, &end, true, STRIDE)?;
+        let (from, to) = match (order, &place) {
+            (_, None) => (first.clone(), after.clone()),
+            (Order::Descending, Some(key)) => (first.clone(), key.clone()),
+            // The least key that is greater.
+            (Order::Ascending, Some(key)) => ([key.as_slice(), &[0]].concat(), after.clone()),
+        };
+        let backwards = order == Order::Descending;
+        let entries = catalog.log().scan(&from, &to, backwards, STRIDE)?;
         if entries.is_empty() {
             return Ok(Page { items, next: None });
         }
@@ -287,14 +321,14 @@ fn page<T>(
             if let Some(item) = wanted(&key, &value)? {
                 if items.len() == limit {
                     // A further item exists. It is the only condition for a next page, which begins
-                    // before the last item of this one.
+                    // behind the last item of this one.
                     let next = Some(data_encoding::HEXLOWER.encode(&last));
                     return Ok(Page { items, next });
                 }
                 items.push(item);
                 last.clone_from(&key);
             }
-            end = key;
+            place = Some(key);
         }
     }
 }

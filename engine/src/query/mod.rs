@@ -38,7 +38,7 @@ impl Engine {
 }
 
 impl Query<'_> {
-    /// Returns tasks, newest first.
+    /// Returns tasks, newest first, or those whose id begins with a prefix, by id.
     ///
     /// # Errors
     ///

@@ -62,6 +62,7 @@ const ROWS: &[Row] = &[
     // Tasks
     get("/v1/tasks", OPEN),
     get("/v1/tasks?user=ana", [200, 403, 200]),
+    get("/v1/tasks?prefix=TASK", OPEN),
     get("/v1/tasks/TASK", OWN),
     get("/v1/tasks/TASK/lineages", OWN),
     get("/v1/summaries", OPEN),

@@ -50,6 +50,7 @@ impl Backend for Remote {
                 user: user.map(str::to_owned),
                 limit: Some(limit),
                 cursor,
+                ..TaskQuery::default()
             })
         })
     }
@@ -57,12 +58,14 @@ impl Backend for Remote {
     fn summaries(
         &self,
         user: Option<&str>,
+        prefix: Option<&str>,
         limit: usize,
         cursor: Option<String>,
     ) -> Result<Listed<SummaryForm>> {
         self.pages(limit, cursor, |limit, cursor| {
             let (user, limit) = (user.map(str::to_owned), Some(limit));
-            self.client.summaries(TaskQuery { user, limit, cursor })
+            let prefix = prefix.map(str::to_owned);
+            self.client.summaries(TaskQuery { user, prefix, limit, cursor })
         })
     }
 

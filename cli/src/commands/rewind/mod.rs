@@ -165,7 +165,7 @@ fn session(source: &dyn Backend, id: Option<&str>) -> Result<(TaskForm, History)
         let history = History::of(source, &task)?;
         return caught_up(task, history);
     }
-    let mut tasks = source.summaries(None, LOOKED_AT, None)?.items;
+    let mut tasks = source.summaries(None, None, LOOKED_AT, None)?.items;
     tasks.sort_by_key(|task| std::cmp::Reverse(task.changed_us.0));
     let mut without = None;
     for task in tasks {

@@ -30,6 +30,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 struct ListQuery {
     /// The owner, for admins. Default: the caller.
     user: Option<String>,
+    /// Only tasks whose id begins with this text, in the order of their ids.
+    prefix: Option<String>,
     /// The page size: 1 to 100, default 20.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
@@ -42,11 +44,11 @@ impl ListQuery {
     fn of(self, caller: &Caller) -> Result<TaskQuery, ApiError> {
         let user = caller.asks_about(self.user)?;
         let limit = Some(limit(self.limit, LIMIT, LIMIT_MAX)?);
-        Ok(TaskQuery { user, limit, cursor: self.cursor })
+        Ok(TaskQuery { user, prefix: self.prefix, limit, cursor: self.cursor })
     }
 }
 
-/// Lists tasks, newest first.
+/// Lists tasks, newest first, or those of a prefix by id.
 #[utoipa::path(
     get,
     path = "/v1/tasks",
