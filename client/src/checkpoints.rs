@@ -77,6 +77,18 @@ impl Mark {
     }
 }
 
+/// Order of a list of checkpoints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CheckpointOrder {
+    /// The newest commit first.
+    #[default]
+    Committed,
+    /// The newest creation time first.
+    Created,
+    /// The greatest alias first; only checkpoints with one.
+    Alias,
+}
+
 /// Filters for a list of checkpoints.
 #[derive(Debug, Clone, Default)]
 pub struct CheckpointQuery {
@@ -86,6 +98,12 @@ pub struct CheckpointQuery {
     pub status: Option<MarkStatus>,
     /// Only checkpoints whose metadata contains all fields of this object.
     pub filter: Option<Json>,
+    /// Only checkpoints with this alias, on any lineage of the task.
+    pub alias: Option<String>,
+    /// Only checkpoints with an alias that sorts before this text.
+    pub before: Option<String>,
+    /// The order of the list. A cursor belongs to the order of its list.
+    pub order: CheckpointOrder,
     /// The page size: 1 to 100, default 20.
     pub limit: Option<u32>,
     /// The `next` of the previous page.
@@ -108,11 +126,11 @@ impl Client {
     }
 
     /// Returns a page of the checkpoints of all visible tasks, newest first. Ignores the query's
-    /// lineage.
+    /// lineage. A query by alias is of one task: see [`Client::checkpoints`].
     ///
     /// # Errors
     ///
-    /// Those of every request.
+    /// `Invalid`: the query is by alias.
     pub async fn all_checkpoints(&self, query: CheckpointQuery) -> Result<Listed<CheckpointForm>> {
         listed(self.get(["v1", "checkpoints"])?, query).read().await
     }
@@ -183,7 +201,14 @@ fn listed(request: ApiRequest, query: CheckpointQuery) -> ApiRequest {
         MarkStatus::Success => "success",
         MarkStatus::Failure => "failure",
     });
+    let order = match query.order {
+        CheckpointOrder::Committed => None,
+        CheckpointOrder::Created => Some("created"),
+        CheckpointOrder::Alias => Some("alias"),
+    };
     let request = request.query("status", status).query("filter", query.filter);
+    let request = request.query("alias", query.alias).query("before", query.before);
+    let request = request.query("order", order);
     let request = request.query("limit", query.limit);
     request.query("cursor", query.cursor)
 }

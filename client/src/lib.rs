@@ -110,7 +110,7 @@ pub use milepost_api as api;
 pub use milepost_codec as codec;
 
 pub use append::Append;
-pub use checkpoints::{CheckpointQuery, Mark};
+pub use checkpoints::{CheckpointOrder, CheckpointQuery, Mark};
 pub use client::{Client, ClientBuilder};
 pub use control::{ChangeControl, EditArtifacts, Guidance};
 pub use error::{Error, ErrorKind, Result};

@@ -420,6 +420,9 @@ pub struct Checkpoints {
     /// Only checkpoints with this status.
     #[arg(long)]
     pub status: Option<Status>,
+    /// Only checkpoints of the task with this alias, on any lineage.
+    #[arg(long, requires = "task")]
+    pub alias: Option<String>,
 }
 
 /// Status of a checkpoint.

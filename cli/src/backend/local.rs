@@ -160,6 +160,7 @@ impl Backend for Local<'_> {
             lineage: None,
             filter: asked.filter.clone(),
             status: asked.status,
+            alias: asked.alias.clone(),
             limit: Some(asked.limit),
             cursor: asked.cursor.clone(),
             ..CheckpointQuery::default()

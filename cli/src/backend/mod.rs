@@ -61,6 +61,7 @@ pub struct CheckpointsAsked {
     /// Keys and values that the metadata must have.
     pub filter: Vec<(String, Value)>,
     pub status: Option<MarkStatus>,
+    pub alias: Option<String>,
     pub limit: usize,
     pub cursor: Option<String>,
 }

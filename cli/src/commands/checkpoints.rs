@@ -40,6 +40,7 @@ pub fn run(source: &dyn Backend, args: &args::Checkpoints, out: &mut Out) -> Res
         task: task.map(|task| task.id),
         filter,
         status: args.status.map(MarkStatus::from),
+        alias: args.alias.clone(),
         limit: args.limit.unwrap_or(PAGE),
         cursor: args.cursor.clone(),
     };

@@ -264,6 +264,21 @@ pub async fn checkpoints() {
     let rest = CheckpointQuery { cursor, ..query };
     let rest = client.checkpoints("essay", rest).await.unwrap();
     assert_eq!(rest.items[0].label.as_deref(), Some("one"));
+    client.mark("essay", Mark::new().alias("a").alias("c")).await.unwrap();
+    let b = client.mark("essay", Mark::new().alias("b")).await.unwrap().id;
+    let query = CheckpointQuery {
+        before: Some("c".into()),
+        order: milepost_client::CheckpointOrder::Alias,
+        ..CheckpointQuery::default()
+    };
+    let found = client.checkpoints("essay", query).await.unwrap().items;
+    let aliases: Vec<_> = found.iter().map(|one| one.aliases.join(" ")).collect();
+    assert_eq!(aliases, ["b", "a c"]);
+    let query = CheckpointQuery { alias: Some("b".into()), ..CheckpointQuery::default() };
+    let found = client.checkpoints("essay", query.clone()).await.unwrap().items;
+    assert_eq!(found.iter().map(|one| one.id).collect::<Vec<_>>(), [b]);
+    let error = client.all_checkpoints(query).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
 pub async fn mark() {

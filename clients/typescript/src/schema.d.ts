@@ -628,7 +628,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the checkpoints of a task, newest first. */
+        /** Lists the checkpoints of a task, newest first, or by alias. */
         get: operations["checkpoints"];
         put?: never;
         /** Marks a checkpoint. */
@@ -3497,10 +3497,18 @@ export interface operations {
     all_checkpoints: {
         parameters: {
             query?: {
+                /** @description Only checkpoints of this task. A list by alias needs it. */
+                task?: string;
                 /** @description Only checkpoints of this status: `success` or `failure`. */
                 status?: string;
                 /** @description Only checkpoints whose metadata contains all of this: a JSON object, as text. */
                 filter?: string;
+                /** @description Only checkpoints with this alias, on any lineage of the task. */
+                alias?: string;
+                /** @description Only checkpoints with an alias that sorts before this text. */
+                before?: string;
+                /** @description The order: `committed` (default) or `created`, newest first, or `alias`, the greatest first. */
+                order?: string;
                 /** @description The page size: 1 to 100, default 20. */
                 limit?: number;
                 /** @description The `next` of the previous page. */
@@ -6316,6 +6324,12 @@ export interface operations {
                 status?: string;
                 /** @description Only checkpoints whose metadata contains all of this: a JSON object, as text. */
                 filter?: string;
+                /** @description Only checkpoints with this alias, on any lineage of the task. */
+                alias?: string;
+                /** @description Only checkpoints with an alias that sorts before this text. */
+                before?: string;
+                /** @description The order: `committed` (default) or `created`, newest first, or `alias`, the greatest first. */
+                order?: string;
                 /** @description The page size: 1 to 100, default 20. */
                 limit?: number;
                 /** @description The `next` of the previous page. */

@@ -1,6 +1,7 @@
 //! Lists of tasks and checkpoints, in pages: newest first, or by name.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use milepost_codec::{Epoch, Error, LineageId, LogId, MarkStatus, Offset, Result, TaskNo};
 use milepost_store::index::keys::{self, KeyKind};
@@ -48,6 +49,10 @@ pub enum CheckpointOrder {
     /// The newest creation time first, then the newest commit. An import has its original times, so
     /// this order may be another one. A page reads the index entries of all checkpoints.
     Created,
+    /// The greatest alias first, by its bytes. Only checkpoints with an alias, each once: by its
+    /// greatest alias that fits the query. Needs a task. A page reads the index entries of its own
+    /// checkpoints only.
+    Alias,
 }
 
 /// Filter and page of a list of checkpoints.
@@ -59,6 +64,10 @@ pub struct CheckpointQuery {
     pub lineage: Option<LineageId>,
     /// Only checkpoints whose metadata has each of these values at the top level.
     pub filter: Vec<(String, serde_json::Value)>,
+    /// Only checkpoints with this alias, on any lineage of the task. Needs a task.
+    pub alias: Option<String>,
+    /// Only checkpoints with an alias whose bytes sort before this text. Needs a task.
+    pub before: Option<String>,
     /// Only checkpoints of this status.
     pub status: Option<MarkStatus>,
     /// The order of the list. A cursor belongs to the order of its list.
@@ -106,12 +115,13 @@ impl Catalog {
         let (limit, cursor) = (query.limit, query.cursor.as_deref());
         let Some(begin) = &query.prefix else {
             let prefix = keys::all(KeyKind::Task);
-            return page(self, &prefix, Order::Descending, limit, cursor, |key, value| {
+            let range = range_of(&prefix);
+            return page(self, range, Order::Descending, limit, cursor, |key, value| {
                 wanted(TaskNo(keys::first_u64(key)), TaskEntry::decode(value)?)
             });
         };
         let prefix = keys::task_name(begin);
-        page(self, &prefix, Order::Ascending, limit, cursor, |_, value| {
+        page(self, range_of(&prefix), Order::Ascending, limit, cursor, |_, value| {
             let task = TaskNo(keys::tail_u64(value));
             match self.log().get(&keys::task(task))? {
                 Some(entry) => wanted(task, TaskEntry::decode(&entry)?),
@@ -171,9 +181,22 @@ impl Catalog {
         let named = query.task.as_deref().or(viewer.task);
         let named = named.map(|id| catalog.find_for(id, viewer));
         let task = named.transpose()?;
-        let prefix = match task {
-            Some(task) => keys::of_task(KeyKind::TaskMark, task),
-            None => keys::all(KeyKind::StoreMark),
+        let by_alias = query.order == CheckpointOrder::Alias;
+        let range = match (task, &query.alias) {
+            (Some(task), Some(alias)) => range_of(&keys::named(KeyKind::MarkAlias, task, alias)),
+            (Some(task), None) if by_alias => {
+                let mut range = range_of(&keys::of_task(KeyKind::MarkAlias, task));
+                if let Some(before) = &query.before {
+                    range.end = keys::named(KeyKind::MarkAlias, task, before);
+                }
+                range
+            }
+            (Some(task), None) => range_of(&keys::of_task(KeyKind::TaskMark, task)),
+            (None, alias) if alias.is_some() || query.before.is_some() || by_alias => {
+                let why = "a list of checkpoints by alias is of one task: give `task` too";
+                return Err(Error::invalid(why));
+            }
+            (None, _) => range_of(&keys::all(KeyKind::StoreMark)),
         };
         let wanted = |key: &[u8], _: &[u8]| {
             let (lineage, offset) = keys::mark_place(key);
@@ -185,28 +208,42 @@ impl Catalog {
                 return Ok(None);
             };
             let entry = MarkEntry::decode(&entry)?;
+            let alias = greatest_alias(query, &entry);
+            let is_elsewhere = by_alias && alias != keys::mark_name(key);
+            if is_elsewhere || (alias.is_none() && asks_for_alias(query)) {
+                return Ok(None);
+            }
             let name = catalog.task(owner)?.name;
             let checkpoint = catalog.checkpoint(owner, &name, lineage, offset, &entry)?;
             Ok(Some(checkpoint).filter(|checkpoint| fits(query, checkpoint)))
         };
         let (limit, cursor) = (query.limit, query.cursor.as_deref());
         match query.order {
-            CheckpointOrder::Committed => {
-                page(catalog, &prefix, Order::Descending, limit, cursor, wanted)
+            CheckpointOrder::Alias => {
+                page(catalog, range, Order::Descending, limit, cursor, wanted)
             }
-            CheckpointOrder::Created => {
-                let keys = catalog.marks_by_time(&prefix, task)?;
+            // The entries of an alias are not in the order of commits.
+            CheckpointOrder::Committed if query.alias.is_none() => {
+                page(catalog, range, Order::Descending, limit, cursor, wanted)
+            }
+            CheckpointOrder::Committed | CheckpointOrder::Created => {
+                let keys = catalog.marks_sorted(range, task, query.order)?;
                 page_of(keys, limit, cursor, |key| wanted(key, &[]))
             }
         }
     }
 
-    /// Returns the keys of marks in the order of a list by creation time, each behind its time.
-    fn marks_by_time(&self, prefix: &[u8], task: Option<TaskNo>) -> Result<Vec<TimedKey>> {
-        let mut timed = Vec::new();
-        let mut end = keys::after_prefix(prefix);
+    /// Returns the keys of marks, newest first, each behind its creation time or its commit.
+    fn marks_sorted(
+        &self,
+        range: Range<Vec<u8>>,
+        task: Option<TaskNo>,
+        order: CheckpointOrder,
+    ) -> Result<Vec<SortedKey>> {
+        let mut sorted = Vec::new();
+        let Range { start, mut end } = range;
         loop {
-            let entries = self.log().scan(prefix, &end, true, STRIDE)?;
+            let entries = self.log().scan(&start, &end, true, STRIDE)?;
             let Some((first, _)) = entries.last() else {
                 break;
             };
@@ -215,21 +252,24 @@ impl Catalog {
                 let (lineage, offset) = keys::mark_place(&key);
                 let owner = task.unwrap_or_else(|| TaskNo(keys::second_u64(&key)));
                 if let Some(entry) = self.log().get(&keys::mark(owner, lineage, offset))? {
-                    timed.push((MarkEntry::decode(&entry)?.time_us, key));
+                    let entry = MarkEntry::decode(&entry)?;
+                    let is_by_time = order == CheckpointOrder::Created;
+                    sorted.push((if is_by_time { entry.time_us } else { entry.seq }, key));
                 }
             }
         }
-        timed.sort_unstable_by(|a, b| b.cmp(a));
-        Ok(timed)
+        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(sorted)
     }
 }
 
-/// A key of the index, and the time of its entry in microseconds since the Unix epoch.
-type TimedKey = (u64, Vec<u8>);
+/// A key of the index behind a number of its entry: its commit, or its time in microseconds since
+/// the Unix epoch.
+type SortedKey = (u64, Vec<u8>);
 
-/// Returns a page of a list by time, newest first. A cursor is the time and key of the last item.
+/// Returns a page of sorted keys. A cursor is the number and key of the last item.
 fn page_of<T>(
-    keys: Vec<TimedKey>,
+    keys: Vec<SortedKey>,
     limit: Option<usize>,
     cursor: Option<&str>,
     wanted: impl Fn(&[u8]) -> Result<Option<T>>,
@@ -251,7 +291,7 @@ fn page_of<T>(
         if let Some(item) = wanted(&place.1)? {
             if items.len() == limit {
                 let next =
-                    last.map(|(time, key): TimedKey| [&time.to_be_bytes()[..], &key].concat());
+                    last.map(|(time, key): SortedKey| [&time.to_be_bytes()[..], &key].concat());
                 let next = next.map(|place| data_encoding::HEXLOWER.encode(&place));
                 return Ok(Page { items, next });
             }
@@ -264,6 +304,20 @@ fn page_of<T>(
 
 fn not_of_this_list(cursor: &str) -> Error {
     Error::invalid(format!("`{cursor}` is no cursor of this list"))
+}
+
+/// Returns the greatest alias of a checkpoint that fits a query.
+fn greatest_alias<'a>(query: &CheckpointQuery, entry: &'a MarkEntry) -> Option<&'a str> {
+    let aliases = entry.body.aliases.iter().map(String::as_str);
+    let fits = |alias: &&str| {
+        query.alias.as_deref().is_none_or(|only| only == *alias)
+            && query.before.as_deref().is_none_or(|before| *alias < before)
+    };
+    aliases.filter(fits).max()
+}
+
+fn asks_for_alias(query: &CheckpointQuery) -> bool {
+    query.alias.is_some() || query.before.is_some()
 }
 
 fn fits(query: &CheckpointQuery, checkpoint: &Checkpoint) -> bool {
@@ -284,10 +338,15 @@ enum Order {
     Descending,
 }
 
-/// Walks through a prefix of the index until a page is full.
+/// Returns the range of all keys that begin with a prefix.
+fn range_of(prefix: &[u8]) -> Range<Vec<u8>> {
+    prefix.to_vec()..keys::after_prefix(prefix)
+}
+
+/// Walks through a range of the index until a page is full.
 fn page<T>(
     catalog: &Catalog,
-    prefix: &[u8],
+    range: Range<Vec<u8>>,
     order: Order,
     limit: Option<usize>,
     cursor: Option<&str>,
@@ -298,11 +357,11 @@ fn page<T>(
         None => None,
         Some(cursor) => {
             let key = data_encoding::HEXLOWER.decode(cursor.as_bytes()).ok();
-            let key = key.filter(|key| key.starts_with(prefix));
+            let key = key.filter(|key| range.contains(key));
             Some(key.ok_or_else(|| not_of_this_list(cursor))?)
         }
     };
-    let (first, after) = (prefix.to_vec(), keys::after_prefix(prefix));
+    let Range { start: first, end: after } = range;
     let mut items = Vec::new();
     let mut last = Vec::new();
     loop {

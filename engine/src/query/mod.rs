@@ -57,11 +57,13 @@ impl Query<'_> {
         self.engine.view().summaries(query)
     }
 
-    /// Returns checkpoints, newest first, in the order they were committed.
+    /// Returns checkpoints, newest first, in the order they were committed, or in the order that
+    /// the query asks for.
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no such task. `Invalid`: the cursor is not one of a page of this list.
+    /// `NotFound`: there is no such task. `Invalid`: the cursor is not one of a page of this list,
+    /// or a query by alias has no task.
     pub fn checkpoints(&self, query: &CheckpointQuery) -> Result<Page<Checkpoint>> {
         self.engine.inner.catalog.checkpoints(query, Viewer::ALL)
     }

@@ -95,6 +95,7 @@ const ROWS: &[Row] = &[
     get("/v1/points/TASK/files/draft.md", OWN),
     // Checkpoints
     get("/v1/checkpoints", OPEN),
+    get("/v1/checkpoints?task=TASK&order=alias", OWN),
     get("/v1/tasks/TASK/checkpoints", OWN),
     row("POST", "/v1/tasks/TASK/checkpoints", "{}", [201, 404, 201]),
     get("/v1/checkpoints/ID", OWN),

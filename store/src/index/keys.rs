@@ -340,6 +340,12 @@ pub fn mark_place(key: &[u8]) -> (LineageId, Offset) {
     (LineageId(lineage.map_or(0, |b| u32::from_be_bytes(*b))), tail_u64(key))
 }
 
+/// Returns the label or alias in a mark's key by it.
+pub fn mark_name(key: &[u8]) -> Option<&str> {
+    let end = key.len().checked_sub(13)?;
+    std::str::from_utf8(key.get(9..end)?).ok()
+}
+
 /// Returns the task or commit that follows the kind in a key.
 pub fn first_u64(key: &[u8]) -> u64 {
     key.get(1..).and_then(|k| k.first_chunk::<8>()).map_or(0, |b| u64::from_be_bytes(*b))
@@ -386,6 +392,8 @@ mod tests {
         let key = task_mark(TaskNo(7), 8, LineageId(9), 10);
         assert_eq!(mark_place(&key), (LineageId(9), 10));
         assert_eq!(first_u64(&key), 7);
+        let key = named_mark(KeyKind::MarkAlias, TaskNo(7), "a", LineageId(9), 10);
+        assert_eq!((mark_name(&key), mark_place(&key)), (Some("a"), (LineageId(9), 10)));
         assert_eq!(log_of(&head(LogId::control(TaskNo(3)))), LogId::control(TaskNo(3)));
     }
 }

@@ -196,9 +196,11 @@ impl Backend for Remote {
             let query = CheckpointQuery {
                 lineage: None,
                 status: asked.status,
+                alias: asked.alias.clone(),
                 filter: filter.clone(),
                 limit: Some(limit),
                 cursor,
+                ..CheckpointQuery::default()
             };
             async move {
                 match &asked.task {

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use milepost::LineageId;
 use milepost::events::MarkStatus;
-use milepost::query::CheckpointQuery;
+use milepost::query::{CheckpointOrder, CheckpointQuery};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::IntoParams;
@@ -23,6 +23,26 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(all)).routes(routes!(one))
 }
 
+/// Order of a list of checkpoints.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ListOrder {
+    #[default]
+    Committed,
+    Created,
+    Alias,
+}
+
+impl From<ListOrder> for CheckpointOrder {
+    fn from(order: ListOrder) -> Self {
+        match order {
+            ListOrder::Committed => Self::Committed,
+            ListOrder::Created => Self::Created,
+            ListOrder::Alias => Self::Alias,
+        }
+    }
+}
+
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -35,6 +55,14 @@ struct ListQuery {
     status: Option<MarkStatus>,
     /// Only checkpoints whose metadata contains all of this: a JSON object, as text.
     filter: Option<String>,
+    /// Only checkpoints with this alias, on any lineage of the task.
+    alias: Option<String>,
+    /// Only checkpoints with an alias that sorts before this text.
+    before: Option<String>,
+    /// The order: `committed` (default) or `created`, newest first, or `alias`, the greatest first.
+    #[serde(default)]
+    #[param(value_type = Option<String>)]
+    order: ListOrder,
     /// The page size: 1 to 100, default 20.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
@@ -42,7 +70,7 @@ struct ListQuery {
     cursor: Option<String>,
 }
 
-/// Lists the checkpoints of a task, newest first.
+/// Lists the checkpoints of a task, newest first, or by alias.
 #[utoipa::path(
     get,
     path = "/v1/tasks/{task}/checkpoints",
@@ -65,9 +93,11 @@ async fn list(
         lineage: query.lineage.map(LineageId),
         filter: filter(query.filter.as_deref())?,
         status: query.status,
+        alias: query.alias,
+        before: query.before,
+        order: query.order.into(),
         limit: Some(limit(query.limit, LIMIT, LIMIT_MAX)?),
         cursor: query.cursor,
-        ..CheckpointQuery::default()
     };
     answer(&app, caller, query).await
 }
@@ -96,11 +126,21 @@ fn filter(text: Option<&str>) -> Result<Vec<(String, Value)>, ApiError> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct AllQuery {
+    /// Only checkpoints of this task. A list by alias needs it.
+    task: Option<String>,
     /// Only checkpoints of this status: `success` or `failure`.
     #[param(value_type = Option<String>)]
     status: Option<MarkStatus>,
     /// Only checkpoints whose metadata contains all of this: a JSON object, as text.
     filter: Option<String>,
+    /// Only checkpoints with this alias, on any lineage of the task.
+    alias: Option<String>,
+    /// Only checkpoints with an alias that sorts before this text.
+    before: Option<String>,
+    /// The order: `committed` (default) or `created`, newest first, or `alias`, the greatest first.
+    #[serde(default)]
+    #[param(value_type = Option<String>)]
+    order: ListOrder,
     /// The page size: 1 to 100, default 20.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
@@ -127,8 +167,12 @@ async fn all(
     Query(query): Query<AllQuery>,
 ) -> Result<Json<Listed<CheckpointForm>>, ApiError> {
     let query = CheckpointQuery {
+        task: query.task,
         filter: filter(query.filter.as_deref())?,
         status: query.status,
+        alias: query.alias,
+        before: query.before,
+        order: query.order.into(),
         limit: Some(limit(query.limit, LIMIT, LIMIT_MAX)?),
         cursor: query.cursor,
         ..CheckpointQuery::default()
