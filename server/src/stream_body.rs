@@ -189,3 +189,46 @@ impl<S: Source> Stream for Streamed<S> {
 fn cut() -> io::Error {
     io::Error::other("the answer ended before its end: the log of the service says why")
 }
+
+#[cfg(test)]
+mod tests {
+    use milepost::calls::check_given_up;
+    use milepost::clock::SystemClock;
+    use milepost::{Engine, Options};
+    use tokio::sync::oneshot::{Sender, channel};
+
+    use super::*;
+    use crate::options::ServerOptions;
+    use crate::tokens::Tokens;
+
+    /// Reads until its caller is gone.
+    struct Endless(Option<(Sender<()>, Sender<()>)>);
+
+    impl Source for Endless {
+        fn next(&mut self) -> Result<Option<Vec<u8>>, ApiError> {
+            let (begun, ended) = self.0.take().ok_or(ApiError::Bug)?;
+            let _ = begun.send(());
+            while check_given_up().is_ok() {}
+            let _ = ended.send(());
+            Err(ApiError::Bug)
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_read_of_an_answer_ends_when_the_client_is_gone() {
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        let (tokens, options) = (Tokens::none(), ServerOptions::default());
+        let app = App::new(engine, tokens, options, Box::new(SystemClock)).unwrap();
+        let caller =
+            Caller { user: "ana".into(), admin: true, token: None, limits: Default::default() };
+        let ((begun, begins), (ended, ends)) = (channel(), channel());
+        let source = Endless(Some((begun, ended)));
+        let read = body(&app, &caller, RequestId("1".into()), source);
+        tokio::select! {
+            biased;
+            _ = read => panic!("it ended"),
+            begun = begins => begun.unwrap(),
+        }
+        ends.await.unwrap();
+    }
+}

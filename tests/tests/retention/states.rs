@@ -10,7 +10,7 @@ use milepost::query::CheckpointQuery;
 use milepost::retention::Policy;
 use milepost::state::{MessageRange, RunReducer, StatesOf};
 use milepost::{
-    Checkpoint, Engine, ErrorKind, Event, Lineage, Mark, Offset, Options, Reducer, Result,
+    Checkpoint, Engine, Error, ErrorKind, Event, Lineage, Mark, Offset, Options, Reducer, Result,
     SerdeReducer,
 };
 use milepost_tests::bodies;
@@ -293,4 +293,26 @@ fn a_pass_that_is_given_up_ends() {
     let next = unless_given_up(&given_up, || pass.next().unwrap());
     assert!(is_given_up(&next.unwrap_err()));
     assert!(pass.next().is_none());
+}
+
+#[test]
+fn a_state_that_cannot_be_folded_is_the_error_that_it_has_alone_and_the_end() {
+    let failing = SerdeReducer::new("tests.failing", 1, |count: &mut u64, event: &Event| {
+        *count += 1;
+        match event.offset {
+            6 => Err(Error::invalid("not this one")),
+            _ => Ok(()),
+        }
+    });
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    (1..=3).for_each(|n| drop(step(&task, n)));
+    let mut pass = task.lineage().states_of(&failing, ..).unwrap();
+    assert_eq!(pass.next_state().unwrap().map(|(found, count)| (found.at, *count)), Some((4, 4)));
+    let alone = engine.state(&failing, &engine.point("t@c-2").unwrap()).unwrap_err();
+    assert_eq!(pass.next_state().unwrap_err().to_string(), alone.to_string());
+    assert!(pass.next_state().unwrap().is_none());
+    // What begins behind it is folded from the beginning, and has it too.
+    let mut late = task.lineage().states_of(&failing, 9..).unwrap();
+    assert_eq!(late.next_state().unwrap_err().to_string(), alone.to_string());
 }
