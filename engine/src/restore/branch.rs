@@ -35,8 +35,8 @@ impl Engine {
     /// checkpoint of the append, all in one commit. The active lineage stays the same.
     ///
     /// If a branch at the point already has an append with the same idempotency key, that branch is
-    /// returned, and the result of the append to it. The key is forgotten once retention trimmed the
-    /// first events of the branch.
+    /// returned, and the result of the append to it. The key is forgotten once retention trimmed
+    /// the first events of the branch.
     ///
     /// ```
     /// use milepost::events::Message;

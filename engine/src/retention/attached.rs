@@ -4,7 +4,7 @@
 //! or to one that is not marked yet, outlives its event: before a cleanup removes the event, the
 //! data is appended again.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use milepost_codec::{
     Body, CheckpointId, Control, Hash, Json, LineageId, Offset, RemovedMark, Result, Retained,
@@ -74,66 +74,93 @@ impl Retention<'_> {
     /// the data from its old places.
     pub(super) fn carry(&self, task: TaskNo, fates: &Verdicts) -> Result<Vec<Control>> {
         let catalog = &self.engine.inner.catalog;
-        let mut gone: BTreeMap<String, Vec<(LineageId, Offset)>> = BTreeMap::new();
+        let (mut aliases, mut removed) = (BTreeSet::new(), BTreeSet::new());
         catalog.log().walk(&keys::of_task(KeyKind::Attached, task), &mut |key, alias| {
             let (lineage, offset) = keys::mark_place(key);
             if fates.removes(lineage, offset) {
-                let alias = String::from_utf8_lossy(alias).into_owned();
-                gone.entry(alias).or_default().push((lineage, offset));
+                aliases.insert(String::from_utf8_lossy(alias).into_owned());
+                removed.insert((lineage, offset));
             }
             Ok(())
         })?;
-        let mut removed = Vec::new();
-        for (alias, places) in gone {
-            self.append_again(task, &alias, fates)?;
-            removed.extend(places.into_iter().map(|(lineage, offset)| place(lineage, offset)));
+        for alias in aliases {
+            self.append_again(task, &alias, fates, &mut removed)?;
         }
         let policy = Json::new(r#"{"appended_again":true}"#)?;
+        let removed: Vec<_> = removed.into_iter().map(|(at, offset)| place(at, offset)).collect();
         Ok(removal_of(&policy, &removed))
     }
 
     /// Appends the data of an alias again that counts and whose event a trim removes, unless that
-    /// was done before.
-    fn append_again(&self, task: TaskNo, alias: &str, fates: &Verdicts) -> Result<()> {
+    /// was done before. What it replaced is removed too: a copy counts before other data.
+    fn append_again(
+        &self,
+        task: TaskNo,
+        alias: &str,
+        fates: &Verdicts,
+        removed: &mut BTreeSet<(LineageId, Offset)>,
+    ) -> Result<()> {
         let catalog = &self.engine.inner.catalog;
         let lineage = match catalog.lineage_of_alias(task, alias)? {
             Some(lineage) => lineage,
             None => catalog.active(task)?.1.lineage,
         };
         let lineage = Lineage::new(self.engine, task, lineage, None)?;
-        // For each key the data that counts, and the copy of it that stays.
-        let mut counting: Vec<(Placed, Option<Placed>)> = Vec::new();
+        // For each key the data that counts, and what it replaced.
+        let mut counting: Vec<(Placed, Vec<Placed>)> = Vec::new();
         for one in lineage.attached_in_order(alias)? {
             let same = |(known, _): &&mut (Placed, _)| known.attachment.is_same(&one.attachment);
             match counting.iter_mut().find(same) {
-                None => counting.push((one, None)),
-                Some((known, copy)) if one.attachment.index < 0 => {
-                    let before = std::mem::replace(known, one);
-                    let stays = !fates.removes(before.lineage, before.offset);
-                    *copy = Some(before).filter(|before| before.is_copy && stays).or(copy.take());
+                None => counting.push((one, Vec::new())),
+                Some((known, before)) if one.attachment.index < 0 => {
+                    before.push(std::mem::replace(known, one));
                 }
                 Some(_) => {}
             }
         }
-        let is_lost = |(one, copy): &(Placed, Option<Placed>)| {
-            let is_copied = copy.as_ref().is_some_and(|copy| copy.attachment == one.attachment);
-            fates.removes(one.lineage, one.offset) && !is_copied
-        };
-        let lost = counting.into_iter().filter(is_lost).map(|(one, _)| one.attachment.body());
-        let mut bodies: Vec<Body> = Vec::new();
-        let mut bytes = 0;
-        for body in lost {
-            let size = body.encode().1.len();
-            if bytes + size > BYTES_EACH && !bodies.is_empty() {
-                lineage.attach_copies(alias, std::mem::take(&mut bodies))?;
-                bytes = 0;
+        let is_gone = |one: &Placed| fates.removes(one.lineage, one.offset);
+        counting.retain(|(one, _)| is_gone(one));
+        let mut copies = Copies { lineage: &lineage, alias, bodies: Vec::new(), bytes: 0 };
+        for (one, before) in counting {
+            let is_copy = |copy: &&Placed| copy.is_copy && copy.attachment == one.attachment;
+            let copy = before.iter().rfind(|copy| is_copy(copy) && !is_gone(copy));
+            let copy = copy.map(|copy| (copy.lineage, copy.offset));
+            let places = before.iter().map(|one| (one.lineage, one.offset));
+            removed.extend(places.filter(|place| Some(*place) != copy));
+            if copy.is_none() {
+                copies.push(one.attachment.body())?;
             }
-            bytes += size;
-            bodies.push(body);
         }
+        copies.append()
+    }
+}
+
+/// Attached data that is appended again, in commits of bounded size.
+struct Copies<'a> {
+    lineage: &'a Lineage,
+    alias: &'a str,
+    bodies: Vec<Body>,
+    bytes: usize,
+}
+
+impl Copies<'_> {
+    fn push(&mut self, body: Body) -> Result<()> {
+        let size = body.encode().1.len();
+        if self.bytes + size > BYTES_EACH {
+            self.append()?;
+        }
+        self.bytes += size;
+        self.bodies.push(body);
+        Ok(())
+    }
+
+    /// Appends what was pushed since the last call.
+    fn append(&mut self) -> Result<()> {
+        let bodies = std::mem::take(&mut self.bodies);
+        self.bytes = 0;
         match bodies.is_empty() {
             true => Ok(()),
-            false => lineage.attach_copies(alias, bodies),
+            false => self.lineage.attach_copies(self.alias, bodies),
         }
     }
 }
