@@ -54,6 +54,14 @@ pub struct CheckpointForm {
     pub phase: Option<String>,
 }
 
+/// Result of a removal of checkpoints by a query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct UnmarkedForm {
+    /// The number of checkpoints that were removed.
+    pub removed: Big,
+}
+
 /// A checkpoint that no cleanup removes. `milepost pins --json` prints the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]

@@ -62,7 +62,7 @@ pub use attachments::{AttachedForm, AttachmentForm};
 pub use blame::{BlameForm, BlamedForm};
 pub use captures::{CapturedForm, LeftOutForm, LeftOutPath, RecoveredFolder};
 pub use changes::{ChangeForm, ChangesForm};
-pub use checkpoints::{CheckpointForm, PinForm};
+pub use checkpoints::{CheckpointForm, PinForm, UnmarkedForm};
 #[cfg(feature = "engine")]
 pub use convert::{files_plan, plan_of_files};
 pub use events::{EventForm, MovedForm, RangeForm};

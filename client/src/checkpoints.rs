@@ -1,6 +1,6 @@
 //! Checkpoints and their pins.
 
-use milepost_api::{Big, CheckpointForm, CheckpointGiven, Listed, PinAsked, PinForm};
+use milepost_api::{Big, CheckpointForm, CheckpointGiven, Listed, PinAsked, PinForm, UnmarkedForm};
 use milepost_codec::{Json, LineageId, MarkCause, MarkStatus};
 use reqwest::Method;
 
@@ -164,6 +164,20 @@ impl Client {
     pub async fn unmark(&self, id: &str) -> Result<()> {
         let request = self.request(Method::DELETE, ["v1", "checkpoints", id])?;
         request.finish().await
+    }
+
+    /// Removes the marks of all checkpoints that a query finds, of one task or of all visible ones,
+    /// except pinned checkpoints. Returns their number.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no such task. `Invalid`: there is neither a task nor a filter, or the query has a
+    /// page or an order.
+    pub async fn unmark_all(&self, task: Option<&str>, query: CheckpointQuery) -> Result<u64> {
+        let request = self.request(Method::DELETE, ["v1", "checkpoints"])?;
+        let request = request.query("task", task).query("lineage", query.lineage);
+        let removed: UnmarkedForm = listed(request, query).read().await?;
+        Ok(removed.removed.0)
     }
 
     /// Returns all pinned checkpoints of a task.

@@ -310,6 +310,28 @@ pub async fn unmark() {
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
+pub async fn unmark_all() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let mut ids = Vec::new();
+    for run in ["r-1", "r-1", "r-1", "r-2"] {
+        let mark = Mark::new().metadata(json_of(json!({"run": run})));
+        ids.push(client.mark("essay", mark).await.unwrap().id.to_string());
+    }
+    client.pin(&ids[1], None).await.unwrap();
+    for filter in [None, Some(json_of(json!({})))] {
+        let query = CheckpointQuery { filter, ..CheckpointQuery::default() };
+        let error = client.unmark_all(None, query).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+    }
+    let filter = Some(json_of(json!({"run": "r-1"})));
+    let query = CheckpointQuery { filter, ..CheckpointQuery::default() };
+    assert_eq!(client.unmark_all(None, query).await.unwrap(), 2);
+    for (id, is_there) in ids.iter().zip([false, true, false, true]) {
+        assert_eq!(client.checkpoint(id).await.is_ok(), is_there);
+    }
+}
+
 pub async fn control() {
     let served = Served::with_essay().await;
     let client = served.client();

@@ -33,6 +33,7 @@ const CALLS: &[(&str, Call)] = &[
     ("mark", || Box::pin(calls::mark())),
     ("checkpoint", || Box::pin(calls::checkpoint())),
     ("unmark", || Box::pin(calls::unmark())),
+    ("unmark_all", || Box::pin(calls::unmark_all())),
     ("control", || Box::pin(calls::control())),
     ("guide", || Box::pin(calls::guide())),
     ("edit_artifacts", || Box::pin(calls::edit_artifacts())),

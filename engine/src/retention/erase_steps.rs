@@ -14,7 +14,7 @@ use super::Retention;
 use super::erase::{NEEDED, body_of, each_body, in_a_base};
 use crate::commit::committer::Request;
 use crate::handles::audit;
-use crate::history::catalog::Catalog;
+use crate::history::catalog::{Catalog, Viewer};
 use crate::history::checkpoint::Checkpoint;
 use crate::history::events::Ancestry;
 use crate::history::lists::CheckpointQuery;
@@ -88,7 +88,7 @@ impl Retention<'_> {
         let inner = &self.engine.inner;
         let _structure = inner.structure()?;
         let mut by_task: BTreeMap<TaskNo, Vec<Checkpoint>> = BTreeMap::new();
-        for (task, found) in self.unpinned(query)? {
+        for (task, found) in self.unpinned(query, Viewer::ALL)? {
             by_task.entry(task).or_default().push(found);
         }
         let removals = by_task.iter().map(|(task, marks)| self.removal(*task, marks, reason));

@@ -75,18 +75,32 @@ impl Retention<'_> {
     ///
     /// As [`Query::checkpoints`](crate::query::Query::checkpoints) and [`Retention::unmark`].
     pub fn unmark_all(&self, query: &CheckpointQuery) -> Result<u64> {
-        let found = self.unpinned(query)?;
+        self.unmark_all_for(query, Viewer::ALL)
+    }
+
+    /// Removes all checkpoints of a query that a viewer may see, except pinned ones.
+    pub(super) fn unmark_all_for(
+        &self,
+        query: &CheckpointQuery,
+        viewer: Viewer<'_>,
+    ) -> Result<u64> {
+        let found = self.unpinned(query, viewer)?;
         let ids: Vec<CheckpointId> = found.iter().map(|(_, found)| found.id).collect();
         self.unmark(&ids)?;
         Ok(ids.len() as u64)
     }
 
-    /// Returns the checkpoints that a query finds and that are not pinned, each with its task.
-    pub(super) fn unpinned(&self, query: &CheckpointQuery) -> Result<Vec<(TaskNo, Checkpoint)>> {
+    /// Returns the checkpoints that a query finds, that a viewer may see and that are not pinned,
+    /// each with its task.
+    pub(super) fn unpinned(
+        &self,
+        query: &CheckpointQuery,
+        viewer: Viewer<'_>,
+    ) -> Result<Vec<(TaskNo, Checkpoint)>> {
         let mut query = CheckpointQuery { limit: Some(MARKS_EACH), cursor: None, ..query.clone() };
         let mut found = Vec::new();
         loop {
-            let page = self.engine.inner.catalog.checkpoints(&query, Viewer::ALL)?;
+            let page = self.engine.inner.catalog.checkpoints(&query, viewer)?;
             for checkpoint in page.items {
                 let task = self.engine.task_no(&checkpoint.task)?;
                 if !self.engine.inner.catalog.is_pinned(task, &checkpoint.id)? {

@@ -4,6 +4,7 @@ use milepost_codec::Result;
 
 use super::pins::Pin;
 use crate::handles::view::View;
+use crate::history::lists::CheckpointQuery;
 use crate::history::point::Point;
 
 impl View {
@@ -42,6 +43,16 @@ impl View {
     /// As [`Retention::unmark`](super::Retention::unmark) and [`View::checkpoint`].
     pub fn unmark(&self, checkpoint: &str) -> Result<()> {
         self.engine().retention().unmark(&[self.checkpoint(checkpoint)?.id])
+    }
+
+    /// Removes all checkpoints of a query that the view shows, except pinned ones, and returns their
+    /// number: see [`Retention::unmark_all`](super::Retention::unmark_all).
+    ///
+    /// # Errors
+    ///
+    /// As [`Retention::unmark_all`](super::Retention::unmark_all).
+    pub fn unmark_all(&self, query: &CheckpointQuery) -> Result<u64> {
+        self.engine().retention().unmark_all_for(query, self.viewer())
     }
 
     /// Erases the body of the event at a point: see [`Retention::erase`](super::Retention::erase).

@@ -14,6 +14,7 @@ async fn each_route_is_described_with_its_errors_as_problems() {
         ("post", "/v1/tasks/{task}/events", "201"),
         ("post", "/v1/tasks/{task}/checkpoints", "201"),
         ("delete", "/v1/checkpoints/{id}", "204"),
+        ("delete", "/v1/checkpoints", "200"),
         ("post", "/v1/tasks/{task}/control", "200"),
         ("post", "/v1/points/{address}/events", "201"),
         ("post", "/v1/tasks/{task}/guidance", "201"),

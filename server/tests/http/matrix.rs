@@ -100,6 +100,7 @@ const ROWS: &[Row] = &[
     row("POST", "/v1/tasks/TASK/checkpoints", "{}", [201, 404, 201]),
     get("/v1/checkpoints/ID", OWN),
     row("DELETE", "/v1/checkpoints/ID", "", [204, 404, 204]),
+    row("DELETE", "/v1/checkpoints?task=TASK", "", OWN),
     get("/v1/tasks/TASK/pins", OWN),
     get("/v1/tasks/TASK/attachments?alias=a", OWN),
     row("POST", "/v1/tasks/TASK/attachments", ATTACHED, [200, 404, 200]),

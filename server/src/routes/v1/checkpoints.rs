@@ -112,7 +112,7 @@ async fn answer(
 }
 
 /// Parses the metadata filter.
-fn filter(text: Option<&str>) -> Result<Vec<(String, Value)>, ApiError> {
+pub(super) fn filter(text: Option<&str>) -> Result<Vec<(String, Value)>, ApiError> {
     let Some(text) = text else {
         return Ok(Vec::new());
     };
