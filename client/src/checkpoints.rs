@@ -171,8 +171,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `NotFound`: no such task. `Invalid`: there is neither a task nor a filter, or the query has a
-    /// page or an order.
+    /// `NotFound`: no such task. `Invalid`: there is neither a task nor a filter, or the query has
+    /// a page or an order.
     pub async fn unmark_all(&self, task: Option<&str>, query: CheckpointQuery) -> Result<u64> {
         let request = self.request(Method::DELETE, ["v1", "checkpoints"])?;
         let request = request.query("task", task).query("lineage", query.lineage);

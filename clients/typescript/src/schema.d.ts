@@ -191,7 +191,8 @@ export interface paths {
         get: operations["all_checkpoints"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** Removes the marks of all checkpoints that a query finds, except pinned ones. */
+        delete: operations["unmark_all"];
         options?: never;
         head?: never;
         patch?: never;
@@ -365,6 +366,26 @@ export interface paths {
         get: operations["event"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/points/{address}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Opens a new lineage at a point and appends events to it, in one commit. The active lineage stays
+         *     the same.
+         */
+        post: operations["append_branch"];
         delete?: never;
         options?: never;
         head?: never;
@@ -907,6 +928,16 @@ export interface components {
         BranchAsked: {
             /** @description The purpose of the new lineage, at most 1,024 bytes. */
             description?: string | null;
+        };
+        /** @description The result of an append to a new lineage. */
+        BranchedForm: {
+            /** @description The result of the append. */
+            appended: components["schemas"]["AppendedForm"];
+            /**
+             * Format: int32
+             * @description The lineage.
+             */
+            lineage: number;
         };
         /** @description A folder to capture. */
         CaptureAsked: {
@@ -2790,6 +2821,11 @@ export interface components {
             /** @description The id of the task. */
             task: string;
         };
+        /** @description Result of a removal of checkpoints by a query. */
+        UnmarkedForm: {
+            /** @description The number of checkpoints that were removed. */
+            removed: components["schemas"]["Big"];
+        };
         /** @description Tokens and cost. A number that was not recorded is absent. */
         UsageForm: {
             cache_read?: null | components["schemas"]["Big"];
@@ -3563,6 +3599,97 @@ export interface operations {
                 };
             };
             /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unmark_all: {
+        parameters: {
+            query?: {
+                /** @description Only checkpoints of this task. */
+                task?: string;
+                /** @description Only checkpoints marked on this lineage itself. */
+                lineage?: number;
+                /** @description Only checkpoints with this alias, on any lineage of the task. */
+                alias?: string;
+                /** @description Only checkpoints with an alias that sorts before this text. */
+                before?: string;
+                /** @description Only checkpoints of this status: `success` or `failure`. */
+                status?: string;
+                /** @description Only checkpoints whose metadata contains all of this: a JSON object, as text. */
+                filter?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnmarkedForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description One was pinned during the call: nothing is removed */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4775,6 +4902,133 @@ export interface operations {
                 };
             };
             /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    append_branch: {
+        parameters: {
+            query?: {
+                /** @description The purpose of the lineage. */
+                description?: string;
+            };
+            header?: {
+                /** @description With the same key one lineage is opened at the point */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                /** @description An address, as one segment: `essay%2F3@12` */
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventGiven"];
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            /** @description It had been opened before, under the same key */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BranchedForm"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BranchedForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key was used for other events */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What is before the point is damaged */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or a restore of the task has not ended */
             503: {
                 headers: {
                     [name: string]: unknown;

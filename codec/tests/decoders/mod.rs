@@ -51,14 +51,14 @@ macro_rules! bodies {
     };
 }
 
-static BODIES: [Decoder; 21] = bodies!(
+static BODIES: [Decoder; 22] = bodies!(
     Body, samples::bodies, "event body",
-    1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21
+    1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22
 );
 
-static CONTROLS: [Decoder; 16] = bodies!(
+static CONTROLS: [Decoder; 17] = bodies!(
     Control, samples::controls, "control event",
-    256 257 258 259 260 261 262 263 264 265 266 267 268 269 270 271
+    256 257 258 259 260 261 262 263 264 265 266 267 268 269 270 271 272
 );
 
 static OTHERS: [Decoder; 21] = [

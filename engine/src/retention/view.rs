@@ -45,8 +45,8 @@ impl View {
         self.engine().retention().unmark(&[self.checkpoint(checkpoint)?.id])
     }
 
-    /// Removes all checkpoints of a query that the view shows, except pinned ones, and returns their
-    /// number: see [`Retention::unmark_all`](super::Retention::unmark_all).
+    /// Removes all checkpoints of a query that the view shows, except pinned ones, and returns
+    /// their number: see [`Retention::unmark_all`](super::Retention::unmark_all).
     ///
     /// # Errors
     ///
