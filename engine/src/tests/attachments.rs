@@ -274,3 +274,28 @@ fn much_data_of_one_alias_is_carried_in_several_commits_and_once() {
     }
     verify(&engine);
 }
+
+#[test]
+fn a_cleanup_that_was_killed_behind_its_copies_is_continued_without_another_copy() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("thread", "ana").unwrap();
+    for text in ["old", "new"] {
+        task.attach("pending", [bytes("a", -1, text)]).unwrap();
+    }
+    let copied = task.read(2..3).unwrap().next().unwrap().unwrap().body.unwrap();
+    for n in 0..2 {
+        let step = Append::from(Message::text("user", "one"));
+        task.append_marked(step, Mark::new().alias(format!("step-{n}"))).unwrap();
+    }
+    task.append(Append::from(copied).correlation("pending").actor("retention")).unwrap();
+    // Newer data counts until its own event is removed.
+    assert_eq!(task.attached("pending").unwrap(), [bytes("a", -1, "new")]);
+    let head = task.head().unwrap().next;
+    engine.retention().retain(&Policy::new().keep(1)).unwrap();
+    assert!(task.lineage().info().unwrap().begin > 2);
+    assert_eq!(task.head().unwrap().next, head, "no other copy");
+    assert_eq!(task.attached("pending").unwrap(), [bytes("a", -1, "new")]);
+    task.attach("pending", [bytes("a", -1, "newest")]).unwrap();
+    assert_eq!(task.attached("pending").unwrap(), [bytes("a", -1, "newest")]);
+    verify(&engine);
+}
