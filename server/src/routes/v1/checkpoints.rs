@@ -157,8 +157,7 @@ struct AllQuery {
     params(AllQuery),
     responses(
         (status = 200, body = Listed<CheckpointForm>),
-        (status = 400),
-        (status = 401),
+        ReadProblems,
     ),
 )]
 async fn all(
