@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use milepost_client::api::{Big, StatsForm};
 use milepost_client::codec::{
-    ArtifactsEdited, Body, Json, MarkCause, MarkStatus, Message, RunControl, TreePath,
+    ArtifactsEdited, Body, Json, MarkStatus, Message, RunControl, TreePath,
 };
 use milepost_client::{
     Append, ChangeControl, CheckpointQuery, Client, EditArtifacts, ErrorKind, EventQuery, Followed,
@@ -238,98 +238,6 @@ pub async fn file() {
     let folder = TreePath::new(b"src").unwrap();
     let error = client.file("essay@files", &folder).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-}
-
-pub async fn checkpoints() {
-    let served = Served::with_essay().await;
-    let client = served.client();
-    let failed = Mark::new().label("two").status(MarkStatus::Failure);
-    client.mark("essay", failed).await.unwrap();
-    let all = client.checkpoints("essay", Default::default()).await;
-    let labels: Vec<_> = all.unwrap().items.into_iter().map(|one| one.label).collect();
-    assert_eq!(labels, [Some("two".to_owned()), Some("one".to_owned())]);
-    for (status, label) in [(MarkStatus::Success, "one"), (MarkStatus::Failure, "two")] {
-        let query = CheckpointQuery {
-            lineage: Some(0),
-            status: Some(status),
-            limit: Some(1),
-            ..CheckpointQuery::default()
-        };
-        let found = client.checkpoints("essay", query).await.unwrap();
-        assert_eq!(found.items[0].label.as_deref(), Some(label));
-    }
-    let query = CheckpointQuery { limit: Some(1), ..Default::default() };
-    let first = client.checkpoints("essay", query.clone()).await.unwrap();
-    let cursor = first.next;
-    let rest = CheckpointQuery { cursor, ..query };
-    let rest = client.checkpoints("essay", rest).await.unwrap();
-    assert_eq!(rest.items[0].label.as_deref(), Some("one"));
-    client.mark("essay", Mark::new().alias("a").alias("c")).await.unwrap();
-    let b = client.mark("essay", Mark::new().alias("b")).await.unwrap().id;
-    let query = CheckpointQuery {
-        before: Some("c".into()),
-        order: milepost_client::CheckpointOrder::Alias,
-        ..CheckpointQuery::default()
-    };
-    let found = client.checkpoints("essay", query).await.unwrap().items;
-    let aliases: Vec<_> = found.iter().map(|one| one.aliases.join(" ")).collect();
-    assert_eq!(aliases, ["b", "a c"]);
-    let query = CheckpointQuery { alias: Some("b".into()), ..CheckpointQuery::default() };
-    let found = client.checkpoints("essay", query.clone()).await.unwrap().items;
-    assert_eq!(found.iter().map(|one| one.id).collect::<Vec<_>>(), [b]);
-    let error = client.all_checkpoints(query).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Invalid);
-}
-
-pub async fn mark() {
-    let served = Served::with_essay().await;
-    let mark = Mark::new().label("then").at(2).alias("m-1");
-    let mark = mark.metadata(json_of(json!({"score": 0.93})));
-    let marked = served.client().mark("essay", mark).await.unwrap();
-    assert_eq!((marked.at, marked.label.as_deref()), (Big(2), Some("then")));
-    assert_eq!((marked.cause, marked.status), (MarkCause::Manual, MarkStatus::Success));
-    assert_eq!(marked.metadata.unwrap().text(), r#"{"score":0.93}"#);
-    assert_eq!(marked.aliases, ["m-1"]);
-}
-
-pub async fn checkpoint() {
-    let served = Served::with_essay().await;
-    let client = served.client();
-    let marked = client.mark("essay", Mark::new()).await.unwrap();
-    let id = marked.id.to_string();
-    assert_eq!(client.checkpoint(&id).await.unwrap(), marked);
-    assert_eq!(client.checkpoint(&id[..8]).await.unwrap(), marked);
-}
-
-pub async fn unmark() {
-    let served = Served::with_essay().await;
-    let client = served.client();
-    let id = client.mark("essay", Mark::new()).await.unwrap().id.to_string();
-    client.unmark(&id).await.unwrap();
-    let error = client.checkpoint(&id).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound);
-}
-
-pub async fn unmark_all() {
-    let served = Served::with_essay().await;
-    let client = served.client();
-    let mut ids = Vec::new();
-    for run in ["r-1", "r-1", "r-1", "r-2"] {
-        let mark = Mark::new().metadata(json_of(json!({"run": run})));
-        ids.push(client.mark("essay", mark).await.unwrap().id.to_string());
-    }
-    client.pin(&ids[1], None).await.unwrap();
-    for filter in [None, Some(json_of(json!({})))] {
-        let query = CheckpointQuery { filter, ..CheckpointQuery::default() };
-        let error = client.unmark_all(None, query).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Invalid);
-    }
-    let filter = Some(json_of(json!({"run": "r-1"})));
-    let query = CheckpointQuery { filter, ..CheckpointQuery::default() };
-    assert_eq!(client.unmark_all(None, query).await.unwrap(), 2);
-    for (id, is_there) in ids.iter().zip([false, true, false, true]) {
-        assert_eq!(client.checkpoint(id).await.is_ok(), is_there);
-    }
 }
 
 pub async fn control() {

@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
-use crate::{agents, attachments, branches, calls, going_back, jobs, passes};
+use crate::{agents, attachments, branches, calls, checkpoints, going_back, jobs, passes};
 
 /// They can be handed to another thread.
 type Call = fn() -> Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -29,11 +29,11 @@ const CALLS: &[(&str, Call)] = &[
     ("diff", || Box::pin(calls::diff())),
     ("files", || Box::pin(calls::files())),
     ("file", || Box::pin(calls::file())),
-    ("checkpoints", || Box::pin(calls::checkpoints())),
-    ("mark", || Box::pin(calls::mark())),
-    ("checkpoint", || Box::pin(calls::checkpoint())),
-    ("unmark", || Box::pin(calls::unmark())),
-    ("unmark_all", || Box::pin(calls::unmark_all())),
+    ("checkpoints", || Box::pin(checkpoints::checkpoints())),
+    ("mark", || Box::pin(checkpoints::mark())),
+    ("checkpoint", || Box::pin(checkpoints::checkpoint())),
+    ("unmark", || Box::pin(checkpoints::unmark())),
+    ("unmark_all", || Box::pin(checkpoints::unmark_all())),
     ("control", || Box::pin(calls::control())),
     ("guide", || Box::pin(calls::guide())),
     ("edit_artifacts", || Box::pin(calls::edit_artifacts())),

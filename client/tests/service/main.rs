@@ -6,6 +6,7 @@ mod agents;
 mod attachments;
 mod branches;
 mod calls;
+mod checkpoints;
 mod connects;
 mod described;
 mod fake;

@@ -15,7 +15,7 @@ use crate::handles::task::Task;
 use crate::history::catalog::Catalog;
 
 /// The actor of events with data that a cleanup appended again.
-const COPIED: &str = "retention";
+const CARRIED: &str = "retention";
 
 impl Task {
     /// Attaches data to the checkpoint that has an alias, whether it is marked already or later, in
@@ -66,8 +66,12 @@ impl Task {
             false => Vec::new(),
         };
         let mut taken: HashSet<_> = known.iter().map(Attachment::key).collect();
-        let is_new = |one: &&Attachment| one.index < 0 || taken.insert(one.key());
-        let new: Vec<Body> = attachments.iter().filter(is_new).map(Attachment::body).collect();
+        let mut new: Vec<Body> = Vec::new();
+        for one in &attachments {
+            if one.index < 0 || taken.insert(one.key()) {
+                new.push(one.body());
+            }
+        }
         let count = new.len() as u64;
         if count > 0 {
             let append = Append::batch(new).correlation(alias);
@@ -89,15 +93,8 @@ impl Task {
         check_alias(alias)?;
         let catalog = &self.lineage().inner().catalog;
         catalog.task(self.no())?;
-        let mut found: Vec<Attachment> = Vec::new();
-        for Placed { attachment: one, .. } in self.lineage().attached_in_order(alias)? {
-            match found.iter_mut().find(|known| known.is_same(&one)) {
-                None => found.push(one),
-                Some(known) if one.index < 0 => *known = one,
-                Some(_) => {}
-            }
-        }
-        Ok(found)
+        let counting = self.lineage().counting(alias)?.into_iter();
+        Ok(counting.map(|counts| counts.event.attachment).collect())
     }
 }
 
@@ -129,13 +126,8 @@ impl Attachment {
     }
 
     /// Returns the key: writer and index.
-    fn key(&self) -> (String, i64) {
-        (self.writer.clone(), self.index)
-    }
-
-    /// Returns `true` if another one has the same key.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        (&self.writer, self.index) == (&other.writer, other.index)
+    fn key(&self) -> (&str, i64) {
+        (&self.writer, self.index)
     }
 
     pub(crate) fn body(&self) -> Body {
@@ -151,31 +143,51 @@ impl From<DataAttached> for Attachment {
     }
 }
 
+/// The event of attached data that counts for its key.
+#[derive(Debug)]
+pub(crate) struct Counting {
+    pub(crate) event: AttachedEvent,
+    /// The events that it replaced, which have a negative index.
+    pub(crate) replaced: Vec<AttachedEvent>,
+}
+
 /// Attached data with the place of its event.
 #[derive(Debug)]
-pub(crate) struct Placed {
+pub(crate) struct AttachedEvent {
     pub(crate) attachment: Attachment,
     pub(crate) lineage: LineageId,
     pub(crate) offset: Offset,
     /// `true` if a cleanup appended it again.
-    pub(crate) is_copy: bool,
+    pub(crate) is_carried: bool,
 }
 
 impl Lineage {
-    /// Returns the data that is attached by an alias on all lineages of the task, in the order in
-    /// which it counts: copies first, since their originals were before all that is left, and then
-    /// in the order of the commits. Erased data is left out.
-    pub(crate) fn attached_in_order(&self, alias: &str) -> Result<Vec<Placed>> {
-        let mut found = Vec::new();
+    /// Returns the data that is attached by an alias on all lineages of the task and counts, in
+    /// the order in which their keys were first used. Erased data is left out.
+    pub(crate) fn counting(&self, alias: &str) -> Result<Vec<Counting>> {
+        let mut found: Vec<AttachedEvent> = Vec::new();
         for (_, lineage, offset) in self.inner().catalog.attached_by(self.task(), alias)? {
             found.extend(self.attached_at(lineage, offset)?);
         }
-        found.sort_by_key(|one: &Placed| !one.is_copy);
-        Ok(found)
+        // What was appended again was first committed before all other data of its key.
+        found.sort_by_key(|event| !event.is_carried);
+        let mut counting: Vec<Counting> = Vec::new();
+        for event in found {
+            let is_same =
+                |known: &&mut Counting| known.event.attachment.key() == event.attachment.key();
+            match counting.iter_mut().find(is_same) {
+                None => counting.push(Counting { event, replaced: Vec::new() }),
+                Some(known) if event.attachment.index < 0 => {
+                    known.replaced.push(std::mem::replace(&mut known.event, event));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(counting)
     }
 
     /// Reads attached data. `None`: it was erased, or removed since the index was read.
-    fn attached_at(&self, lineage: LineageId, offset: Offset) -> Result<Option<Placed>> {
+    fn attached_at(&self, lineage: LineageId, offset: Offset) -> Result<Option<AttachedEvent>> {
         let event = || -> Result<Option<Event>> {
             let mut events = self.sibling(lineage)?.read(offset..offset + 1)?;
             events.next().transpose()
@@ -187,13 +199,13 @@ impl Lineage {
         let Some(Event { header, body: Some(Body::DataAttached(body)), .. }) = event else {
             return Ok(None);
         };
-        let is_copy = header.actor.as_deref() == Some(COPIED);
-        Ok(Some(Placed { attachment: body.into(), lineage, offset, is_copy }))
+        let is_carried = header.actor.as_deref() == Some(CARRIED);
+        Ok(Some(AttachedEvent { attachment: body.into(), lineage, offset, is_carried }))
     }
 
-    /// Appends attached data again, as copies.
-    pub(crate) fn attach_copies(&self, alias: &str, copies: Vec<Body>) -> Result<()> {
-        let append = Append::batch(copies).correlation(alias).actor(COPIED);
+    /// Appends attached data again.
+    pub(crate) fn attach_again(&self, alias: &str, bodies: Vec<Body>) -> Result<()> {
+        let append = Append::batch(bodies).correlation(alias).actor(CARRIED);
         // The limit of events may have been another one when the data was attached.
         self.append_unlimited(&append)
     }

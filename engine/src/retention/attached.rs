@@ -16,7 +16,7 @@ use milepost_store::index::keys::{self, KeyKind};
 use super::Retention;
 use super::apply::MARKS_EACH;
 use super::reachability::Verdicts;
-use crate::handles::attachments::Placed;
+use crate::handles::attachments::{AttachedEvent, Counting};
 use crate::handles::lineage::Lineage;
 
 /// Maximum bytes of data that one commit appends again, unless a single piece has more.
@@ -92,7 +92,8 @@ impl Retention<'_> {
     }
 
     /// Appends the data of an alias again that counts and whose event a trim removes, unless that
-    /// was done before. What it replaced is removed too: a copy counts before other data.
+    /// was done before. What it replaced is removed too, since the new event counts before other
+    /// data.
     fn append_again(
         &self,
         task: TaskNo,
@@ -106,44 +107,36 @@ impl Retention<'_> {
             None => catalog.active(task)?.1.lineage,
         };
         let lineage = Lineage::new(self.engine, task, lineage, None)?;
-        // For each key the data that counts, and what it replaced.
-        let mut counting: Vec<(Placed, Vec<Placed>)> = Vec::new();
-        for one in lineage.attached_in_order(alias)? {
-            let same = |(known, _): &&mut (Placed, _)| known.attachment.is_same(&one.attachment);
-            match counting.iter_mut().find(same) {
-                None => counting.push((one, Vec::new())),
-                Some((known, before)) if one.attachment.index < 0 => {
-                    before.push(std::mem::replace(known, one));
-                }
-                Some(_) => {}
+        let is_gone = |event: &AttachedEvent| fates.removes(event.lineage, event.offset);
+        let mut carried = Carried { lineage: &lineage, alias, bodies: Vec::new(), bytes: 0 };
+        for Counting { event, replaced } in lineage.counting(alias)? {
+            if !is_gone(&event) {
+                continue;
+            }
+            // A cleanup that was killed appended it already.
+            let is_same = |done: &&AttachedEvent| {
+                done.is_carried && !is_gone(done) && done.attachment == event.attachment
+            };
+            let done = replaced.iter().rfind(is_same).map(|done| (done.lineage, done.offset));
+            let places = replaced.iter().map(|event| (event.lineage, event.offset));
+            removed.extend(places.filter(|place| Some(*place) != done));
+            if done.is_none() {
+                carried.push(event.attachment.body())?;
             }
         }
-        let is_gone = |one: &Placed| fates.removes(one.lineage, one.offset);
-        counting.retain(|(one, _)| is_gone(one));
-        let mut copies = Copies { lineage: &lineage, alias, bodies: Vec::new(), bytes: 0 };
-        for (one, before) in counting {
-            let is_copy = |copy: &&Placed| copy.is_copy && copy.attachment == one.attachment;
-            let copy = before.iter().rfind(|copy| is_copy(copy) && !is_gone(copy));
-            let copy = copy.map(|copy| (copy.lineage, copy.offset));
-            let places = before.iter().map(|one| (one.lineage, one.offset));
-            removed.extend(places.filter(|place| Some(*place) != copy));
-            if copy.is_none() {
-                copies.push(one.attachment.body())?;
-            }
-        }
-        copies.append()
+        carried.append()
     }
 }
 
 /// Attached data that is appended again, in commits of bounded size.
-struct Copies<'a> {
+struct Carried<'a> {
     lineage: &'a Lineage,
     alias: &'a str,
     bodies: Vec<Body>,
     bytes: usize,
 }
 
-impl Copies<'_> {
+impl Carried<'_> {
     fn push(&mut self, body: Body) -> Result<()> {
         let size = body.encode().1.len();
         if self.bytes + size > BYTES_EACH {
@@ -160,7 +153,7 @@ impl Copies<'_> {
         self.bytes = 0;
         match bodies.is_empty() {
             true => Ok(()),
-            false => self.lineage.attach_copies(self.alias, bodies),
+            false => self.lineage.attach_again(self.alias, bodies),
         }
     }
 }

@@ -276,7 +276,7 @@ fn much_data_of_one_alias_is_carried_in_several_commits_and_once() {
 }
 
 #[test]
-fn a_cleanup_that_was_killed_behind_its_copies_is_continued_without_another_copy() {
+fn a_cleanup_that_was_killed_before_its_trim_appends_data_again_once() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let task = engine.start_task("thread", "ana").unwrap();
     for text in ["old", "new"] {
@@ -293,7 +293,7 @@ fn a_cleanup_that_was_killed_behind_its_copies_is_continued_without_another_copy
     let head = task.head().unwrap().next;
     engine.retention().retain(&Policy::new().keep(1)).unwrap();
     assert!(task.lineage().info().unwrap().begin > 2);
-    assert_eq!(task.head().unwrap().next, head, "no other copy");
+    assert_eq!(task.head().unwrap().next, head, "nothing else");
     assert_eq!(task.attached("pending").unwrap(), [bytes("a", -1, "new")]);
     task.attach("pending", [bytes("a", -1, "newest")]).unwrap();
     assert_eq!(task.attached("pending").unwrap(), [bytes("a", -1, "newest")]);

@@ -17,8 +17,8 @@ async fn lines(served: &Served, path: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What the routes of a single checkpoint and state answer of the checkpoints of a task, oldest
-/// first.
+/// Returns the answers of the routes of a single checkpoint and a single state for each checkpoint
+/// of a task, oldest first.
 async fn one_by_one(served: &Served, task: &str, messages: &str) -> Vec<Value> {
     let all = served.get(&format!("/v1/tasks/{task}/checkpoints?limit=100")).await.json();
     let mut lines = Vec::new();

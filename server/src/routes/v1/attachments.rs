@@ -45,8 +45,8 @@ async fn attached(
     PathName(task): PathName,
     Query(query): Query<AliasQuery>,
 ) -> Result<Json<Listed<AttachmentForm>>, ApiError> {
-    let attached = move |view: &milepost::View| Ok(view.task(&task)?.attached(&query.alias)?);
-    let items = app.view(&caller, move |view| attached(view)).await?;
+    let attached = app.view(&caller, move |view| Ok(view.task(&task)?.attached(&query.alias)?));
+    let items = attached.await?;
     Ok(Json(Listed { items: items.into_iter().map(Into::into).collect(), next: None }))
 }
 
@@ -71,10 +71,10 @@ async fn attach(
     Required(asked): Required<AttachAsked>,
 ) -> Result<Json<AttachedForm>, ApiError> {
     let caller = context.unconditional()?.caller;
-    let attach = move |view: &milepost::View| {
+    app.view(&caller, move |view| {
         let attachments = asked.attachments.into_iter().map(Into::into);
-        Ok(view.task(&task)?.attach(&asked.alias, attachments)?)
-    };
-    let added = app.view(&caller, move |view| attach(view)).await?;
-    Ok(Json(AttachedForm { added }))
+        let added = view.task(&task)?.attach(&asked.alias, attachments)?;
+        Ok(Json(AttachedForm { added }))
+    })
+    .await
 }
