@@ -1,6 +1,8 @@
 //! Checkpoints and their pins.
 
-use milepost_api::{Big, CheckpointForm, CheckpointGiven, Listed, PinAsked, PinForm, UnmarkedForm};
+use milepost_api::{
+    Big, CheckpointForm, CheckpointGiven, Listed, MarkGiven, PinAsked, PinForm, UnmarkedForm,
+};
 use milepost_codec::{Json, LineageId, MarkCause, MarkStatus};
 use reqwest::Method;
 
@@ -74,6 +76,14 @@ impl Mark {
     pub fn at(mut self, offset: u64) -> Self {
         self.0.at = Some(Big(offset));
         self
+    }
+}
+
+impl From<MarkGiven> for Mark {
+    fn from(given: MarkGiven) -> Self {
+        let MarkGiven { label, status, cause, metadata, aliases } = given;
+        let (lineage, at) = (None, None);
+        Self(CheckpointGiven { label, status, cause, metadata, aliases, lineage, at })
     }
 }
 

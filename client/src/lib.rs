@@ -65,7 +65,8 @@
 //!
 //! ```text
 //! client.rs    the client and its builder            tls.rs  unix_socket.rs
-//! request.rs   a request and its answer              path.rs
+//! request.rs   a request and its answer              path.rs  answer_lines.rs
+//! call.rs      a request that the caller composes
 //! retry.rs     retries                               conditions.rs  random.rs
 //! error.rs     errors
 //! tasks.rs  append.rs  events.rs  points.rs  states.rs  files.rs  checkpoints.rs
@@ -76,8 +77,10 @@
 //! ```
 
 mod agents;
+mod answer_lines;
 mod append;
 mod attachments;
+mod call;
 mod checkpoints;
 mod client;
 mod conditions;
@@ -109,7 +112,9 @@ pub use milepost_api as api;
 /// Event bodies, ids and hashes.
 pub use milepost_codec as codec;
 
+pub use answer_lines::AnswerLines;
 pub use append::Append;
+pub use call::Call;
 pub use checkpoints::{CheckpointOrder, CheckpointQuery, Mark};
 pub use client::{Client, ClientBuilder};
 pub use control::{ChangeControl, EditArtifacts, Guidance};
@@ -121,4 +126,5 @@ pub use maintenance::{Retention, StatsQuery, Verify};
 pub use restores::Restore;
 pub use states::{CheckpointStates, StatesQuery};
 pub use tasks::{NewTask, TaskQuery};
+pub use unix_socket::is_listening;
 pub use webhook::Webhook;

@@ -102,6 +102,11 @@ impl ApiRequest {
         self
     }
 
+    /// Returns the time limit of a piece of the answer, and the size limit of a buffered part.
+    pub(crate) fn limits(&self) -> (Duration, usize) {
+        (self.client.0.options.timeout, self.client.0.options.answer)
+    }
+
     /// Returns method and path, for errors.
     pub(crate) fn method_and_path(&self) -> String {
         format!("{} {}", self.method, self.url.path())
@@ -126,7 +131,7 @@ impl ApiRequest {
     }
 
     /// Sends the request, with retries, and reads the whole answer.
-    async fn bytes(&self) -> Result<Vec<u8>> {
+    pub(crate) async fn bytes(&self) -> Result<Vec<u8>> {
         let mut tries = Tries::new(self.client.0.options.tries);
         loop {
             let once = async {

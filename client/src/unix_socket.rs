@@ -1,14 +1,30 @@
 //! Socket paths that fit into the kernel's limit.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
 /// The maximum length of a socket path, in bytes.
 const PATH_MAX: usize = 107;
+
+/// Returns `true` if a program of this user, or of root, listens at a socket. Another user's
+/// program could have bound the name.
+pub fn is_listening(socket: &Path) -> bool {
+    let near = match UnixStream::connect(socket) {
+        // The path is too long for a socket's address. `Socket` handles that.
+        Err(error) if error.kind() == ErrorKind::InvalidInput => return socket.exists(),
+        Err(_) => return false,
+        Ok(near) => near,
+    };
+    let [me, root] = [rustix::process::geteuid().as_raw(), 0];
+    let peer = rustix::net::sockopt::socket_peercred(&near);
+    peer.is_ok_and(|peer| [me, root].contains(&peer.uid.as_raw()))
+}
 
 /// A socket path, and the handle that its short name needs.
 #[derive(Debug)]

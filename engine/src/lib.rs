@@ -205,7 +205,7 @@ pub mod internals {
     pub use milepost_store::files::{
         io as io_error, open_rw, replace as replace_file, write_whole as write_file,
     };
-    pub use milepost_store::local::store_id;
+    pub use milepost_store::local::{store_id, store_key_id};
     pub use milepost_store::metrics::DegradedMeters;
     pub use milepost_store::process::Owner;
     pub use milepost_store::threads;

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`Run`] | drives a task step by step: run control, checkpoints by a policy, work done once |
 //! | [`failover::FailoverEngine`] | keeps accepting appends while the disk fails |
+//! | [`Keyring`] | keeps keys and anchors of a user's stores, outside of the stores |
 //! | [`hooks::CommandHooks`] | calls external commands at checkpoints, restores, events, alerts |
 //!
 //! An engine alone starts no programs and reads no configuration. A program adds the commands of
@@ -29,12 +30,15 @@
 //! run/       the loop of an iteration
 //! failover/  appends while the disk fails
 //! hooks/     commands, `hooks.json`, trust
+//! keyring    keys and anchors of a user's stores
 //! ```
 //!
-//! The modules do not import each other.
+//! The modules import of each other only the user's folders.
 
 pub mod failover;
 pub mod hooks;
+mod keyring;
 pub mod run;
 
+pub use keyring::Keyring;
 pub use run::{Run, RunOptions};

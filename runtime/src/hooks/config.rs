@@ -130,6 +130,12 @@ pub fn user_data_folder() -> Option<PathBuf> {
     Places::from_environment().data
 }
 
+/// Returns the folder of what programs remember of their work for the user: `milepost` in
+/// XDG_STATE_HOME, or in `.local/state` of HOME. Returns `None` if neither is an absolute path.
+pub fn user_state_folder() -> Option<PathBuf> {
+    Places::from_environment().state
+}
+
 /// Folders of the user's files; `None` if the environment does not define them.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
@@ -137,6 +143,8 @@ pub(super) struct Places {
     pub(super) config: Option<PathBuf>,
     /// The folder of data recorded for the user.
     pub(super) data: Option<PathBuf>,
+    /// The folder of what programs remember.
+    pub(super) state: Option<PathBuf>,
 }
 
 impl Places {
@@ -153,6 +161,7 @@ impl Places {
         Self {
             config: place("XDG_CONFIG_HOME", ".config"),
             data: place("XDG_DATA_HOME", ".local/share"),
+            state: place("XDG_STATE_HOME", ".local/state"),
         }
     }
 

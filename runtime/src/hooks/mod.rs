@@ -22,6 +22,6 @@ mod stores;
 mod trust;
 
 pub use command::{CommandHook, HookPoint};
-pub use config::{CommandHooks, user_data_folder};
+pub use config::{CommandHooks, user_data_folder, user_state_folder};
 pub use stores::StoreTrust;
 pub use trust::StoreHooks;

@@ -95,7 +95,7 @@ mod tests {
         let (store, other) = (dir.path().join("store"), dir.path().join("other"));
         drop(Engine::open(&store, Options::default()).unwrap());
         drop(Engine::open(&other, Options::default()).unwrap());
-        let places = Places { config: None, data: Some(dir.path().join("data")) };
+        let places = Places { config: None, data: Some(dir.path().join("data")), state: None };
         let of = |dir: &Path| StoreTrust::at(places.clone(), dir).unwrap();
         assert!(!of(&store).trusted);
         of(&store).grant().unwrap();
@@ -114,7 +114,7 @@ mod tests {
             fs::copy(dir.path().join("kept").join(name), store.join(name)).unwrap();
         }
         assert!(!of(&store).trusted);
-        let none = Places { config: None, data: None };
+        let none = Places { config: None, data: None, state: None };
         assert!(!StoreTrust::at(none.clone(), &other).unwrap().trusted);
         assert!(StoreTrust::at(none, &other).unwrap().grant().is_err());
     }
@@ -124,7 +124,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = dir.path().join("store");
         drop(Engine::open(&store, Options::default()).unwrap());
-        let places = Places { config: None, data: Some(dir.path().join("data")) };
+        let places = Places { config: None, data: Some(dir.path().join("data")), state: None };
         let mut trust = StoreTrust::at(places.clone(), &store).unwrap();
         assert!(!trust.revoke().unwrap());
         trust.grant().unwrap();

@@ -241,6 +241,7 @@ mod tests {
             Places {
                 config: Some(self.dir.path().join("config")),
                 data: Some(self.dir.path().join("data")),
+                state: None,
             }
         }
 

@@ -48,7 +48,7 @@ mod upkeep;
 pub use crate::local::salvage::{LostRange, Salvaged};
 #[cfg(feature = "fuzzing")]
 pub use crate::local::upkeep::{read_archive, survey_segment};
-pub use crate::local::upkeep::{salvage_store, store_id, with_lock_unwritten};
+pub use crate::local::upkeep::{salvage_store, store_id, store_key_id, with_lock_unwritten};
 
 use std::collections::HashSet;
 use std::path::Path;

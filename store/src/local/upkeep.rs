@@ -51,6 +51,12 @@ pub fn store_id(dir: &Path) -> Result<StoreId> {
     Ok(StoreConfig::look(&at(dir)?)?.0.store)
 }
 
+/// Returns the id of the key of the store in a folder, as hexadecimal digits; `None` if it has no
+/// key. The store may be open.
+pub fn store_key_id(dir: &Path) -> Result<Option<String>> {
+    Ok(StoreConfig::look(&at(dir)?)?.0.key)
+}
+
 /// Runs `work`, which changes nothing in the store, while no other process can have it open.
 pub fn with_lock_unwritten<T>(dir: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let layout = at(dir)?;

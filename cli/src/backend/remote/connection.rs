@@ -1,8 +1,6 @@
 //! Connection to the program that has a store, and its answers.
 
 use std::future::Future;
-use std::io;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
@@ -55,18 +53,8 @@ impl Remote {
 
     /// Connects to the program that has a store open, if it listens at the store's socket.
     pub fn attached(socket: &Path) -> Result<Option<Self>> {
-        match UnixStream::connect(socket) {
-            // The path is too long for a socket's address. The client handles that.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput && socket.exists() => {}
-            Err(_) => return Ok(None),
-            // Another user's program could have bound the name.
-            Ok(near) => {
-                let [me, root] = [rustix::process::geteuid().as_raw(), 0];
-                let peer = rustix::net::sockopt::socket_peercred(&near);
-                if !peer.is_ok_and(|peer| [me, root].contains(&peer.uid.as_raw())) {
-                    return Ok(None);
-                }
-            }
+        if !milepost_client::is_listening(socket) {
+            return Ok(None);
         }
         let client = ClientBuilder::unix(socket).timeout(TIMEOUT).build()?;
         let place = format!("the program that answers at {}", socket.display());

@@ -1,0 +1,545 @@
+"""Stores and tasks for asyncio. `_sync.py` is made of this file by `tools/sync.py`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from os import PathLike
+from types import TracebackType
+from typing import Any, TypeVar
+
+from . import _transport as t
+from ._milepost import Store as Native
+from ._milepost import Ticket
+from .errors import NotFoundError
+from .events import NewEvent
+from .progress import progress
+from .reducers import Reducer
+from .values import (
+    Appended,
+    Attachment,
+    Bisected,
+    Blame,
+    Checkpoint,
+    Diff,
+    Event,
+    Lineage,
+    Point,
+    TaskInfo,
+    table,
+)
+
+S = TypeVar("S")
+Address = "str | Point | Checkpoint | Lineage"
+
+
+class AsyncStore:
+    """A store: one that this process has open, one that another process has open, or a service.
+
+    `milepost.open_async` and `milepost.connect_async` return it. Use it in an `async with`, or call
+    `close`.
+    """
+
+    def __init__(self, native: Native) -> None:
+        self._native = native
+
+    async def close(self) -> None:
+        """Closes the store. What was appended is durable without it."""
+        self._native.close()
+
+    async def __aenter__(self) -> AsyncStore:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @property
+    def name(self) -> str:
+        """The folder, or the address."""
+        return self._native.name
+
+    @property
+    def is_local(self) -> bool:
+        """`True` if this process has the store open."""
+        return self._native.is_local
+
+    async def _ask(self, method: str, *path: object, **parts: Any) -> Any:
+        return await t.async_ask(self._native, t.request(method, *path, **parts))
+
+    # Tasks
+
+    async def start(self, id: str, *, user: str | None = None, initial: Any = None) -> AsyncTask:
+        """Starts a task, optionally with an initial state.
+
+        Args:
+            user: its owner. Default: the user of this process, or of the token.
+
+        Raises:
+            ConflictError: there is a task with the id.
+        """
+        if user is None and not self._native.is_service:
+            user = t.user()
+        await self._ask("POST", "v1", "tasks", body=t.given(id=id, user=user, initial=initial))
+        return AsyncTask(self, id)
+
+    async def task(self, id: str) -> AsyncTask:
+        """Returns a task.
+
+        Raises:
+            NotFoundError: there is none with the id.
+        """
+        await self._ask("GET", "v1", "tasks", id)
+        return AsyncTask(self, id)
+
+    async def task_or_start(self, id: str, *, user: str | None = None) -> AsyncTask:
+        """Returns a task, and starts it if there is none with the id."""
+        try:
+            return await self.task(id)
+        except NotFoundError:
+            return await self.start(id, user=user)
+
+    def tasks(self, *, user: str | None = None, prefix: str | None = None) -> AsyncIterator[TaskInfo]:
+        """Returns the tasks, newest first; with `prefix` those whose id begins with it, by id."""
+        query = {"user": user, "prefix": prefix}
+        return t.async_pages(self._native, TaskInfo._of, "v1", "tasks", **query)
+
+    async def delete_task(self, id: str) -> None:
+        """Deletes a task with everything in it. It cannot be undone.
+
+        Raises:
+            NotFoundError: there is none with the id.
+        """
+        await self._ask("DELETE", "v1", "tasks", id)
+
+    # Points
+
+    async def point(self, address: Address) -> Point:
+        """Returns the point of an address, such as `essay`, `essay@draft`, `essay/1@12`."""
+        return Point._of(await self._ask("GET", "v1", "points", address))
+
+    async def state(
+        self, address: Address, pointer: str | None = None, *, messages: int | None = None
+    ) -> Any:
+        """Returns the state at a point, or the part of it at a JSON pointer."""
+        query = {"pointer": pointer, "messages": messages}
+        found = await self._ask("GET", "v1", "points", address, "state", query=query)
+        return found["state" if pointer is None else "value"]
+
+    async def event(self, address: Address) -> Event:
+        """Returns the event at a point."""
+        return Event._of(await self._ask("GET", "v1", "points", address, "event"))
+
+    async def diff(self, before: Address, after: Address) -> Diff:
+        """Returns the changes of state between two points."""
+        return Diff._of(await self._ask("GET", "v1", "points", before, "diff", after))
+
+    async def blame(self, address: Address, pointer: str, *, history: bool = False) -> Blame:
+        """Returns the event that last set a part of a state, or all events that changed it."""
+        query = {"pointer": pointer, "history": history or None}
+        return Blame._of(await self._ask("GET", "v1", "points", address, "blame", query=query))
+
+    async def restore(self, address: Address, *, description: str | None = None) -> AsyncTask:
+        """Goes back to a point: opens a lineage there, which becomes the active one.
+
+        Nothing is removed; `undo` of the task takes it back.
+        """
+        body = t.given(to=str(address), description=description)
+        restored = await self._ask("POST", "v1", "restores", body=body)
+        return AsyncTask(self, restored["task"]["id"])
+
+    async def branch(
+        self,
+        address: Address,
+        events: NewEvent | Iterable[NewEvent] = (),
+        *,
+        checkpoint: Mapping[str, Any] | None = None,
+        description: str | None = None,
+        key: str | None = None,
+    ) -> AsyncTask:
+        """Opens a lineage at a point, and leaves the active one as it is.
+
+        With events they are appended in the same commit. Returns the task on the new lineage.
+        """
+        listed = t.events(events)
+        if listed:
+            mark = t.mark_text(checkpoint)
+            lineage = (
+                await self._native.branch_ticket(str(address), listed, mark, description, key)
+            )[-1]
+        else:
+            body = t.given(description=description)
+            opened = await self._ask("POST", "v1", "points", address, "branch", body=body)
+            lineage = opened["id"]
+        point = await self.point(address)
+        return AsyncTask(self, point.task, lineage)
+
+    # Checkpoints
+
+    async def checkpoint(self, id: str) -> Checkpoint:
+        """Returns a checkpoint, by its id, at least 8 digits of it, or an alias."""
+        return Checkpoint._of(await self._ask("GET", "v1", "checkpoints", id))
+
+    def checkpoints(
+        self,
+        *,
+        task: str | None = None,
+        status: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        alias: str | None = None,
+        before: str | None = None,
+        order: str | None = None,
+    ) -> AsyncIterator[Checkpoint]:
+        """Returns checkpoints, newest first.
+
+        Args:
+            filter: values that the metadata must have.
+            alias: the alias that they must have.
+            before: only those with an alias that sorts before it.
+            order: `committed`, `created`, or `alias` (the greatest alias first).
+        """
+        query = t.given(
+            task=task, status=status, filter=filter, alias=alias, before=before, order=order
+        )
+        return t.async_pages(self._native, Checkpoint._of, "v1", "checkpoints", **query)
+
+    async def remove_checkpoints(
+        self,
+        *,
+        task: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        alias: str | None = None,
+        before: str | None = None,
+    ) -> int:
+        """Removes the marks of checkpoints, in one commit, except pinned ones."""
+        query = t.given(task=task, filter=filter, alias=alias, before=before)
+        removed = await self._ask("DELETE", "v1", "checkpoints", query=query)
+        return int(removed["removed"])
+
+    async def bisect(
+        self,
+        good: Address,
+        bad: Address,
+        is_good: Callable[[Checkpoint, Any], Any],
+    ) -> Bisected:
+        """Finds the first checkpoint that is bad, between a good and a bad one of a lineage.
+
+        `is_good` gets a checkpoint and its state. It is called about log2(n) times.
+
+        Raises:
+            ValueError: there is no checkpoint between the points.
+        """
+        start, end = await self.point(good), await self.point(bad)
+        task = AsyncTask(self, end.task, end.lineage)
+        marks = [one async for one in task.checkpoints() if start.offset <= one.at <= end.offset]
+        marks.sort(key=lambda one: one.at)
+        if len(marks) < 2:
+            raise ValueError(f"no two checkpoints from {good} to {bad}: nothing to bisect")
+        low, high, tested = 0, len(marks) - 1, 0
+        with progress("bisect", max(1, (high - low).bit_length())) as step:
+            while high - low > 1:
+                middle = (low + high) // 2
+                verdict = is_good(marks[middle], await self.state(marks[middle]))
+                low, high = (middle, high) if verdict else (low, middle)
+                tested += 1
+                step()
+        return Bisected(marks[low], marks[high], tested)
+
+    # Folders
+
+    async def capture(self, folder: str | PathLike[str], task: str, *, label: str | None = None) -> str | None:
+        """Records the files of a folder in a task. Returns the id of the checkpoint."""
+        done = await self._job("capture", t.given(folder=str(folder), task=task, label=label))
+        return done["checkpoint"]
+
+    async def rollback(
+        self,
+        address: Address,
+        folder: str | PathLike[str],
+        *,
+        theirs: Iterable[str] = (),
+        keep_mine: Iterable[str] = (),
+        description: str | None = None,
+    ) -> AsyncTask:
+        """Restores state and files of a folder together, or neither.
+
+        Args:
+            theirs: paths to take from the capture, although they changed since.
+            keep_mine: paths to leave as they are.
+
+        Raises:
+            ConflictError: files changed since they were last captured; `paths` names them, and
+                nothing was done.
+        """
+        choices = {"theirs": list(theirs), "keep_mine": list(keep_mine)}
+        files = {"folder": str(folder), "choices": choices}
+        asked = t.given(to=str(address), scope="all", files=files, description=description)
+        done = await self._job("restore", asked)
+        return AsyncTask(self, done["task"])
+
+    async def _job(self, kind: str, asked: dict[str, Any]) -> Any:
+        job = await self._ask("POST", "v1", "jobs", body={kind: asked})
+        with progress(kind, 1) as step:
+            while job["state"] not in ("done", "failed", "cancelled"):
+                query = {"wait": 10}
+                job = await self._ask("GET", "v1", "jobs", job["id"], query=query)
+            step()
+        return t.job_result(kind, job)
+
+    # The store
+
+    async def stats(self) -> Mapping[str, Any]:
+        """Returns counts and bytes of the store."""
+        return await self._ask("GET", "v1", "stats")
+
+    async def verify(self) -> Mapping[str, Any]:
+        """Computes every checksum and chain, and returns the faults."""
+        return await self._ask("POST", "v1", "verify", body={})
+
+    def __repr__(self) -> str:
+        closed = ", closed" if self._native.is_closed else ""
+        return f"<milepost.{type(self).__name__} {self.name}{closed}>"
+
+
+class AsyncTask:
+    """A task of a store: one piece of work, whose history is its lineages.
+
+    Events go to the active lineage, or to the one that the handle names.
+    """
+
+    def __init__(self, store: AsyncStore, id: str, lineage: int | None = None) -> None:
+        self._store = store
+        self._native = store._native
+        self._lineage = lineage
+        self.id = id
+
+    @property
+    def store(self) -> AsyncStore:
+        """The store of the task."""
+        return self._store
+
+    @property
+    def address(self) -> str:
+        """The address of its head."""
+        return self.id if self._lineage is None else f"{self.id}/{self._lineage}"
+
+    def on(self, lineage: int) -> AsyncTask:
+        """Returns the task on one of its lineages."""
+        return AsyncTask(self._store, self.id, lineage)
+
+    async def _ask(self, method: str, *path: object, **parts: Any) -> Any:
+        asked = t.request(method, "v1", "tasks", self.id, *path, **parts)
+        return await t.async_ask(self._native, asked)
+
+    # Writing
+
+    async def append(
+        self,
+        events: NewEvent | Iterable[NewEvent],
+        *,
+        checkpoint: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        expected_head: int | None = None,
+    ) -> Appended:
+        """Appends events. They are durable when it returns.
+
+        Args:
+            events: one event or several, of `milepost.events`; several are one commit.
+            checkpoint: a checkpoint behind them, in the same commit: `milepost.mark(...)`.
+            key: an idempotency key: appended twice under it, the events are there once.
+            expected_head: the head that the lineage must have.
+
+        Raises:
+            ConflictError: the head is another one, or the key was used for other events.
+        """
+        given = (self._lineage, key, expected_head)
+        mark = t.mark_text(checkpoint)
+        added = await self._native.submit(self.id, t.events(events), mark, given)
+        return t.appended(added)
+
+    def submit(
+        self,
+        events: NewEvent | Iterable[NewEvent],
+        *,
+        checkpoint: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        expected_head: int | None = None,
+    ) -> Ticket:
+        """Queues events, as `append`, and returns a ticket: `wait()` for it, or `await` it.
+
+        Tickets of many appends share the syncs of the disk.
+        """
+        given = (self._lineage, key, expected_head)
+        return self._native.submit(self.id, t.events(events), t.mark_text(checkpoint), given)
+
+    async def checkpoint(
+        self,
+        label: str | None = None,
+        *,
+        status: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        aliases: Iterable[str] = (),
+        at: int | None = None,
+        key: str | None = None,
+    ) -> Checkpoint:
+        """Marks a checkpoint at the head, or at an offset."""
+        body = t.mark(label, status, None, metadata, aliases)
+        body.update(t.given(lineage=self._lineage, at=None if at is None else str(at)))
+        return Checkpoint._of(await self._ask("POST", "checkpoints", body=body, key=key))
+
+    async def attach(self, alias: str, attachments: Attachment | Iterable[Attachment]) -> int:
+        """Attaches data to the checkpoint that has an alias, marked already or later.
+
+        Returns the number of new attachments: one that is there already is left out.
+        """
+        listed = [attachments] if isinstance(attachments, Attachment) else attachments
+        return await self._native.attach_ticket(self.id, alias, t.attachments(listed))
+
+    async def attached(self, alias: str) -> list[Attachment]:
+        """Returns the data that is attached by an alias."""
+        return t.attached(await self._native.attached_ticket(self.id, alias))
+
+    async def once(self, key: str, work: Callable[[], Any]) -> Any:
+        """Does work once for a key, and returns its result; later calls return the first result.
+
+        The result is recorded as an application event `once`, and must be a value of JSON. A crash
+        before that leaves the work to be done again.
+        """
+        alias = f"once:{key}"
+        for known in await self.attached(alias):
+            return known.data
+        result = work()
+        if hasattr(result, "__await__"):
+            result = await result
+        await self.attach(alias, Attachment("once", 0, result, key))
+        return (await self.attached(alias))[0].data
+
+    # Reading
+
+    async def head(self) -> int:
+        """Returns the offset of the next event."""
+        return (await self._store.point(self.address)).offset
+
+    async def info(self) -> TaskInfo:
+        """Returns user, times and counts of the task."""
+        return TaskInfo._of(await self._ask("GET"))
+
+    async def state(self, pointer: str | None = None, *, messages: int | None = None) -> Any:
+        """Returns the state at the head, or the part of it at a JSON pointer."""
+        return await self._store.state(self.address, pointer, messages=messages)
+
+    async def lineages(self) -> list[Lineage]:
+        """Returns the lineages of the task."""
+        listed = await self._ask("GET", "lineages")
+        return [Lineage._of(self.id, form) for form in listed["items"]]
+
+    async def events(
+        self, start: int = 0, end: int | None = None, *, kinds: Iterable[str] = ()
+    ) -> AsyncIterator[Event]:
+        """Returns the events of the lineage from an offset on, before another one."""
+        query: dict[str, Any] = {"to": end, "lineage": self._lineage, "limit": 1000}
+        query["kind"] = ",".join(kinds) or None
+        next_offset: Any = start
+        while next_offset is not None:
+            query["from"] = next_offset
+            page = await self._ask("GET", "events", query=query)
+            for form in page["items"]:
+                yield Event._of(form)
+            next_offset = page["next"]
+
+    def checkpoints(
+        self,
+        *,
+        status: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        alias: str | None = None,
+        before: str | None = None,
+        order: str | None = None,
+    ) -> AsyncIterator[Checkpoint]:
+        """Returns the checkpoints of the task, newest first: see `Store.checkpoints`."""
+        query = t.given(
+            lineage=self._lineage,
+            status=status,
+            filter=filter,
+            alias=alias,
+            before=before,
+            order=order,
+        )
+        path = ("v1", "tasks", self.id, "checkpoints")
+        return t.async_pages(self._native, Checkpoint._of, *path, **query)
+
+    async def states(
+        self, start: int | None = None, end: int | None = None, *, messages: int | None = None
+    ) -> AsyncIterator[tuple[Checkpoint, Any]]:
+        """Returns each checkpoint of the lineage with its state, oldest first, in one pass."""
+        query = {"from": start, "to": end, "lineage": self._lineage, "messages": messages}
+        path = ("v1", "tasks", self.id, "states")
+        asked = t.request("GET", *path, query=query)
+        async for line in t.async_lines(self._native, asked):
+            form = json.loads(line)
+            yield Checkpoint._of(form["checkpoint"]), form["state"]
+
+    async def fold(self, reducer: Reducer[S], end: int | None = None) -> S:
+        """Folds the events of the lineage by a reducer, up to the head or before an offset."""
+        state = reducer.initial()
+        async for event in self.events(0, end):
+            state = reducer.apply(state, event)
+        return state
+
+    async def follow(self, start: int | None = None, *, timeout: float | None = None) -> AsyncIterator[Event]:
+        """Returns events from an offset on, and then each one as it becomes durable.
+
+        It goes across restores. It ends if nothing came for `timeout` seconds.
+        """
+        following = self._native.follow(self.id, start)
+        while True:
+            found = await t.async_next_followed(following, timeout)
+            if found is None:
+                return
+            kind, text = found
+            if kind == "event":
+                yield Event._of(json.loads(text))
+
+    # Going back
+
+    async def undo(self) -> AsyncTask:
+        """Takes back the last restore."""
+        await self._ask("POST", "undo", body={})
+        return AsyncTask(self._store, self.id)
+
+    async def redo(self) -> AsyncTask:
+        """Takes back the last undo."""
+        await self._ask("POST", "redo", body={})
+        return AsyncTask(self._store, self.id)
+
+    async def switch(self, lineage: int) -> AsyncTask:
+        """Makes another lineage the active one."""
+        await self._ask("PUT", "active", body={"lineage": lineage})
+        return AsyncTask(self._store, self.id)
+
+    # Steering
+
+    async def control(self, to: str | None = None, *, reason: str | None = None) -> str:
+        """Returns the control of the run, or changes it.
+
+        Args:
+            to: `running`, `paused`, `stopped` or `idle`.
+        """
+        if to is None:
+            return await self.state("/control")
+        changed = await self._ask("POST", "control", body=t.given(to=to, reason=reason))
+        return changed["control"]
+
+    async def guide(self, text: str, *, target: str | None = None) -> None:
+        """Gives guidance, which the run reads at its next step."""
+        await self._ask("POST", "guidance", body=t.given(text=text, target=target))
+
+    def __repr__(self) -> str:
+        return f"<milepost.{type(self).__name__} {self.address} of {self._store.name}>"
+
+    def _repr_html_(self) -> str:
+        return table(["task", "store"], [[self.address, self._store.name]])

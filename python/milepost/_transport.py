@@ -1,0 +1,189 @@
+"""Requests to a store, and the forms of events for the native part."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any, Callable, TypeVar
+
+from . import errors as errors_module
+from ._milepost import Following
+from ._milepost import Store as Native
+from .events import NewEvent
+from .values import Appended, Attachment
+
+T = TypeVar("T")
+Request = tuple[str, list[str], list[tuple[str, str]], list[tuple[str, str]], "bytes | None"]
+
+
+def request(
+    method: str,
+    *path: object,
+    query: Mapping[str, Any] | None = None,
+    body: Any = None,
+    key: str | None = None,
+    head: int | None = None,
+) -> Request:
+    """Returns a request; parameters that are `None` are left out."""
+    pairs = [(name, _text(value)) for name, value in (query or {}).items() if value is not None]
+    headers = []
+    if key is not None:
+        headers.append(("idempotency-key", key))
+    if head is not None:
+        headers.append(("if-match", f'"{head}"'))
+    content = None if body is None else json.dumps(body).encode()
+    return method, [str(part) for part in path], pairs, headers, content
+
+
+def user() -> str:
+    """Returns the name of the user of this process."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "local"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (bool, dict, list)):
+        return json.dumps(value)
+    return str(value)
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """Returns the fields that are not `None`."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def ask(native: Native, asked: Request) -> Any:
+    """Sends a request, and returns the parsed answer."""
+    answer = native.call(asked)
+    return json.loads(answer) if answer else None
+
+
+async def async_ask(native: Native, asked: Request) -> Any:
+    """Sends a request, and returns the parsed answer."""
+    answer = await native.start(asked)
+    return json.loads(answer) if answer else None
+
+
+def pages(native: Native, parse: Callable[[Any], T], *path: object, **query: Any) -> Iterator[T]:
+    """Returns the items of a list, page by page as they are needed."""
+    while True:
+        page = ask(native, request("GET", *path, query=query))
+        yield from map(parse, page["items"])
+        if page["next"] is None:
+            return
+        query["cursor"] = page["next"]
+
+
+async def async_pages(
+    native: Native, parse: Callable[[Any], T], *path: object, **query: Any
+) -> AsyncIterator[T]:
+    """Returns the items of a list, page by page as they are needed."""
+    while True:
+        page = await async_ask(native, request("GET", *path, query=query))
+        for item in page["items"]:
+            yield parse(item)
+        if page["next"] is None:
+            return
+        query["cursor"] = page["next"]
+
+
+def events(given: NewEvent | Iterable[NewEvent]) -> list[tuple[str, Any]]:
+    """Returns one event, or several, in the form of the native part."""
+    if isinstance(given, tuple) and given and isinstance(given[0], str):
+        given = [given]
+    return [
+        (kind, fields if isinstance(fields, bytes) else json.dumps(fields))
+        for kind, fields in given
+    ]
+
+
+def appended(added: tuple[Any, ...]) -> Appended:
+    """Converts what the native part says of an append, or of a branch."""
+    first, head, checkpoint, repeated, hash, *lineage = added
+    return Appended(first, head, checkpoint, repeated, hash, *lineage)
+
+
+def mark(
+    label: str | None = None,
+    status: str | None = None,
+    cause: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    aliases: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Returns the form of a mark."""
+    fields = given(label=label, status=status, cause=cause, metadata=metadata)
+    aliases = list(aliases)
+    return {**fields, "aliases": aliases} if aliases else fields
+
+
+def mark_text(mark: Mapping[str, Any] | None) -> str | None:
+    """Returns the JSON text of a mark."""
+    return None if mark is None else json.dumps(mark)
+
+
+def attachments(given: Iterable[Attachment]) -> list[tuple[str, int, str, Any]]:
+    """Returns attachments in the form of the native part."""
+    return [
+        (
+            one.writer,
+            one.index,
+            one.name,
+            one.data if isinstance(one.data, bytes) else json.dumps(one.data),
+        )
+        for one in given
+    ]
+
+
+def attached(found: list[tuple[str, int, str, Any]]) -> list[Attachment]:
+    """Converts attachments of the native part."""
+    return [
+        Attachment(
+            writer, index, data if isinstance(data, bytes) else json.loads(data), name
+        )
+        for writer, index, name, data in found
+    ]
+
+
+def job_result(kind: str, job: Mapping[str, Any]) -> Any:
+    """Returns the result of a job that has ended, or raises its error."""
+    result = (job["result"] or {}).get(kind)
+    if job["state"] == "done":
+        return result
+    problem = job["error"] or {"type": "unavailable", "detail": f"the {kind} was cancelled"}
+    text = problem["detail"]
+    conflicts = ((result or {}).get("files") or {}).get("conflicts") or []
+    for conflict in conflicts[:10]:
+        text += f"\n  {conflict['path']}: {conflict['text']}"
+    error = errors_module._of(problem["type"].rsplit("/", 1)[-1], text, status=problem.get("status"))
+    if isinstance(error, errors_module.ConflictError):
+        error.paths = [conflict["path"] for conflict in conflicts]
+    raise error
+
+
+def lines(native: Native, asked: Request) -> Iterator[bytes]:
+    """Returns the lines of an answer."""
+    found = native.lines(asked)
+    while (line := found.next()) is not None:
+        yield line
+
+
+async def async_lines(native: Native, asked: Request) -> AsyncIterator[bytes]:
+    """Returns the lines of an answer."""
+    found = native.lines(asked)
+    while (line := await found.next_ticket()) is not None:
+        yield line
+
+
+def next_followed(following: Following, timeout: float | None) -> tuple[str, str] | None:
+    """Returns what happened next in a task."""
+    return following.next(timeout)
+
+
+async def async_next_followed(
+    following: Following, timeout: float | None
+) -> tuple[str, str] | None:
+    """Returns what happened next in a task."""
+    return await following.next_ticket(timeout)

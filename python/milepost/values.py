@@ -1,0 +1,353 @@
+"""Values that a store returns. Each has what the HTTP API (docs/HTTP.md) returns."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from html import escape
+from typing import Any
+
+
+def _time(us: Any) -> datetime:
+    seconds, rest = divmod(int(us), 1_000_000)
+    return datetime.fromtimestamp(seconds, timezone.utc).replace(microsecond=rest)
+
+
+def _number(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def table(heads: list[str], rows: list[list[Any]], caption: str = "") -> str:
+    """Returns an HTML table for notebooks."""
+    cell = "<td style='text-align:left;white-space:pre-wrap'>"
+    head = "".join(f"<th style='text-align:left'>{escape(name)}</th>" for name in heads)
+    body = "".join(
+        "<tr>" + "".join(f"{cell}{escape(str(value))}</td>" for value in row) + "</tr>"
+        for row in rows
+    )
+    title = f"<caption style='text-align:left'>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def short(value: Any, most: int = 80) -> str:
+    """Returns a value as one line of text, at most `most` characters."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+@dataclass(frozen=True)
+class Appended:
+    """What an append did.
+
+    Attributes:
+        first: the offset of the first event.
+        head: the head of the lineage behind it: the offset of the next event.
+        checkpoint: the id of the checkpoint that was marked behind the events.
+        repeated: `True` if an append with the same key did it earlier.
+        hash: the chain hash at the head.
+        lineage: the lineage that was opened, for a branch.
+    """
+
+    first: int
+    head: int
+    checkpoint: str | None
+    repeated: bool
+    hash: str = field(repr=False, default="")
+    lineage: int | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event of a lineage.
+
+    Attributes:
+        offset: its number in the lineage.
+        kind: its kind, as `message`.
+        body: its fields; `None` if it was erased.
+        data: the bytes of an application event with bytes.
+    """
+
+    offset: int
+    lineage: int
+    kind: str
+    body: Mapping[str, Any] | None
+    time: datetime
+    user: str | None = None
+    actor: str | None = None
+    correlation: str | None = None
+
+    @classmethod
+    def _of(cls, form: dict[str, Any]) -> Event:
+        return cls(
+            offset=int(form["offset"]),
+            lineage=form["lineage"],
+            kind=form["kind"],
+            body=form.get("body"),
+            time=_time(form["time_us"]),
+            user=form.get("user"),
+            actor=form.get("actor"),
+            correlation=form.get("correlation"),
+        )
+
+    @property
+    def name(self) -> str | None:
+        """The name of an application event."""
+        return self.body.get("name") if self.body else None
+
+    @property
+    def data(self) -> Any:
+        """The data of an application event: bytes, or a value."""
+        data = self.body.get("data") if self.body else None
+        if isinstance(data, dict) and data.keys() == {"base64"}:
+            return base64.b64decode(data["base64"])
+        return data
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a lineage: before the event at its offset."""
+
+    task: str
+    lineage: int
+    offset: int
+    hash: str = field(repr=False)
+    address: str
+    checkpoint: str | None = None
+
+    @classmethod
+    def _of(cls, form: dict[str, Any]) -> Point:
+        return cls(
+            form["task"],
+            form["lineage"],
+            int(form["offset"]),
+            form["hash"],
+            form["address"],
+            form.get("checkpoint"),
+        )
+
+    def __str__(self) -> str:
+        return self.address
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint: a mark on a point of a lineage."""
+
+    id: str
+    task: str
+    lineage: int
+    at: int
+    mark: int
+    label: str | None
+    status: str
+    cause: str
+    time: datetime
+    metadata: Mapping[str, Any] | None
+    aliases: tuple[str, ...]
+    parent: str | None = field(repr=False)
+    hash: str = field(repr=False)
+
+    @classmethod
+    def _of(cls, form: dict[str, Any]) -> Checkpoint:
+        return cls(
+            id=form["id"],
+            task=form["task"],
+            lineage=form["lineage"],
+            at=int(form["at"]),
+            mark=int(form["mark"]),
+            label=form.get("label"),
+            status=form["status"],
+            cause=form["cause"],
+            time=_time(form["time_us"]),
+            metadata=form.get("metadata"),
+            aliases=tuple(form.get("aliases") or ()),
+            parent=form.get("parent"),
+            hash=form["hash"],
+        )
+
+    @property
+    def address(self) -> str:
+        """The address of the checkpoint."""
+        return f"@{self.id}"
+
+    def __str__(self) -> str:
+        return self.address
+
+    def _row(self) -> list[Any]:
+        when = self.time.strftime("%Y-%m-%d %H:%M:%S")
+        names = ", ".join(self.aliases) or self.id[:8]
+        place = f"{self.lineage}@{self.at}"
+        return [names, self.label or "", place, self.status, when, short(self.metadata or {})]
+
+    def _repr_html_(self) -> str:
+        return table(_CHECKPOINT, [self._row()], f"checkpoint of {self.task}")
+
+
+_CHECKPOINT = ["checkpoint", "label", "point", "status", "time", "metadata"]
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """A lineage of a task: one line of its history."""
+
+    task: str
+    id: int
+    type: str
+    head: int
+    active: bool
+    events: int
+    opened: datetime
+    description: str | None
+    parent: tuple[int, int] | None
+
+    @classmethod
+    def _of(cls, task: str, form: dict[str, Any]) -> Lineage:
+        parent = form.get("parent")
+        return cls(
+            task=task,
+            id=form["id"],
+            type=form["type"],
+            head=int(form["head"]),
+            active=form["active"],
+            events=int(form["events"]),
+            opened=_time(form["opened_us"]),
+            description=form.get("description"),
+            parent=(parent["lineage"], int(parent["offset"])) if parent else None,
+        )
+
+    @property
+    def address(self) -> str:
+        """The address of its head."""
+        return f"{self.task}/{self.id}"
+
+    def __str__(self) -> str:
+        return self.address
+
+    def _row(self) -> list[Any]:
+        parent = f"{self.parent[0]}@{self.parent[1]}" if self.parent else ""
+        active = "active" if self.active else ""
+        return [self.id, self.type, parent, self.head, active, self.description or ""]
+
+    def _repr_html_(self) -> str:
+        return table(_LINEAGE, [self._row()], f"lineage of {self.task}")
+
+
+_LINEAGE = ["lineage", "type", "from", "head", "", "description"]
+
+
+@dataclass(frozen=True)
+class TaskInfo:
+    """What a list of tasks says of one."""
+
+    id: str
+    user: str
+    created: datetime
+    lineages: int
+    active: int
+    head: int
+    events: int
+
+    @classmethod
+    def _of(cls, form: dict[str, Any]) -> TaskInfo:
+        return cls(
+            id=form["id"],
+            user=form["user"],
+            created=_time(form["created_us"]),
+            lineages=form["lineages"],
+            active=form["active"],
+            head=int(form["head"]),
+            events=int(form["events"]),
+        )
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change between two states: a JSON pointer, and the values before and after it."""
+
+    path: str
+    kind: str
+    before: Any = None
+    after: Any = None
+
+    @classmethod
+    def _of(cls, form: dict[str, Any]) -> Change:
+        return cls(form["path"], form["kind"], form.get("before"), form.get("after"))
+
+    def __str__(self) -> str:
+        sign = {"add": "+", "remove": "-"}.get(self.kind, "~")
+        if self.kind == "replace":
+            return f"{sign} {self.path}: {short(self.before, 40)} -> {short(self.after, 40)}"
+        return f"{sign} {self.path}: {short(self.after if self.kind == 'add' else self.before)}"
+
+
+class Diff(list[Change]):
+    """The changes between two states, in the order of their paths.
+
+    Attributes:
+        more: `True` if there are more changes than the list has.
+    """
+
+    more: bool = False
+
+    @classmethod
+    def _of(cls, form: dict[str, Any]) -> Diff:
+        diff = cls(Change._of(item) for item in form["items"])
+        diff.more = form["more"]
+        return diff
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) or "no change"
+
+    def _repr_html_(self) -> str:
+        rows = [[one.kind, one.path, short(one.before), short(one.after)] for one in self]
+        return table(["", "path", "before", "after"], rows)
+
+
+@dataclass(frozen=True)
+class Blame:
+    """The events that set a part of a state, newest first."""
+
+    value: Any
+    changes: list[Mapping[str, Any]]
+    before_oldest: bool
+
+    @classmethod
+    def _of(cls, form: dict[str, Any]) -> Blame:
+        return cls(form.get("value"), form["changes"], form["before_oldest"])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [one["point"], one["kind"], one["time"], short(one.get("before")), short(one.get("after"))]
+            for one in self.changes
+        ]
+        return table(["point", "event", "time", "before", "after"], rows)
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """Data attached to a checkpoint by its alias.
+
+    Attributes:
+        writer: who wrote it.
+        index: the writer's number of it. From 0 on the first one counts, below 0 the last one.
+        data: bytes, or a value.
+        name: its name, which may be empty.
+    """
+
+    writer: str
+    index: int
+    data: Any
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Bisected:
+    """The result of a bisection: the last good checkpoint, and the first bad one."""
+
+    good: Checkpoint
+    bad: Checkpoint
+    tested: int

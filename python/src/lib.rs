@@ -1,0 +1,38 @@
+//! The native part of the Python package `milepost`: a store, opened in this process or reached
+//! through a socket or over HTTP, with bytes in and bytes out. The package's classes are written in
+//! Python on top of it.
+//!
+//! ```text
+//! store     a store: opening, appends, attachments, requests
+//! place     the place of a store: an engine in this process, or a client
+//! operations  what an engine here does, or another program
+//! events    events and marks from Python
+//! ticket    results that are waited for, or awaited
+//! stream    lines and followed events, one at a time
+//! runtime   waiting without the lock of the interpreter
+//! errors    errors as exceptions of the package
+//! ```
+//!
+//! Every call that may wait releases the lock of the interpreter.
+
+mod errors;
+mod events;
+mod operations;
+mod place;
+mod runtime;
+mod store;
+mod stream;
+mod ticket;
+
+use pyo3::prelude::*;
+
+/// The native part of milepost.
+#[pymodule(gil_used = false)]
+fn _milepost(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<store::Store>()?;
+    module.add_class::<ticket::Ticket>()?;
+    module.add_class::<stream::Lines>()?;
+    module.add_class::<stream::Following>()?;
+    Ok(())
+}
