@@ -149,7 +149,7 @@ mod tests {
         assert!(keyring.key_of(&plain).unwrap().is_none());
 
         let key = keyring.create_key().unwrap();
-        Engine::open(&keyed, Options::default().key(key.clone())).unwrap().close().unwrap();
+        Engine::open(&keyed, Options::default().key(key)).unwrap().close().unwrap();
         let moved = dir.path().join("moved");
         std::fs::rename(keyed, &moved).unwrap();
         assert_eq!(keyring.key_of(&moved).unwrap().unwrap().id(), key.id());

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use milepost::Json;
 use serde_json::Value;
 
-use super::msgpack;
 use crate::json_object::{Object, compact};
 use crate::record::database::METADATA_MAX;
 
@@ -41,7 +40,7 @@ impl Stored {
         }
         let text = match self.kind.as_deref() {
             Some("null") => "null".to_owned(),
-            Some("msgpack") => msgpack::to_json(&self.bytes)?,
+            Some("msgpack") => milepost_langgraph::to_json(&self.bytes)?,
             Some("bytes" | "bytearray") => {
                 let bytes = data_encoding::BASE64.encode(&self.bytes);
                 format!("{{\"base64\":\"{bytes}\"}}")

@@ -3,7 +3,6 @@
 //! ```text
 //! database    the tables, and the order of checkpoints
 //! checkpoint  a stored checkpoint
-//! msgpack     MessagePack -> JSON
 //! events      the events of a checkpoint and of its writes
 //! thread      a thread written to the store
 //! ```
@@ -11,7 +10,6 @@
 pub(crate) mod checkpoint;
 mod database;
 mod events;
-pub(crate) mod msgpack;
 mod thread;
 
 use std::path::Path;

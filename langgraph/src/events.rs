@@ -1,0 +1,174 @@
+//! Events of a checkpoint.
+//!
+//! ```text
+//! step and source of the metadata    StepStarted and StepFinished around the others, from 0 on
+//! changes of the channels, as JSON   VariablesPatched: for people, and for state, diff and blame
+//! the bytes of the serializer        Application `langgraph.checkpoint`
+//! ```
+
+use milepost::events::{Application, Data, PatchForm, StepFinished, StepStarted, VariablesPatched};
+use milepost::{Body, Json};
+use serde_json::value::RawValue;
+
+use crate::change::{Change, Given, Missing, changes};
+use crate::items::joined;
+use crate::msgpack::to_json;
+use crate::record::Record;
+use crate::thread::{Content, Thread, Typed};
+
+/// The name of the event that has the bytes.
+pub(crate) const EVENT: &str = "langgraph.checkpoint";
+
+/// The largest value that people get as JSON, in bytes. A larger one is named by its size.
+const SHOWN_MAX: usize = 1 << 20;
+
+/// A checkpoint to put.
+#[derive(Debug, Clone)]
+pub struct Checkpoint {
+    /// Its id.
+    pub id: String,
+    /// The id of its parent.
+    pub parent: Option<String>,
+    /// The checkpoint without the values of its channels.
+    pub content: Typed,
+    /// The metadata.
+    pub metadata: Typed,
+    /// The step of a loop; `None` for input and updates from outside.
+    pub step: Option<Step>,
+}
+
+/// The step that a checkpoint ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Its number.
+    pub number: u64,
+    /// What it came from: `loop`, `fork`.
+    pub source: Option<String>,
+}
+
+/// An operation of a JSON patch, RFC 6902.
+#[derive(serde::Serialize)]
+struct Operation {
+    op: &'static str,
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Box<RawValue>>,
+}
+
+impl Checkpoint {
+    /// Returns the events of the checkpoint behind the state of its parent.
+    ///
+    /// # Errors
+    ///
+    /// [`Missing`]: channels without a value that the parent does not have in that version.
+    pub fn events(&self, before: &Thread, given: &[Given]) -> Result<Vec<Body>, Missing> {
+        self.all(before, given, false)
+    }
+
+    /// Returns the events of the first checkpoint of a namespace: its channels begin empty.
+    ///
+    /// # Errors
+    ///
+    /// As [`Checkpoint::events`].
+    pub fn first_events(&self, given: &[Given]) -> Result<Vec<Body>, Missing> {
+        self.all(&Thread::default(), given, true)
+    }
+
+    fn all(&self, before: &Thread, given: &[Given], fresh: bool) -> Result<Vec<Body>, Missing> {
+        let changes = changes(before, given)?;
+        let mut events: Vec<Body> = Vec::with_capacity(4);
+        if let Some(Step { number, source }) = &self.step {
+            let (step, name) = (*number, source.clone());
+            events.push(StepStarted { step, name, ..StepStarted::default() }.into());
+        }
+        let shown = shown(before, &changes, fresh);
+        events.extend(shown.map(|patch| {
+            Body::from(VariablesPatched { form: PatchForm::Patch, patch })
+        }));
+        let record = Record {
+            id: self.id.as_str().into(),
+            parent: self.parent.as_deref().map(Into::into),
+            fresh,
+            content: self.content.clone(),
+            metadata: self.metadata.clone(),
+            changes,
+        };
+        let data = Data::Bytes(record.encode());
+        events.push(Application { name: EVENT.into(), data }.into());
+        if let Some(Step { number, .. }) = self.step {
+            events.push(StepFinished { step: number, ..StepFinished::default() }.into());
+        }
+        Ok(events)
+    }
+}
+
+/// Returns the JSON patch of the changes; `None` if there are none.
+fn shown(before: &Thread, changes: &[Change], fresh: bool) -> Option<Json> {
+    let mut operations = Vec::new();
+    if fresh {
+        operations.push(operation("add", String::new(), Some("{}".into())));
+    }
+    for change in changes {
+        let path = pointer(change.name());
+        match change {
+            Change::Version { .. } => {}
+            Change::Removed { .. } => operations.push(operation("remove", path, None)),
+            Change::Set { value, .. } => operations.push(operation("add", path, Some(json(value)))),
+            Change::NewList { items, .. } => {
+                let list = Typed::new("msgpack", &joined(items));
+                operations.push(operation("add", path, Some(json(&list))));
+            }
+            Change::List { name, kept, items, .. } => {
+                let had = match before.channels.get(name).map(|channel| &channel.content) {
+                    Some(Content::Items(items)) => items.len(),
+                    _ => *kept,
+                };
+                for index in (*kept..had).rev() {
+                    operations.push(operation("remove", format!("{path}/{index}"), None));
+                }
+                for item in items {
+                    let item = json(&Typed { encoding: "msgpack".into(), bytes: item.clone() });
+                    operations.push(operation("add", format!("{path}/-"), Some(item)));
+                }
+            }
+        }
+    }
+    if operations.is_empty() {
+        return None;
+    }
+    Json::from_value(&operations).ok()
+}
+
+fn operation(op: &'static str, path: String, value: Option<String>) -> Operation {
+    // The text is JSON: `json` checks it.
+    let value = value.and_then(|text| RawValue::from_string(text).ok());
+    Operation { op, path, value }
+}
+
+fn pointer(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Returns a value as JSON for people. What cannot be shown is described.
+fn json(value: &Typed) -> String {
+    let described = |why: &str| {
+        serde_json::json!({ "encoding": *value.encoding, "bytes": value.bytes.len(), "why": why })
+            .to_string()
+    };
+    if value.bytes.len() > SHOWN_MAX {
+        return described("too large to be shown");
+    }
+    let text = match &*value.encoding {
+        "null" => Ok("null".to_owned()),
+        "msgpack" => to_json(&value.bytes),
+        "json" => String::from_utf8(value.bytes.to_vec()).map_err(|error| error.to_string()),
+        "bytes" | "bytearray" => {
+            Ok(format!("{{\"base64\":\"{}\"}}", data_encoding::BASE64.encode(&value.bytes)))
+        }
+        _ => return described("of an unknown encoding"),
+    };
+    match text.and_then(|text| Json::new(text).map_err(|error| error.to_string())) {
+        Ok(json) => json.text().to_owned(),
+        Err(why) => described(&why),
+    }
+}
