@@ -1,5 +1,6 @@
 //! Points: addresses, events, states, differences, blame, branches and erasure.
 
+use bytes::Bytes;
 use milepost_api::{
     BlamedForm, BranchAsked, ChangesForm, EraseAsked, ErasedForm, EventAt, LineageForm, PartForm,
     PointForm, StateForm,
@@ -38,6 +39,17 @@ impl Client {
     /// `NotFound`: no such point. `Invalid`: not an address.
     pub async fn state(&self, address: &str) -> Result<StateForm> {
         self.get(["v1", "points", address, "state"])?.read().await
+    }
+
+    /// Returns the state of a point, folded by a reducer that the service registers, in the
+    /// encoding of the reducer.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no such point, or the service has no such reducer. `Invalid`: not an address.
+    pub async fn encoded_state(&self, address: &str, reducer: &str) -> Result<Bytes> {
+        let request = self.get(["v1", "points", address, "encoded", reducer])?;
+        request.accept("application/octet-stream").bytes().await.map(Bytes::from)
     }
 
     /// Returns a part of a point's state, by a JSON pointer (RFC 6901): `/variables/score`.

@@ -31,13 +31,7 @@ pub(crate) enum Change {
     /// Another value.
     Set { name: Arc<str>, version: Arc<str>, value: Typed },
     /// A list with the first items of the version `from`, and new ones.
-    List {
-        name: Arc<str>,
-        from: Arc<str>,
-        version: Arc<str>,
-        kept: usize,
-        items: Vec<Arc<[u8]>>,
-    },
+    List { name: Arc<str>, from: Arc<str>, version: Arc<str>, kept: usize, items: Vec<Arc<[u8]>> },
     /// A list, with all its items.
     NewList { name: Arc<str>, version: Arc<str>, items: Vec<Arc<[u8]>> },
 }

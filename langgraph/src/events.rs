@@ -13,11 +13,8 @@ use serde_json::value::RawValue;
 use crate::change::{Change, Given, Missing, changes};
 use crate::items::joined;
 use crate::msgpack::to_json;
-use crate::record::Record;
+use crate::record::{EVENT, Record};
 use crate::thread::{Content, Thread, Typed};
-
-/// The name of the event that has the bytes.
-pub(crate) const EVENT: &str = "langgraph.checkpoint";
 
 /// The largest value that people get as JSON, in bytes. A larger one is named by its size.
 const SHOWN_MAX: usize = 1 << 20;
@@ -82,9 +79,9 @@ impl Checkpoint {
             events.push(StepStarted { step, name, ..StepStarted::default() }.into());
         }
         let shown = shown(before, &changes, fresh);
-        events.extend(shown.map(|patch| {
-            Body::from(VariablesPatched { form: PatchForm::Patch, patch })
-        }));
+        events.extend(
+            shown.map(|patch| Body::from(VariablesPatched { form: PatchForm::Patch, patch })),
+        );
         let record = Record {
             id: self.id.as_str().into(),
             parent: self.parent.as_deref().map(Into::into),

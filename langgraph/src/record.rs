@@ -21,6 +21,9 @@ use milepost_codec::{Reader, put_varint};
 use crate::change::Change;
 use crate::thread::{Channel, Content, Thread, Typed};
 
+/// The name of the event that has the bytes.
+pub(crate) const EVENT: &str = "langgraph.checkpoint";
+
 /// The version of both forms.
 const VERSION: u8 = 1;
 
@@ -227,10 +230,7 @@ fn option(from: &mut Reader<'_>) -> Result<Option<Arc<str>>> {
     })
 }
 
-fn each<T>(
-    from: &mut Reader<'_>,
-    read: impl Fn(&mut Reader<'_>) -> Result<T>,
-) -> Result<Vec<T>> {
+fn each<T>(from: &mut Reader<'_>, read: impl Fn(&mut Reader<'_>) -> Result<T>) -> Result<Vec<T>> {
     let count = len(from)?;
     // Each has at least one byte: a wrong count allocates no more than there is.
     let mut all = Vec::with_capacity(count.min(from.rest().len()));

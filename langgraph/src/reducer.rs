@@ -1,12 +1,9 @@
 //! Folds events of checkpoints into the state of a thread.
 
-use milepost::events::{Application, Data};
 use milepost::state::Chunks;
-use milepost::{Body, Event, Reducer, Result};
+use milepost::{Event, Reducer, Result};
 
-use crate::change::apply;
-use crate::events::EVENT;
-use crate::record::{Record, decode_thread, encode_thread};
+use crate::record::{decode_thread, encode_thread};
 use crate::thread::Thread;
 
 /// Folds a task into the state of a thread. A task without checkpoints of LangGraph has the empty
@@ -38,25 +35,9 @@ impl Reducer for ThreadReducer {
     }
 
     fn apply(&self, thread: &mut Thread, event: &Event, _: &dyn Chunks) -> Result<()> {
-        let Some(Body::Application(Application { name, data: Data::Bytes(bytes) })) = &event.body
-        else {
-            return Ok(());
-        };
-        if name != EVENT {
-            return Ok(());
+        if let Some(body) = &event.body {
+            thread.apply(body);
         }
-        // The bytes of another program, under the same name, change nothing.
-        let Ok(record) = Record::decode(bytes) else {
-            return Ok(());
-        };
-        if record.fresh {
-            thread.channels.clear();
-        }
-        for change in &record.changes {
-            apply(thread, change);
-        }
-        (thread.id, thread.parent) = (record.id, record.parent);
-        (thread.content, thread.metadata) = (record.content, record.metadata);
         Ok(())
     }
 

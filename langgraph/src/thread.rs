@@ -3,7 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use milepost::Body;
+use milepost::events::{Application, Data};
+
+use crate::change::apply;
 use crate::items::joined;
+use crate::record::{EVENT, Record};
 
 /// Bytes of LangGraph's serializer, and the name of their encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +72,28 @@ pub struct Thread {
 }
 
 impl Thread {
+    /// Applies an event. Events of others change nothing, nor do bytes of another program under the
+    /// same name.
+    pub fn apply(&mut self, body: &Body) {
+        let Body::Application(Application { name, data: Data::Bytes(bytes) }) = body else {
+            return;
+        };
+        if name != EVENT {
+            return;
+        }
+        let Ok(record) = Record::decode(bytes) else {
+            return;
+        };
+        if record.fresh {
+            self.channels.clear();
+        }
+        for change in &record.changes {
+            apply(self, change);
+        }
+        (self.id, self.parent) = (record.id, record.parent);
+        (self.content, self.metadata) = (record.content, record.metadata);
+    }
+
     /// Returns the value of a channel; `None` if it has none.
     pub fn value(&self, channel: &str) -> Option<Result<Typed, Lost>> {
         self.channels.get(channel).map(|channel| channel.content.typed())

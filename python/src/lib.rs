@@ -9,6 +9,7 @@
 //! events    events and marks from Python
 //! ticket    results that are waited for, or awaited
 //! stream    lines and followed events, one at a time
+//! threads   threads of LangGraph, in thread/
 //! runtime   waiting without the lock of the interpreter
 //! errors    errors as exceptions of the package
 //! ```
@@ -22,6 +23,8 @@ mod place;
 mod runtime;
 mod store;
 mod stream;
+mod thread;
+mod threads;
 mod ticket;
 
 use pyo3::prelude::*;
@@ -34,5 +37,6 @@ fn _milepost(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ticket::Ticket>()?;
     module.add_class::<stream::Lines>()?;
     module.add_class::<stream::Following>()?;
+    module.add_class::<threads::Threads>()?;
     Ok(())
 }

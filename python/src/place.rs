@@ -7,6 +7,7 @@ use std::time::Duration;
 use milepost::internals::store_key_id;
 use milepost::{Detail, Engine, ErrorKind, Options, StoreKey};
 use milepost_client::{Client, ClientBuilder};
+use milepost_langgraph::ThreadReducer;
 use milepost_runtime::Keyring;
 use milepost_server::Attached;
 use tokio::runtime::Runtime;
@@ -131,7 +132,7 @@ impl Place {
 
 /// Opens a store in this process.
 fn open(dir: &Path, opening: &Opening) -> milepost::Result<Engine> {
-    let mut options = Options::default().create(opening.create);
+    let mut options = Options::default().create(opening.create).reducer(ThreadReducer);
     if let Some(bytes) = opening.cache_bytes {
         options = options.cache_bytes(bytes);
     }

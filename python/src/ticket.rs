@@ -19,6 +19,7 @@ use crate::errors::{Failure, Outcome};
 use crate::events;
 use crate::place::Place;
 use crate::runtime;
+use crate::thread;
 
 /// The result of an operation.
 #[derive(Debug)]
@@ -32,6 +33,9 @@ pub enum Value {
     Count(u64),
     /// A line of an answer; `None` at its end.
     Line(Option<Vec<u8>>),
+    Put(thread::Put),
+    /// Checkpoints; lists of texts as lists if the flag is set.
+    Threads(Vec<thread::Found>, bool),
     /// Something that happened in a task, and its JSON text; `None` after a timeout.
     Followed(Option<(&'static str, String)>),
 }
@@ -94,7 +98,9 @@ impl Value {
                 events::attached(py, &attachments)?.into_pyobject(py)?.unbind()
             }
             Self::Count(count) => count.into_pyobject(py)?.into_any().unbind(),
-            Self::Line(None) | Self::Followed(None) => py.None(),
+            Self::Put(thread::Put::Missing(names)) => names.into_pyobject(py)?.unbind(),
+            Self::Threads(found, texts) => thread::into_python(py, &found, texts)?,
+            Self::Line(None) | Self::Followed(None) | Self::Put(thread::Put::Done) => py.None(),
             Self::Line(Some(line)) => PyBytes::new(py, &line).into_any().unbind(),
             Self::Followed(Some(followed)) => followed.into_pyobject(py)?.into_any().unbind(),
         })

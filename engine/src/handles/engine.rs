@@ -317,6 +317,25 @@ impl Engine {
         self.folded(reducer, place, None)
     }
 
+    /// Returns the state of a point, folded by a registered reducer, in the encoding of the
+    /// reducer.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no reducer of that name is registered, see [`Options::reducer`]. Others as
+    /// [`Engine::state`].
+    pub fn encoded_state(&self, reducer: &str, point: &Point) -> Result<Vec<u8>> {
+        let mut registered = self.inner.options.reducers.iter();
+        let Some(reducer) = registered.find(|registered| registered.id().0 == reducer) else {
+            let text = format!(
+                "this program has no reducer `{reducer}`: ask one that registers it, as \
+                 `milepost serve` does with `langgraph.thread`"
+            );
+            return Err(Error::not_found(text));
+        };
+        reducer.encoded(&self.inner.catalog, (point.no, point.lineage, point.offset))
+    }
+
     /// Returns the state of a point, folded by the built-in reducer. States of checkpoints are
     /// cached: see [`Options::keep_states`].
     ///

@@ -172,6 +172,17 @@ impl View {
         self.engine.state(reducer, point)
     }
 
+    /// Returns the encoded state of a point by a registered reducer: see
+    /// [`Engine::encoded_state`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::encoded_state`].
+    pub fn encoded_state(&self, reducer: &str, point: &Point) -> Result<Vec<u8>> {
+        self.shown(point)?;
+        self.engine.encoded_state(reducer, point)
+    }
+
     /// Returns the built-in reducer's state of a point: see [`Engine::run_state`].
     ///
     /// # Errors

@@ -72,6 +72,9 @@ pub(crate) trait DynReducer: Send + Sync {
     /// Returns the name and the version.
     fn id(&self) -> (&str, u32);
 
+    /// Returns the encoded state of a lineage before an offset.
+    fn encoded(&self, catalog: &Catalog, place: StateKey) -> Result<Vec<u8>>;
+
     /// Returns the state of a lineage before an offset, in the form for a base.
     fn kept(&self, catalog: &Catalog, place: StateKey) -> Result<ReducerState>;
 
@@ -125,6 +128,10 @@ impl<R: Reducer> DynReducer for Registered<R> {
 
     fn id(&self) -> (&str, u32) {
         (self.0.name(), self.0.version())
+    }
+
+    fn encoded(&self, catalog: &Catalog, place: StateKey) -> Result<Vec<u8>> {
+        self.0.encode(&state_from(catalog, &self.0, place, None)?)
     }
 
     fn kept(&self, catalog: &Catalog, (task, lineage, offset): StateKey) -> Result<ReducerState> {

@@ -1,0 +1,279 @@
+"""Forms of LangGraph's threads, checkpoints and writes in a store."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from langgraph.checkpoint.base import (
+    CheckpointTuple,
+    SerializerProtocol,
+    get_checkpoint_id,
+    writes_sort_key,
+)
+
+PREFIX = "lg:"
+
+# A mark takes 64 KiB of metadata.
+METADATA_MAX = 60_000
+
+# What orders checkpoints of all namespaces is not their order in the store.
+ALL = 2**31 - 1
+
+
+def task(thread: str) -> str:
+    """Returns the id of a thread's task."""
+    return f"{PREFIX}{thread}"
+
+
+def thread(task: str) -> str:
+    """Returns the thread of a task."""
+    return task[len(PREFIX) :]
+
+
+def alias(namespace: str, id: str) -> str:
+    """Returns the alias of a checkpoint, as the native part has it."""
+    if not namespace and id[:1] > "!":
+        return id
+    return f"!{namespace.replace('%', '%25').replace('/', '%2F')}/{id}"
+
+
+def place(config: Any) -> tuple[str, str, Any]:
+    """Returns thread, namespace and id of a checkpoint; the id may be `None`."""
+    configurable = config["configurable"]
+    namespace = configurable.get("checkpoint_ns") or ""
+    return str(configurable["thread_id"]), namespace, get_checkpoint_id(config)
+
+
+def config_of(thread: str, namespace: str, id: str) -> Any:
+    """Returns the config of a checkpoint."""
+    return {
+        "configurable": {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": id}
+    }
+
+
+def write(value: tuple[str, bytes], path: str) -> bytes:
+    """Returns the bytes of a write: encoding, path of the task, value."""
+    encoding, content = value
+    return b"\0".join((encoding.encode(), path.encode(), content))
+
+
+class Put:
+    """A checkpoint to put: which values are serialized, and which are the parent's."""
+
+    def __init__(
+        self, serde: SerializerProtocol, config: Any, checkpoint: Any, metadata: Any, new: Any
+    ) -> None:
+        self._serde = serde
+        self._values = checkpoint["channel_values"]
+        self._versions = checkpoint["channel_versions"]
+        self._new = {name for name in self._values if name in new or name not in self._versions}
+        thread, namespace, parent = place(config)
+        self.config = config_of(thread, namespace, checkpoint["id"])
+        self._place = (task(thread), namespace, checkpoint["id"], parent)
+        content = {name: part for name, part in checkpoint.items() if name != "channel_values"}
+        self._content = (
+            serde.dumps_typed(content),
+            serde.dumps_typed(metadata),
+            _filtered(metadata),
+            _step(metadata),
+        )
+        self._given: list[Any] = [self._value(name) for name in self._values]
+
+    def _value(self, name: str) -> Any:
+        version = json.dumps(self._versions.get(name))
+        value = self._serde.dumps_typed(self._values[name]) if name in self._new else None
+        return name, version, value
+
+    def parts(self) -> Any:
+        """Returns what the native part takes."""
+        return self._place, self._content, self._given
+
+    def give(self, names: list[str]) -> None:
+        """Serializes values that the parent does not have."""
+        self._new.update(names)
+        self._given = [
+            self._value(given[0]) if given[0] in names else given for given in self._given
+        ]
+
+
+def _step(metadata: Any) -> Any:
+    step = metadata.get("step")
+    if not isinstance(step, int) or step < 0:
+        return None
+    source = metadata.get("source")
+    return step, source if isinstance(source, str) else None
+
+
+def _scalars(metadata: Any) -> dict[str, Any]:
+    kinds = (str, int, float, bool, type(None))
+    return {
+        name: value
+        for name, value in metadata.items()
+        if isinstance(name, str) and isinstance(value, kinds) and len(str(value)) < 4096
+    }
+
+
+def _filtered(metadata: Any) -> str | None:
+    """Returns the metadata as JSON for filters: its scalars if JSON cannot have all of it."""
+    try:
+        text = json.dumps(metadata, allow_nan=False)
+        if len(text) <= METADATA_MAX:
+            return text
+    except (TypeError, ValueError):
+        pass
+    try:
+        text = json.dumps(_scalars(metadata), allow_nan=False)
+    except ValueError:
+        return None
+    return text if len(text) <= METADATA_MAX else None
+
+
+def tuple_of(serde: SerializerProtocol, thread: str, found: Any) -> CheckpointTuple:
+    """Converts a checkpoint of the native part."""
+    namespace, id, parent, content, metadata, channels, attached = found
+    checkpoint = serde.loads_typed(content)
+    checkpoint["channel_values"] = {
+        name: value if isinstance(value, list) else serde.loads_typed(value)
+        for name, value in channels
+    }
+    writes = []
+    for writer, index, channel, data in attached:
+        encoding, path, value = data.split(b"\0", 2)
+        key = writes_sort_key(path.decode(), writer, index)
+        writes.append((key, (writer, channel, serde.loads_typed((encoding.decode(), value)))))
+    writes.sort(key=lambda one: one[0])
+    return CheckpointTuple(
+        config=config_of(thread, namespace, id),
+        checkpoint=checkpoint,
+        metadata=serde.loads_typed(metadata),
+        parent_config=config_of(thread, namespace, parent) if parent else None,
+        pending_writes=[one for _, one in writes],
+    )
+
+
+def id_of(found: CheckpointTuple) -> str:
+    """Returns the id of a checkpoint."""
+    return found.checkpoint["id"]
+
+
+def first(found: Iterator[CheckpointTuple], limit: int | None) -> Iterator[CheckpointTuple]:
+    """Returns the first checkpoints."""
+    return found if limit is None else itertools.islice(found, limit)
+
+
+class List:
+    """A list of checkpoints, asked for page by page."""
+
+    def __init__(self, config: Any, filter: Any, before: Any, limit: int | None, page: int) -> None:
+        configurable = config["configurable"]
+        self._thread = str(configurable["thread_id"])
+        self._namespace = configurable.get("checkpoint_ns")
+        self._id = get_checkpoint_id(config)
+        self._before = get_checkpoint_id(before) if before else None
+        self._filter = filter or {}
+        self._left = limit
+        self._page = page if self._namespace is not None else ALL
+        self._ended = limit is not None and limit <= 0
+
+    def next(self) -> Any:
+        """Returns the next request, or `None`."""
+        if self._ended:
+            return None
+        # The store compares scalars. What a filter has more is compared here.
+        scalars = _scalars(self._filter)
+        text = json.dumps(scalars) if scalars else None
+        most = self._page
+        if self._left is not None and len(scalars) == len(self._filter) and self._id is None:
+            most = min(most, self._left)
+        before = self._before
+        if self._id is not None and (before is None or self._id < before):
+            before = f"{self._id}\0"
+        return task(self._thread), self._namespace, before, text, most
+
+    def take(self, serde: SerializerProtocol, found: list[Any]) -> Iterator[CheckpointTuple]:
+        """Returns the checkpoints of an answer that fit."""
+        asked = self.next()
+        self._ended = len(found) < asked[-1] or self._namespace is None or self._id is not None
+        for one in found:
+            self._before = one[1]
+            if self._id is not None and one[1] != self._id:
+                continue
+            one = tuple_of(serde, self._thread, one)
+            if any(one.metadata.get(name) != value for name, value in self._filter.items()):
+                continue
+            yield one
+            if self._left is not None:
+                self._left -= 1
+                if self._left == 0:
+                    self._ended = True
+                    return
+
+
+def tasks_of(found: list[Any]) -> list[str]:
+    """Returns the tasks of threads that checkpoints are of."""
+    return sorted({one.task for one in found if one.task.startswith(PREFIX)})
+
+
+def _namespace_of(found: CheckpointTuple) -> str:
+    return found.config["configurable"]["checkpoint_ns"]
+
+
+def _parent_of(found: CheckpointTuple) -> Any:
+    return found.parent_config["configurable"]["checkpoint_id"] if found.parent_config else None
+
+
+def parents_first(found: list[CheckpointTuple]) -> list[CheckpointTuple]:
+    """Returns checkpoints so that each parent is before its children."""
+    by_id = {(_namespace_of(one), id_of(one)): one for one in found}
+    ordered: dict[tuple[str, str], CheckpointTuple] = {}
+    for one in sorted(found, key=id_of):
+        chain = []
+        key = (_namespace_of(one), id_of(one))
+        while key in by_id and key not in ordered and key not in chain:
+            chain.append(key)
+            key = (key[0], _parent_of(by_id[key]))
+        for key in reversed(chain):
+            ordered[key] = by_id[key]
+    return list(ordered.values())
+
+
+def copied(found: CheckpointTuple, thread: str) -> tuple[Any, list[Any]]:
+    """Returns the arguments of `put`, and those of `put_writes`, for a copy in a thread."""
+    namespace = _namespace_of(found)
+    parent: Any = config_of(thread, namespace, _parent_of(found))
+    versions = found.checkpoint["channel_versions"]
+    own = config_of(thread, namespace, id_of(found))
+    by_task: dict[str, list[tuple[str, Any]]] = {}
+    for writer, channel, value in found.pending_writes or ():
+        by_task.setdefault(writer, []).append((channel, value))
+    writes = [(own, listed, writer) for writer, listed in by_task.items()]
+    return (parent, found.checkpoint, found.metadata, versions), writes
+
+
+def removes_all(strategy: str) -> bool:
+    """Returns whether a strategy of pruning removes everything."""
+    if strategy not in ("keep_latest", "delete"):
+        raise ValueError(f"the strategies are 'keep_latest' and 'delete', not {strategy!r}")
+    return strategy == "delete"
+
+
+def superfluous(found: list[CheckpointTuple]) -> list[str]:
+    """Returns the aliases of all checkpoints but the newest of each namespace, and those that a
+    `DeltaChannel` of it is rebuilt from."""
+    by_id = {(_namespace_of(one), id_of(one)): one for one in found}
+    kept: set[tuple[str, str]] = set()
+    for namespace in {_namespace_of(one) for one in found}:
+        newest = max(id_of(one) for one in found if _namespace_of(one) == namespace)
+        key = (namespace, newest)
+        kept.add(key)
+        one = by_id[key]
+        deltas = set(one.metadata.get("counters_since_delta_snapshot") or ())
+        deltas -= one.checkpoint["channel_values"].keys()
+        while deltas and (key := (namespace, _parent_of(one))) in by_id:
+            kept.add(key)
+            one = by_id[key]
+            deltas -= one.checkpoint["channel_values"].keys()
+    return [alias(*key) for key in by_id if key not in kept]

@@ -1,0 +1,97 @@
+"""Removal, copies and pruning of LangGraph's threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+
+from . import _langgraph as form
+from ._async import AsyncStore
+from ._sync import Store
+from .errors import NotFoundError
+
+
+class Retention(BaseCheckpointSaver[str]):
+    """What removes and copies threads."""
+
+    _store: Store
+    _async_store: AsyncStore
+    _deleted: set[str]
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Deletes a thread with all its namespaces. Late writes to it are dropped."""
+        self._deleted.add(thread_id)
+        try:
+            self._store.delete_task(form.task(thread_id))
+        except NotFoundError:
+            pass
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Deletes a thread with all its namespaces. Late writes to it are dropped."""
+        self._deleted.add(thread_id)
+        try:
+            await self._async_store.delete_task(form.task(thread_id))
+        except NotFoundError:
+            pass
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Removes the checkpoints of runs, those of a thread in one commit."""
+        for run in run_ids:
+            found = self._store.checkpoints(filter={"run_id": run})
+            for task in form.tasks_of(list(found)):
+                self._store.remove_checkpoints(task=task, filter={"run_id": run})
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Removes the checkpoints of runs, those of a thread in one commit."""
+        for run in run_ids:
+            found = [one async for one in self._async_store.checkpoints(filter={"run_id": run})]
+            for task in form.tasks_of(found):
+                await self._async_store.remove_checkpoints(task=task, filter={"run_id": run})
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copies a thread with all its checkpoints and writes."""
+        config: Any = {"configurable": {"thread_id": source_thread_id}}
+        for found in form.parents_first(list(self.list(config))):
+            put, writes = form.copied(found, target_thread_id)
+            self.put(*put)
+            for parts in writes:
+                self.put_writes(*parts)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copies a thread with all its checkpoints and writes."""
+        config: Any = {"configurable": {"thread_id": source_thread_id}}
+        for found in form.parents_first([one async for one in self.alist(config)]):
+            put, writes = form.copied(found, target_thread_id)
+            await self.aput(*put)
+            for parts in writes:
+                await self.aput_writes(*parts)
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Removes all checkpoints of threads, or all but the newest of each namespace.
+
+        Ancestors of the newest that a `DeltaChannel` is rebuilt from stay, and so do pending
+        writes.
+        """
+        for thread in thread_ids:
+            if form.removes_all(strategy):
+                self.delete_thread(thread)
+                continue
+            config: Any = {"configurable": {"thread_id": thread}}
+            for alias in form.superfluous(list(self.list(config))):
+                self._store.remove_checkpoints(task=form.task(thread), alias=alias)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Removes all checkpoints of threads, or all but the newest of each namespace.
+
+        Ancestors of the newest that a `DeltaChannel` is rebuilt from stay, and so do pending
+        writes.
+        """
+        for thread in thread_ids:
+            if form.removes_all(strategy):
+                await self.adelete_thread(thread)
+                continue
+            config: Any = {"configurable": {"thread_id": thread}}
+            for alias in form.superfluous([one async for one in self.alist(config)]):
+                await self._async_store.remove_checkpoints(task=form.task(thread), alias=alias)

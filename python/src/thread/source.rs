@@ -1,0 +1,415 @@
+//! What threads need of a store. The functions of an engine here are never pending.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use milepost::events::{Attachment, MarkCause};
+use milepost::query::{CheckpointOrder, CheckpointQuery};
+use milepost::{
+    Append, Body, CheckpointId, Engine, ErrorKind, Json, LineageId, Mark, Offset, Reducer as _,
+    Task,
+};
+use milepost_client::Client;
+use milepost_client::api::CheckpointForm;
+use milepost_client::{CheckpointOrder as ClientOrder, EventQuery};
+use milepost_langgraph::{Thread, ThreadReducer};
+
+use crate::errors::{Failure, Outcome};
+
+/// The store of threads.
+#[derive(Clone)]
+pub enum Source {
+    Here(Engine),
+    There(Client),
+}
+
+/// A mark of a checkpoint.
+#[derive(Debug, Clone)]
+pub struct Marked {
+    pub id: CheckpointId,
+    pub alias: String,
+    pub lineage: LineageId,
+    pub at: Offset,
+    pub mark: Offset,
+}
+
+/// What a list of marks contains.
+#[derive(Debug, Clone, Default)]
+pub struct Which {
+    pub alias: Option<String>,
+    pub before: Option<String>,
+    pub filter: Option<String>,
+    pub limit: usize,
+}
+
+/// The events of a checkpoint, and its mark.
+#[derive(Clone)]
+pub struct Appending {
+    pub bodies: Vec<Body>,
+    pub alias: String,
+    pub metadata: Option<Json>,
+}
+
+/// The largest page of a list.
+const PAGE: usize = 100;
+
+impl Appending {
+    fn here(self) -> Append {
+        let mut mark = Mark::new().cause(MarkCause::Step).alias(self.alias);
+        if let Some(metadata) = self.metadata {
+            mark = mark.metadata(metadata);
+        }
+        Append::batch(self.bodies).mark(mark)
+    }
+
+    fn there(self) -> milepost_client::Append {
+        let mut mark = milepost_client::Mark::new().cause(MarkCause::Step).alias(self.alias);
+        if let Some(metadata) = self.metadata {
+            mark = mark.metadata(metadata);
+        }
+        milepost_client::Append::batch(self.bodies).mark(mark)
+    }
+}
+
+fn marked(checkpoint: milepost::Checkpoint) -> Marked {
+    Marked {
+        id: checkpoint.id,
+        alias: checkpoint.aliases.into_iter().next().unwrap_or_default(),
+        lineage: checkpoint.lineage,
+        at: checkpoint.at,
+        mark: checkpoint.mark,
+    }
+}
+
+fn marked_there(form: CheckpointForm) -> Marked {
+    Marked {
+        id: form.id,
+        alias: form.aliases.into_iter().next().unwrap_or_default(),
+        lineage: form.lineage,
+        at: form.at.0,
+        mark: form.mark.0,
+    }
+}
+
+/// Returns `None` for an error of the kind `NotFound`.
+fn found<T>(result: Outcome<T>) -> Outcome<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(failure) if failure.is_not_found() => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+impl Source {
+    /// Starts a task, unless it is there.
+    pub async fn start(&self, task: &str, user: &str) -> Outcome<()> {
+        let started = match self {
+            Self::Here(engine) => engine.start_task(task, user).map(drop).map_err(Failure::from),
+            Self::There(client) => {
+                let new = milepost_client::NewTask::new(task).user(user);
+                client.start_task(new).await.map(drop).map_err(Failure::from)
+            }
+        };
+        match started {
+            Err(failure) if failure.is_conflict() => Ok(()),
+            started => started,
+        }
+    }
+
+    /// Returns the marks of a task, the greatest alias first; none if there is no such task.
+    pub async fn marks(&self, task: &str, which: &Which) -> Outcome<Vec<Marked>> {
+        let mut marks = Vec::new();
+        let mut cursor = None;
+        while marks.len() < which.limit {
+            let limit = (which.limit - marks.len()).min(PAGE);
+            let page = self.page(task, which, limit, cursor).await;
+            let Some((page, next)) = found(page)? else {
+                return Ok(Vec::new());
+            };
+            marks.extend(page);
+            cursor = next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        Ok(marks)
+    }
+
+    async fn page(
+        &self,
+        task: &str,
+        which: &Which,
+        limit: usize,
+        cursor: Option<String>,
+    ) -> Outcome<(Vec<Marked>, Option<String>)> {
+        let Which { alias, before, filter, .. } = which.clone();
+        match self {
+            Self::Here(engine) => {
+                let filter = match filter {
+                    Some(text) => fields(&text)?,
+                    None => Vec::new(),
+                };
+                let page = engine.query().checkpoints(&CheckpointQuery {
+                    task: Some(task.to_owned()),
+                    alias,
+                    before,
+                    filter,
+                    order: CheckpointOrder::Alias,
+                    limit: Some(limit),
+                    cursor,
+                    ..CheckpointQuery::default()
+                })?;
+                Ok((page.items.into_iter().map(marked).collect(), page.next))
+            }
+            Self::There(client) => {
+                let filter = filter.map(Json::new).transpose()?;
+                let query = milepost_client::CheckpointQuery {
+                    alias,
+                    before,
+                    filter,
+                    order: ClientOrder::Alias,
+                    limit: u32::try_from(limit).ok(),
+                    cursor,
+                    ..milepost_client::CheckpointQuery::default()
+                };
+                let page = client.checkpoints(task, query).await?;
+                Ok((page.items.into_iter().map(marked_there).collect(), page.next))
+            }
+        }
+    }
+
+    /// Returns the head of a lineage if its newest mark is `mark`.
+    pub async fn head_behind(&self, task: &str, mark: &Marked) -> Outcome<Option<Offset>> {
+        match self {
+            Self::Here(engine) => {
+                let lineage = engine.task(task)?.lineage_named(mark.lineage)?;
+                let head = lineage.head()?.next;
+                let newest = lineage.newest_mark()?.map(|(offset, _)| offset);
+                Ok((newest == Some(mark.mark)).then_some(head))
+            }
+            Self::There(client) => {
+                let address = format!("{}/{}", address_part(task), mark.lineage.0);
+                let head = client.point(&address).await?.offset.0;
+                let query = milepost_client::CheckpointQuery {
+                    lineage: Some(mark.lineage.0),
+                    limit: Some(1),
+                    ..milepost_client::CheckpointQuery::default()
+                };
+                let newest = client.checkpoints(task, query).await?.items.into_iter().next();
+                Ok(newest.filter(|newest| newest.mark.0 == mark.mark).map(|_| head))
+            }
+        }
+    }
+
+    /// Returns the active lineage and its head if nothing was appended to the task, and the point
+    /// where the first checkpoint of a namespace begins.
+    pub async fn beginning(&self, task: &str) -> Outcome<(Option<(LineageId, Offset)>, String)> {
+        let (lineage, begin, head) = match self {
+            Self::Here(engine) => {
+                let task = engine.task(task)?;
+                let info = task.lineage().info()?;
+                (info.id, info.begin, info.head.next)
+            }
+            Self::There(client) => {
+                let lineages = client.lineages(task).await?.items;
+                let active = lineages.into_iter().find(|lineage| lineage.active);
+                let active = active
+                    .ok_or_else(|| Failure::Broken(format!("task `{task}` has no lineage")))?;
+                (active.id, active.begin.0, active.head.0)
+            }
+        };
+        // Behind the event that opens the lineage.
+        let first = begin.max(1);
+        let address = format!("{}/{}@{first}", address_part(task), lineage.0);
+        Ok(((head == 1).then_some((lineage, head)), address))
+    }
+
+    /// Appends to a lineage that has this head.
+    pub async fn append(
+        &self,
+        task: &str,
+        (lineage, head): (LineageId, Offset),
+        appending: Appending,
+    ) -> Outcome<Option<CheckpointId>> {
+        Ok(match self {
+            Self::Here(engine) => {
+                let task = on(engine, task, lineage)?;
+                task.append(appending.here().expect_head(head))?.checkpoint
+            }
+            Self::There(client) => {
+                let append = appending.there().lineage(lineage.0).expect_head(head);
+                client.append(task, append).await?.checkpoint
+            }
+        })
+    }
+
+    /// Appends to a new lineage at a point.
+    pub async fn branch(
+        &self,
+        address: &str,
+        appending: Appending,
+    ) -> Outcome<(LineageId, Option<CheckpointId>)> {
+        Ok(match self {
+            Self::Here(engine) => {
+                let point = engine.point(address)?;
+                let (lineage, appended) = engine.branch_with(&point, None, appending.here())?;
+                (lineage.id(), appended.checkpoint)
+            }
+            Self::There(client) => {
+                let branched = client.append_branch(address, None, appending.there()).await?;
+                (branched.lineage, branched.appended.checkpoint)
+            }
+        })
+    }
+
+    /// Makes a lineage the active one.
+    pub async fn switch(&self, task: &str, lineage: LineageId) -> Outcome<()> {
+        match self {
+            Self::Here(engine) => drop(engine.switch(&engine.task(task)?.lineage_named(lineage)?)?),
+            Self::There(client) => drop(client.switch(task, lineage.0).await?),
+        }
+        Ok(())
+    }
+
+    /// Removes a mark, unless it is gone.
+    pub async fn unmark(&self, id: CheckpointId) -> Outcome<()> {
+        let removed = match self {
+            Self::Here(engine) => engine.retention().unmark(&[id]).map_err(Failure::from),
+            Self::There(client) => client.unmark(&id.to_string()).await.map_err(Failure::from),
+        };
+        found(removed).map(drop)
+    }
+
+    /// Returns the number of erased events of a task.
+    pub async fn erased(&self, task: &str) -> Outcome<u64> {
+        match self {
+            Self::Here(engine) => Ok(engine.task(task)?.erased()),
+            // The service does not say it: states are kept for one call.
+            Self::There(_) => Ok(0),
+        }
+    }
+
+    /// Returns the state at a mark.
+    pub async fn thread(&self, task: &str, mark: &Marked) -> Outcome<Thread> {
+        let address = format!("{}/{}@{}", address_part(task), mark.lineage.0, mark.at);
+        match self {
+            Self::Here(engine) => Ok(engine.state(&ThreadReducer, &engine.point(&address)?)?),
+            Self::There(client) => {
+                let bytes = client.encoded_state(&address, ThreadReducer::NAME).await?;
+                Ok(ThreadReducer.decode(&bytes)?)
+            }
+        }
+    }
+
+    /// Returns the states at marks of one lineage, in one pass over its events.
+    pub async fn threads(
+        &self,
+        task: &str,
+        marks: &[&Marked],
+    ) -> Outcome<BTreeMap<CheckpointId, Arc<Thread>>> {
+        let mut marks = marks.to_vec();
+        marks.sort_by_key(|mark| mark.at);
+        let (Some(first), Some(last)) = (marks.first(), marks.last()) else {
+            return Ok(BTreeMap::new());
+        };
+        let mut state = self.thread(task, first).await?;
+        let mut states = BTreeMap::new();
+        let mut left = marks.iter().peekable();
+        let mut keep = |at: Offset, state: &Thread| {
+            while let Some(mark) = left.next_if(|mark| mark.at == at) {
+                states.insert(mark.id, Arc::new(state.clone()));
+            }
+        };
+        keep(first.at, &state);
+        match self {
+            Self::Here(engine) => {
+                let lineage = engine.task(task)?.lineage_named(first.lineage)?;
+                for event in lineage.read(first.at..last.at)? {
+                    let event = event?;
+                    if let Some(body) = &event.body {
+                        state.apply(body);
+                    }
+                    keep(event.offset + 1, &state);
+                }
+            }
+            Self::There(client) => {
+                let mut from = Some(first.at);
+                while let Some(next) = from.filter(|next| *next < last.at) {
+                    let page = client.events(task, range(first.lineage, next, last.at)).await?;
+                    for event in page.items {
+                        if let Some(body) = &event.body {
+                            state.apply(body);
+                        }
+                        keep(event.offset.0 + 1, &state);
+                    }
+                    from = page.next.map(|next| next.0);
+                }
+            }
+        }
+        Ok(states)
+    }
+
+    /// Returns what is attached by an alias.
+    pub async fn attached(&self, task: &str, alias: &str) -> Outcome<Vec<Attachment>> {
+        Ok(match self {
+            Self::Here(engine) => engine.task(task)?.attached(alias)?,
+            Self::There(client) => {
+                let listed = client.attachments(task, alias).await?;
+                listed.items.into_iter().map(Into::into).collect()
+            }
+        })
+    }
+}
+
+fn range(lineage: LineageId, from: Offset, to: Offset) -> EventQuery {
+    EventQuery {
+        from: Some(from),
+        to: Some(to),
+        limit: Some(1000),
+        lineage: Some(lineage.0),
+        ..EventQuery::default()
+    }
+}
+
+fn on(engine: &Engine, task: &str, lineage: LineageId) -> milepost::Result<Task> {
+    engine.task(task)?.lineage_named(lineage)?.with_hooks()
+}
+
+fn fields(text: &str) -> Outcome<Vec<(String, serde_json::Value)>> {
+    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)
+        .map_err(|error| Failure::Invalid(format!("the filter: {error}")))?;
+    Ok(fields.into_iter().collect())
+}
+
+/// Returns the id of a task as a part of an address.
+fn address_part(task: &str) -> String {
+    let mut part = String::with_capacity(task.len());
+    for character in task.chars() {
+        match character {
+            '%' => part.push_str("%25"),
+            '@' => part.push_str("%40"),
+            '~' => part.push_str("%7E"),
+            '/' => part.push_str("%2F"),
+            other => part.push(other),
+        }
+    }
+    part
+}
+
+impl Failure {
+    pub(super) fn is_conflict(&self) -> bool {
+        match self {
+            Self::Engine(error) => error.kind() == ErrorKind::Conflict,
+            Self::Client(error) => error.kind() == milepost_client::ErrorKind::Conflict,
+            _ => false,
+        }
+    }
+
+    pub(super) fn is_not_found(&self) -> bool {
+        match self {
+            Self::Engine(error) => error.kind() == ErrorKind::NotFound,
+            Self::Client(error) => error.kind() == milepost_client::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+}
