@@ -62,4 +62,3 @@ async fn read(mut lines: AnswerLines) -> (Option<Result<CheckpointState>>, Optio
         Err(error) => (Some(Err(error)), None),
     }
 }
-

@@ -100,7 +100,6 @@ pub mod fuzzing {
     pub use crate::record::gemini_cli::line::Chat;
     pub use crate::record::jsonl::{EventLine, Lines, Text};
     pub use crate::record::langgraph::checkpoint::{Stored, content, metadata};
-    pub use milepost_langgraph::to_json;
     pub use crate::record::list_patch::patch;
     pub use crate::record::opencode::parts::read as read_opencode;
     pub use crate::record::plan::{Item, Plan, common_prefix};
@@ -108,4 +107,5 @@ pub mod fuzzing {
     pub use crate::record::session::line::{Part, SessionLine};
     pub use crate::record::session::tree::{Spot, Tree};
     pub use crate::record::session::{EachAlone, LineParser};
+    pub use milepost_langgraph::to_json;
 }

@@ -13,6 +13,8 @@ use milepost::clock::{Clock as _, SystemClock};
 use milepost::hooks::{Alert, AlertKind};
 use milepost::store::Progress;
 use milepost::{Detail, Engine, ErrorKind, Hook, Options, StoreKey};
+use milepost_langgraph::ThreadReducer;
+use milepost_runtime::Keyring;
 use milepost_runtime::hooks::{CommandHooks, StoreTrust};
 use milepost_server::ServerOptions;
 
@@ -78,12 +80,12 @@ impl StoreArgs {
 
     /// Finds the store in a folder that was found before.
     pub fn find_at(&self, dir: &Path) -> Result<Opened> {
-        self.found_at(dir, &self.options(Options::default().create(false))?, false)
+        self.found_at(dir, &self.options_for(dir, Options::default().create(false))?, false)
     }
 
     /// Opens the store in a folder for reading, also while another process has it open.
     pub fn read_only_at(&self, dir: &Path) -> Result<Engine> {
-        let options = self.options(Options::default().create(false))?;
+        let options = self.options_for(dir, Options::default().create(false))?;
         Ok(Engine::open(dir, options.read_only(true))?)
     }
 
@@ -153,7 +155,8 @@ impl StoreArgs {
     /// Returns the folder of an existing store, and options.
     pub fn there(&self) -> Result<(PathBuf, Options)> {
         let dir = self.folder()?;
-        Ok((dir, self.options(Options::default().create(false))?))
+        let options = self.options_for(&dir, Options::default().create(false))?;
+        Ok((dir, options))
     }
 
     /// Returns the folder of an existing store.
@@ -185,13 +188,13 @@ impl StoreArgs {
     /// Opens the store, and creates it if it does not exist.
     pub fn open_or_create(&self, options: Options) -> Result<Engine> {
         let dir = self.there_or_here()?;
-        self.made_at(&dir, self.options(options.create(true))?)
+        self.made_at(&dir, self.options_for(&dir, options.create(true))?)
     }
 
     /// Opens the store with hooks, and creates it if it does not exist.
     pub fn open_or_create_with_hooks(&self, options: Options) -> Result<Engine> {
         let dir = self.there_or_here()?;
-        let options = with_hooks(&dir, self.options(options.create(true))?)?;
+        let options = with_hooks(&dir, self.options_for(&dir, options.create(true))?)?;
         self.made_at(&dir, options)
     }
 
@@ -228,8 +231,24 @@ impl StoreArgs {
         Ok(dir)
     }
 
+    /// Adds the requested key and anchor to the options, or the key of the store in a folder from
+    /// the user's keyring.
+    fn options_for(&self, dir: &Path, options: Options) -> Result<Options> {
+        let options = self.options(options)?;
+        if options.has_key() || !dir.join(SETTINGS).exists() {
+            return Ok(options);
+        }
+        // A store that cannot be read is reported when it is opened.
+        let key = Keyring::of_user().and_then(|keyring| keyring.key_of(dir)).ok().flatten();
+        Ok(match key {
+            Some(key) => options.key(key),
+            None => options,
+        })
+    }
+
     /// Adds the requested key and anchor to the options.
-    pub fn options(&self, mut options: Options) -> Result<Options> {
+    pub fn options(&self, options: Options) -> Result<Options> {
+        let mut options = options.reducer(ThreadReducer);
         let file = self.key_file.clone();
         let file = file.or_else(|| std::env::var_os("MILEPOST_KEY_FILE").map(PathBuf::from));
         let text = match file.filter(|file| !file.as_os_str().is_empty()) {

@@ -126,6 +126,11 @@ impl Options {
         self
     }
 
+    /// Returns `true` if a key is set.
+    pub fn has_key(&self) -> bool {
+        self.log.key.is_some()
+    }
+
     /// Keeps an anchor up to date in a file, on another disk or of another user. Opening compares
     /// the store with the existing anchor, and fails with `Corrupt` if the store is behind it or
     /// has another history. The file is written at most once a second, and at close.

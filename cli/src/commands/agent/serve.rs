@@ -11,6 +11,7 @@ use milepost::clock::{Clock as _, SystemClock};
 use milepost::internals::threads;
 use milepost::{Engine, Options};
 use milepost_agents::Spool;
+use milepost_langgraph::ThreadReducer;
 use milepost_server::ServerOptions;
 use milepost_sessions::{Recorder, RecorderOptions};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -47,7 +48,10 @@ pub fn run(args: &AgentServe) -> Result<()> {
     }
     log_to(&store.with_file_name("agent.log"));
     StoreArgs::default().check_owner(&store)?;
-    let engine = match made_at(&store, Options::default().create(true).cache_bytes(CACHE)) {
+    let engine = match made_at(
+        &store,
+        Options::default().create(true).cache_bytes(CACHE).reducer(ThreadReducer),
+    ) {
         // Another daemon was faster: hooks reach that one.
         Err(failure) if failure.is_in_use() => match is_served(&store) {
             true => return Ok(()),

@@ -27,7 +27,7 @@ use crate::stream_body;
 use crate::view::CHANGES;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(state)).routes(routes!(diff))
+    OpenApiRouter::new().routes(routes!(state)).routes(routes!(encoded)).routes(routes!(diff))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -41,6 +41,9 @@ struct StateQuery {
     #[param(maximum = 1000)]
     messages: Option<u64>,
 }
+
+/// The largest encoded state that is answered, in bytes.
+const ENCODED_MAX: usize = 64 << 20;
 
 /// The maximum of `messages`.
 const MESSAGES_MAX: u64 = 1000;
@@ -112,6 +115,41 @@ async fn state(
         }
     };
     stream_body::tagged(&app, &caller, id, JSON, text).await
+}
+
+/// Returns the state before the event at a point, folded by a reducer that the program registers,
+/// in the encoding of the reducer.
+#[utoipa::path(
+    get,
+    path = "/v1/points/{address}/encoded/{reducer}",
+    operation_id = "encoded_state",
+    tag = "points",
+    params(
+        ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
+        ("reducer" = String, Path, description = "The name of the reducer: `langgraph.thread`"),
+    ),
+    responses(
+        (status = 200, content((Vec<u8> = "application/octet-stream"))),
+        ReadProblems,
+        (status = 413, description = "It is larger than an answer may be"),
+    ),
+)]
+async fn encoded(
+    State(app): State<App>,
+    caller: Caller,
+    PathName((address, reducer)): PathName<(String, String)>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, ApiError> {
+    let bytes = app.long_view(&caller, move |view| {
+        let point = view.point(&address)?;
+        Ok(view.encoded_state(&reducer, &point)?)
+    });
+    let bytes = bytes.await?;
+    if bytes.len() > ENCODED_MAX {
+        let text = "the state is larger than 64 MiB: open the store in a program of your own";
+        return Err(ApiError::TooMuch(text));
+    }
+    Ok(([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response())
 }
 
 /// Returns the differences from the state at one point to the state at another.
