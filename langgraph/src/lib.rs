@@ -46,6 +46,8 @@ mod items;
 mod msgpack;
 mod record;
 mod reducer;
+#[cfg(test)]
+mod tests;
 mod thread;
 
 pub use alias::{alias, id_in, prefix};

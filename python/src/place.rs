@@ -1,5 +1,7 @@
 //! The place of a store: an engine in this process, or a client of the program that has it open.
 
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -47,19 +49,43 @@ pub struct Opening {
     pub cache_bytes: Option<usize>,
 }
 
-/// A store that can be used.
+/// A store that can be used. Its parts wait for their threads when they are dropped. A forked child
+/// has none of these, so it leaves the parts.
 pub struct Place {
     /// Text for people.
     pub name: String,
+    parts: ManuallyDrop<Parts>,
+    /// The process that opened it.
+    pid: u32,
+}
+
+/// What a place is made of. Dropped in this order.
+pub struct Parts {
     pub client: Client,
     pub runtime: Runtime,
     pub completer: Completer,
-    /// The process that opened it.
-    pid: u32,
-    /// The engine, if this process has the store open.
-    engine: Option<Engine>,
     /// Serves the store's socket, for the package itself and for other processes.
     attached: Mutex<Option<Attached>>,
+    /// The engine, if this process has the store open.
+    engine: Option<Engine>,
+}
+
+impl Drop for Place {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        if self.check().is_ok() {
+            // SAFETY: the parts are dropped here only, and not used behind it.
+            unsafe { ManuallyDrop::drop(&mut self.parts) }
+        }
+    }
+}
+
+impl Deref for Place {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.parts
+    }
 }
 
 impl Place {
@@ -92,7 +118,8 @@ impl Place {
         let client = client.timeout(TIMEOUT).answer_limit(1 << 30).build()?;
         let (runtime, pid) = (runtime::start()?, std::process::id());
         let (completer, engine, attached) = (Completer::default(), None, Mutex::new(None));
-        Ok(Self { name, client, runtime, completer, pid, engine, attached })
+        let parts = Parts { client, runtime, completer, attached, engine };
+        Ok(Self { name, parts: ManuallyDrop::new(parts), pid })
     }
 
     fn attach(dir: &Path, engine: Engine) -> Outcome<Self> {
@@ -102,8 +129,8 @@ impl Place {
         })?;
         let client = ClientBuilder::unix(attached.socket());
         let mut place = Self::connect(client, dir.display().to_string())?;
-        place.engine = Some(engine);
-        place.attached = Mutex::new(Some(attached));
+        place.parts.engine = Some(engine);
+        place.parts.attached = Mutex::new(Some(attached));
         Ok(place)
     }
 

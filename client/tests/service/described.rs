@@ -25,6 +25,7 @@ const CALLS: &[(&str, Call)] = &[
     ("point", || Box::pin(calls::point())),
     ("event", || Box::pin(calls::event())),
     ("state", || Box::pin(calls::state())),
+    ("encoded_state", || Box::pin(passes::encoded_state())),
     ("states", || Box::pin(passes::states())),
     ("diff", || Box::pin(calls::diff())),
     ("files", || Box::pin(calls::files())),

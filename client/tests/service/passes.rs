@@ -1,6 +1,7 @@
 //! The checkpoints of a lineage, each with its state.
 
-use milepost::Mark;
+use milepost::state::RunReducer;
+use milepost::{Mark, Reducer as _};
 use milepost::events::{ArtifactsEdited, Message};
 use milepost_client::codec::Json;
 use milepost_client::{ErrorKind, StatesQuery};
@@ -36,6 +37,17 @@ pub async fn states() {
     assert!(one.next().await.is_none());
     let error = client.states("none", StatesQuery::default()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+pub async fn encoded_state() {
+    let served = Served::with_essay().await;
+    let client = served.client();
+    let bytes = client.encoded_state("essay@one", RunReducer.name()).await.unwrap();
+    let point = served.engine.point("essay@one").unwrap();
+    assert_eq!(RunReducer.decode(&bytes).unwrap(), served.engine.run_state(&point).unwrap());
+    let error = client.encoded_state("essay@one", "example.none").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.detail().contains("no reducer `example.none`"), "{error}");
 }
 
 #[tokio::test]

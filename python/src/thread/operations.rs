@@ -150,13 +150,19 @@ impl Putting {
         Ok(id)
     }
 
-    /// Appends the first checkpoint of a namespace: to the empty task, or to a new lineage.
+    /// Appends the first checkpoint of a namespace: that of the root namespace to a lineage that
+    /// has no mark yet (writes may come before it), others to new lineages.
     async fn first(&self, source: &Source, appending: Appending) -> Outcome<Option<CheckpointId>> {
-        let (empty, address) = source.beginning(&self.task).await?;
-        match empty {
-            Some(place) => source.append(&self.task, place, appending).await,
-            None => Ok(source.branch(&address, appending).await?.1),
+        let (unmarked, address) = source.beginning(&self.task).await?;
+        let is_root = self.namespace.is_empty();
+        if let Some(place) = unmarked.filter(|_| is_root) {
+            return source.append(&self.task, place, appending).await;
         }
+        let (lineage, id) = source.branch(&address, appending).await?;
+        if is_root {
+            source.switch(&self.task, lineage).await?;
+        }
+        Ok(id)
     }
 }
 

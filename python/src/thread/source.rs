@@ -201,27 +201,36 @@ impl Source {
         }
     }
 
-    /// Returns the active lineage and its head if nothing was appended to the task, and the point
-    /// where the first checkpoint of a namespace begins.
+    /// Returns the active lineage and its head if it is the first one and has no mark, and the
+    /// point where the first checkpoint of a namespace begins.
     pub async fn beginning(&self, task: &str) -> Outcome<(Option<(LineageId, Offset)>, String)> {
-        let (lineage, begin, head) = match self {
+        let (lineage, begin, unmarked) = match self {
             Self::Here(engine) => {
                 let task = engine.task(task)?;
                 let info = task.lineage().info()?;
-                (info.id, info.begin, info.head.next)
+                let newest = task.lineage().newest_mark()?;
+                let is_unmarked = info.parent.is_none() && newest.is_none();
+                (info.id, info.begin, is_unmarked.then_some(info.head.next))
             }
             Self::There(client) => {
                 let lineages = client.lineages(task).await?.items;
                 let active = lineages.into_iter().find(|lineage| lineage.active);
                 let active = active
                     .ok_or_else(|| Failure::Broken(format!("task `{task}` has no lineage")))?;
-                (active.id, active.begin.0, active.head.0)
+                let query = milepost_client::CheckpointQuery {
+                    lineage: Some(active.id.0),
+                    limit: Some(1),
+                    ..milepost_client::CheckpointQuery::default()
+                };
+                let marked = client.checkpoints(task, query).await?.items;
+                let is_unmarked = active.parent.is_none() && marked.is_empty();
+                (active.id, active.begin.0, is_unmarked.then_some(active.head.0))
             }
         };
         // Behind the event that opens the lineage.
         let first = begin.max(1);
         let address = format!("{}/{}@{first}", address_part(task), lineage.0);
-        Ok(((head == 1).then_some((lineage, head)), address))
+        Ok((unmarked.map(|head| (lineage, head)), address))
     }
 
     /// Appends to a lineage that has this head.

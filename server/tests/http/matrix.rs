@@ -84,6 +84,8 @@ const ROWS: &[Row] = &[
     get("/v1/points/@ID", OWN),
     get("/v1/points/TASK@1/event", OWN),
     get("/v1/points/@ID/state", OWN),
+    get("/v1/points/@ID/encoded/milepost.run", OWN),
+    get("/v1/points/@ID/encoded/other", [404, 404, 404]),
     get("/v1/tasks/TASK/states", OWN),
     get("/v1/points/TASK@first/diff/TASK@1", OWN),
     get_as("/v1/points/TASK/diff/TASK@1", "application/json-patch+json"),

@@ -1,0 +1,71 @@
+"""The examples of docs/PYTHON.md, of the README and of the docstrings."""
+
+import doctest
+import importlib
+import os
+import pathlib
+import re
+
+import pytest
+
+import milepost
+
+ROOT = pathlib.Path(__file__).parent.parent.parent
+
+
+def blocks(path: pathlib.Path) -> str:
+    """Returns the blocks of a page as one program, with their lines where they are on the page."""
+    program = []
+    inside = False
+    for line in path.read_text().splitlines():
+        if line.startswith("```"):
+            inside = line == "```python"
+            program.append("")
+        else:
+            program.append(line if inside else "")
+    return "\n".join(program)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.mark.parametrize("page", ["docs/PYTHON.md", "python/README.md"])
+def test_the_blocks_of_a_page_run_in_order(page):
+    path = ROOT / page
+    program = blocks(path)
+    if "langgraph" in program:
+        pytest.importorskip("langgraph.graph")
+    exec(compile(program, str(path), "exec"), {"__name__": "__page__"})
+
+
+@pytest.mark.parametrize("module", ["__init__", "events", "reducers", "values", "langgraph"])
+def test_the_examples_of_docstrings_are_right(module):
+    if module == "langgraph":
+        pytest.importorskip("langgraph.checkpoint")
+    name = "milepost" if module == "__init__" else f"milepost.{module}"
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.failed == 0
+
+
+def test_each_public_name_has_a_docstring():
+    for name in dir(milepost):
+        value = getattr(milepost, name)
+        if name.startswith("_") or not callable(value):
+            continue
+        assert value.__doc__, name
+        for member, method in vars(value).items() if isinstance(value, type) else ():
+            if not member.startswith("_") and callable(method):
+                assert method.__doc__, f"{name}.{member}"
+
+
+def test_the_synchronous_classes_are_made_of_the_asynchronous_ones():
+    tools = ROOT / "python" / "tools" / "sync.py"
+    assert os.system(f"python3 {tools} --check") == 0
+
+
+def test_the_version_is_that_of_the_wheel():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", milepost.__version__)
