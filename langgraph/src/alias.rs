@@ -65,7 +65,10 @@ mod tests {
 
         #[test]
         fn ids_of_a_namespace_are_together_and_in_order(
-            namespace in "[!-~]{0,6}", other in "[!-~]{0,6}", a in "[0-9a-f]{4}", b in "[0-9a-f]{4}",
+            namespace in "[!-~]{0,6}",
+            other in "[!-~]{0,6}",
+            a in "[0-9a-f]{4}",
+            b in "[0-9a-f]{4}",
         ) {
             let (first, second) = (alias(&namespace, &a), alias(&namespace, &b));
             prop_assert_eq!(first.cmp(&second), a.cmp(&b));

@@ -7,14 +7,39 @@ use crate::items::split;
 use crate::thread::{Channel, Content, Thread, Typed};
 
 /// A channel of a checkpoint that is put.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Given {
     /// The name.
     pub name: String,
     /// The version, as JSON.
     pub version: String,
     /// The value; `None` if it is that of the parent, which has to have the same version.
-    pub value: Option<Typed>,
+    pub value: Option<GivenValue>,
+}
+
+/// A value that is put. Its bytes are copied only as far as they are new.
+#[derive(Clone)]
+pub struct GivenValue {
+    /// The encoding, such as `msgpack`.
+    pub encoding: Arc<str>,
+    /// The bytes.
+    pub bytes: Arc<dyn AsRef<[u8]> + Send + Sync>,
+}
+
+impl From<Typed> for GivenValue {
+    fn from(value: Typed) -> Self {
+        Self { encoding: value.encoding, bytes: Arc::new(value.bytes) }
+    }
+}
+
+impl GivenValue {
+    fn bytes(&self) -> &[u8] {
+        (*self.bytes).as_ref()
+    }
+
+    fn typed(&self) -> Typed {
+        Typed { encoding: self.encoding.clone(), bytes: self.bytes().into() }
+    }
 }
 
 /// The names of channels without a value, which the parent does not have in that version.
@@ -24,7 +49,7 @@ pub struct Missing(pub Vec<String>);
 /// A change of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// It has no value any more.
+    /// No value any more.
     Removed { name: Arc<str> },
     /// Another version of the same value.
     Version { name: Arc<str>, from: Arc<str>, version: Arc<str> },
@@ -73,15 +98,17 @@ pub(crate) fn changes(before: &Thread, given: &[Given]) -> Result<Vec<Change>, M
     Ok(changes)
 }
 
-fn change(known: Option<&Channel>, given: &Given, value: &Typed) -> Option<Change> {
+fn change(known: Option<&Channel>, given: &Given, value: &GivenValue) -> Option<Change> {
     let (name, version) = (Arc::from(given.name.as_str()), Arc::from(given.version.as_str()));
     let items = match &*value.encoding {
-        "msgpack" => split(&value.bytes),
+        "msgpack" => split(value.bytes()),
         _ => None,
     };
     let from = known.map(|known| known.version.clone());
     match (known.map(|known| &known.content), from, items) {
-        (Some(Content::Whole(old)), Some(from), _) if old == value => {
+        (Some(Content::Whole(old)), Some(from), _)
+            if old.encoding == value.encoding && *old.bytes == *value.bytes() =>
+        {
             (from != version).then_some(Change::Version { name, from, version })
         }
         (Some(Content::Items(old)), Some(from), Some(items)) => {
@@ -100,7 +127,7 @@ fn change(known: Option<&Channel>, given: &Given, value: &Typed) -> Option<Chang
             let items = items.into_iter().map(Arc::from).collect();
             Some(Change::NewList { name, version, items })
         }
-        (.., None) => Some(Change::Set { name, version, value: value.clone() }),
+        (.., None) => Some(Change::Set { name, version, value: value.typed() }),
     }
 }
 

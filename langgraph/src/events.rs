@@ -39,7 +39,7 @@ pub struct Checkpoint {
 pub struct Step {
     /// Its number.
     pub number: u64,
-    /// What it came from: `loop`, `fork`.
+    /// The source: `loop`, `fork`.
     pub source: Option<String>,
 }
 

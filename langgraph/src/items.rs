@@ -152,7 +152,9 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_refused_or_joined_to_the_same(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_refused_or_joined_to_the_same(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
             if let Some(items) = split(&bytes) {
                 prop_assert_eq!(joined(&items), bytes);
             }

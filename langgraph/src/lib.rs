@@ -30,7 +30,8 @@
 //!     metadata: Typed::new("msgpack", &[0x80]),
 //!     step: None,
 //! };
-//! let values = [Given { name: "messages".into(), version: "1".into(), value: Some(list.clone()) }];
+//! let (name, version) = ("messages".into(), "1".into());
+//! let values = [Given { name, version, value: Some(list.clone().into()) }];
 //! let events = checkpoint.events(&Thread::default(), &values).expect("every value is given");
 //! let point = task.append_marked(milepost::Append::batch(events), Mark::new().alias("1ef0"))?;
 //!
@@ -51,7 +52,7 @@ mod tests;
 mod thread;
 
 pub use alias::{alias, id_in, prefix};
-pub use change::{Given, Missing};
+pub use change::{Given, GivenValue, Missing};
 pub use events::{Checkpoint, Step};
 pub use items::{joined, split};
 pub use msgpack::to_json;

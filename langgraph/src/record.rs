@@ -29,7 +29,7 @@ const VERSION: u8 = 1;
 
 const WHAT: &str = "a checkpoint of LangGraph";
 
-/// What a checkpoint changes.
+/// The changes of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) id: Arc<str>,

@@ -1,9 +1,11 @@
 //! Folds events of checkpoints into the state of a thread.
 
+use milepost::events::{Application, Data};
 use milepost::state::Chunks;
-use milepost::{Event, Reducer, Result};
+use milepost::{Body, Event, Reducer, Result};
 
-use crate::record::{decode_thread, encode_thread};
+use crate::change::apply;
+use crate::record::{EVENT, Record, decode_thread, encode_thread};
 use crate::thread::Thread;
 
 /// Folds a task into the state of a thread. A task without checkpoints of LangGraph has the empty
@@ -13,6 +15,30 @@ use crate::thread::Thread;
 /// reducers that are registered.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ThreadReducer;
+
+impl Thread {
+    /// Applies an event. Events of others change nothing, nor do bytes of another program under the
+    /// same name.
+    pub fn apply(&mut self, body: &Body) {
+        let Body::Application(Application { name, data: Data::Bytes(bytes) }) = body else {
+            return;
+        };
+        if name != EVENT {
+            return;
+        }
+        let Ok(record) = Record::decode(bytes) else {
+            return;
+        };
+        if record.fresh {
+            self.channels.clear();
+        }
+        for change in &record.changes {
+            apply(self, change);
+        }
+        (self.id, self.parent) = (record.id, record.parent);
+        (self.content, self.metadata) = (record.content, record.metadata);
+    }
+}
 
 impl ThreadReducer {
     /// The name of the reducer.

@@ -1,4 +1,4 @@
-//! Threads beside a plain model: each checkpoint has the values that it was put with.
+//! Threads and a plain model: each checkpoint has the values that it was put with.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ fn checkpoint(id: &str, parent: Option<&str>) -> Checkpoint {
     }
 }
 
-/// What happens to a channel from one checkpoint to the next.
+/// A change of a channel from one checkpoint to the next.
 #[derive(Debug, Clone)]
 enum Edit {
     Keep,
@@ -123,7 +123,11 @@ proptest! {
     #[test]
     fn each_checkpoint_has_the_values_it_was_put_with(
         puts in prop::collection::vec(
-            (any::<prop::sample::Index>(), prop::collection::vec((0..4u8, edit()), 0..5), any::<bool>()),
+            (
+                any::<prop::sample::Index>(),
+                prop::collection::vec((0..4u8, edit()), 0..5),
+                any::<bool>(),
+            ),
             1..14,
         )
     ) {
@@ -134,7 +138,8 @@ proptest! {
         for (at, (from, edits, fresh)) in puts.iter().enumerate() {
             let parent = (!known.is_empty() && !fresh).then(|| from.index(known.len()));
             let before = parent.map(|parent| &known[parent]);
-            let (values, mut new) = edited(&before.map(|one| one.values.clone()).unwrap_or_default(), edits);
+            let values = before.map(|one| one.values.clone()).unwrap_or_default();
+            let (values, mut new) = edited(&values, edits);
             let mut versions = before.map(|one| one.versions.clone()).unwrap_or_default();
             new.dedup();
             for name in &new {
@@ -143,13 +148,17 @@ proptest! {
             let given: Vec<Given> = values.iter().map(|(name, value)| Given {
                 name: name.clone(),
                 version: versions[name].clone(),
-                value: new.contains(name).then(|| value.clone()),
+                value: new.contains(name).then(|| value.clone().into()),
             }).collect();
             let id = format!("id-{at}");
             let point = before.map(|one| engine.point(&one.address).unwrap());
-            let checkpoint = checkpoint(&id, parent.map(|parent| format!("id-{parent}")).as_deref());
+            let named = parent.map(|parent| format!("id-{parent}"));
+            let checkpoint = checkpoint(&id, named.as_deref());
             let events = match &point {
-                Some(point) => checkpoint.events(&engine.state(&ThreadReducer, point).unwrap(), &given),
+                Some(point) => {
+                    let before = engine.state(&ThreadReducer, point).unwrap();
+                    checkpoint.events(&before, &given)
+                }
                 None => checkpoint.first_events(&given),
             };
             let append = Append::batch(events.unwrap()).mark(Mark::new().alias(&id));
@@ -175,11 +184,13 @@ proptest! {
                     .collect();
                 prop_assert_eq!(&found, &one.values);
                 let state = engine.run_state(&point).unwrap();
-                let variables: serde_json::Value = serde_json::from_str(&state.variables.text()).unwrap();
+                let variables = state.variables.text();
+                let variables: serde_json::Value = serde_json::from_str(&variables).unwrap();
                 prop_assert_eq!(variables, shown(&one.values));
                 let encoded = ThreadReducer.encode(&thread).unwrap();
                 prop_assert_eq!(ThreadReducer.decode(&encoded).unwrap(), thread);
-                prop_assert_eq!(engine.encoded_state(ThreadReducer::NAME, &point).unwrap(), encoded);
+                let again = engine.encoded_state(ThreadReducer::NAME, &point).unwrap();
+                prop_assert_eq!(again, encoded);
             }
         }
     }
@@ -199,7 +210,7 @@ fn a_list_that_grew_is_stored_as_its_new_items() {
     let long = "x".repeat(1000);
     let mut items: Vec<Vec<u8>> = (0..100).map(|n| text(&format!("{n}{long}"))).collect();
     let given = |items: &[Vec<u8>], version: &str| {
-        [Given { name: "m".into(), version: version.into(), value: Some(list(items)) }]
+        [Given { name: "m".into(), version: version.into(), value: Some(list(items).into()) }]
     };
     let mut thread = Thread::default();
     let first = checkpoint("a", None).events(&thread, &given(&items, "1")).unwrap();
@@ -216,7 +227,7 @@ fn a_value_that_the_parent_does_not_have_is_asked_for() {
     let mut thread = Thread::default();
     let missing = Err(Missing(vec!["m".to_owned()]));
     assert_eq!(checkpoint("a", None).events(&thread, &given("1")).map(drop), missing.clone());
-    let value = [Given { name: "m".into(), version: "1".into(), value: Some(list(&[])) }];
+    let value = [Given { name: "m".into(), version: "1".into(), value: Some(list(&[]).into()) }];
     let first = checkpoint("a", None).events(&thread, &value).unwrap();
     first.iter().for_each(|body| thread.apply(body));
     assert!(checkpoint("b", Some("a")).events(&thread, &given("1")).is_ok());
@@ -234,7 +245,7 @@ fn what_depends_on_an_erased_event_is_lost_until_it_is_set_again() {
     {
         let items: Vec<Vec<u8>> = items.iter().map(|one| text(one)).collect();
         let given =
-            [Given { name: "m".into(), version: at.to_string(), value: Some(list(&items)) }];
+            [Given { name: "m".into(), version: at.to_string(), value: Some(list(&items).into()) }];
         let events = checkpoint(&at.to_string(), None).events(&thread, &given).unwrap();
         events.iter().for_each(|body| thread.apply(body));
         let is_ours = |body: &Body| matches!(body, Body::Application(_));
@@ -261,9 +272,13 @@ fn what_depends_on_an_erased_event_is_lost_until_it_is_set_again() {
 fn the_bytes_of_an_event_stay_the_same() {
     let mut thread = Thread::default();
     let given = |version: &str, items: &[Vec<u8>]| {
-        let list = Given { name: "m".into(), version: version.into(), value: Some(list(items)) };
-        let whole =
-            Given { name: "n".into(), version: "7".into(), value: Some(Typed::new("null", &[])) };
+        let list =
+            Given { name: "m".into(), version: version.into(), value: Some(list(items).into()) };
+        let whole = Given {
+            name: "n".into(),
+            version: "7".into(),
+            value: Some(Typed::new("null", &[]).into()),
+        };
         [list, whole]
     };
     let events = checkpoint("a", None).first_events(&given("1", &[text("x")])).unwrap();

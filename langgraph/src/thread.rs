@@ -3,12 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use milepost::Body;
-use milepost::events::{Application, Data};
-
-use crate::change::apply;
 use crate::items::joined;
-use crate::record::{EVENT, Record};
 
 /// Bytes of LangGraph's serializer, and the name of their encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +43,7 @@ pub enum Content {
     Whole(Typed),
     /// The items of a list in MessagePack. States of consecutive checkpoints share them.
     Items(Arc<Vec<Arc<[u8]>>>),
-    /// It cannot be known: an event that it depends on was erased.
+    /// Unknown: an event that it depends on was erased.
     Lost,
 }
 
@@ -72,28 +67,6 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// Applies an event. Events of others change nothing, nor do bytes of another program under the
-    /// same name.
-    pub fn apply(&mut self, body: &Body) {
-        let Body::Application(Application { name, data: Data::Bytes(bytes) }) = body else {
-            return;
-        };
-        if name != EVENT {
-            return;
-        }
-        let Ok(record) = Record::decode(bytes) else {
-            return;
-        };
-        if record.fresh {
-            self.channels.clear();
-        }
-        for change in &record.changes {
-            apply(self, change);
-        }
-        (self.id, self.parent) = (record.id, record.parent);
-        (self.content, self.metadata) = (record.content, record.metadata);
-    }
-
     /// Returns the value of a channel; `None` if it has none.
     pub fn value(&self, channel: &str) -> Option<Result<Typed, Lost>> {
         self.channels.get(channel).map(|channel| channel.content.typed())

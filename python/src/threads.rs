@@ -5,6 +5,7 @@ use std::sync::Arc;
 use milepost::Json;
 use milepost_langgraph::{Checkpoint, Step, Typed};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 use crate::errors::Failure;
 use crate::store::Store;
@@ -23,7 +24,7 @@ pub struct Threads {
 }
 
 /// Encoding and bytes of a value.
-type TypedParts = (String, Vec<u8>);
+type TypedParts = (String, PyBackedBytes);
 
 /// Task, namespace, id, and the id of the parent.
 type PlaceParts = (String, String, String, Option<String>);

@@ -1,7 +1,8 @@
 //! Location of the store, and checks before it is opened. `holder` finds the program that has it
-//! open, for commands that create it.
+//! open, for commands that create it; `keys` finds its key.
 
 mod holder;
+mod keys;
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -12,9 +13,7 @@ use indicatif::ProgressBar;
 use milepost::clock::{Clock as _, SystemClock};
 use milepost::hooks::{Alert, AlertKind};
 use milepost::store::Progress;
-use milepost::{Detail, Engine, ErrorKind, Hook, Options, StoreKey};
-use milepost_langgraph::ThreadReducer;
-use milepost_runtime::Keyring;
+use milepost::{Detail, Engine, ErrorKind, Hook, Options};
 use milepost_runtime::hooks::{CommandHooks, StoreTrust};
 use milepost_server::ServerOptions;
 
@@ -34,9 +33,6 @@ pub const SOCKET: &str = "server/socket";
 
 /// The default of `--wait`: the longest wait for another process that has the store open.
 pub const WAIT: Duration = Duration::from_secs(5);
-
-/// Hint for a key that cannot be read.
-const KEY: &str = "give the file that `milepost key FILE` made for the store";
 
 /// The wait between two attempts to open a store.
 const STEP: Duration = Duration::from_millis(20);
@@ -229,51 +225,6 @@ impl StoreArgs {
         };
         self.check_owner(&dir)?;
         Ok(dir)
-    }
-
-    /// Adds the requested key and anchor to the options, or the key of the store in a folder from
-    /// the user's keyring.
-    fn options_for(&self, dir: &Path, options: Options) -> Result<Options> {
-        let options = self.options(options)?;
-        if options.has_key() || !dir.join(SETTINGS).exists() {
-            return Ok(options);
-        }
-        // A store that cannot be read is reported when it is opened.
-        let key = Keyring::of_user().and_then(|keyring| keyring.key_of(dir)).ok().flatten();
-        Ok(match key {
-            Some(key) => options.key(key),
-            None => options,
-        })
-    }
-
-    /// Adds the requested key and anchor to the options.
-    pub fn options(&self, options: Options) -> Result<Options> {
-        let mut options = options.reducer(ThreadReducer);
-        let file = self.key_file.clone();
-        let file = file.or_else(|| std::env::var_os("MILEPOST_KEY_FILE").map(PathBuf::from));
-        let text = match file.filter(|file| !file.as_os_str().is_empty()) {
-            Some(file) => {
-                let read = std::fs::read_to_string(&file);
-                let place = file.display().to_string();
-                let failed = |error| {
-                    Failure::of_file(format_args!("cannot read the key in {place}"), &error)
-                };
-                let text = read.map_err(|error| match error.kind() {
-                    std::io::ErrorKind::PermissionDenied => failed(error),
-                    _ => failed(error).hint(KEY),
-                })?;
-                Some((place, text))
-            }
-            None => std::env::var("MILEPOST_KEY").ok().map(|text| ("MILEPOST_KEY".into(), text)),
-        };
-        if let Some((place, text)) = text.filter(|(_, text)| !text.trim().is_empty()) {
-            let key = text.parse::<StoreKey>();
-            options = options.key(key.map_err(|error| Failure::from(error).at(place).hint(KEY))?);
-        }
-        Ok(match &self.anchor_to {
-            Some(path) => options.anchor_to(path),
-            None => options,
-        })
     }
 
     /// Returns the store that the command line or the environment names.

@@ -1,8 +1,8 @@
 //! The checkpoints of a lineage, each with its state.
 
+use milepost::events::{ArtifactsEdited, Message};
 use milepost::state::RunReducer;
 use milepost::{Mark, Reducer as _};
-use milepost::events::{ArtifactsEdited, Message};
 use milepost_client::codec::Json;
 use milepost_client::{ErrorKind, StatesQuery};
 

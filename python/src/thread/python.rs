@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use milepost::events::Attachment;
-use milepost_langgraph::{Content, Given, Lost, Thread, Typed};
+use milepost_langgraph::{Content, Given, GivenValue, Lost, Thread, Typed};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use crate::errors::Failure;
@@ -20,10 +21,14 @@ pub struct Found {
 }
 
 /// A channel as Python gives it: name, version as JSON, and encoding and bytes of its value.
-pub type GivenParts = (String, String, Option<(String, Vec<u8>)>);
+pub type GivenParts = (String, String, Option<(String, PyBackedBytes)>);
 
 pub fn given((name, version, value): GivenParts) -> Given {
-    Given { name, version, value: value.map(|(encoding, bytes)| Typed::new(&encoding, &bytes)) }
+    let value = value.map(|(encoding, bytes)| {
+        let (encoding, bytes) = (encoding.into(), Arc::new(bytes));
+        GivenValue { encoding, bytes }
+    });
+    Given { name, version, value }
 }
 
 /// Converts checkpoints to tuples of namespace, id, parent, content, metadata, channels and

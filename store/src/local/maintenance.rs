@@ -100,7 +100,11 @@ impl Maintenance for LocalStore {
         if done.is_ok() {
             self.drop_early_spare();
         }
-        self.shared.journal.lock().take();
+        if let Some(mut journal) = self.shared.journal.lock().take()
+            && done.is_ok()
+        {
+            journal.trim();
+        }
         let sound = self.shared.poisoned().is_none() && done.is_ok();
         let sled = self.shared.kv.dir();
         self.shared.kv.close(sound);

@@ -23,7 +23,7 @@ const CRATES: [(&str, usize); 15] = [
     ("replay", 5_100),
     ("store", 13_500),
     ("engine", 20_200),
-    ("runtime", 4_400),
+    ("runtime", 4_600),
     ("workspace", 16_500),
     ("api", 3_500),
     ("langgraph", 1_400),

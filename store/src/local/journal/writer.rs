@@ -130,6 +130,19 @@ impl JournalWriter {
         Ok(())
     }
 
+    /// Gives back the unwritten end of the active segment, but for the room that a small segment
+    /// has. For a store that is closed: its last segment may be much larger than what is in it.
+    /// Nothing is synced: if the change is lost, the segment is longer.
+    pub(crate) fn trim(&mut self) {
+        let Some(active) = self.active.as_mut() else {
+            return;
+        };
+        let size = (active.at + SEGMENT_MIN).next_multiple_of(4096);
+        if size < active.size && active.file.set_len(size).is_ok() {
+            active.size = size;
+        }
+    }
+
     /// Returns the check of the last frame.
     pub(crate) fn check(&self) -> [u8; 16] {
         self.check

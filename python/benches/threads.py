@@ -1,6 +1,6 @@
 """A growing conversation with MilepostSaver beside SqliteSaver: puts, writes, reads, disk.
 
-    python benches/langgraph.py [STEPS] [--socket]
+    python benches/threads.py [STEPS] [--socket]
 
 Each step puts a checkpoint whose list has one message of 1 kB more, and the write of one task. Both
 savers run in turn, three times each; the medians are printed.
