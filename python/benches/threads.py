@@ -57,7 +57,9 @@ def run(saver: Any, steps: int) -> dict[str, float]:
     for _ in range(3):
         gc.collect()
         start = time.perf_counter()
-        listed = list(saver.list({"configurable": {"thread_id": "t", "checkpoint_ns": ""}}, limit=LISTED))
+        listed = list(
+            saver.list({"configurable": {"thread_id": "t", "checkpoint_ns": ""}}, limit=LISTED)
+        )
         lists.append(time.perf_counter() - start)
     assert len(listed) == min(LISTED, steps)
     assert listed[0].checkpoint["channel_values"]["messages"] == messages
@@ -99,7 +101,9 @@ def main() -> None:
     results: dict[str, list[dict[str, float]]] = {"sqlite": [], "milepost": []}
     for _ in range(3):
         for name, work in (("sqlite", with_sqlite), ("milepost", with_milepost)):
-            folder = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=os.environ.get("MILEPOST_BENCH_DIR")))
+            folder = pathlib.Path(
+                tempfile.mkdtemp(prefix="bench-", dir=os.environ.get("MILEPOST_BENCH_DIR"))
+            )
             found = work(folder, steps)
             found["disk MB"] = bytes_in(folder) / 1e6
             results[name].append(found)
@@ -110,7 +114,9 @@ def main() -> None:
         sqlite, milepost_ = (
             statistics.median(one[row] for one in results[name]) for name in ("sqlite", "milepost")
         )
-        print(f"{row:20} sqlite {sqlite:12.2f}   milepost {milepost_:12.2f}   x {milepost_ / sqlite:8.4f}")
+        print(
+            f"{row:20} sqlite {sqlite:12.2f}   milepost {milepost_:12.2f}   x {milepost_ / sqlite:8.4f}"
+        )
 
 
 if __name__ == "__main__":

@@ -49,6 +49,43 @@ from .values import (
     TaskInfo,
 )
 
+__all__ = [
+    "Appended",
+    "AsyncStore",
+    "AsyncTask",
+    "Attachment",
+    "Bisected",
+    "Blame",
+    "Change",
+    "Checkpoint",
+    "ConflictError",
+    "CorruptError",
+    "Diff",
+    "Error",
+    "Event",
+    "ForkedError",
+    "InvalidError",
+    "Lineage",
+    "NotFoundError",
+    "Point",
+    "PoisonedError",
+    "Reducer",
+    "RefusedError",
+    "Store",
+    "Task",
+    "TaskInfo",
+    "Ticket",
+    "UnavailableError",
+    "UnsupportedError",
+    "__version__",
+    "connect",
+    "connect_async",
+    "events",
+    "mark",
+    "open",
+    "open_async",
+]
+
 _opened: weakref.WeakSet[Any] = weakref.WeakSet()
 
 

@@ -30,7 +30,8 @@ from .values import (
 )
 
 S = TypeVar("S")
-Address = "str | Point | Checkpoint | Lineage"
+Address = str | Point | Checkpoint | Lineage
+"""A point: an address such as `essay@draft`, or a value that has one."""
 
 
 class AsyncStore:
@@ -103,7 +104,9 @@ class AsyncStore:
         except NotFoundError:
             return await self.start(id, user=user)
 
-    def tasks(self, *, user: str | None = None, prefix: str | None = None) -> AsyncIterator[TaskInfo]:
+    def tasks(
+        self, *, user: str | None = None, prefix: str | None = None
+    ) -> AsyncIterator[TaskInfo]:
         """Returns the tasks, newest first; with `prefix` those whose id begins with it, by id."""
         query = {"user": user, "prefix": prefix}
         return t.async_pages(self._native, TaskInfo._of, "v1", "tasks", **query)
@@ -251,7 +254,9 @@ class AsyncStore:
 
     # Folders
 
-    async def capture(self, folder: str | PathLike[str], task: str, *, label: str | None = None) -> str | None:
+    async def capture(
+        self, folder: str | PathLike[str], task: str, *, label: str | None = None
+    ) -> str | None:
         """Records the files of a folder in a task. Returns the id of the checkpoint."""
         done = await self._job("capture", t.given(folder=str(folder), task=task, label=label))
         return done["checkpoint"]
@@ -490,7 +495,9 @@ class AsyncTask:
             state = reducer.apply(state, event)
         return state
 
-    async def follow(self, start: int | None = None, *, timeout: float | None = None) -> AsyncIterator[Event]:
+    async def follow(
+        self, start: int | None = None, *, timeout: float | None = None
+    ) -> AsyncIterator[Event]:
         """Returns events from an offset on, and then each one as it becomes durable.
 
         It goes across restores. It ends if nothing came for `timeout` seconds.

@@ -9,10 +9,10 @@ from typing import Any
 
 from langgraph.checkpoint.base import (
     CheckpointTuple,
-    SerializerProtocol,
     get_checkpoint_id,
     writes_sort_key,
 )
+from langgraph.checkpoint.serde.base import SerializerProtocol
 
 PREFIX = "lg:"
 
@@ -49,9 +49,7 @@ def place(config: Any) -> tuple[str, str, Any]:
 
 def config_of(thread: str, namespace: str, id: str) -> Any:
     """Returns the config of a checkpoint."""
-    return {
-        "configurable": {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": id}
-    }
+    return {"configurable": {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": id}}
 
 
 def write(value: tuple[str, bytes], path: str) -> bytes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import getpass
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from typing import Any, Callable, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from . import errors as errors_module
 from ._milepost import Following
@@ -92,11 +92,12 @@ async def async_pages(
 
 def events(given: NewEvent | Iterable[NewEvent]) -> list[tuple[str, Any]]:
     """Returns one event, or several, in the form of the native part."""
+    listed: Any = given
     if isinstance(given, tuple) and given and isinstance(given[0], str):
-        given = [given]
+        listed = [given]
     return [
         (kind, fields if isinstance(fields, bytes) else json.dumps(fields))
-        for kind, fields in given
+        for kind, fields in listed
     ]
 
 
@@ -140,9 +141,7 @@ def attachments(given: Iterable[Attachment]) -> list[tuple[str, int, str, Any]]:
 def attached(found: list[tuple[str, int, str, Any]]) -> list[Attachment]:
     """Converts attachments of the native part."""
     return [
-        Attachment(
-            writer, index, data if isinstance(data, bytes) else json.loads(data), name
-        )
+        Attachment(writer, index, data if isinstance(data, bytes) else json.loads(data), name)
         for writer, index, name, data in found
     ]
 
@@ -157,7 +156,9 @@ def job_result(kind: str, job: Mapping[str, Any]) -> Any:
     conflicts = ((result or {}).get("files") or {}).get("conflicts") or []
     for conflict in conflicts[:10]:
         text += f"\n  {conflict['path']}: {conflict['text']}"
-    error = errors_module._of(problem["type"].rsplit("/", 1)[-1], text, status=problem.get("status"))
+    error = errors_module._of(
+        problem["type"].rsplit("/", 1)[-1], text, status=problem.get("status")
+    )
     if isinstance(error, errors_module.ConflictError):
         error.paths = [conflict["path"] for conflict in conflicts]
     raise error

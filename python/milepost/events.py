@@ -11,9 +11,9 @@ docs/FORMAT.md and its fields, and `("my.bytes", b"...")` is an application even
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Union
+from typing import Any
 
-Fields = Union[Mapping[str, Any], bytes]
+Fields = Mapping[str, Any] | bytes
 NewEvent = tuple[str, Fields]
 
 

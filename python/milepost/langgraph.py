@@ -27,9 +27,9 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
-    SerializerProtocol,
     get_checkpoint_metadata,
 )
+from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from . import AsyncStore, Store, open
@@ -73,7 +73,9 @@ class MilepostSaver(Retention):
 
     @classmethod
     @contextmanager
-    def from_path(cls, path: str | PathLike[str] = ".milepost", **options: Any) -> Iterator[MilepostSaver]:
+    def from_path(
+        cls, path: str | PathLike[str] = ".milepost", **options: Any
+    ) -> Iterator[MilepostSaver]:
         """Opens a store for a `with`, and closes it behind it."""
         with open(path) as store:
             yield cls(store, **options)
@@ -194,7 +196,7 @@ class MilepostSaver(Retention):
         """Returns checkpoints, newest first: of a thread, or of all threads."""
         if config is None:
             threads = [form.thread(task.id) for task in self._store.tasks(prefix=form.PREFIX)]
-            configs = [{"configurable": {"thread_id": thread}} for thread in threads]
+            configs: Any = [{"configurable": {"thread_id": thread}} for thread in threads]
             each = [self.list(one, filter=filter, before=before, limit=limit) for one in configs]
             yield from form.first(heapq.merge(*each, key=form.id_of, reverse=True), limit)
             return

@@ -13,7 +13,7 @@ def progress(name: str, total: int) -> Iterator[Callable[[], None]]:
     bar = None
     if "ipykernel" in sys.modules or sys.stderr.isatty():
         try:
-            from tqdm.auto import tqdm
+            from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
 
             bar = tqdm(total=total, desc=name, leave=False, delay=0.5)
         except ImportError:

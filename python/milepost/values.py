@@ -321,7 +321,13 @@ class Blame:
 
     def _repr_html_(self) -> str:
         rows = [
-            [one["point"], one["kind"], one["time"], short(one.get("before")), short(one.get("after"))]
+            [
+                one["point"],
+                one["kind"],
+                one["time"],
+                short(one.get("before")),
+                short(one.get("after")),
+            ]
             for one in self.changes
         ]
         return table(["point", "event", "time", "before", "after"], rows)

@@ -36,7 +36,11 @@ def test_a_forked_child_gets_an_error_and_can_open_the_store_through_its_parent(
     if pid == 0:
         try:
             said = []
-            for work in (task.head, lambda: task.append(events.message("user", "x")), lambda: store.tasks().__next__()):
+            for work in (
+                task.head,
+                lambda: task.append(events.message("user", "x")),
+                lambda: store.tasks().__next__(),
+            ):
                 try:
                     work()
                 except milepost.ForkedError as error:
@@ -164,7 +168,9 @@ def test_coroutines_append_at_once_and_a_cancelled_one_disturbs_nobody(path):
             waiting = asyncio.ensure_future(task.append(events.message("user", "cancelled")))
             await asyncio.sleep(0)
             waiting.cancel()
-            done = await asyncio.gather(*[task.append(events.message("user", str(n))) for n in range(64)])
+            done = await asyncio.gather(
+                *[task.append(events.message("user", str(n))) for n in range(64)]
+            )
             assert len({one.first for one in done}) == 64
             with pytest.raises(asyncio.CancelledError):
                 await waiting

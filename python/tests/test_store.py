@@ -21,7 +21,9 @@ def store(request, tmp_path, monkeypatch):
         if not command:
             pytest.skip("MILEPOST names no command")
         arguments = ["--store", tmp_path / "store", "serve", "--listen", "127.0.0.1:0"]
-        with subprocess.Popen([command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as service:
+        with subprocess.Popen(
+            [command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as service:
             said = ""
             while not (address := re.search(r"http://[\d.]+:\d+", said)):
                 line = service.stdout.readline()
@@ -66,7 +68,9 @@ def test_events_are_read_as_they_were_appended(store):
             assert (event.kind, event.name, event.data) == ("application", kind, fields)
             continue
         assert event.kind == kind
-        assert fields.items() <= {"form": "merge", **event.body}.items() or kind == "variables_patched"
+        assert (
+            fields.items() <= {"form": "merge", **event.body}.items() or kind == "variables_patched"
+        )
     assert task.state("/variables") == {"score": 1, "list": [1]}
     assert [one.offset for one in task.events(1, kinds=["message", "prompt_changed"])] == [1, 8]
     assert task.info().user == "ana"
@@ -77,7 +81,11 @@ def test_an_append_under_a_key_takes_effect_once(store):
     first = task.append(events.message("user", "a"), key="k", checkpoint=milepost.mark("one"))
     again = task.append(events.message("user", "a"), key="k", checkpoint=milepost.mark("one"))
     assert again.repeated and not first.repeated
-    assert (again.first, again.head, again.checkpoint) == (first.first, first.head, first.checkpoint)
+    assert (again.first, again.head, again.checkpoint) == (
+        first.first,
+        first.head,
+        first.checkpoint,
+    )
     with pytest.raises(milepost.ConflictError):
         task.append(events.message("user", "b"), key="k")
 
@@ -105,9 +113,16 @@ def test_a_restore_can_be_undone_and_redone(store):
 def test_a_branch_leaves_the_active_lineage_as_it_is(store):
     task = store.start("t")
     task.append(events.variables(n=1), checkpoint=milepost.mark("one"))
-    with_events = store.branch("t@one", events.variables(n=5), checkpoint=milepost.mark("five"), key="b")
+    with_events = store.branch(
+        "t@one", events.variables(n=5), checkpoint=milepost.mark("five"), key="b"
+    )
     assert with_events.state("/variables/n") == 5
-    assert store.branch("t@one", events.variables(n=5), checkpoint=milepost.mark("five"), key="b").address == with_events.address
+    assert (
+        store.branch(
+            "t@one", events.variables(n=5), checkpoint=milepost.mark("five"), key="b"
+        ).address
+        == with_events.address
+    )
     empty = store.branch("t@one", description="empty")
     empty.append(events.variables(n=7))
     assert (empty.state("/variables/n"), task.state("/variables/n")) == (7, 1)
@@ -119,7 +134,11 @@ def test_checkpoints_are_found_by_alias_metadata_and_order(store):
     for n in range(5):
         task.append(events.variables(n=n))
         task.checkpoint(f"label-{n}", metadata={"even": n % 2 == 0}, aliases=[f"id-{n}"])
-    assert [one.label for one in task.checkpoints(filter={"even": True})] == ["label-4", "label-2", "label-0"]
+    assert [one.label for one in task.checkpoints(filter={"even": True})] == [
+        "label-4",
+        "label-2",
+        "label-0",
+    ]
     ordered = task.checkpoints(order="alias", before="id-3")
     assert [one.aliases[0] for one in ordered] == ["id-2", "id-1", "id-0"]
     assert next(iter(store.checkpoints(task="t", alias="id-1"))).label == "label-1"
@@ -133,7 +152,9 @@ def test_each_state_is_that_of_its_checkpoint(store):
     for n in range(30):
         task.append(events.variables(n=n), checkpoint=milepost.mark(f"s{n}"))
     states = list(task.states())
-    assert [(one.label, state["variables"]["n"]) for one, state in states] == [(f"s{n}", n) for n in range(30)]
+    assert [(one.label, state["variables"]["n"]) for one, state in states] == [
+        (f"s{n}", n) for n in range(30)
+    ]
     assert states[7][1] == store.state(states[7][0])
     assert [change.path for change in store.diff("t@s1", "t@s2")] == ["/variables/n"]
     blame = store.blame("t", "/variables/n", history=True)
@@ -155,7 +176,12 @@ def test_attachments_count_first_and_last_and_may_come_before_their_mark(store):
     write = milepost.Attachment("w", 0, b"\0\xff", "channel")
     assert task.attach("id", write) == 1
     task.append(events.message("user", "x"), checkpoint=milepost.mark(aliases=["id"]))
-    assert task.attach("id", [milepost.Attachment("w", 0, b"late"), milepost.Attachment("w", -1, {"n": 1})]) == 1
+    assert (
+        task.attach(
+            "id", [milepost.Attachment("w", 0, b"late"), milepost.Attachment("w", -1, {"n": 1})]
+        )
+        == 1
+    )
     assert task.attach("id", milepost.Attachment("w", -1, {"n": 2})) == 1
     assert task.attached("id") == [write, milepost.Attachment("w", -1, {"n": 2})]
 
@@ -199,7 +225,11 @@ def test_a_follower_gets_what_is_there_and_what_comes_across_a_restore(store):
 
 def test_control_moves_between_its_states_only(store):
     task = store.start("t")
-    assert [task.control("running"), task.control("paused", reason="lunch"), task.control()] == ["running", "paused", "paused"]
+    assert [task.control("running"), task.control("paused", reason="lunch"), task.control()] == [
+        "running",
+        "paused",
+        "paused",
+    ]
     task.control("stopped")
     with pytest.raises(milepost.ConflictError):
         task.control("paused")
@@ -232,7 +262,10 @@ def test_tasks_are_listed_by_prefix_and_deleted(store):
         (lambda store, task: task.append(events.application("x", float("nan"))), ValueError),
         (lambda store, task: task.append(events.message("user", {1, 2})), TypeError),
         (lambda store, task: task.checkpoint("7"), milepost.InvalidError),
-        (lambda store, task: task.checkpoint("x", metadata={"a": "b" * 70_000}), milepost.InvalidError),
+        (
+            lambda store, task: task.checkpoint("x", metadata={"a": "b" * 70_000}),
+            milepost.InvalidError,
+        ),
         (lambda store, task: task.switch(9), milepost.NotFoundError),
         (lambda store, task: store.bisect("t", "t", lambda *_: True), ValueError),
         (lambda store, task: task.undo(), milepost.InvalidError),
@@ -255,7 +288,10 @@ def test_a_folder_goes_back_with_the_state(store, tmp_path):
     if store._native.is_service:
         pytest.skip("a service at an address has its own folders")
     task.append(events.variables(n=1))
-    assert store.capture(folder, "t", label="one") == store.checkpoint(store.point("t@one").checkpoint).id
+    assert (
+        store.capture(folder, "t", label="one")
+        == store.checkpoint(store.point("t@one").checkpoint).id
+    )
     page.write_text("two")
     task.append(events.variables(n=2))
     with pytest.raises(milepost.ConflictError) as caught:
@@ -271,7 +307,13 @@ def test_values_are_tables_in_a_notebook(store):
     task.append(events.variables(text="<b>"), checkpoint=milepost.mark("one", aliases=["<i>"]))
     task.append(events.variables(text="&"))
     checkpoint = next(iter(task.checkpoints()))
-    for value in (checkpoint, task, task.lineages()[0], store.diff("t@one", "t"), store.blame("t", "/variables/text")):
+    for value in (
+        checkpoint,
+        task,
+        task.lineages()[0],
+        store.diff("t@one", "t"),
+        store.blame("t", "/variables/text"),
+    ):
         shown = value._repr_html_()
         assert shown.startswith("<table>") and "<b>" not in shown and "<i>" not in shown
         assert "t" in repr(value)

@@ -25,7 +25,9 @@ NAMES = {
     "attached_ticket": "attached",
 }
 
-HEAD = '"""Stores and tasks for programs without asyncio. Made of `_async.py` by `tools/sync.py`."""'
+HEAD = (
+    '"""Stores and tasks for programs without asyncio. Made of `_async.py` by `tools/sync.py`."""'
+)
 
 
 def sync(source: str) -> str:
@@ -48,7 +50,9 @@ def sync(source: str) -> str:
     text = "".join(lines)
     # An append waits in place of its ticket.
     text = re.sub(r"added = self\._native\.submit\(", "added = self._native.append(", text)
-    text = re.sub(r"        if hasattr\(result, \"__await__\"\):\n            result = result\n", "", text)
+    text = re.sub(
+        r"        if hasattr\(result, \"__await__\"\):\n            result = result\n", "", text
+    )
     return HEAD + text[text.index("\n\n") :]
 
 

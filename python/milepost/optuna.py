@@ -1,0 +1,169 @@
+"""A journal of Optuna: studies in a Milepost store.
+
+>>> import milepost
+>>> import optuna
+>>> from milepost.optuna import MilepostJournalBackend
+>>> store = milepost.open("runs")
+>>> backend = MilepostJournalBackend(store, "search")
+>>> storage = optuna.storages.JournalStorage(backend)
+>>> study = optuna.create_study(study_name="x", storage=storage, load_if_exists=True)
+
+Each log of Optuna is an event of the task, and each finished trial a checkpoint `trial-ID`, whose
+metadata has its values. Several processes can work on one study. To go on from a trial, restore it
+or branch there, and open the journal again:
+
+>>> fork = store.branch("search@trial-30")
+>>> backend = MilepostJournalBackend(store, fork.address)
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+from urllib.parse import unquote
+
+from optuna.storages.journal import BaseJournalBackend
+from optuna.storages.journal._base import BaseJournalSnapshot
+from optuna.storages.journal._storage import JournalOperation
+from optuna.trial import TrialState
+
+from . import Store, Task, events, mark, open
+from .errors import NotFoundError
+from .events import NewEvent
+
+LOG = "optuna.log"
+SNAPSHOT = "optuna.snapshot"
+
+
+class MilepostJournalBackend(BaseJournalBackend, BaseJournalSnapshot):
+    """Keeps the logs of a `JournalStorage` in a task.
+
+    A backend stays on the lineage that was active when it was made, because the storage cannot take
+    back what it has read: after a restore make a new backend and a new storage. A worker that still
+    runs continues on the lineage that was left, and changes nothing on the new one.
+
+    A backend can be pickled if its store is a folder: it is opened again where it is loaded.
+
+    Args:
+        store: the store, of `milepost.open`.
+        task: the id of the task, which is started if there is none, or the address of a lineage.
+        checkpoints: `False`: finished trials are not marked.
+    """
+
+    def __init__(self, store: Store, task: str, *, checkpoints: bool = True) -> None:
+        try:
+            point = store.point(task)
+        except NotFoundError:
+            store.start(unquote(task))
+            point = store.point(task)
+        self._store = store
+        self._address = point.address.partition("@")[0]
+        self._task = Task(store, point.task, point.lineage)
+        self._checkpoints = checkpoints
+        self._lock = threading.Lock()
+        # Log `_base + i` is at `_offsets[i]`. The logs before `_base` are in a snapshot.
+        self._base = 0
+        self._offsets: list[int] = []
+        self._next = 0
+
+    @property
+    def task(self) -> Task:
+        """The task, on the lineage of the study."""
+        return self._task
+
+    def read_logs(self, log_number_from: int) -> Iterable[dict[str, Any]]:
+        """Returns the logs from a number on."""
+        with self._lock:
+            if log_number_from < self._base:
+                self._base, self._offsets, self._next = 0, [], 0
+            number, start = self._end(), self._next
+            if log_number_from < number:
+                number, start = log_number_from, self._offsets[log_number_from - self._base]
+            logs = []
+            for event in self._task.events(start):
+                if start == 0 < event.offset and self._next == 0:
+                    raise NotFoundError(f"{self._address}: the first logs were trimmed")
+                if event.name == LOG:
+                    if event.offset >= self._next:
+                        self._offsets.append(event.offset)
+                    if number >= log_number_from:
+                        logs.append(json.loads(event.data))
+                    number += 1
+                self._next = max(self._next, event.offset + 1)
+            return logs
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        """Appends logs, in one commit."""
+        batch: list[NewEvent] = []
+        checkpoint = None
+        for log in logs:
+            # Bytes, not JSON: a log may have NaN and infinities.
+            batch.append(events.application(LOG, json.dumps(log).encode()))
+            if self._checkpoints and (state := _finished(log)):
+                batch.append(_outcome(log, state))
+                checkpoint = _mark(log, state)
+        if batch:
+            self._task.append(batch, checkpoint=checkpoint)
+
+    def save_snapshot(self, snapshot: bytes) -> None:
+        """Stores a snapshot. It belongs to its lineage, so a restore to before it leaves it out."""
+        with self._lock:
+            metadata = {"logs": self._end(), "next": self._next}
+        event = events.application(SNAPSHOT, snapshot)
+        self._task.append(event, checkpoint=mark(SNAPSHOT, metadata=metadata))
+
+    def load_snapshot(self) -> bytes | None:
+        """Returns the newest snapshot of the lineage and its ancestors."""
+        try:
+            point = self._store.point(f"{self._address}@{SNAPSHOT}")
+            event = self._store.event(f"{self._address}@{point.offset - 1}")
+        except NotFoundError:
+            return None
+        metadata = self._store.checkpoint(point.checkpoint or "").metadata
+        with self._lock:
+            if metadata and self._next == 0:
+                self._base, self._next = metadata["logs"], metadata["next"]
+        return event.data
+
+    def _end(self) -> int:
+        return self._base + len(self._offsets)
+
+    def __reduce__(self) -> tuple[Callable[..., MilepostJournalBackend], tuple[Any, ...]]:
+        return _again, (self._store.name, self._address, self._checkpoints)
+
+
+def _again(folder: str, address: str, checkpoints: bool) -> MilepostJournalBackend:
+    return MilepostJournalBackend(open(folder), address, checkpoints=checkpoints)
+
+
+def _finished(log: dict[str, Any]) -> TrialState | None:
+    """Returns the state of the trial that a log finishes."""
+    if log["op_code"] != JournalOperation.SET_TRIAL_STATE_VALUES:
+        return None
+    state = TrialState(log["state"])
+    return state if state.is_finished() else None
+
+
+def _values(log: dict[str, Any]) -> list[Any]:
+    """Returns the values of a trial, as JSON can have them."""
+    values = log.get("values") or []
+    return [value if math.isfinite(value) else str(value) for value in map(float, values)]
+
+
+def _outcome(log: dict[str, Any], state: TrialState) -> NewEvent:
+    trial, values = log["trial_id"], _values(log)
+    if state == TrialState.FAIL:
+        return events.step_failed(trial, f"trial {trial} failed")
+    names = ["value"] if len(values) == 1 else [f"value_{n}" for n in range(len(values))]
+    metrics = {name: one for name, one in zip(names, values, strict=True) if isinstance(one, float)}
+    return events.step_finished(trial, metrics=metrics)
+
+
+def _mark(log: dict[str, Any], state: TrialState) -> Any:
+    trial, values = log["trial_id"], _values(log)
+    metadata = {"trial": trial, "state": state.name, "values": values}
+    status = "failure" if state == TrialState.FAIL else "success"
+    return mark(f"trial-{trial}", status=status, cause="step", metadata=metadata)
