@@ -15,7 +15,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Invalid`: the alias is empty, over 200 bytes, or has a control character. `NotFound`: no
+    /// `Invalid`: the alias is empty, over 1024 bytes, or has a control character. `NotFound`: no
     /// such task.
     pub async fn attach(
         &self,

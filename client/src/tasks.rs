@@ -41,7 +41,7 @@ pub struct NewTask {
 }
 
 impl NewTask {
-    /// Creates a task with an id of 1 to 200 bytes.
+    /// Creates a task with an id of 1 to 1024 bytes.
     pub fn new(id: impl Into<String>) -> Self {
         let request = TaskGiven { id: id.into(), user: None, initial: None };
         Self { request, conditions: Conditions::default() }

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{Error, Result};
 use crate::id::{CheckpointId, Hash, Head, LineageId, Offset, Origin};
 use crate::json::Json;
-use crate::limits::{METADATA_MAX, NAME_MAX, check_size};
+use crate::limits::{ALIASES_BYTES_MAX, ID_MAX, METADATA_MAX, NAME_MAX, check_size};
 
 /// Cause of a checkpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
@@ -94,8 +94,8 @@ const ALIASES_MAX: usize = 8;
 
 impl CheckpointMarked {
     /// Refuses marks that could not be addressed or listed later: a label of digits only; a label
-    /// or alias that is empty, too long, or has a control character; more than 8 aliases; metadata
-    /// that is not an object or is over 64 KiB.
+    /// or alias that is empty, too long, or has a control character; more than 8 aliases, or more
+    /// than 2 KiB of them; metadata that is not an object or is over 64 KiB.
     pub fn check(&self) -> Result<()> {
         if self.aliases.len() > ALIASES_MAX {
             return Err(Error::invalid(format!(
@@ -103,7 +103,10 @@ impl CheckpointMarked {
                 self.aliases.len()
             )));
         }
-        self.label.iter().chain(&self.aliases).try_for_each(|name| check_alias(name))?;
+        self.aliases.iter().try_for_each(|alias| check_alias(alias))?;
+        let bytes = self.aliases.iter().map(String::len).sum();
+        check_size("all aliases of a checkpoint,", bytes, ALIASES_BYTES_MAX)?;
+        self.label.iter().try_for_each(|label| check_name("label", label, NAME_MAX))?;
         if let Some(label) = self.label.as_ref()
             && label.bytes().all(|b| b.is_ascii_digit())
         {
@@ -121,16 +124,28 @@ impl CheckpointMarked {
     }
 }
 
-/// Refuses a label or an alias that is empty, too long, or has a control character.
-pub fn check_alias(name: &str) -> Result<()> {
-    if name.is_empty() || name.len() > NAME_MAX {
-        return Err(Error::invalid(format!(
-            "a label has 1 to {NAME_MAX} bytes, `{name}` has {}",
-            name.len()
-        )));
+/// Refuses an alias that is empty, over [`ID_MAX`], or has a control character.
+///
+/// # Errors
+///
+/// `Invalid`: as said; the message has the limit.
+pub fn check_alias(alias: &str) -> Result<()> {
+    check_name("alias", alias, ID_MAX)
+}
+
+/// Refuses a name that is empty, longer than `max`, or has a control character. `what` names the
+/// kind of name, without an article.
+///
+/// # Errors
+///
+/// `Invalid`: as said; the message has the limit.
+pub fn check_name(what: &str, name: &str, max: usize) -> Result<()> {
+    if name.is_empty() || name.len() > max {
+        let len = name.len();
+        return Err(Error::invalid(format!("the {what} has {len} bytes, it has 1 to {max}")));
     }
-    if name.chars().any(|c| c.is_control()) {
-        return Err(Error::invalid(format!("the label {name:?} has a control character")));
+    if name.chars().any(char::is_control) {
+        return Err(Error::invalid(format!("the {what} {name:?} has a control character")));
     }
     Ok(())
 }

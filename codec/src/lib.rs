@@ -71,7 +71,8 @@ pub use body::{
 };
 pub use chain::{BodyForm, Chain, body_hash, salt};
 pub use checkpoint::{
-    CheckpointMarked, CheckpointUnmarked, MarkCause, MarkStatus, check_alias, checkpoint_id,
+    CheckpointMarked, CheckpointUnmarked, MarkCause, MarkStatus, check_alias, check_name,
+    checkpoint_id,
 };
 pub use chunk::{CHUNK_RAW_MAX, ChunkEntry, ChunkList};
 pub use chunk_group::{ChunkGroup, GroupContents};
@@ -92,7 +93,7 @@ pub use id::{
 };
 pub use json::{JSON_DEPTH_MAX, Json};
 pub use key::StoreKey;
-pub use limits::{METADATA_MAX, NAME_MAX, TEXT_MAX, check_size};
+pub use limits::{ALIASES_BYTES_MAX, ID_MAX, METADATA_MAX, NAME_MAX, TEXT_MAX, check_size};
 pub use record::{RecordRef, Records, encode_record};
 pub use section::{Salts, SectionRef, Sections};
 pub use segment::{SEGMENT_HEADER_LEN, SegmentHeader};

@@ -7,8 +7,15 @@ use crate::error::{Error, Result};
 /// The most bytes of a key, an actor, a user, a correlation id, a reason or a description.
 pub const TEXT_MAX: usize = 1024;
 
-/// The most bytes of a label or an alias of a checkpoint.
+/// The most bytes of a label of a checkpoint, or of a user.
 pub const NAME_MAX: usize = 200;
+
+/// The most bytes of a task's id, or of an alias of a checkpoint: ids of other systems, some of
+/// which are made of several parts.
+pub const ID_MAX: usize = 1024;
+
+/// The most bytes of all aliases of a checkpoint. An index entry holds them all.
+pub const ALIASES_BYTES_MAX: usize = 2048;
 
 /// The most bytes of a checkpoint's metadata.
 pub const METADATA_MAX: usize = 64 << 10;

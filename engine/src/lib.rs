@@ -193,7 +193,7 @@ pub mod integrity {
 
 /// Limits of texts, in bytes.
 pub mod limits {
-    pub use milepost_codec::{METADATA_MAX, NAME_MAX, TEXT_MAX};
+    pub use milepost_codec::{ALIASES_BYTES_MAX, ID_MAX, METADATA_MAX, NAME_MAX, TEXT_MAX};
 }
 
 /// Helpers that the other crates of Milepost share.

@@ -13,6 +13,7 @@
 use milepost::events::{
     Application, MarkCause, Message, StepFinished, StepStarted, ToolCalled, ToolReturned,
 };
+use milepost::limits::ID_MAX;
 use milepost::{Append, Body, Json, Mark, Result, Task};
 use milepost_agents::documents::AgentEventKind;
 use milepost_formats::DOCUMENTS_KEY;
@@ -103,7 +104,7 @@ fn mark_prompt(task: &Task, said: &Said, prompt: &str) -> Result<u64> {
         .actor(ACTOR)
         .time_us(said.time_us)
         .metadata(words);
-    if let Some(id) = said.prompt_id.as_ref().filter(|id| id.len() <= 200) {
+    if let Some(id) = said.prompt_id.as_ref().filter(|id| id.len() <= ID_MAX) {
         mark = mark.alias(id.as_str());
     }
     match last {

@@ -2,6 +2,7 @@
 
 use milepost::calls::Conditions;
 use milepost::events::{MarkCause, MarkStatus};
+use milepost::limits::ID_MAX;
 use milepost::{Engine, ErrorKind, Json, Mark, Result, Task};
 use milepost_workspace::Workspace;
 use serde_json::{Map, Value};
@@ -45,7 +46,7 @@ impl CallMark<'_> {
     /// Returns the mark before the call, which has the call's id as its alias.
     pub(crate) fn before(&self) -> Mark {
         let mark = self.mark(Mark::new().cause(MarkCause::BeforeTool));
-        let is_alias = self.call.len() <= 200 && !self.call.chars().any(char::is_control);
+        let is_alias = self.call.len() <= ID_MAX && !self.call.chars().any(char::is_control);
         if is_alias { mark.alias(self.call) } else { mark }
     }
 

@@ -29,7 +29,7 @@ pub use read::Fields;
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TaskGiven {
-    /// The id: 1 to 200 bytes without control characters.
+    /// The id: 1 to 1024 bytes without control characters.
     #[serde(deserialize_with = "read::text")]
     pub id: String,
     /// The owner, 1 to 200 bytes. Default: the caller. Other owners are for admins.

@@ -2704,7 +2704,7 @@ export interface components {
         };
         /** @description A task to start. */
         TaskGiven: {
-            /** @description The id: 1 to 200 bytes without control characters. */
+            /** @description The id: 1 to 1024 bytes without control characters. */
             id: string;
             /** @description The initial state. */
             initial?: Record<string, unknown> | null;

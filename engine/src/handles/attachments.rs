@@ -48,7 +48,7 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// - `Invalid`: the alias is empty, over 200 bytes, or has a control character.
+    /// - `Invalid`: the alias is empty, over 1024 bytes, or has a control character.
     /// - `NotFound`: the task was deleted.
     /// - `Conflict`: no checkpoint has the alias, and another lineage than that of this handle is
     ///   active.

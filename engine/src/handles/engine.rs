@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use milepost_codec::{
-    Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, Json, LineageId,
-    LineageOpened, LineageRegistered, LineageType, LogId, Offset, Origin, Result, StoreCreated,
-    TaskNo, TaskOpened,
+    Activated, ActivationCause, Body, Control, Error, ErrorKind, Hash, Head, ID_MAX, Json,
+    LineageId, LineageOpened, LineageRegistered, LineageType, LogId, NAME_MAX, Offset, Origin,
+    Result, StoreCreated, TaskNo, TaskOpened, check_name,
 };
 use milepost_replay::{Chunks, Event, Reducer, RunReducer, RunState};
 use milepost_store::clock::Stopwatch;
@@ -194,8 +194,8 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `Conflict`: there is a task of this id. `Invalid`: an id or user is empty, longer than 200
-    /// bytes, or has control characters.
+    /// `Conflict`: there is a task of this id. `Invalid`: the id is empty or over 1024 bytes, the
+    /// user is empty or over 200 bytes, or one has a control character.
     pub fn start_task(&self, id: &str, user: &str) -> Result<Task> {
         self.start_task_from(id, user, None)
     }
@@ -206,8 +206,7 @@ impl Engine {
     ///
     /// As [`Engine::start_task`].
     pub fn start_task_from(&self, id: &str, user: &str, initial: Option<Json>) -> Result<Task> {
-        check_name("task id", id)?;
-        check_name("user", user)?;
+        check_names(id, user)?;
         let inner = &self.inner;
         let _structure = inner.structure()?;
         let key = conditions::key()?;
@@ -450,15 +449,10 @@ impl Engine {
     }
 }
 
-pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
-    if name.is_empty() || name.len() > 200 {
-        let len = name.len();
-        return Err(Error::invalid(format!("a {what} has 1 to 200 bytes, not {len}")));
-    }
-    if name.chars().any(char::is_control) {
-        return Err(Error::invalid(format!("the {what} {name:?} has a control character")));
-    }
-    Ok(())
+/// Refuses an id or a user that no task may have.
+pub(crate) fn check_names(id: &str, user: &str) -> Result<()> {
+    check_name("task id", id, ID_MAX)?;
+    check_name("user", user, NAME_MAX)
 }
 
 /// Returns the control event for an opened lineage.

@@ -15,7 +15,7 @@ use super::import_task::TaskImport;
 use super::rebase::Rebase;
 use super::{ExportChunk, ExportEvent, ExportTask};
 use crate::handles::audit::AuditEvent;
-use crate::handles::engine::{Engine, check_name};
+use crate::handles::engine::{Engine, check_names};
 use crate::handles::task::Task;
 use crate::store::ChunkHold;
 
@@ -122,8 +122,7 @@ impl Import {
         renewal: Option<Rebase>,
     ) -> Result<()> {
         self.end_task()?;
-        check_name("task id", name)?;
-        check_name("user", &task.user)?;
+        check_names(name, &task.user)?;
         let inner = &self.engine.inner;
         let structure = inner.structure()?;
         self.engine.check_free(name, renewal.is_none().then_some(origin))?;

@@ -240,3 +240,43 @@ async fn numbers_of_many_tasks_come_in_pages_and_their_total_is_of_all() {
         assert_eq!(problem(&came), (400, "invalid".into()), "of the store");
     }
 }
+
+#[tokio::test]
+async fn ids_and_aliases_of_1024_bytes_are_words_of_a_path_and_of_a_query() {
+    let served = Served::new();
+    let name = |end: &str| format!("{}:{end}", "é".repeat(511));
+    let path = |end: &str| format!("{}%3A{end}", "%C3%A9".repeat(511));
+    for end in ["s", "t"] {
+        let came = served.post("/v1/tasks", &json!({ "id": name(end) }).to_string()).await;
+        assert_eq!(came.status, StatusCode::CREATED, "{came:?}");
+    }
+    for end in ["a", "b"] {
+        let line = json!({"kind": "message", "body": {"role": "user", "content": "hello"},
+            "mark": {"aliases": [name(end)]}});
+        let at = format!("/v1/tasks/{}/events", path("t"));
+        let came = served.post(&at, &line.to_string()).await;
+        assert_eq!(came.status, StatusCode::CREATED, "{came:?}");
+    }
+    let prefix = path("").replace("%3A", "");
+    let first = served.get(&format!("/v1/tasks?prefix={prefix}&limit=1")).await;
+    assert_eq!(ids(&first), [name("s")]);
+    let next = first.json()["next"].as_str().unwrap().to_owned();
+    let second = served.get(&format!("/v1/tasks?prefix={prefix}&limit=1&cursor={next}")).await;
+    assert_eq!(ids(&second), [name("t")]);
+    let list = format!("/v1/checkpoints?task={}&order=alias&limit=1", path("t"));
+    let newest = served.get(&list).await;
+    assert_eq!(newest.json()["items"][0]["aliases"], json!([name("b")]));
+    let next = newest.json()["next"].as_str().unwrap().to_owned();
+    let older = served.get(&format!("{list}&cursor={next}")).await;
+    assert_eq!(older.json()["items"][0]["aliases"], json!([name("a")]));
+    let attached = format!("/v1/tasks/{}/attachments", path("t"));
+    let given =
+        json!({"alias": name("a"), "attachments": [{"writer": "w", "index": 0, "data": 1}]});
+    assert_eq!(served.post(&attached, &given.to_string()).await.json()["added"], json!(1));
+    let came = served.get(&format!("{attached}?alias={}", path("a"))).await;
+    assert_eq!(came.json()["items"].as_array().unwrap().len(), 1, "{came:?}");
+    let came = served.get(&format!("/v1/checkpoints/{}", path("a"))).await;
+    assert_eq!(came.status, StatusCode::OK, "{came:?}");
+    let long = json!({ "id": format!("{}x", name("t")) });
+    assert_eq!(problem(&served.post("/v1/tasks", &long.to_string()).await).0, 400);
+}
