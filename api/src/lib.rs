@@ -81,7 +81,7 @@ pub use requests::{
     VerifyAsked,
 };
 pub use restores::{PlaceForm, RestorePlanForm, RestoredForm};
-pub use results::{AppendedForm, BranchedForm, ControlForm, ErasedForm, HookTakenForm};
+pub use results::{AppendedForm, BranchedForm, ControlForm, ErasedForm, HookTakenForm, KeyedForm};
 pub use retention::{CapturesForm, RetainedForm, RetainedTotal, RetentionForm, TrimmedForm};
 #[cfg(feature = "schema")]
 pub use schema::big_or_none;

@@ -26,6 +26,19 @@ pub struct AppendedForm {
     pub checkpoint: Option<CheckpointId>,
     /// True if the same events were appended before, under the same key.
     pub repeated: bool,
+    /// The place of each event, in the order of the request, if each has its own key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<KeyedForm>,
+}
+
+/// The place of an event that has its own key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct KeyedForm {
+    /// The offset.
+    pub offset: Big,
+    /// True if the event was there before, under the same key.
+    pub repeated: bool,
 }
 
 /// The result of an append to a new lineage.

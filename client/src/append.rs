@@ -9,6 +9,7 @@ use crate::client::Client;
 use crate::conditions::{Conditions, conditions};
 use crate::error::{Error, Result};
 use crate::request::ApiRequest;
+use crate::retry::RetryRule;
 
 const LINES: &str = "application/x-ndjson";
 
@@ -27,6 +28,8 @@ const LINES: &str = "application/x-ndjson";
 #[derive(Debug, Clone, Default)]
 pub struct Append {
     bodies: Vec<Body>,
+    /// The keys of the events, if each has its own.
+    keys: Vec<String>,
     mark: Option<Mark>,
     lineage: Option<u32>,
     work: Work,
@@ -49,6 +52,34 @@ impl Append {
     /// is joined into one line; a single event is sent verbatim.
     pub fn batch<B: Into<Body>>(bodies: impl IntoIterator<Item = B>) -> Self {
         Self { bodies: bodies.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+
+    /// Creates an append of 1 to 10,000 events that each have an idempotency key, 1 to 1,024 bytes.
+    /// Events whose key the lineage has already are left out, and the others are appended, all in
+    /// one commit: [`AppendedForm::events`] has the place of each. A key of the append is refused.
+    ///
+    /// ```
+    /// use milepost_client::Append;
+    /// use milepost_client::codec::Message;
+    ///
+    /// let lines = [("8f14", "one"), ("c9f0", "two")];
+    /// let append = Append::each_keyed(lines.map(|(id, text)| (id, Message::text("user", text))));
+    /// # let _ = append;
+    /// ```
+    pub fn each_keyed<K: Into<String>, B: Into<Body>>(
+        events: impl IntoIterator<Item = (K, B)>,
+    ) -> Self {
+        let events = events.into_iter().map(|(key, body)| (key.into(), body.into()));
+        let (keys, bodies) = events.unzip();
+        Self { keys, bodies, ..Self::default() }
+    }
+
+    /// Returns the request under the conditions. Keys of its events are conditions enough.
+    fn on(&self, conditions: &Conditions, request: ApiRequest) -> Result<ApiRequest> {
+        match self.keys.is_empty() {
+            true => conditions.on(request),
+            false => Ok(conditions.add_explicit(request)?.retry(RetryRule::Always)),
+        }
     }
 
     /// Marks a checkpoint after the events, in the same commit. [`Mark::at`] is not allowed here.
@@ -101,11 +132,13 @@ impl Append {
         let invalid = |error: serde_json::Error| Error::invalid(&endpoint, error.to_string());
         if let [body] = self.bodies.as_slice() {
             let mark = self.mark.as_ref().map(|mark| &mark.0);
-            return request.json(&AppendBody::of(body, mark));
+            return request.json(&AppendBody::of(body, self.keys.first(), mark));
         }
         let mut lines = Vec::new();
+        let mut keys = self.keys.iter();
         for body in &self.bodies {
-            let line = serde_json::to_vec(&AppendBody::of(body, None)).map_err(invalid)?;
+            let event = AppendBody::of(body, keys.next(), None);
+            let line = serde_json::to_vec(&event).map_err(invalid)?;
             // JSON has raw newlines only between tokens; in strings they are escaped.
             lines.extend(line.into_iter().map(|byte| match byte {
                 b'\n' => b' ',
@@ -133,13 +166,15 @@ struct AppendBody<'a> {
     kind: &'static str,
     body: &'a Body,
     #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<&'a CheckpointGiven>,
 }
 
 impl<'a> AppendBody<'a> {
-    fn of(body: &'a Body, mark: Option<&'a CheckpointGiven>) -> Self {
+    fn of(body: &'a Body, key: Option<&'a String>, mark: Option<&'a CheckpointGiven>) -> Self {
         let kind = body.kind_name();
-        Self { kind, body, mark }
+        Self { kind, body, key, mark }
     }
 }
 
@@ -166,7 +201,7 @@ impl Client {
         let Work { touched, destructive, asked, policy } = &append.work;
         let request = request.query("touched", *touched).query("destructive", *destructive);
         let request = request.query("asked", *asked).query("policy", policy.as_deref());
-        let request = append.in_body(append.conditions.on(request)?)?;
+        let request = append.in_body(append.on(&append.conditions, request)?)?;
         request.read().await
     }
 
@@ -189,6 +224,6 @@ impl Client {
         let path = ["v1", "points", address, "events"];
         let request = self.request(reqwest::Method::POST, path)?;
         let request = request.query("description", description);
-        append.in_body(conditions.on(request)?)?.read().await
+        append.in_body(append.on(&conditions, request)?)?.read().await
     }
 }

@@ -73,6 +73,7 @@ pub mod transfer;
 mod verification;
 
 pub use commit::append::{Append, Appended};
+pub use commit::each_keyed::{AppendedEach, KeyedEvent};
 pub use commit::subscribe::Subscription;
 pub use handles::engine::Engine;
 pub use handles::hooks::Hook;

@@ -7,13 +7,14 @@ use milepost::metrics::{DiskBytes, Stats};
 use milepost::query::{Blame, Blamed, LineageInfo, Page, TaskInfo, TaskStats};
 use milepost::retention::Pin;
 use milepost::state::{Change, Changes};
-use milepost::{Appended, Body, Checkpoint, Event, Hash, Json, Point};
+use milepost::{Appended, AppendedEach, Body, Checkpoint, Event, Hash, Json, KeyedEvent, Point};
 use milepost_workspace::{EntryKind, PathBytes, SnapshotEntry};
 
 use crate::{
     AppendedForm, Big, BlameForm, BlamedForm, ChangeForm, ChangesForm, CheckpointForm, CountsForm,
-    DiskForm, ErasedForm, EventAt, EventForm, FaultForm, FileForm, LineageForm, Listed, ParentForm,
-    PinForm, PlaceForm, PointForm, StoreForm, TaskForm, TaskStatsForm, VerifyForm, micros,
+    DiskForm, ErasedForm, EventAt, EventForm, FaultForm, FileForm, KeyedForm, LineageForm, Listed,
+    ParentForm, PinForm, PlaceForm, PointForm, StoreForm, TaskForm, TaskStatsForm, VerifyForm,
+    micros,
 };
 
 impl From<TaskInfo> for TaskForm {
@@ -227,7 +228,16 @@ impl From<&Appended> for AppendedForm {
             hash: appended.head.hash,
             checkpoint: appended.checkpoint,
             repeated: appended.repeated,
+            events: Vec::new(),
         }
+    }
+}
+
+impl From<&AppendedEach> for AppendedForm {
+    fn from(each: &AppendedEach) -> Self {
+        let event =
+            |event: &KeyedEvent| KeyedForm { offset: Big(event.offset), repeated: event.repeated };
+        Self { events: each.events.iter().map(event).collect(), ..Self::from(&each.appended) }
     }
 }
 

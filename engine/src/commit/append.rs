@@ -17,6 +17,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::commit::committer::{CommitResult, LogAppend, Marked};
 use crate::commit::conditions;
+use crate::commit::each_keyed::EventKeys;
 use crate::context::Context;
 use crate::history::checkpoint::Mark;
 
@@ -59,6 +60,7 @@ pub struct Append {
     bodies: SmallVec<[Body; 1]>,
     expect: Option<Offset>,
     key: Option<String>,
+    event_keys: Option<EventKeys>,
     context: Context,
     mark: Option<Mark>,
 }
@@ -151,7 +153,9 @@ impl Append {
 
     /// Applies the thread's conditions where the append has none of its own.
     pub(crate) fn under_conditions(mut self) -> Result<Self> {
-        self.key = self.key.or(conditions::key()?);
+        if self.event_keys.is_none() {
+            self.key = self.key.or(conditions::key()?);
+        }
         self.expect = self.expect.or(conditions::expected());
         Ok(self)
     }
@@ -178,8 +182,31 @@ impl Append {
         self
     }
 
+    /// Returns `true` if a repetition of the append has to be equal to it.
     pub(crate) fn has_key(&self) -> bool {
-        self.key.is_some()
+        self.key.is_some() || self.event_keys.is_some()
+    }
+
+    pub(crate) fn event_keys(&self) -> Option<&EventKeys> {
+        self.event_keys.as_ref()
+    }
+
+    pub(crate) fn with_keys(mut self, keys: EventKeys) -> Self {
+        self.event_keys = Some(keys);
+        self
+    }
+
+    /// Returns the append with the events at these positions only, without their keys.
+    pub(crate) fn with_only(&self, events: &[usize]) -> Self {
+        let bodies = events.iter().filter_map(|n| self.bodies.get(*n).cloned()).collect();
+        Self {
+            bodies,
+            expect: self.expect,
+            key: None,
+            event_keys: None,
+            context: self.context.clone(),
+            mark: self.mark.clone(),
+        }
     }
 
     pub(crate) fn context(&self) -> &Context {
@@ -195,11 +222,12 @@ impl Append {
     }
 
     /// Returns `true` if the append only writes: it marks no checkpoint, so no hook is asked and no
-    /// folder is captured, and it changes neither run control nor phase, which the engine also
-    /// keeps in memory. [`Task::try_submit`](crate::Task::try_submit) takes such appends.
+    /// folder is captured, it has no keys of single events, which are looked up first, and it
+    /// changes neither run control nor phase, which the engine also keeps in memory.
+    /// [`Task::try_submit`](crate::Task::try_submit) takes such appends.
     pub fn is_plain(&self) -> bool {
         let changes = self.control_changes().next().is_some() || self.phase_entered().is_some();
-        self.mark_given().is_none() && !changes
+        self.mark_given().is_none() && self.event_keys.is_none() && !changes
     }
 
     /// Returns the events.
@@ -251,6 +279,10 @@ impl Append {
         event_max: usize,
     ) -> Result<()> {
         self.check()?;
+        if self.event_keys.as_ref().is_some_and(|keys| keys.new_up_to.is_none()) {
+            let why = "keys of single events are looked up first: use append or append_each";
+            return Err(Error::invalid(why));
+        }
         let mut header = self.context.header(0, now_us);
         // Events of one append differ only in kind: the header is encoded again when the kind
         // changes.
@@ -284,9 +316,8 @@ impl Append {
                 chunked = true;
                 payload = put_content(log, &payload)?.encode();
             }
-            if let (0, Some(key)) = (index, &self.key) {
-                let batch = self.bodies.len() as u32;
-                let keyed = Header { kind, key: Some(key.clone()), batch, ..header.clone() };
+            if let Some((key, batch)) = self.key_at(index) {
+                let keyed = Header { kind, key: Some(key), batch, ..header.clone() };
                 to.push(keyed, form, &payload)?;
                 continue;
             }
@@ -300,20 +331,35 @@ impl Append {
                 false => to.push_encoded(&encoded, form, &payload)?,
             }
         }
+        if let Some(keys) = &self.event_keys {
+            (to.key, to.event_keys) = (None, Some(keys.clone()));
+        }
         if payload.capacity() <= SCRATCH_MAX {
             SCRATCH.set(Scratch { header: encoded, payload });
         }
         if chunked { log.sync_chunks() } else { Ok(()) }
     }
 
-    fn check(&self) -> Result<()> {
+    /// Returns the key in the header of an event, and the number of events under it.
+    fn key_at(&self, index: usize) -> Option<(String, u32)> {
+        match (&self.event_keys, &self.key, index) {
+            (Some(keys), _, _) => keys.keys.get(index).map(|key| (key.clone(), 1)),
+            (None, Some(key), 0) => Some((key.clone(), self.bodies.len() as u32)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        self.check_event_keys()?;
         if self.bodies.is_empty() {
             return Err(Error::invalid("an append without events"));
         }
         if u32::try_from(self.bodies.len()).is_err() {
             return Err(Error::invalid("more than 2^32 events in one append"));
         }
-        for text in self.context.texts().into_iter().chain([&self.key]).flatten() {
+        let keys = self.event_keys.iter().flat_map(|keys| &keys.keys);
+        let texts = self.context.texts().into_iter().chain([&self.key]).flatten();
+        for text in texts.chain(keys) {
             if text.is_empty() || text.len() > TEXT_MAX {
                 return Err(Error::invalid(format!(
                     "a key, actor, user or correlation id has 1 to {TEXT_MAX} bytes, not {}",

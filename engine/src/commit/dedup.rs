@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use milepost_codec::{
-    BaseKey, Body, BodyForm, CheckpointMarked, Error, ErrorKind, Head, LineageId, LogId, Offset,
-    Result, Seq, TaskNo,
+    BaseKey, Body, BodyForm, CheckpointId, CheckpointMarked, Error, ErrorKind, Hash, Head,
+    LineageId, LogId, Offset, Origin, Result, Seq, TaskNo,
 };
 use milepost_store::index::keys;
 use milepost_store::index::{BaseEntry, KeyEntry, MarkEntry};
@@ -46,50 +46,24 @@ impl Catalog {
         key: &str,
     ) -> Result<Option<CommitResult>> {
         let task = append.log.task;
-        let Some(used) = self.keyed(task, lineage, key)? else {
+        let Some(used) = self.same_use(append, lineage, key)? else {
             return Ok(None);
         };
-        let (owner, to) = (used.owner, used.to);
-        let conflict = |why: String| {
-            Error::new(ErrorKind::Conflict, format!("the key `{key}` was used for {why}"))
-        };
-        let end = used.end();
-        if end > to {
-            return Err(conflict(format!(
-                "{} events of which the fork at {to} kept a part",
-                used.count
-            )));
-        }
-        let same = match &used.trimmed {
-            Some(key) => key.digest == digest_of(append, &key.salt)?,
-            None => self.same_bodies(append, &used)?,
-        };
-        if !same {
-            return Err(conflict(format!("other events, at offset {}", used.first)));
-        }
         if used.trimmed.is_some() {
             return Ok(Some(trimmed(&used)));
         }
         let checkpoint = match &append.mark {
-            Some(draft) if end < to && self.marked_behind(task, owner, end, draft)? => {
+            Some(draft) if used.end() < used.to && self.is_marked_behind(task, &used, draft)? => {
                 // `None` if retention has removed the mark.
-                let entry = self.log().get(&keys::mark(task, owner, end))?;
-                let entry = entry.map(|entry| MarkEntry::decode(&entry)).transpose()?;
-                entry.map(|entry| entry.id)
+                self.mark_at(task, &used)?
             }
             Some(_) => {
-                let why = "events that another checkpoint, or none, follows";
-                return Err(conflict(why.to_owned()));
+                return Err(used_for(key, "events that another checkpoint, or none, follows"));
             }
             None => None,
         };
-        let next = end + u64::from(append.mark.is_some());
-        let hash = crate::history::chain_hash::hash_at(
-            self,
-            append.origin,
-            LogId::lineage(task, owner),
-            next,
-        )?;
+        let next = used.end() + u64::from(append.mark.is_some());
+        let hash = self.hash_behind(task, append.origin, &used, next)?;
         Ok(Some(CommitResult {
             appended: smallvec![(used.first, Head { next, hash })],
             seq: used.seq,
@@ -97,6 +71,76 @@ impl Catalog {
             checkpoint,
             marked: None,
         }))
+    }
+
+    /// Returns the use of a key in a lineage or its ancestors before the fork. Fails with
+    /// `Conflict` if it was used for other bodies.
+    pub(crate) fn same_use(
+        &self,
+        append: &LogAppend,
+        lineage: LineageId,
+        key: &str,
+    ) -> Result<Option<KeyUse>> {
+        let Some(used) = self.keyed(append.log.task, lineage, key)? else {
+            return Ok(None);
+        };
+        let (end, to) = (used.end(), used.to);
+        if end > to {
+            let count = used.count;
+            let what = format!("{count} events of which the fork at {to} kept a part");
+            return Err(used_for(key, &what));
+        }
+        let same = match &used.trimmed {
+            Some(key) => key.digest == digest_of(append, &key.salt)?,
+            None => self.same_bodies(append, &used)?,
+        };
+        if !same {
+            return Err(used_for(key, &format!("other events, at offset {}", used.first)));
+        }
+        Ok(Some(used))
+    }
+
+    /// Returns the checkpoint that directly follows the events under a key, if it is equal to a
+    /// draft and was not removed.
+    pub(crate) fn mark_behind(
+        &self,
+        task: TaskNo,
+        used: &KeyUse,
+        draft: &PendingMark,
+    ) -> Result<Option<CheckpointId>> {
+        let is_there = used.trimmed.is_none() && used.end() < used.to;
+        match is_there && self.is_marked_behind(task, used, draft)? {
+            true => self.mark_at(task, used),
+            false => Ok(None),
+        }
+    }
+
+    fn is_marked_behind(&self, task: TaskNo, used: &KeyUse, draft: &PendingMark) -> Result<bool> {
+        self.marked_behind(task, used.owner, used.end(), draft)
+    }
+
+    fn mark_at(&self, task: TaskNo, used: &KeyUse) -> Result<Option<CheckpointId>> {
+        let entry = self.log().get(&keys::mark(task, used.owner, used.end()))?;
+        let entry = entry.map(|entry| MarkEntry::decode(&entry)).transpose()?;
+        Ok(entry.map(|entry| entry.id))
+    }
+
+    /// Returns the chain hash at `next`, which is behind the events under a key; zero if they were
+    /// trimmed.
+    pub(crate) fn hash_behind(
+        &self,
+        task: TaskNo,
+        origin: Origin,
+        used: &KeyUse,
+        next: Offset,
+    ) -> Result<Hash> {
+        match used.trimmed {
+            Some(_) => Ok(Hash::ZERO),
+            None => {
+                let log = LogId::lineage(task, used.owner);
+                crate::history::chain_hash::hash_at(self, origin, log, next)
+            }
+        }
     }
 
     /// Returns `true` if the event at an offset is a mark equal to a draft, even if the mark was
@@ -221,6 +265,11 @@ impl Catalog {
     }
 }
 
+/// Returns the error of a key that was used for something else.
+fn used_for(key: &str, what: &str) -> Error {
+    Error::new(ErrorKind::Conflict, format!("the key `{key}` was used for {what}"))
+}
+
 /// Describes a failure to read the keys of a base.
 fn unread(owner: LineageId, base: &BaseEntry, error: Error) -> Error {
     if error.kind() != ErrorKind::Corrupt {
@@ -238,7 +287,7 @@ fn unread(owner: LineageId, base: &BaseEntry, error: Error) -> Error {
 
 /// Returns the result of an append whose events were trimmed.
 fn trimmed(used: &KeyUse) -> CommitResult {
-    let head = Head { next: used.end(), hash: milepost_codec::Hash::ZERO };
+    let head = Head { next: used.end(), hash: Hash::ZERO };
     CommitResult {
         appended: smallvec![(used.first, head)],
         seq: used.seq,
@@ -249,7 +298,7 @@ fn trimmed(used: &KeyUse) -> CommitResult {
 }
 
 /// Returns the digest of an append's bodies, as a base stores it.
-fn digest_of(append: &LogAppend, salt: &[u8; 16]) -> Result<milepost_codec::Hash> {
+fn digest_of(append: &LogAppend, salt: &[u8; 16]) -> Result<Hash> {
     let mut digest = KeyDigest::new(salt);
     for meta in &append.records {
         for record in milepost_codec::Records::new(append.slice((meta.start, meta.end))) {

@@ -5,4 +5,5 @@ pub(crate) mod append;
 pub(crate) mod committer;
 pub(crate) mod conditions;
 pub(crate) mod dedup;
+pub(crate) mod each_keyed;
 pub(crate) mod subscribe;

@@ -123,7 +123,7 @@ impl Lineage {
         Task::on(&self.engine, self)
     }
 
-    fn log(&self) -> LogId {
+    pub(crate) fn log(&self) -> LogId {
         LogId::lineage(self.task, self.id)
     }
 
@@ -140,17 +140,7 @@ impl Lineage {
         self.append_ref(&append.into())
     }
 
-    /// Appends events, as [`Lineage::append`], for a program that keeps them to append them again
-    /// after a failure.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lineage::append`].
-    pub fn append_ref(&self, append: &Append) -> Result<Appended> {
-        self.append_marked(append).map(|committed| committed.appended)
-    }
-
-    /// Does the same, and returns the mark too. Nothing is read after the commit.
+    /// Appends events, and returns the mark too. Nothing is read after the commit.
     pub(crate) fn append_marked(&self, append: &Append) -> Result<Committed> {
         if append.control_changes().next().is_some() {
             return super::run_control::append(self, append);

@@ -5,6 +5,7 @@ pub(crate) mod attachments;
 pub(crate) mod audit;
 pub(crate) mod background;
 pub(crate) mod chunk_store;
+pub(crate) mod each_keyed;
 pub(crate) mod engine;
 pub(crate) mod follow;
 #[cfg(not(shuttle))]

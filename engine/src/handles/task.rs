@@ -197,7 +197,11 @@ impl Task {
     ///
     /// As [`Lineage::append`]. `Invalid`: a hook refuses.
     pub fn append(&self, append: impl Into<Append>) -> Result<Appended> {
-        self.append_captured(append.into()).map(|committed| committed.appended)
+        let append = append.into();
+        match append.is_each_keyed() {
+            true => self.append_each(append).map(|each| each.appended),
+            false => self.append_captured(append).map(|committed| committed.appended),
+        }
     }
 
     /// Appends events and a checkpoint after them, as [`Task::append`] with [`Append::mark`].
@@ -205,7 +209,7 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// As [`Task::append`].
+    /// As [`Task::append`]. `Invalid`: each event has its own key; use [`Task::append_each`].
     pub fn append_marked(&self, append: impl Into<Append>, mark: Mark) -> Result<Checkpoint> {
         let committed = self.append_captured(append.into().mark(mark))?;
         self.lineage.checkpoint_behind(committed)
@@ -246,7 +250,7 @@ impl Task {
     }
 
     /// Appends events with the captures for their checkpoint, and returns the mark too.
-    fn append_captured(&self, append: Append) -> Result<Committed> {
+    pub(crate) fn append_captured(&self, append: Append) -> Result<Committed> {
         let (append, _captured) = self.with_captures(append)?;
         self.append_as_it_is(append)
     }

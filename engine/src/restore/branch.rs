@@ -58,7 +58,7 @@ impl Engine {
     /// # Errors
     ///
     /// As [`Engine::branch`] and [`Lineage::append`]. `Invalid`: the append expects a head, or
-    /// changes the control of the run.
+    /// changes the control of the run, or each event has its own key.
     pub fn branch_with(
         &self,
         point: &Point,
@@ -69,6 +69,10 @@ impl Engine {
         let inner = &self.inner;
         if append.expected().is_some() || append.control_changes().next().is_some() {
             let why = "the first append to a branch expects no head and changes no control";
+            return Err(Error::invalid(why));
+        }
+        if append.is_each_keyed() {
+            let why = "the first append to a branch has one key, and no keys of its events";
             return Err(Error::invalid(why));
         }
         let structure = inner.structure()?;

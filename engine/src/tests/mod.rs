@@ -3,6 +3,7 @@
 // tidy: names the parts
 mod attachments;
 mod branches;
+mod each_keyed;
 mod forked;
 mod refusals;
 mod summaries;

@@ -19,6 +19,8 @@ pub(crate) struct EventGiven<'a> {
     #[schema(value_type = Object)]
     #[serde(borrow)]
     body: &'a RawValue,
+    /// The idempotency key of this event: with the same key it is appended once.
+    key: Option<String>,
     /// A checkpoint directly after the event, in the same commit.
     pub(crate) mark: Option<MarkGiven>,
 }
@@ -31,12 +33,17 @@ pub(crate) struct LineGiven<'a> {
     kind: Option<Cow<'a, str>>,
     #[serde(borrow)]
     body: Option<&'a RawValue>,
+    key: Option<String>,
     mark: Option<MarkGiven>,
 }
 
 impl EventGiven<'_> {
     pub(crate) fn append(self) -> Result<Append, String> {
-        let append = Append::from(body(&self.kind, self.body)?);
+        let body = body(&self.kind, self.body)?;
+        let append = match self.key {
+            Some(key) => Append::each_keyed([(key, body)]),
+            None => Append::from(body),
+        };
         Ok(match self.mark {
             Some(mark) => append.mark(mark.into()),
             None => append,
@@ -46,14 +53,18 @@ impl EventGiven<'_> {
 
 /// The parsed line of a batch.
 pub(crate) enum Line {
-    Event(Body),
+    /// An event and its key.
+    Event(Body, Option<String>),
     Mark(Mark),
 }
 
 impl LineGiven<'_> {
     pub(crate) fn read(self) -> Result<Line, String> {
         match (self.kind, self.body, self.mark) {
-            (Some(kind), Some(given), None) => body(&kind, given).map(Line::Event),
+            (Some(kind), Some(given), None) => {
+                body(&kind, given).map(|body| Line::Event(body, self.key))
+            }
+            (None, None, Some(_)) if self.key.is_some() => Err("a mark has no `key`".into()),
             (None, None, Some(mark)) => Ok(Line::Mark(mark.into())),
             (_, _, Some(_)) => Err("a mark has to be on a line of its own, the last one".into()),
             (None, ..) => Err("there is no `kind`".into()),

@@ -252,3 +252,45 @@ async fn a_pack_that_cannot_be_opened_refuses_one_append_and_not_the_next() {
     assert_eq!(served.post(path, &body("b")).await.status, 201);
     assert_eq!(served.get("/readyz").await.status, 200);
 }
+
+#[tokio::test]
+async fn lines_that_each_have_a_key_are_appended_once_and_the_answer_tells_which_are_new() {
+    let three = Three::new();
+    let line = |key: &str, step: u64| {
+        json!({"kind": "step_started", "body": {"step": step}, "key": key}).to_string()
+    };
+    let place = |at: &str, repeated: bool| json!({"offset": at, "repeated": repeated});
+    let came = lines(&three, &[line("a", 1), line("b", 2)].join("\n")).await;
+    assert_eq!(came.status, 201, "{came:?}");
+    assert_eq!(came.json()["events"], json!([place("1", false), place("2", false)]));
+    let mark = r#"{"mark": {"label": "three"}}"#.to_owned();
+    let both = [line("b", 2), line("c", 3), line("c", 3), mark].join("\n");
+    let came = lines(&three, &both).await;
+    assert_eq!(came.status, 201, "{came:?}");
+    let places = [place("2", true), place("3", false), place("3", true)];
+    assert_eq!((&came.json()["events"], &came.json()["first"]), (&json!(places), &json!("3")));
+    let checkpoint = came.json()["checkpoint"].clone();
+    assert!(checkpoint.is_string());
+    let came = lines(&three, &both).await;
+    assert_eq!((came.status.as_u16(), &came.json()["repeated"]), (200, &json!(true)), "{came:?}");
+    assert_eq!((&came.json()["checkpoint"], came.header("etag")), (&checkpoint, "\"5\""));
+    let came = three.post(PATH, &line("a", 1)).await;
+    assert_eq!((came.status.as_u16(), &came.json()["events"]), (200, &json!([place("1", true)])));
+    let before = head(&three);
+    let conflict = lines(&three, &[line("d", 4), line("a", 2)].join("\n")).await;
+    assert_eq!(problem(&conflict).0, 409);
+    for (body, text) in [
+        ([line("d", 4), STEP.to_owned()], "line 2: each event has a `key`, or none has one"),
+        ([STEP.to_owned(), line("d", 4)], "line 2: each event has a `key`, or none has one"),
+        ([line("", 4), line("d", 5)], "1 to 1024 bytes"),
+        ([line("d", 4), r#"{"key": "e", "mark": {}}"#.to_owned()], "line 2: a mark has no `key`"),
+    ] {
+        let came = lines(&three, &body.join("\n")).await;
+        assert_eq!(problem(&came).0, 400, "{text}");
+        assert!(came.json()["detail"].as_str().unwrap().contains(text), "{came:?}");
+    }
+    let keyed = [LINES, ("idempotency-key", "k")];
+    let came = three.with("POST", PATH, &keyed, &line("d", 4)).await;
+    assert_eq!(problem(&came).0, 400);
+    assert_eq!(head(&three), before);
+}

@@ -302,10 +302,9 @@ impl Leader {
     fn admit(&mut self, request: &Request, batch: &mut CommitBatch) -> Result<Admission> {
         let ends = request.ends();
         for append in request.appends() {
-            // A key, or a restore that begins in this batch, is in the index only after the batch
-            // is.
-            let same_key = (append.key.as_ref())
-                .is_some_and(|key| self.keys.contains(&(append.log.task, key.clone())));
+            // A key, or a restore that begins in this batch, is in the index only after it.
+            let same_key = !self.keys.is_empty()
+                && append.keys().any(|key| self.keys.contains(&(append.log.task, key.clone())));
             let begun = matches!(append.log.kind, LogKind::Lineage(_))
                 && self.begun.contains(&append.log.task);
             if same_key || begun {
@@ -374,6 +373,7 @@ impl Leader {
             return Ok(Some(seen));
         }
         let head = self.known(append)?.head.head;
+        self.catalog.check_event_keys(append, head.next)?;
         if let (Some(draft), LogKind::Lineage(lineage)) = (&append.mark, append.log.kind)
             && draft.mark.parent.is_none()
             && self.known(append)?.last_mark.is_none()

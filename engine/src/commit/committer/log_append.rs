@@ -13,6 +13,7 @@ use milepost_store::index::is_indexed;
 use smallvec::SmallVec;
 
 use crate::commit::conditions;
+use crate::commit::each_keyed::EventKeys;
 use crate::context;
 use crate::history::checkpoint::PendingMark;
 
@@ -28,6 +29,8 @@ pub(crate) struct LogAppend {
     pub(crate) expect: Option<Offset>,
     pub(crate) epoch: Option<Epoch>,
     pub(crate) key: Option<String>,
+    /// The keys of its events, if each has its own.
+    pub(crate) event_keys: Option<EventKeys>,
     pub(crate) seed: Seed,
     /// Salts of records from another store, 16 bytes each. Those records go unchanged into a task
     /// that is not visible yet.
@@ -119,6 +122,7 @@ impl LogAppend {
             expect: None,
             epoch: None,
             key: None,
+            event_keys: None,
             seed,
             adopted: None,
             bytes: Vec::new(),
@@ -235,6 +239,12 @@ impl LogAppend {
             body,
         });
         Ok(())
+    }
+
+    /// Returns all of its keys: that of the append, and those of its events.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &String> {
+        let of_events = self.event_keys.iter().flat_map(|keys| &keys.keys);
+        self.key.iter().chain(of_events)
     }
 
     /// Returns the bytes and the number of records.

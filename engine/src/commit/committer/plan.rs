@@ -334,9 +334,7 @@ impl Leader {
             for cut in plan.cuts.get(step.cuts).expect("the plan has the cuts of its steps") {
                 put_section(append, cut, batch);
             }
-            if let Some(key) = &append.key {
-                self.keys.insert((append.log.task, key.clone()));
-            }
+            self.keys.extend(append.keys().map(|key| (append.log.task, key.clone())));
             if append.adopted.is_some() {
                 self.unseen.insert(append.log);
             }

@@ -99,24 +99,33 @@ impl Events {
 fn lines(bytes: &[u8]) -> Result<Append, String> {
     let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let lines = (1..).zip(lines).filter(|(_, line)| !line.is_empty());
-    let (mut bodies, mut mark) = (Vec::new(), None);
+    let (mut bodies, mut keys, mut mark) = (Vec::new(), Vec::new(), None);
     for (number, line) in lines {
         if mark.is_some() {
             return Err(format!("line {number} is behind the mark, which is the last"));
         }
         let line = object(line).and_then(LineGiven::read);
         match line.map_err(|why| format!("line {number}: {why}"))? {
-            Line::Event(_) if bodies.len() == EVENTS_MAX => {
+            Line::Event(..) if bodies.len() == EVENTS_MAX => {
                 return Err(format!("a request has at most {EVENTS_MAX} events"));
             }
-            Line::Event(body) => bodies.push(body),
+            Line::Event(body, key) => {
+                bodies.push(body);
+                keys.extend(key);
+                if !keys.is_empty() && keys.len() < bodies.len() {
+                    return Err(format!("line {number}: each event has a `key`, or none has one"));
+                }
+            }
             Line::Mark(given) => mark = Some(given),
         }
     }
     if bodies.is_empty() {
         return Err("there are no events in the body".into());
     }
-    let append = Append::batch(bodies);
+    let append = match keys.is_empty() {
+        true => Append::batch(bodies),
+        false => Append::each_keyed(keys.into_iter().zip(bodies)),
+    };
     Ok(match mark {
         Some(mark) => append.mark(mark),
         None => append,
@@ -141,8 +150,8 @@ fn lines(bytes: &[u8]) -> Result<Append, String> {
         (String = "application/x-ndjson"),
     )),
     responses(
-        (status = 200, description = "It had been appended before, under the same \
-            key", body = AppendedForm),
+        (status = 200, description = "It had been appended before, under the same key, or under \
+            the keys of its events", body = AppendedForm),
         (status = 201, body = AppendedForm, headers(("ETag" = String, description = "The new head, \
             as `If-Match` takes it"))),
         WriteProblems,
@@ -164,7 +173,7 @@ async fn append(
     let appended =
         append_task::append(&app, context, target, size, move || events.append()).await?;
     let form = AppendedForm::from(&appended);
-    Ok(answer(created(&appended), &appended, form))
+    Ok(answer(created(&appended.appended), &appended.appended, form))
 }
 
 /// Returns 201 for a new append, and 200 for a repeated one.

@@ -151,7 +151,8 @@ async fn guidance(
 ) -> Result<Response, ApiError> {
     let size = given.text.len() + given.target.as_ref().map_or(0, String::len);
     let given = move || Ok(GuidanceGiven::try_from(given)?.into());
-    let appended = append_task::append(&app, context, Target::of(task), size, given).await?;
+    let appended =
+        append_task::append(&app, context, Target::of(task), size, given).await?.appended;
     let form = AppendedForm::from(&appended);
     Ok(answer(created(&appended), &appended, form))
 }
@@ -189,7 +190,8 @@ async fn artifacts(
     let size = artifacts.iter().map(|(name, value)| name.len() + value.text().len());
     let size = size.sum();
     let edited = move || Ok(ArtifactsEdited { artifacts }.into());
-    let appended = append_task::append(&app, context, Target::of(task), size, edited).await?;
+    let appended =
+        append_task::append(&app, context, Target::of(task), size, edited).await?.appended;
     let form = AppendedForm::from(&appended);
     Ok(answer(StatusCode::OK, &appended, form))
 }
