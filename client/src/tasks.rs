@@ -43,7 +43,7 @@ pub struct NewTask {
 impl NewTask {
     /// Creates a task with an id of 1 to 1024 bytes.
     pub fn new(id: impl Into<String>) -> Self {
-        let request = TaskGiven { id: id.into(), user: None, initial: None };
+        let request = TaskGiven { id: id.into(), user: None, initial: None, copy_of: None };
         Self { request, conditions: Conditions::default() }
     }
 
@@ -66,6 +66,16 @@ impl NewTask {
     #[must_use]
     pub fn initial(mut self, state: Json) -> Self {
         self.request.initial = Some(state);
+        self
+    }
+}
+
+impl NewTask {
+    /// Makes the task a copy of another one: its lineages, events, checkpoints with their aliases,
+    /// attached data and pins. It excludes [`NewTask::initial`].
+    #[must_use]
+    pub fn copy_of(mut self, task: impl Into<String>) -> Self {
+        self.request.copy_of = Some(task.into());
         self
     }
 }

@@ -59,6 +59,15 @@ impl<'a> View<'a> {
         self.engine.start_task_from(id, self.user().unwrap_or(user), initial)
     }
 
+    /// Copies a task. For a user who is no admin, `user` is ignored.
+    pub(crate) fn copy_task(&self, from: &str, id: &str, user: &str) -> Result<Task> {
+        if self.only.is_some_and(|only| only != id) {
+            return Err(Error::invalid("the token is for another task"));
+        }
+        self.task(from)?;
+        self.engine.copy_task_for(from, id, self.user().unwrap_or(user))
+    }
+
     /// Returns the number of erased events of a point's task.
     pub(crate) fn erased(&self, point: &Point) -> Result<u64> {
         Ok(self.task(&point.task)?.erased())

@@ -43,6 +43,14 @@ pub struct TaskGiven {
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial: Option<Json>,
+    /// The id of a task to copy: the new task has its lineages, events, checkpoints and pins. Not
+    /// with `initial`.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub copy_of: Option<String>,
 }
 
 /// A checkpoint to mark.

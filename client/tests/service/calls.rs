@@ -64,6 +64,12 @@ pub async fn start_task() {
     client.start_task(odd).await.unwrap();
     let part = client.state_at("b c?#é/0@1", "/variables/a b+c%");
     assert_eq!(part.await.unwrap().value, Json::string("dry"));
+    let copy = client.start_task(NewTask::new("copy").copy_of("a/b c@1%2F?#é")).await.unwrap();
+    assert_eq!((copy.head, copy.user.as_str()), (begun.head, "local"));
+    let error = client.start_task(NewTask::new("copy").copy_of("plain")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    let error = client.start_task(NewTask::new("new").copy_of("none")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
 pub async fn task() {

@@ -558,7 +558,7 @@ export interface paths {
         /** Lists tasks, newest first, or those of a prefix by id. */
         get: operations["tasks"];
         put?: never;
-        /** Starts a task. */
+        /** Starts a task, or copies one. */
         post: operations["start_task"];
         delete?: never;
         options?: never;
@@ -845,6 +845,8 @@ export interface components {
         AppendedForm: {
             /** @description The checkpoint marked after the events. */
             checkpoint?: string | null;
+            /** @description The place of each event, in the order of the request, if each has its own key. */
+            events?: components["schemas"]["KeyedForm"][];
             /** @description The offset of the first event. */
             first: components["schemas"]["Big"];
             /** @description The chain hash at `next`, 64 hexadecimal digits; zeros if it was trimmed since. */
@@ -1464,6 +1466,8 @@ export interface components {
         EventGiven: {
             /** @description The fields of the kind, in the same form as in answers. */
             body: Record<string, unknown>;
+            /** @description The idempotency key of this event: with the same key it is appended once. */
+            key?: string | null;
             /** @description The name of the kind. */
             kind: string;
             mark?: null | components["schemas"]["MarkGiven"];
@@ -1825,6 +1829,13 @@ export interface components {
          * @enum {string}
          */
         JobState: "running" | "done" | "failed" | "cancelled";
+        /** @description The place of an event that has its own key. */
+        KeyedForm: {
+            /** @description The offset. */
+            offset: components["schemas"]["Big"];
+            /** @description True if the event was there before, under the same key. */
+            repeated: boolean;
+        };
         /** @description Paths that a capture left out by the default list, unless the capture before did too. */
         LeftOutForm: {
             /** @description Their total size in bytes. */
@@ -2704,6 +2715,11 @@ export interface components {
         };
         /** @description A task to start. */
         TaskGiven: {
+            /**
+             * @description The id of a task to copy: the new task has its lineages, events, checkpoints and pins. Not
+             *     with `initial`.
+             */
+            copy_of?: string | null;
             /** @description The id: 1 to 1024 bytes without control characters. */
             id: string;
             /** @description The initial state. */
@@ -5994,6 +6010,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description There is no task to copy */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description There is one of this id, whosever it is */
             409: {
                 headers: {
@@ -7053,7 +7078,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It had been appended before, under the same key */
+            /** @description It had been appended before, under the same key, or under the keys of its events */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -240,7 +240,7 @@ impl Catalog {
     }
 
     /// Returns the body of an event that has this key.
-    fn event_of_key(
+    pub(crate) fn event_of_key(
         &self,
         task: TaskNo,
         lineage: LineageId,

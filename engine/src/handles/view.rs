@@ -90,10 +90,18 @@ impl View {
             let why = "a task belongs to a user, and the view has none: see `Engine::start_task`";
             return Err(Error::invalid(why));
         };
-        if self.task.as_deref().is_some_and(|only| only != id) {
-            return Err(Error::invalid(format!("the view does not show a task `{id}`")));
-        }
+        self.may_start(id)?;
         self.engine.start_task_from(id, user, initial)
+    }
+
+    /// Refuses the id of a task that the view would not show.
+    pub(crate) fn may_start(&self, id: &str) -> Result<()> {
+        match self.task.as_deref() {
+            Some(only) if only != id => {
+                Err(Error::invalid(format!("the view does not show a task `{id}`")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns a task: see [`Engine::task`].

@@ -102,6 +102,16 @@ impl Import {
     /// As [`Import::task`], and `Invalid`: the task was trimmed. Its bases are bound to the old
     /// origin.
     pub fn copy(&mut self, name: &str, task: &ExportTask) -> Result<()> {
+        self.copy_under(name, task, None)
+    }
+
+    /// Begins a copy under an idempotency key, which its first event keeps.
+    pub(super) fn copy_under(
+        &mut self,
+        name: &str,
+        task: &ExportTask,
+        key: Option<String>,
+    ) -> Result<()> {
         if let Some(begin) = task.begins.first() {
             return Err(Error::invalid(format!(
                 "task `{}` cannot be copied: retention trimmed its lineage {} at offset {}",
@@ -110,7 +120,7 @@ impl Import {
         }
         let inner = &self.engine.inner;
         let origin = Origin(inner.entropy.bytes16());
-        let renewal = Rebase::of(task, inner.entropy.seed())?;
+        let renewal = Rebase::of(task, inner.entropy.seed(), key)?;
         self.begin(name, origin, task, Some(renewal))
     }
 

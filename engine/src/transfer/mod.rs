@@ -7,9 +7,11 @@
 //! import_task  checks, chains and commits its events
 //! validate     refuses invalid content, whatever its hashes say
 //! rebase       imports a copy under a new origin and with new hashes
+//! copy         copies a task inside its store
 //! ```
 
 mod chunks;
+mod copy;
 mod export;
 mod import;
 mod import_task;

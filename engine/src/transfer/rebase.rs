@@ -23,13 +23,15 @@ const CAPTURED: &str = "workspace_captured";
 pub(super) struct Rebase {
     from: CopiedFrom,
     marks: HashMap<CheckpointId, CheckpointId>,
+    /// The idempotency key of the copy, for its first event.
+    key: Option<String>,
     /// The seed of the salts, and the number of salts taken.
     seed: Seed,
     salts: u64,
 }
 
 impl Rebase {
-    pub(super) fn of(task: &ExportTask, seed: Seed) -> Result<Self> {
+    pub(super) fn of(task: &ExportTask, seed: Seed, key: Option<String>) -> Result<Self> {
         let head = task.head();
         let head = head.ok_or_else(|| Error::invalid("the active lineage has no head"))?;
         Ok(Self {
@@ -40,6 +42,7 @@ impl Rebase {
                 hash: head.hash,
             },
             marks: HashMap::new(),
+            key,
             seed,
             salts: 0,
         })
@@ -78,8 +81,13 @@ impl Rebase {
                 body.encode()
             }
         };
-        if kind != known {
+        let is_first = event.offset == 0 && event.log == LogKind::Lineage(LineageId(0));
+        let key = self.key.take_if(|_| is_first);
+        if kind != known || key.is_some() {
             header.kind = kind;
+            if key.is_some() {
+                (header.key, header.batch) = (key, 1);
+            }
             renewed.header = header.encode();
         }
         renewed.body = ExportBody::Inline(payload);

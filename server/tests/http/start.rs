@@ -48,7 +48,7 @@ async fn a_taken_id_answers_the_same_whosever_task_it_is() {
 #[tokio::test]
 async fn what_is_no_task_is_refused() {
     let three = Three::new();
-    let long = format!(r#"{{"id": "{}"}}"#, "x".repeat(201));
+    let long = format!(r#"{{"id": "{}"}}"#, "x".repeat(1025));
     for body in [
         "",
         "{}",
@@ -103,4 +103,33 @@ async fn conditions_that_are_not_looked_at_are_refused() {
     }
     assert!(three.served.engine.task("hers").is_ok());
     assert!(three.served.engine.task("new").is_err());
+}
+
+#[tokio::test]
+async fn a_task_is_copied_for_oneself_once_under_a_key_and_others_are_none() {
+    let three = Three::new();
+    three.served.engine.task("hers").unwrap().checkpoint(milepost::Mark::new()).unwrap();
+    let body = r#"{"id": "copy", "copy_of": "hers"}"#;
+    let keyed = [("idempotency-key", "k")];
+    for _ in 0..2 {
+        let came = three.with("POST", "/v1/tasks", &keyed, body).await;
+        assert_eq!((came.status.as_u16(), &came.json()["user"]), (201, &json!("ana")), "{came:?}");
+        assert_eq!(came.header("location"), "/v1/tasks/copy");
+    }
+    assert_eq!(three.served.engine.task("copy").unwrap().checkpoints().unwrap(), 1);
+    for (body, expected) in [
+        (body, (409, "conflict")),
+        (r#"{"id": "his", "copy_of": "hers"}"#, (409, "conflict")),
+        (r#"{"id": "new", "copy_of": "his"}"#, (404, "not_found")),
+        (r#"{"id": "new", "copy_of": "none"}"#, (404, "not_found")),
+        (r#"{"id": "new", "copy_of": "hers", "initial": {}}"#, (400, "invalid")),
+        (r#"{"id": "new", "copy_of": ""}"#, (404, "not_found")),
+        (r#"{"id": "new", "copy_of": "hers", "user": "bob"}"#, (403, "forbidden")),
+    ] {
+        let came = three.post("/v1/tasks", body).await;
+        assert_eq!(problem(&came), (expected.0, expected.1.to_owned()), "{body}");
+    }
+    let given = r#"{"id": "new", "copy_of": "his", "user": "ana"}"#;
+    let came = three.ask("POST", "/v1/tasks", &three.root, given).await;
+    assert_eq!((came.status.as_u16(), &came.json()["user"]), (201, &json!("ana")));
 }

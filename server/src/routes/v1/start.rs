@@ -13,13 +13,14 @@ use crate::auth::Caller;
 use crate::error::{ApiError, ListProblems};
 use crate::extract::{PathName, Required};
 use crate::forms::{TaskForm, TaskGiven, location};
+use crate::view::View;
 use crate::write_context::WriteContext;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(start)).routes(routes!(delete))
 }
 
-/// Starts a task.
+/// Starts a task, or copies one.
 #[utoipa::path(
     post,
     path = "/v1/tasks",
@@ -31,6 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     responses(
         (status = 201, body = TaskForm, headers(("Location" = String, description = "Its path"))),
         ListProblems,
+        (status = 404, description = "There is no task to copy"),
         (status = 409, description = "There is one of this id, whosever it is"),
         (status = 413),
         (status = 415),
@@ -49,25 +51,36 @@ async fn start(
     if user != *caller.user {
         caller.is_admin("tasks of others are started by admins: leave `user` out")?;
     }
+    if given.copy_of.is_some() && given.initial.is_some() {
+        return Err(ApiError::Invalid(
+            "a copy has the state of its original, not `initial`".into(),
+        ));
+    }
     let at = location("/v1/tasks", &given.id);
     let counted = CountedStart::count(&app, &caller, &user).await?;
-    let form = app
-        .view(&caller, move |view| {
-            // An existing task was started under the same key, or is a conflict.
-            let is_new = view.task(&given.id).is_err();
-            if is_new && counted.is_none() {
-                return Err(ApiError::Forbidden(
-                    "the user has as many tasks as a user may have (`limits.tasks`): delete some",
-                ));
-            }
-            let task = context.during(|| view.start_task(&given.id, &user, given.initial))?;
-            // Counted before the task is read: it exists even if the read fails.
-            if let Some(counted) = counted.filter(|_| is_new) {
-                counted.keep();
-            }
-            Ok(TaskForm::from(task.info()?))
-        })
-        .await?;
+    let is_copy = given.copy_of.is_some();
+    let work = move |view: &View<'_>| {
+        // An existing task was started under the same key, or is a conflict.
+        let is_new = view.task(&given.id).is_err();
+        if is_new && counted.is_none() {
+            return Err(ApiError::Forbidden(
+                "the user has as many tasks as a user may have (`limits.tasks`): delete some",
+            ));
+        }
+        let task = context.during(|| match &given.copy_of {
+            Some(original) => view.copy_task(original, &given.id, &user),
+            None => view.start_task(&given.id, &user, given.initial),
+        })?;
+        // Counted before the task is read: it exists even if the read fails.
+        if let Some(counted) = counted.filter(|_| is_new) {
+            counted.keep();
+        }
+        Ok(TaskForm::from(task.info()?))
+    };
+    let form = match is_copy {
+        true => app.long_view(&caller, work).await?,
+        false => app.view(&caller, work).await?,
+    };
     Ok((StatusCode::CREATED, [(header::LOCATION, at)], Json(form)))
 }
 

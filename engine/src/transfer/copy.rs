@@ -1,0 +1,95 @@
+//! Copies of a task inside its store: an export and an import of it under another name, event by
+//! event. Chunks are shared.
+
+use milepost_codec::{Body, Error, ErrorKind, LineageId, Result};
+
+use super::{ExportItem, Import};
+use crate::commit::conditions;
+use crate::handles::engine::{Engine, check_names};
+use crate::handles::task::Task;
+use crate::handles::view::View;
+
+impl Engine {
+    /// Copies a task under another id. The copy has the lineages, events, checkpoints with their
+    /// aliases, attached data, pins, activations and idempotency keys of the original up to its
+    /// present heads, and its owner. Ids of checkpoints and hashes are other ones, as of a task
+    /// that is imported as a copy. Contents over 256 KiB and captured folders take no space again.
+    ///
+    /// The events are copied in several commits, and the last one shows the task. What a process
+    /// that ends before has copied is deleted by the next open of the store.
+    ///
+    /// ```
+    /// use milepost::events::Message;
+    /// use milepost::{Engine, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.start_task("essay", "ana")?;
+    /// task.append(Message::text("user", "hello"))?;
+    /// let copy = engine.copy_task("essay", "another")?;
+    /// assert_eq!(copy.head()?.next, task.head()?.next);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - `NotFound`: there is no task to copy.
+    /// - `Conflict`: there is a task of the new id.
+    /// - `Invalid`: the new id is empty, over 1024 bytes, or has a control character; or retention
+    ///   trimmed the task.
+    /// - `Unavailable`: a restore of the task is pending, or the store is closed.
+    pub fn copy_task(&self, from: &str, to: &str) -> Result<Task> {
+        let user = self.task(from)?.user().to_owned();
+        self.copy_task_for(from, to, &user)
+    }
+
+    /// Copies a task, as [`Engine::copy_task`], for another owner. If it is repeated under the key
+    /// of the current [`Conditions`](crate::calls::Conditions), the copy is returned.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::copy_task`]. `Invalid`: the user is empty, over 200 bytes, or has a control
+    /// character.
+    pub fn copy_task_for(&self, from: &str, to: &str, user: &str) -> Result<Task> {
+        check_names(to, user)?;
+        let key = conditions::key()?;
+        if let (Some(key), Ok(there)) = (&key, self.task(to)) {
+            let original = self.task(from)?.lineage().origin();
+            let first = self.inner.catalog.event_of_key(there.no(), LineageId(0), 0, key)?;
+            if let Some(Body::LineageOpened(opened)) = first
+                && opened.copied_from.is_some_and(|of| of.origin == original)
+                && there.user() == user
+            {
+                return Ok(there);
+            }
+        }
+        if self.inner.catalog.find(to)?.is_some() {
+            return Err(Error::new(ErrorKind::Conflict, format!("there is a task `{to}`")));
+        }
+        let mut import = Import::of(self);
+        // The folders that it names are in this store, so they need not be given.
+        self.transfer().export(false)?.task(from, &mut |item| match item {
+            ExportItem::Task(task) => {
+                let task = super::ExportTask { user: user.to_owned(), ..task.clone() };
+                import.copy_under(to, &task, key.clone())
+            }
+            ExportItem::Chunk(_) => Ok(()),
+            ExportItem::Event(event) => import.event(event),
+        })?;
+        let nothing = || Error::invalid("a copy of no task");
+        import.finish()?.pop().ok_or_else(nothing)
+    }
+}
+
+impl View {
+    /// Copies a task that the view shows: see [`Engine::copy_task`]. The copy has the owner of the
+    /// original, which the view shows too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::copy_task`] and [`View::start_task`].
+    pub fn copy_task(&self, from: &str, to: &str) -> Result<Task> {
+        self.may_start(to)?;
+        let task = self.task(from)?;
+        self.engine().copy_task_for(from, to, task.user())
+    }
+}
