@@ -5,7 +5,7 @@ use std::time::Duration;
 use milepost_api::{
     Big, RetentionAsked, RetentionForm, StatsForm, StoreForm, UserForm, VerifyAsked, VerifyForm,
 };
-use milepost_codec::Json;
+use milepost_codec::{CheckpointId, Json};
 
 use crate::client::Client;
 use crate::error::{Error, Result};
@@ -31,7 +31,8 @@ impl From<RetentionAsked> for Retention {
 }
 
 impl Retention {
-    /// Creates a policy for all tasks. It needs [`Retention::keep`] or [`Retention::younger_than`].
+    /// Creates a policy for all tasks. It needs one of [`Retention::keep`],
+    /// [`Retention::younger_than`], [`Retention::keep_only`] and [`Retention::trim_before`].
     pub fn new() -> Self {
         Self::default()
     }
@@ -48,6 +49,27 @@ impl Retention {
     #[must_use]
     pub fn younger_than(mut self, age: Duration) -> Self {
         self.0.younger_than_seconds = Some(Big(age.as_secs()));
+        self
+    }
+
+    /// Keeps these checkpoints of a task, in addition to those of [`Retention::keep`] and
+    /// [`Retention::younger_than`], and removes its others. At most 100,000.
+    #[must_use]
+    pub fn keep_only(
+        mut self,
+        task: impl Into<String>,
+        checkpoints: impl IntoIterator<Item = CheckpointId>,
+    ) -> Self {
+        self.0.keep_only = Some(checkpoints.into_iter().collect());
+        self.task(task)
+    }
+
+    /// Keeps the checkpoints in the history of a point from it on, and those on other lineages, and
+    /// removes events before the point that none of them needs. The point is an address, as in
+    /// `essay@12`.
+    #[must_use]
+    pub fn trim_before(mut self, address: impl Into<String>) -> Self {
+        self.0.trim_before = Some(address.into());
         self
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use milepost::events::GuidanceGiven;
 use milepost::retention::Policy;
-use milepost::{Error, Json, Mark, Result};
+use milepost::{Engine, Error, Json, Mark, Result};
 use milepost_workspace::Choices;
 use serde_json::json;
 
@@ -73,36 +73,64 @@ impl RetentionAsked {
     ///
     /// # Errors
     ///
-    /// `Invalid`: the request keeps nothing explicitly, `keep_count` is too large, or it names both
-    /// a user and a task.
-    pub fn policy(self) -> Result<Policy> {
-        if self.keep_count.is_none() && self.younger_than_seconds.is_none() {
-            return Err(Error::invalid(
-                "a policy says what is kept: send `keep_count`, `younger_than_seconds` or both, as \
-                 in {\"keep_count\": 10}",
-            ));
-        }
+    /// `Invalid`: the request keeps nothing explicitly, a number is too large, it names both a user
+    /// and a task, or checkpoints without their task. `NotFound`: no such point in `trim_before`.
+    pub fn policy(self, engine: &Engine) -> Result<Policy> {
+        self.check()?;
         let mut policy =
             Policy::new().marks_only(self.marks_only).keep_lineages(!self.drop_lineages);
         if let Some(Big(seconds)) = self.younger_than_seconds {
             policy = policy.younger_than(Duration::from_secs(seconds));
         }
-        match self.keep_count {
-            Some(keep) if keep > Self::KEEP_MAX => {
-                let most = Self::KEEP_MAX;
-                return Err(Error::invalid(format!("keep_count is 0 to {most}, not {keep}")));
-            }
-            Some(keep) => policy = policy.keep(keep),
-            None => {}
+        if let Some(keep) = self.keep_count {
+            policy = policy.keep(keep);
         }
         if let Some(undo) = self.undo {
             policy = policy.undo(undo);
         }
-        match (self.user, self.task) {
+        if let Some(address) = &self.trim_before {
+            let point = engine.point(address)?;
+            if self.task.as_ref().is_some_and(|task| *task != point.task) {
+                return Err(Error::invalid("`trim_before` is a point of `task`"));
+            }
+            policy = policy.trim_before(&point);
+        }
+        Ok(match (self.user, self.task, self.keep_only) {
+            (_, Some(task), Some(ids)) => policy.keep_only(task, ids),
+            (Some(user), ..) => policy.user(user),
+            (None, Some(task), None) => policy.task(task),
+            (None, None, _) => policy,
+        })
+    }
+
+    /// Refuses what cannot be meant.
+    fn check(&self) -> Result<()> {
+        let named = self.keep_only.as_ref().map(Vec::len);
+        let is_of_task = named.is_some() || self.trim_before.is_some();
+        if self.keep_count.is_none() && self.younger_than_seconds.is_none() && !is_of_task {
+            return Err(Error::invalid(
+                "a policy says what is kept: send `keep_count`, `younger_than_seconds` or both, as \
+                 in {\"keep_count\": 10}, or `keep_only` or `trim_before`",
+            ));
+        }
+        let numbers = [
+            ("keep_count", self.keep_count, Self::KEEP_MAX),
+            ("the number of ids in keep_only", named, Self::IDS_MAX),
+        ];
+        for (what, number, most) in numbers {
+            if let Some(number) = number.filter(|number| *number > most) {
+                return Err(Error::invalid(format!("{what} is 0 to {most}, not {number}")));
+            }
+        }
+        match (&self.user, &self.task) {
             (Some(_), Some(_)) => Err(Error::invalid("name a user or a task, not both")),
-            (Some(user), None) => Ok(policy.user(user)),
-            (None, Some(task)) => Ok(policy.task(task)),
-            (None, None) => Ok(policy),
+            (Some(_), None) if is_of_task => {
+                Err(Error::invalid("`keep_only` and `trim_before` are of a task, not of a user"))
+            }
+            (_, None) if named.is_some() => {
+                Err(Error::invalid("`keep_only` has checkpoints of one task: name it in `task`"))
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -9,7 +9,9 @@ mod read;
 
 use std::path::PathBuf;
 
-use milepost_codec::{Json, LineageId, MarkCause, MarkStatus, RunControl, Scope, TreePath};
+use milepost_codec::{
+    CheckpointId, Json, LineageId, MarkCause, MarkStatus, RunControl, Scope, TreePath,
+};
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
@@ -280,8 +282,8 @@ pub struct VerifyAsked {
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RetentionAsked {
-    /// Keep this many of the newest checkpoints of each task. `keep_count` or
-    /// `younger_than_seconds` is required.
+    /// Keep this many of the newest checkpoints of each task. `keep_count`,
+    /// `younger_than_seconds`, `keep_only` or `trim_before` is required.
     #[cfg_attr(feature = "schema", schema(maximum = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_count: Option<usize>,
@@ -289,6 +291,18 @@ pub struct RetentionAsked {
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::big_or_none))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub younger_than_seconds: Option<Big>,
+    /// Keep these checkpoints of `task`, by their ids, and remove its others.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Vec<String>>, max_items = 100_000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_only: Option<Vec<CheckpointId>>,
+    /// The address of a point of a task: keep the checkpoints in its history from it on, and those
+    /// on other lineages, and remove events before it that none of them needs.
+    #[serde(
+        default,
+        deserialize_with = "read::some_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub trim_before: Option<String>,
     /// Keep the data to undo this many of the last restores. Default: 3.
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, maximum = 4_294_967_295_u64))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -322,4 +336,7 @@ pub struct RetentionAsked {
 impl RetentionAsked {
     /// The maximum of `keep_count`.
     pub const KEEP_MAX: usize = 1_000_000;
+
+    /// The maximum number of ids in `keep_only`.
+    pub const IDS_MAX: usize = 100_000;
 }

@@ -278,7 +278,7 @@ impl Backend for Local<'_> {
         dry_run: bool,
         told: &mut dyn FnMut(u64, u64),
     ) -> Result<RetentionForm> {
-        let plan = self.0.retention().plan(&asked.clone().policy()?)?;
+        let plan = self.0.retention().plan(&asked.clone().policy(self.0)?)?;
         if !dry_run {
             let backup = asked.backup.then(|| backup(self.0, &plan)).transpose()?.flatten();
             let backup = backup.map(|file| file.display().to_string());

@@ -59,6 +59,7 @@ fn policy(args: &Cleanup, task: Option<String>) -> RetentionAsked {
         backup: args.backup,
         user: args.user.clone(),
         task,
+        ..RetentionAsked::default()
     }
 }
 

@@ -2553,14 +2553,21 @@ export interface components {
             /** @description Also remove lineages that no kept checkpoint and no undo needs. Default: keep them. */
             drop_lineages?: boolean;
             /**
-             * @description Keep this many of the newest checkpoints of each task. `keep_count` or
-             *     `younger_than_seconds` is required.
+             * @description Keep this many of the newest checkpoints of each task. `keep_count`,
+             *     `younger_than_seconds`, `keep_only` or `trim_before` is required.
              */
             keep_count?: number | null;
+            /** @description Keep these checkpoints of `task`, by their ids, and remove its others. */
+            keep_only?: string[] | null;
             /** @description Remove marks only, and keep all events. */
             marks_only?: boolean;
             /** @description Only this task. */
             task?: string | null;
+            /**
+             * @description The address of a point of a task: keep the checkpoints in its history from it on, and those
+             *     on other lineages, and remove events before it that none of them needs.
+             */
+            trim_before?: string | null;
             /**
              * Format: int64
              * @description Keep the data to undo this many of the last restores. Default: 3.

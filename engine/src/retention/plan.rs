@@ -9,9 +9,10 @@ use milepost_store::index::keys::{self, KeyKind};
 use milepost_store::index::{MarkEntry, TaskEntry};
 
 use super::Retention;
-use super::policy::{Policy, Scope};
+use super::policy::{Floor, Policy, Scope};
 use super::reachability::{Beginning, KeptMark, Lineages, Verdicts};
 use crate::history::catalog::Catalog;
+use crate::history::events::Ancestry;
 use crate::history::pending::is_of_the_store;
 
 /// Index entries read at a time.
@@ -103,7 +104,8 @@ impl Retention<'_> {
     ///
     /// # Errors
     ///
-    /// - `NotFound`: the policy names a task that does not exist.
+    /// - `NotFound`: the policy names a task, or a checkpoint to keep, that does not exist.
+    /// - `Invalid`: the policy keeps checkpoints of one task and applies to several.
     /// - `Unavailable`: the store is closed.
     pub fn plan(&self, policy: &Policy) -> Result<RetentionPlan> {
         let catalog = &self.engine.inner.catalog;
@@ -123,12 +125,21 @@ impl Retention<'_> {
                 }
             })?,
         }
+        if policy.keep_only.is_some() && !matches!(policy.scope, Scope::Task(_)) {
+            let why = "checkpoints to keep are of one task: name the task";
+            return Err(Error::invalid(why));
+        }
         let now = self.engine.inner.now_us();
         let planned = tasks.iter().map(|(no, entry)| {
             let begun = TaskPlan::of(*no, entry);
             planned(plan(catalog, policy, begun.clone(), now), begun)
         });
-        Ok(RetentionPlan { policy: policy.clone(), tasks: planned.collect::<Result<_>>()? })
+        let planned: Vec<TaskPlan> = planned.collect::<Result<_>>()?;
+        // A caller who names a checkpoint that is not there has another task in mind.
+        match planned.iter().find_map(TaskPlan::failed) {
+            Some(error) if policy.keep_only.is_some() => Err(error),
+            _ => Ok(RetentionPlan { policy: policy.clone(), tasks: planned }),
+        }
     }
 }
 
@@ -156,19 +167,28 @@ fn plan(catalog: &Catalog, policy: &Policy, begun: TaskPlan, now_us: u64) -> Res
     let since = policy.younger_than.map(|s| now_us.saturating_sub(s.saturating_mul(1_000_000)));
     let (mut checkpoints, mut pinned, mut newest) = (0, 0, policy.newest());
     let mut places = Vec::new();
+    let floor = policy.trim_before.map(|floor| History::of(catalog, no, floor)).transpose()?;
+    let mut missing: BTreeSet<_> = policy.keep_only.iter().flatten().copied().collect();
     each_mark(catalog, no, &mut |place, entry| {
         checkpoints += 1;
+        let is_named = missing.remove(&entry.id);
         if pins.contains(&entry.id) {
             pinned += 1;
             return Ok(());
         }
         let is_newest = newest > 0;
         newest = newest.saturating_sub(1);
-        if !is_newest && since.is_none_or(|since| entry.time_us < since) {
+        let is_young = since.is_some_and(|since| entry.time_us >= since);
+        let is_behind = floor.as_ref().is_some_and(|floor| !floor.is_before(&place, entry));
+        if !is_newest && !is_young && !is_named && !is_behind {
             places.push(place);
         }
         Ok(())
     })?;
+    if let Some(id) = missing.first() {
+        let text = format!("task `{}` has no checkpoint {id} to keep", begun.task);
+        return Err(Error::not_found(text));
+    }
     let mut plan = TaskPlan {
         checkpoints,
         pinned,
@@ -177,7 +197,8 @@ fn plan(catalog: &Catalog, policy: &Policy, begun: TaskPlan, now_us: u64) -> Res
         ..begun
     };
     // A task that never lost a checkpoint keeps its events.
-    if !policy.marks_only && (!plan.places.is_empty() || catalog.tally(no)?.retained) {
+    let may_trim = !plan.places.is_empty() || floor.is_some() || catalog.tally(no)?.retained;
+    if !policy.marks_only && may_trim {
         let removed = plan.places.iter().map(|p| (p.lineage, p.offset)).collect();
         let fates = fates(catalog, no, &removed, policy)?;
         (plan.events, plan.bytes) = freed(catalog, no, &fates)?;
@@ -185,6 +206,32 @@ fn plan(catalog: &Catalog, policy: &Policy, begun: TaskPlan, now_us: u64) -> Res
         plan.dropped = fates.dropped.into_iter().collect();
     }
     Ok(plan)
+}
+
+/// The history of a point before which events are not needed.
+struct History {
+    ancestry: Ancestry,
+    floor: Floor,
+}
+
+impl History {
+    fn of(catalog: &Catalog, task: TaskNo, floor: Floor) -> Result<Self> {
+        Ok(Self { ancestry: Ancestry::of(catalog, task, floor.lineage)?, floor })
+    }
+
+    /// Returns `true` if a checkpoint is in the history and marks a point before the floor.
+    fn is_before(&self, place: &RemovedMark, entry: &MarkEntry) -> bool {
+        let at = entry.body.at.map_or(place.offset, |at| at.next);
+        let span = self.ancestry.span(place.lineage);
+        at < self.floor.offset && span.is_some_and(|(from, to)| (from..to).contains(&place.offset))
+    }
+
+    /// Returns the floor as a checkpoint that needs the events behind it.
+    fn as_kept(&self) -> KeptMark {
+        let Floor { lineage, offset } = self.floor;
+        let lineage = self.ancestry.owner(offset).unwrap_or(lineage);
+        KeptMark { lineage, offset, at: offset }
+    }
 }
 
 /// Calls `each` for every checkpoint of a task, newest first.
@@ -239,6 +286,9 @@ pub(super) fn fates(
         }
         Ok(())
     })?;
+    if let Some(floor) = policy.trim_before {
+        kept.push(History::of(catalog, task, floor)?.as_kept());
+    }
     let going = match policy.keep_lineages {
         true => lineages.0.keys().copied().collect(),
         false => going(catalog, task, policy.undo)?,

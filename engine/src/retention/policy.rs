@@ -1,8 +1,12 @@
 //! Retention policies.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde::Serialize;
+use milepost_codec::{CheckpointId, LineageId, Offset};
+use serde::{Serialize, Serializer};
+
+use crate::history::point::Point;
 
 /// Default number of kept checkpoints.
 const KEEP: usize = 10;
@@ -26,12 +30,29 @@ pub struct Policy {
     pub(super) keep: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none", rename = "younger_than_seconds")]
     pub(super) younger_than: Option<u64>,
+    /// The checkpoints of the caller's choice. An event of the removal has their number only.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
+    pub(super) keep_only: Option<BTreeSet<CheckpointId>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) trim_before: Option<Floor>,
     pub(super) undo: u32,
     pub(super) marks_only: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) keep_lineages: bool,
     #[serde(skip)]
     pub(super) scope: Scope,
+}
+
+/// A point of a task's history before which events are not needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Floor {
+    pub(super) lineage: LineageId,
+    pub(super) offset: Offset,
+}
+
+#[expect(clippy::ref_option, reason = "serde calls it")]
+fn number<S: Serializer>(ids: &Option<BTreeSet<CheckpointId>>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(ids.as_ref().map_or(0, BTreeSet::len) as u64)
 }
 
 /// The tasks that a policy applies to.
@@ -48,6 +69,8 @@ impl Default for Policy {
         Self {
             keep: None,
             younger_than: None,
+            keep_only: None,
+            trim_before: None,
             undo: UNDO,
             marks_only: false,
             keep_lineages: false,
@@ -75,6 +98,42 @@ impl Policy {
     pub fn younger_than(mut self, age: Duration) -> Self {
         self.younger_than = Some(age.as_secs());
         self
+    }
+
+    /// Keeps these checkpoints of a task, and those that [`Policy::keep`] and
+    /// [`Policy::younger_than`] name, if they are set. Every other one of the task is removed,
+    /// unless it is pinned. A checkpoint that is marked after the plan stays.
+    ///
+    /// ```
+    /// use milepost::retention::Policy;
+    /// use milepost::{Engine, Mark, Options};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let task = engine.start_task("essay", "ana")?;
+    /// let marks = (0..3).map(|_| task.checkpoint(Mark::new()));
+    /// let marks = marks.collect::<Result<Vec<_>, _>>()?;
+    /// engine.retention().retain(&Policy::new().keep_only("essay", [marks[1].id]))?;
+    /// assert_eq!(task.checkpoints()?, 1);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    #[must_use]
+    pub fn keep_only(
+        mut self,
+        task: impl Into<String>,
+        checkpoints: impl IntoIterator<Item = CheckpointId>,
+    ) -> Self {
+        self.keep_only = Some(checkpoints.into_iter().collect());
+        self.task(task)
+    }
+
+    /// Removes events before a point: in the history of the point, only checkpoints from it on are
+    /// kept, with those that other rules of the policy keep. Checkpoints on lineages that the
+    /// point does not inherit from stay. Events are removed up to the point, unless a kept
+    /// checkpoint or a lineage that forks before it needs them.
+    #[must_use]
+    pub fn trim_before(mut self, point: &Point) -> Self {
+        self.trim_before = Some(Floor { lineage: point.lineage, offset: point.offset });
+        self.task(point.task.as_str())
     }
 
     /// Sets the number of last restores that can still be undone. Default: 3.
@@ -115,10 +174,12 @@ impl Policy {
 
     /// Returns the number of newest checkpoints to keep.
     pub(super) fn newest(&self) -> usize {
-        match (self.keep, self.younger_than) {
-            (Some(keep), _) => keep,
-            (None, Some(_)) => 0,
-            (None, None) => KEEP,
+        let others =
+            self.younger_than.is_some() || self.keep_only.is_some() || self.trim_before.is_some();
+        match self.keep {
+            Some(keep) => keep,
+            None if others => 0,
+            None => KEEP,
         }
     }
 }

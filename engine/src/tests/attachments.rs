@@ -21,6 +21,10 @@ enum Op {
     Restore(f64),
     Switch(f64),
     CleanUp(usize, bool),
+    /// Keeps some checkpoints by their ids.
+    KeepOnly(Vec<f64>),
+    /// Removes what is before a point in the history, by its share.
+    TrimBefore(f64),
     Compact,
     Reopen,
 }
@@ -35,6 +39,8 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (0.0..1.0).prop_map(Op::Restore),
         1 => (0.0..1.0).prop_map(Op::Switch),
         2 => (0..3_usize, any::<bool>()).prop_map(|(keep, lineages)| Op::CleanUp(keep, lineages)),
+        2 => proptest::collection::vec(0.0..1.0, 0..3).prop_map(Op::KeepOnly),
+        1 => (0.0..1.0).prop_map(Op::TrimBefore),
         1 => Just(Op::Compact),
         1 => Just(Op::Reopen),
     ]
@@ -87,6 +93,20 @@ fn verify(engine: &Engine) {
     assert!(report.faults.is_empty(), "{:#?}", report.faults);
 }
 
+fn clean_up(engine: &Engine, policy: &Policy) {
+    let report = engine.retention().retain(policy).unwrap();
+    assert!(report.tasks.iter().all(|task| task.error.is_none()), "{report:#?}");
+}
+
+/// Keeps some checkpoints, by their shares of all.
+fn keep_only(engine: &Engine, shares: &[f64]) {
+    let all: Vec<_> = checkpoints(engine).into_iter().collect();
+    let place = |share: &f64| all.get((all.len() as f64 * share) as usize).copied();
+    let kept: BTreeSet<_> = shares.iter().filter_map(place).collect();
+    clean_up(engine, &Policy::new().keep_only("thread", kept.clone()));
+    assert_eq!(checkpoints(engine), kept);
+}
+
 fn run(ops: &[Op]) {
     let dir = tempfile::tempdir().unwrap();
     let open = || Engine::open(dir.path().join("store"), Options::default()).unwrap();
@@ -129,9 +149,12 @@ fn run(ops: &[Op]) {
                 engine.switch(&task.lineage_named(one.id).unwrap()).unwrap();
             }
             Op::CleanUp(keep, keep_lineages) => {
-                let policy = Policy::new().keep(*keep).keep_lineages(*keep_lineages);
-                let report = engine.retention().retain(&policy).unwrap();
-                assert!(report.tasks.iter().all(|task| task.error.is_none()), "{report:#?}");
+                clean_up(&engine, &Policy::new().keep(*keep).keep_lineages(*keep_lineages));
+            }
+            Op::KeepOnly(shares) => keep_only(&engine, shares),
+            Op::TrimBefore(share) => {
+                let at = begin + ((head - begin) as f64 * share) as u64;
+                clean_up(&engine, &Policy::new().trim_before(&task.point(at).unwrap()));
             }
             Op::Compact => _ = engine.retention().compact(&mut |_| {}).unwrap(),
             Op::Reopen => {

@@ -134,3 +134,35 @@ async fn users_do_none_of_it_and_are_not_told_what_is_there() {
         assert_eq!(said.len(), 1, "{path}");
     }
 }
+
+#[tokio::test]
+async fn a_cleanup_keeps_the_checkpoints_that_are_named_or_what_is_behind_a_point() {
+    let served = crate::served::Served::new();
+    let task = served.task("essay", "ana", 4);
+    let listed = served.get("/v1/tasks/essay/checkpoints").await.json()["items"].clone();
+    let ids: Vec<String> = (0..4).map(|n| listed[n]["id"].as_str().unwrap().to_owned()).collect();
+    let asked = json!({"task": "essay", "keep_only": [ids[1], ids[2]]}).to_string();
+    let planned = served.post("/v1/retention/plan", &asked).await.json();
+    assert_eq!(planned["tasks"][0]["removed"], json!([ids[0], ids[3]]));
+    assert_eq!(task.checkpoints().unwrap(), 4);
+    let done = served.post("/v1/retention", &asked).await.json();
+    assert_eq!((&done["total"]["go"], &done["total"]["stay"]), (&json!("2"), &json!("2")));
+    assert_eq!(task.checkpoints().unwrap(), 2);
+    let asked = json!({"trim_before": "essay@4"}).to_string();
+    let done = served.post("/v1/retention", &asked).await.json();
+    assert_eq!(done["tasks"][0]["trimmed"], json!([{"lineage": 0, "offset": "4"}]), "{done}");
+    for (asked, status) in [
+        (json!({"task": "essay", "keep_only": [ids[0]]}), 404),
+        (json!({"task": "none", "keep_only": []}), 404),
+        (json!({"trim_before": "none@4"}), 404),
+        (json!({"keep_only": [ids[1]]}), 400),
+        (json!({"user": "ana", "keep_only": [ids[1]]}), 400),
+        (json!({"task": "essay", "keep_only": ["abc"]}), 400),
+        (json!({"task": "other", "trim_before": "essay@4"}), 400),
+        (json!({"user": "ana", "trim_before": "essay@4"}), 400),
+        (json!({"task": "essay"}), 400),
+    ] {
+        let came = served.post("/v1/retention", &asked.to_string()).await;
+        assert_eq!(came.status.as_u16(), status, "{asked}: {came:?}");
+    }
+}

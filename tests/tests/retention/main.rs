@@ -5,6 +5,7 @@
 //! trims.rs   which events go, and what is left in their place
 //! deletes.rs tasks that are deleted
 //! erases.rs  bodies that are erased
+//! chosen.rs  cleanups that keep a set of checkpoints, or what is behind a point
 //! compacts.rs what leaves the disk
 //! steps.rs   removed checkpoints whose steps are erased with them
 //! states.rs  states of all checkpoints, in one pass
@@ -12,6 +13,7 @@
 //! ```
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "tests")]
 
+mod chosen;
 mod compacts;
 mod deletes;
 mod erases;

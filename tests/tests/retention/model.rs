@@ -2,7 +2,7 @@
 //!
 //! `MILEPOST_CASES` sets how many runs are tried, `MILEPOST_SEED` which.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use milepost::Task;
@@ -177,9 +177,31 @@ impl World {
     }
 
     fn retain(&mut self, random: &mut Random) {
-        let keep = random.below(6) as usize;
-        let policy =
-            Policy::new().keep(keep).undo(random.below(4) as u32).marks_only(random.below(3) == 0);
+        let mut keep = random.below(6) as usize;
+        let mut policy = Policy::new();
+        let mut others = BTreeSet::new();
+        match random.below(6) {
+            0 | 1 => {
+                let named = self.marks.iter().filter(|_| random.below(3) == 0).map(|mark| mark.id);
+                others = named.collect();
+                policy = policy.keep_only("t", others.clone());
+            }
+            2 => {
+                let task = self.task();
+                let begin = task.lineage().info().unwrap().begin;
+                let head = task.head().unwrap().next;
+                let point = task.point(begin + random.below(head - begin + 1)).unwrap();
+                others = self.behind(&point);
+                policy = policy.trim_before(&point);
+            }
+            _ => policy = policy.keep(keep),
+        }
+        if policy != Policy::new().keep(keep) && random.below(2) == 0 {
+            policy = policy.keep(keep);
+        } else if policy != Policy::new().keep(keep) {
+            keep = 0;
+        }
+        policy = policy.undo(random.below(4) as u32).marks_only(random.below(3) == 0);
         let before = self.state("t");
         let report = self.engine().retention().retain(&policy).unwrap();
         assert!(report.tasks[0].error.is_none(), "{report:?}");
@@ -188,7 +210,7 @@ impl World {
         for mark in std::mem::take(&mut self.marks).into_iter().rev() {
             let newest = !mark.pinned && left > 0;
             left -= usize::from(newest);
-            if mark.pinned || newest {
+            if mark.pinned || newest || others.contains(&mark.id) {
                 kept.push(mark);
             }
         }
@@ -196,6 +218,34 @@ impl World {
         self.marks = kept;
         assert_eq!(self.state("t"), before);
         self.check();
+    }
+
+    /// Returns the checkpoints that are not before a point in its history.
+    fn behind(&self, point: &milepost::Point) -> BTreeSet<CheckpointId> {
+        let lineages = self.task().lineages().unwrap();
+        let mut spans = BTreeMap::new();
+        let (mut at, mut to) = (point.lineage, u64::MAX);
+        loop {
+            let info = lineages.iter().find(|info| info.id == at).unwrap();
+            let fork = info.parent.filter(|parent| info.begin < parent.offset);
+            spans.insert(at, (fork.map_or(info.begin, |parent| parent.offset), to));
+            match fork {
+                Some(parent) => (at, to) = (parent.lineage, parent.offset.min(to)),
+                None => break,
+            }
+        }
+        let query = milepost::query::CheckpointQuery {
+            task: Some("t".into()),
+            limit: Some(10_000),
+            ..Default::default()
+        };
+        let all = self.engine().query().checkpoints(&query).unwrap().items.into_iter();
+        let is_before = |checkpoint: &milepost::Checkpoint| {
+            let span = spans.get(&checkpoint.lineage);
+            span.is_some_and(|(from, to)| (*from..*to).contains(&checkpoint.mark))
+                && checkpoint.at < point.offset
+        };
+        all.filter(|checkpoint| !is_before(checkpoint)).map(|checkpoint| checkpoint.id).collect()
     }
 
     fn compact(&self) {

@@ -105,8 +105,8 @@ async fn plan(
     Required(asked): Required<RetentionAsked>,
 ) -> Result<Json<RetentionForm>, ApiError> {
     caller.is_admin(RETENTION)?;
-    let policy = asked.policy()?;
     app.work(move |engine| {
+        let policy = asked.policy(engine)?;
         let plan = engine.retention().plan(&policy)?;
         // Unreadable captures do not block the rest of the plan.
         let captures = engine.retention().plan_captures(&plan).ok();
@@ -136,9 +136,10 @@ async fn retain(
 ) -> Result<Json<RetentionForm>, ApiError> {
     let caller = context.unconditional()?.caller;
     caller.is_admin(RETENTION)?;
-    let (backup, policy) = (asked.backup, asked.policy()?);
+    let backup = asked.backup;
     let backups = app.options.backups.clone();
     app.work(move |engine| {
+        let policy = asked.policy(engine)?;
         let plan = engine.retention().plan(&policy)?;
         let backup = backup.then(|| backups.make(engine, &plan)).transpose()?.flatten();
         let report = engine.retention().apply(&plan, &mut |_, _| {})?;
