@@ -22,6 +22,8 @@ pub enum Call {
         task: String,
     },
     Append(Adding),
+    /// One append, of which each event has its own key.
+    Each(Vec<Adding>),
     Refused {
         task: String,
         lineage: u32,
@@ -40,6 +42,11 @@ pub enum Call {
     Branch {
         task: String,
         to: Target,
+    },
+    /// With the first events of the branch.
+    BranchWith {
+        to: Target,
+        adding: Adding,
     },
     Undo {
         task: String,
@@ -66,6 +73,8 @@ pub enum Call {
         keep: u8,
         undo: u8,
         marks_only: bool,
+        /// The checkpoints that are kept, instead of a number.
+        only: Option<Vec<String>>,
     },
     Erase {
         task: String,
@@ -86,7 +95,8 @@ impl Call {
     /// The task it is about; none where that is all of them.
     pub fn task(&self) -> Option<&str> {
         match self {
-            Self::Append(adding) => Some(&adding.task),
+            Self::Append(adding) | Self::BranchWith { adding, .. } => Some(&adding.task),
+            Self::Each(all) => all.first().map(|adding| adding.task.as_str()),
             Self::Cleanup { task, .. } => task.as_deref(),
             Self::Drain => None,
             Self::Start { task }
@@ -166,6 +176,10 @@ pub enum Done {
         repeated: bool,
         mark: Option<Marked>,
     },
+    /// Of each event.
+    Each(Vec<Done>),
+    /// The branch, and the append to it.
+    Branched(Box<Done>, Box<Done>),
     Marked(Marked),
     Forked {
         lineage: u32,

@@ -64,7 +64,8 @@ fn check_task(engine: &Engine, task: &Task, known: &mut TaskModel) -> Result<(),
         check_lineage(engine, task, known, info).map_err(|e| format!("lineage {id}: {e}"))?;
         check_keys(task, known, id).map_err(|e| format!("lineage {id}: {e}"))?;
     }
-    check_marks(engine, task.id(), known)
+    check_marks(engine, task.id(), known)?;
+    check_passes(task, known)
 }
 
 fn check_lineage(
@@ -125,6 +126,24 @@ fn check_counts(
         let due = known.messages(id, head);
         if found != due {
             return Err(format!("I5: lineage {id} counts {found} messages, not {due}"));
+        }
+    }
+    Ok(())
+}
+
+/// One pass over a lineage gives the state that each checkpoint has alone.
+fn check_passes(task: &Task, known: &TaskModel) -> Result<(), String> {
+    for id in known.there() {
+        let named = |e| format!("I5: the states of lineage {id}: {e}");
+        let lineage = task.lineage_named(LineageId(id)).map_err(named)?;
+        for found in lineage.states(..).map_err(named)? {
+            let (checkpoint, state) = found.map_err(named)?;
+            let state = hash(&RunReducer.encode(&state).map_err(named)?);
+            let mark = known.marks.get(&checkpoint.id.to_string());
+            if mark.and_then(|mark| mark.state).is_some_and(|alone| alone != state) {
+                let id = checkpoint.id;
+                return Err(format!("I5: checkpoint {id} has another state in a pass"));
+            }
         }
     }
     Ok(())

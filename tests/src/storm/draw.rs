@@ -103,7 +103,7 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
     loop {
         let n16 = random.number() as u16;
         let n8 = random.number() as u8;
-        return match random.below(66) {
+        return match random.below(70) {
             0..=11 => append(random, mix),
             12 if mix.keys => Op::Keys(2 + random.below(if outer { 60 } else { 4 }) as u16),
             13..=18 => Op::Mark { who: who(random), at: (random.below(5) == 0).then_some(n16) },
@@ -117,6 +117,7 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
                 keep: random.below(4) as u8,
                 undo: random.below(3) as u8,
                 marks_only: random.below(4) == 0,
+                chosen: (random.below(4) == 0).then_some(n16),
                 beside: match outer && mix.counts {
                     true => while_folding(random, mix),
                     false => Vec::new(),
@@ -149,6 +150,15 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
             // A redo needs an undo right before it, or another redo.
             64 => Op::Undo,
             65 => Op::Redo,
+            66..=68 if mix.keys => {
+                let count = 1 + random.below(5);
+                let key = |random: &mut Random| (random.below(30) as u8, random.below(40) == 0);
+                Op::Each { who: who(random), keys: (0..count).map(|_| key(random)).collect() }
+            }
+            69 => {
+                let Op::Append { bodies, mark, .. } = append(random, mix) else { continue };
+                Op::BranchWith { to: to(random), bodies, mark }
+            }
             _ => continue,
         };
     }
@@ -163,6 +173,7 @@ fn compact(random: &mut Random, mix: Mix) -> Op {
             keep: 1,
             undo: random.below(2) as u8,
             marks_only: false,
+            chosen: None,
             beside: Vec::new(),
         };
         beside.push(Step { task: 0, op: cleanup });

@@ -53,6 +53,8 @@ pub fn judge(model: &mut Model, answer: &Answer<'_>) -> Result<(), String> {
             Err(_) => Err(answer.wrong("a task of a free name was not started")),
         },
         Call::Append(adding) => append(model, adding, answer),
+        Call::Each(all) => each(model, all, answer),
+        Call::BranchWith { to, adding } => branch_with(model, to, adding, answer),
         Call::Refused { .. } => match answer.got {
             Ok(_) => Err(answer.wrong("what nobody can read or index was taken")),
             Err(failed) if failed.is(ErrorKind::Poisoned) => {
@@ -77,7 +79,10 @@ pub fn judge(model: &mut Model, answer: &Answer<'_>) -> Result<(), String> {
             Ok(())
         }
         Call::RemoveMark { task, mark } => keep::remove(model, task, mark, answer),
-        Call::Cleanup { task, keep, .. } => keep::cleanup(model, task.as_deref(), *keep, answer),
+        Call::Cleanup { task, keep, only, .. } => {
+            let kept = keep::Kept { newest: usize::from(*keep), only: only.as_deref() };
+            keep::cleanup(model, task.as_deref(), &kept, answer)
+        }
         Call::Erase { task, lineage, offset } => {
             keep::erase(model, task, *lineage, *offset, answer)
         }
@@ -161,6 +166,55 @@ fn due(known: &TaskModel, adding: &Adding, on: u32, bodies: &[u64]) -> Due {
             }
         }
     }
+}
+
+/// Events that each have their own key: as if each were appended alone, or none of them.
+fn each(model: &mut Model, all: &[Adding], answer: &Answer<'_>) -> Result<(), String> {
+    match answer.got {
+        Ok(Done::Each(each)) if each.len() == all.len() => {
+            all.iter().zip(each).try_for_each(|(adding, done)| {
+                let (call, got) = (Call::Append(adding.clone()), Ok(done.clone()));
+                append(model, adding, &Answer { call: &call, got: &got, ..*answer })
+            })
+        }
+        Err(failed) if failed.is(ErrorKind::Conflict) => {
+            let known = all.first().and_then(|first| model.live_task(&first.task));
+            let is_conflict = |(n, adding): (usize, &Adding)| {
+                let bodies: Vec<u64> = adding.bodies().iter().map(print_of).collect();
+                let on = |known: &TaskModel| adding.lineage.unwrap_or_else(|| known.active());
+                let of_known = known.is_some_and(|known| {
+                    matches!(due(known, adding, on(known), &bodies), Due::Conflict)
+                });
+                let mut earlier = all.iter().take(n);
+                of_known || earlier.any(|one| one.key == adding.key && one.bodies != adding.bodies)
+            };
+            match all.iter().enumerate().any(is_conflict) {
+                true => Ok(()),
+                false => Err(answer.wrong("I14: keys of events conflict with nothing")),
+            }
+        }
+        _ => Err(answer.wrong("an append of events with keys was refused")),
+    }
+}
+
+/// A branch, and then an append to it.
+fn branch_with(
+    model: &mut Model,
+    to: &Target,
+    adding: &Adding,
+    answer: &Answer<'_>,
+) -> Result<(), String> {
+    let Ok(Done::Branched(opened, appended)) = answer.got else {
+        return Err(answer.wrong("a branch with events was refused"));
+    };
+    let got = Ok((**opened).clone());
+    fork::branch(model, &adding.task, to, &Answer { got: &got, ..*answer })?;
+    let Done::Forked { lineage, .. } = **opened else {
+        return Err(answer.wrong("a branch without a lineage"));
+    };
+    let adding = Adding { lineage: Some(lineage), ..adding.clone() };
+    let got = Ok((**appended).clone());
+    append(model, &adding, &Answer { got: &got, ..*answer })
 }
 
 fn append(model: &mut Model, adding: &Adding, answer: &Answer<'_>) -> Result<(), String> {

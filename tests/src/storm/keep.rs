@@ -29,10 +29,19 @@ pub fn remove(
     }
 }
 
+/// The checkpoints that a cleanup keeps, beside those that are pinned.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept<'a> {
+    /// So many of the newest.
+    pub newest: usize,
+    /// These, instead of a number.
+    pub only: Option<&'a [String]>,
+}
+
 pub fn cleanup(
     model: &mut Model,
     task: Option<&str>,
-    keep: u8,
+    kept: &Kept<'_>,
     answer: &Answer<'_>,
 ) -> Result<(), String> {
     let (cleaned, partly) = match answer.got {
@@ -59,7 +68,7 @@ pub fn cleanup(
         if one.error.as_ref().is_some_and(|e| !refused(e)) && !answer.crossed {
             return Err(answer.wrong("a cleanup failed"));
         }
-        clean(known, one, usize::from(keep), answer, partly)?;
+        clean(known, one, kept, answer, partly)?;
     }
     Ok(())
 }
@@ -67,7 +76,7 @@ pub fn cleanup(
 fn clean(
     known: &mut TaskModel,
     one: &Cleaned,
-    keep: usize,
+    kept: &Kept<'_>,
     answer: &Answer<'_>,
     partly: bool,
 ) -> Result<(), String> {
@@ -81,12 +90,14 @@ fn clean(
     let fresh = order.iter().filter(|(at, _)| *at > answer.before).count();
     // Those that an earlier cleanup may have removed, or not, may be among the newest too.
     let open: Vec<u64> = known.gone.values().flatten().map(|m| m.order).collect();
-    let stay = |n: usize, at: u64| match at > answer.before {
-        true => fresh + open.len() <= keep,
-        false => n + open.iter().filter(|newer| **newer > at).count() < keep,
+    let keep = kept.newest;
+    let stay = |n: usize, at: u64, id: &String| match (kept.only, at > answer.before) {
+        (Some(only), _) => only.contains(id),
+        (None, true) => fresh + open.len() <= keep,
+        (None, false) => n + open.iter().filter(|newer| **newer > at).count() < keep,
     };
     let goes: Vec<(usize, String)> = (order.into_iter().enumerate())
-        .filter(|(n, (at, _))| !stay(*n, *at))
+        .filter(|(n, (at, id))| !stay(*n, *at, id))
         .map(|(n, (_, id))| (n, id))
         .collect();
     if !answer.crossed && !partly && open.is_empty() && goes.len() as u64 != one.removed {

@@ -137,6 +137,17 @@ pub enum Op {
     },
     /// So many appends, each under a key of its own.
     Keys(u16),
+    /// One append, each event under a key of its own, mostly with the same content.
+    Each {
+        who: Who,
+        keys: Vec<(u8, bool)>,
+    },
+    /// A branch together with its first events.
+    BranchWith {
+        to: To,
+        bodies: Vec<Spec>,
+        mark: bool,
+    },
     Refused(Who, Bad),
     Mark {
         who: Who,
@@ -154,6 +165,8 @@ pub enum Op {
         keep: u8,
         undo: u8,
         marks_only: bool,
+        /// Keeps those checkpoints of the task whose bit is set, instead of a number.
+        chosen: Option<u16>,
         /// Done while the cleanup folds a state.
         beside: Vec<Step>,
     },

@@ -64,6 +64,31 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
             model.keys += u64::from(*count);
             return calls;
         }
+        Op::Each { who, keys } => {
+            let lineage = lineage(known, *who);
+            let events = keys.iter().map(|(key, other)| Adding {
+                task: task.clone(),
+                lineage,
+                bodies: vec![Spec { kind: 0, salt: u32::from(*key) + u32::from(*other), size: 50 }],
+                key: Some(format!("each-{key}")),
+                expect: None,
+                mark: false,
+                submit: false,
+            });
+            Some(Call::Each(events.collect()))
+        }
+        Op::BranchWith { to, bodies, mark } => target(known, *to).map(|to| Call::BranchWith {
+            to,
+            adding: Adding {
+                task: task.clone(),
+                lineage: None,
+                bodies: bodies.clone(),
+                key: None,
+                expect: None,
+                mark: *mark,
+                submit: false,
+            },
+        }),
         Op::Snapshots => {
             let bodies = (0..SNAPSHOT).map(|n| Spec { kind: 11, salt: 2 * n + 1, size: 1000 });
             Some(Call::Append(Adding {
@@ -104,11 +129,12 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
         Op::RemoveMark(n) => {
             mark(known, *n).map(|mark| Call::RemoveMark { mark, task: task.clone() })
         }
-        Op::Cleanup { all, keep, undo, marks_only, .. } => Some(Call::Cleanup {
-            task: (!all).then(|| task.clone()),
-            keep: *keep,
+        Op::Cleanup { all, keep, undo, marks_only, chosen, .. } => Some(Call::Cleanup {
+            task: (!all || chosen.is_some()).then(|| task.clone()),
+            keep: if chosen.is_some() { 0 } else { *keep },
             undo: *undo,
             marks_only: *marks_only,
+            only: chosen.map(|bits| chosen_marks(known, bits)),
         }),
         Op::Erase(n, at) => {
             let there = known.there();
@@ -135,11 +161,23 @@ pub fn offset(task: &TaskModel, lineage: u32, n: u16) -> Option<u64> {
 }
 
 fn mark(task: &TaskModel, n: u16) -> Option<String> {
-    // In the order in which they were marked: ids are others in each run.
+    let all = marks(task);
+    let at = usize::from(n).checked_rem(all.len())?;
+    all.get(at).map(|id| (*id).clone())
+}
+
+/// The ids of checkpoints in the order in which they were marked: ids are others in each run.
+fn marks(task: &TaskModel) -> Vec<&String> {
     let mut all: Vec<_> = task.marks.iter().collect();
     all.sort_by_key(|(_, mark)| mark.order);
-    let at = usize::from(n).checked_rem(all.len())?;
-    all.get(at).map(|(id, _)| (*id).clone())
+    all.into_iter().map(|(id, _)| id).collect()
+}
+
+/// The checkpoints whose bit is set.
+fn chosen_marks(task: &TaskModel, bits: u16) -> Vec<String> {
+    let all = marks(task).into_iter().enumerate();
+    let chosen = all.filter(|(n, _)| bits & (1 << (n % 16)) != 0);
+    chosen.map(|(_, id)| id.clone()).collect()
 }
 
 fn target(task: &TaskModel, to: To) -> Option<Target> {

@@ -20,6 +20,7 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
     match call {
         Call::Start { task } => engine.start_task(task, "ana").map(|_| Done::Unit),
         Call::Append(adding) => append(engine, adding),
+        Call::Each(all) => each(engine, all),
         Call::Refused { task, lineage, bad } => {
             let task = engine.task(task)?;
             refused(&task.lineage_named(LineageId(*lineage))?, *bad)
@@ -44,6 +45,7 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
             let branch = engine.branch(&point(engine, task, to)?, None)?;
             forked(engine, &engine.task(task)?, &branch)
         }
+        Call::BranchWith { to, adding } => branch_with(engine, to, adding),
         Call::Undo { task } => {
             let back = engine.undo(task).run()?;
             Ok(Done::Activated { lineage: back.lineage().id().0, epoch: back.epoch() })
@@ -69,13 +71,17 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
             let id = engine.query().checkpoint(mark)?.id;
             engine.retention().unmark(&[id]).map(|()| Done::Unit)
         }
-        Call::Cleanup { task, keep, undo, marks_only } => {
-            let mut policy = Policy::new()
-                .keep(usize::from(*keep))
-                .undo(u32::from(*undo))
-                .marks_only(*marks_only);
+        Call::Cleanup { task, keep, undo, marks_only, only } => {
+            let mut policy = Policy::new().undo(u32::from(*undo)).marks_only(*marks_only);
+            if only.is_none() {
+                policy = policy.keep(usize::from(*keep));
+            }
             if let Some(task) = task {
                 policy = policy.task(task);
+            }
+            if let (Some(task), Some(only)) = (task, only) {
+                let ids = only.iter().map(|id| Ok(engine.query().checkpoint(id)?.id));
+                policy = policy.keep_only(task, ids.collect::<Result<Vec<_>>>()?);
             }
             let report = engine.retention().retain(&policy)?;
             let cleaned = report.tasks.into_iter().map(|task| Cleaned {
@@ -144,6 +150,60 @@ pub fn forked(engine: &Engine, task: &Task, lineage: &Lineage) -> Result<Done> {
         epoch: task.epoch(),
         marks: marks.iter().map(|mark| told(engine, mark)).collect(),
     })
+}
+
+/// Appends events that each have their own key.
+fn each(engine: &Engine, all: &[Adding]) -> Result<Done> {
+    let Some(first) = all.first() else { return Ok(Done::Each(Vec::new())) };
+    let task = engine.task(&first.task)?;
+    let events = all.iter().filter_map(|one| one.key.clone().zip(one.bodies().pop()));
+    let append = Append::each_keyed(events);
+    let (on, done) = match first.lineage {
+        None => (task.lineage().clone(), task.append_each(append)?),
+        Some(id) => {
+            let on = task.lineage_named(LineageId(id))?;
+            let done = on.append_each(append)?;
+            (on, done)
+        }
+    };
+    let told = |offset, repeated| told_each(on.id().0, offset, repeated);
+    Ok(Done::Each(done.events.iter().map(|event| told(event.offset, event.repeated)).collect()))
+}
+
+/// What a caller is told of one event under its own key.
+pub fn told_each(lineage: u32, offset: u64, repeated: bool) -> Done {
+    Done::Appended { lineage, first: offset, count: 1, head: offset + 1, repeated, mark: None }
+}
+
+fn branch_with(engine: &Engine, to: &Target, adding: &Adding) -> Result<Done> {
+    let mut append = Append::batch(adding.bodies());
+    if adding.mark {
+        append = append.mark(Mark::new().label("with"));
+    }
+    let (branch, done) = engine.branch_with(&point(engine, &adding.task, to)?, None, append)?;
+    let task = engine.task(&adding.task)?;
+    let mark = match done.checkpoint {
+        Some(id) => Some(told(engine, &engine.query().checkpoint(&id.to_string())?)),
+        None => None,
+    };
+    branched(engine, &task, &branch, (done.first, done.count, done.head.next, mark))
+}
+
+/// A branch and the append to it, each as if it were alone.
+pub fn branched(
+    engine: &Engine,
+    task: &Task,
+    branch: &Lineage,
+    (first, count, head, mark): (u64, u32, u64, Option<Marked>),
+) -> Result<Done> {
+    let Done::Forked { lineage, parent, epoch, mut marks, .. } = forked(engine, task, branch)?
+    else {
+        return Ok(Done::Unit);
+    };
+    marks.retain(|mark| mark.mark < first);
+    let opened = Done::Forked { lineage, parent, head: first, epoch, marks };
+    let appended = Done::Appended { lineage, first, count, head, repeated: false, mark };
+    Ok(Done::Branched(Box::new(opened), Box::new(appended)))
 }
 
 fn append(engine: &Engine, adding: &Adding) -> Result<Done> {

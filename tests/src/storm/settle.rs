@@ -5,8 +5,8 @@ use milepost::{Engine, ErrorKind, Event, LineageId, Task};
 
 use super::begun::Begun;
 use super::call::{Adding, Call, Cleaned, Done, Failed, Marked, print_of};
-use super::model::Model;
-use super::run::{forked, told};
+use super::model::{Model, Seen};
+use super::run::{branched, forked, told, told_each};
 
 /// Looks which of the calls were done, and takes those into the model.
 pub fn settle(
@@ -53,6 +53,7 @@ fn found(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Option
     };
     match call {
         Call::Append(adding) => appended(engine, model, &task, adding),
+        Call::Each(all) => each(model, &task, all),
         Call::Mark { lineage, .. } => {
             let on = lineage.unwrap_or_else(|| known.active());
             let mut marks = fresh(engine, model, &task)?;
@@ -62,9 +63,20 @@ fn found(engine: &Engine, model: &Model, call: &Call) -> milepost::Result<Option
         Call::Restore { .. } if task.epoch() > known.epoch() => {
             forked(engine, &task, task.lineage()).map(Some)
         }
+        Call::BranchWith { adding, .. } => branch_with(engine, model, &task, adding),
         Call::Branch { .. } => {
             let all = task.lineages()?;
-            let fresh = all.iter().find(|info| !known.lineages.contains_key(&info.id.0));
+            // One with events is of another call.
+            let is_empty = |id| -> milepost::Result<bool> {
+                let lineage = task.lineage_named(id)?;
+                Ok(lineage.head()?.next == lineage.first_behind_opening()?)
+            };
+            let mut fresh = None;
+            for info in all.iter().filter(|info| !known.lineages.contains_key(&info.id.0)) {
+                if fresh.is_none() && is_empty(info.id)? {
+                    fresh = Some(info);
+                }
+            }
             match fresh {
                 Some(info) if info.id != task.lineage().id() => {
                     forked(engine, &task, &task.lineage_named(info.id)?).map(Some)
@@ -157,6 +169,72 @@ fn appended(
         repeated: false,
         mark,
     }))
+}
+
+/// All events that are new are there, or none.
+fn each(model: &Model, task: &Task, all: &[Adding]) -> milepost::Result<Option<Done>> {
+    let Some(known) = model.live_task(task.id()) else {
+        return Ok(None);
+    };
+    let mut done: Vec<Done> = Vec::new();
+    for (n, adding) in all.iter().enumerate() {
+        let on = adding.lineage.unwrap_or_else(|| known.active());
+        let key = adding.key.as_deref().unwrap_or_default();
+        let earlier = all.iter().take(n).position(|one| one.key == adding.key);
+        let told = match (known.key(on, key), earlier) {
+            (Seen::Whole { first, .. }, _) => told_each(on, first, true),
+            (Seen::Part, _) => return Ok(None),
+            (Seen::Free, Some(earlier)) => match done.get(earlier) {
+                Some(Done::Appended { first, .. }) => told_each(on, *first, true),
+                _ => return Ok(None),
+            },
+            (Seen::Free, None) => {
+                // Its key tells it from others with the same body.
+                let Ok(lineage) = task.lineage_named(LineageId(on)) else { return Ok(None) };
+                match lineage.appended_under(key)? {
+                    Some(at) => told_each(on, at.start, false),
+                    None => return Ok(None),
+                }
+            }
+        };
+        done.push(told);
+    }
+    Ok(Some(Done::Each(done)))
+}
+
+/// A branch that has these events.
+fn branch_with(
+    engine: &Engine,
+    model: &Model,
+    task: &Task,
+    adding: &Adding,
+) -> milepost::Result<Option<Done>> {
+    let Some(known) = model.live_task(task.id()) else {
+        return Ok(None);
+    };
+    let bodies: Vec<u64> = adding.bodies().iter().map(print_of).collect();
+    for info in task.lineages()? {
+        if known.lineages.contains_key(&info.id.0) {
+            continue;
+        }
+        let lineage = task.lineage_named(info.id)?;
+        let first = lineage.first_behind_opening()?;
+        let events: Vec<Event> = lineage.read(first..)?.collect::<milepost::Result<_>>()?;
+        let prints = events.iter().map_while(|event| event.body.as_ref().map(print_of));
+        if prints.take(bodies.len()).ne(bodies.iter().copied()) {
+            continue;
+        }
+        let count = bodies.len() as u64;
+        let mut marks = match adding.mark {
+            true => fresh(engine, model, task)?,
+            false => Vec::new(),
+        };
+        marks.retain(|mark| mark.lineage == info.id.0 && mark.mark == first + count);
+        let mark = marks.into_iter().next();
+        let head = first + count + u64::from(mark.is_some());
+        return branched(engine, task, &lineage, (first, count as u32, head, mark)).map(Some);
+    }
+    Ok(None)
 }
 
 /// A cleanup may have done some of its tasks, and some steps of one.
