@@ -21,6 +21,8 @@ enum Step {
     Pin(f64),
     Unmark(f64),
     Erase(f64),
+    CleanUp(usize, bool),
+    TrimBefore(f64),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -35,6 +37,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0.0..1.0).prop_map(Step::Pin),
         1 => (0.0..1.0).prop_map(Step::Unmark),
         1 => (0.0..1.0).prop_map(Step::Erase),
+        1 => (0..3_usize, any::<bool>()).prop_map(|(keep, all)| Step::CleanUp(keep, all)),
+        1 => (0.0..1.0).prop_map(Step::TrimBefore),
     ]
 }
 
@@ -55,7 +59,8 @@ fn checkpoints(engine: &Engine, task: &str) -> Vec<Checkpoint> {
 /// Runs a step. One that cannot be done changes nothing.
 fn run(engine: &Engine, task: &Task, n: usize, step: &Step) {
     let head = task.head().unwrap().next;
-    let at = |of: f64| task.point(share(head as usize, of) as u64).unwrap();
+    let begin = task.lineage().info().unwrap().begin;
+    let at = |of: f64| task.point(begin + share((head - begin) as usize, of) as u64).unwrap();
     let marked = |of: f64| {
         let all = checkpoints(engine, "t");
         all.get(share(all.len(), of)).map(|checkpoint| checkpoint.id)
@@ -82,6 +87,13 @@ fn run(engine: &Engine, task: &Task, n: usize, step: &Step) {
         }
         Step::Unmark(of) => drop(marked(*of).map(|id| engine.retention().unmark(&[id]))),
         Step::Erase(of) => drop(engine.retention().erase(&at(*of), None)),
+        Step::CleanUp(keep, all) => {
+            let policy = Policy::new().keep(*keep).keep_lineages(*all);
+            engine.retention().retain(&policy).unwrap();
+        }
+        Step::TrimBefore(of) => {
+            engine.retention().retain(&Policy::new().trim_before(&at(*of))).unwrap();
+        }
     }
 }
 
@@ -93,11 +105,12 @@ fn compare(engine: &Engine, from: &str, to: &str) {
     for (a, b) in of_task.iter().zip(&of_copy) {
         let parts = |info: &milepost::query::LineageInfo| {
             let fork = info.parent.map(|parent| (parent.lineage, parent.offset));
-            (info.id, info.lineage_type, fork, info.head.next, info.active, info.opened_us)
+            let at = (info.begin, info.head.next);
+            (info.id, info.lineage_type, fork, at, info.active, info.opened_us)
         };
         assert_eq!(parts(a), parts(b));
         let events = |task: &Task| {
-            let events = task.lineage_named(a.id).unwrap().read(0..).unwrap();
+            let events = task.lineage_named(a.id).unwrap().read(..).unwrap();
             let parts = events.map(|event| {
                 let event = event.unwrap();
                 (event.header.time_us, event.header.key, event.header.kind, event.body.is_some())
@@ -198,9 +211,34 @@ fn a_copy_is_refused_where_it_would_replace_or_lack_something() {
     let of_ana = engine.as_user("ana");
     assert_eq!(of_ana.copy_task("other", "new").unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(of_ana.copy_task("essay", "new").unwrap().user(), "ana");
-    engine.retention().retain(&Policy::new().keep(1)).unwrap();
-    assert_eq!(refused("essay", "again"), ErrorKind::Invalid, "it was trimmed");
-    assert!(engine.task("again").is_err());
+    assert!(engine.task("").is_err());
+}
+
+#[test]
+fn a_copy_of_a_trimmed_task_has_its_state_and_its_keys_and_can_be_trimmed_further() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    let task = essay(&engine);
+    let keyed = |n: u64| Append::from(Message::text("user", &n.to_string())).key(n.to_string());
+    for n in 0..6 {
+        task.append_marked(keyed(n), Mark::new()).unwrap();
+    }
+    engine.retention().retain(&Policy::new().keep(2)).unwrap();
+    let copy = engine.copy_task("essay", "copy").unwrap();
+    compare(&engine, "essay", "copy");
+    assert_eq!(copy.state().unwrap().messages.len(), 7);
+    for n in 0..6 {
+        let marked = keyed(n).mark(Mark::new());
+        let again = copy.append(if n < 4 { keyed(n) } else { marked }).unwrap();
+        assert!(again.repeated, "key {n}");
+    }
+    engine.retention().retain(&Policy::new().keep(1).task("copy")).unwrap();
+    engine.retention().delete_task("essay").unwrap();
+    engine.retention().compact(&mut |_| {}).unwrap();
+    engine.close().unwrap();
+    let engine = Engine::open(dir.path().join("store"), Options::default()).unwrap();
+    assert_eq!(engine.task("copy").unwrap().state().unwrap().messages.len(), 7);
+    assert!(engine.integrity().verify(None, &mut |_, _| {}).unwrap().is_clean());
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl Export {
     ) -> Result<(), E> {
         let engine = self.engine.clone();
         let catalog = &engine.inner.catalog;
-        let Some(entry) = catalog.base(task, lineage)? else {
+        let Some(entry) = catalog.base(task, lineage)?.filter(|_| !self.in_store) else {
             return Ok(());
         };
         let Base { states, keys, .. } = base::read(catalog, &entry)?;
@@ -51,6 +51,7 @@ impl Export {
     ) -> Result<(), E> {
         let mut needed = HashSet::new();
         match &event.body {
+            _ if self.in_store => {}
             ExportBody::Listed(list) => needed.extend(ChunkList::decode(list)?.chunks),
             ExportBody::Inline(payload) if self.files => {
                 if let Some(root) = captured(event, payload)? {

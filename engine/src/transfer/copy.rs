@@ -3,7 +3,7 @@
 
 use milepost_codec::{Body, Error, ErrorKind, LineageId, Result};
 
-use super::{ExportItem, Import};
+use super::{Export, ExportItem, ExportTask, Import};
 use crate::commit::conditions;
 use crate::handles::engine::{Engine, check_names};
 use crate::handles::task::Task;
@@ -34,8 +34,7 @@ impl Engine {
     ///
     /// - `NotFound`: there is no task to copy.
     /// - `Conflict`: there is a task of the new id.
-    /// - `Invalid`: the new id is empty, over 1024 bytes, or has a control character; or retention
-    ///   trimmed the task.
+    /// - `Invalid`: the new id is empty, over 1024 bytes, or has a control character.
     /// - `Unavailable`: a restore of the task is pending, or the store is closed.
     pub fn copy_task(&self, from: &str, to: &str) -> Result<Task> {
         let user = self.task(from)?.user().to_owned();
@@ -43,7 +42,8 @@ impl Engine {
     }
 
     /// Copies a task, as [`Engine::copy_task`], for another owner. If it is repeated under the key
-    /// of the current [`Conditions`](crate::calls::Conditions), the copy is returned.
+    /// of the current [`Conditions`](crate::calls::Conditions), the copy is returned, unless
+    /// retention trimmed the first event of the task.
     ///
     /// # Errors
     ///
@@ -66,11 +66,10 @@ impl Engine {
             return Err(Error::new(ErrorKind::Conflict, format!("there is a task `{to}`")));
         }
         let mut import = Import::of(self);
-        // The folders that it names are in this store, so they need not be given.
-        self.transfer().export(false)?.task(from, &mut |item| match item {
+        Export::in_store(self)?.task(from, &mut |item| match item {
             ExportItem::Task(task) => {
-                let task = super::ExportTask { user: user.to_owned(), ..task.clone() };
-                import.copy_under(to, &task, key.clone())
+                let task = ExportTask { user: user.to_owned(), ..task.clone() };
+                import.copy_in_store(to, &task, key.clone())
             }
             ExportItem::Chunk(_) => Ok(()),
             ExportItem::Event(event) => import.event(event),

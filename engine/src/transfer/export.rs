@@ -27,6 +27,8 @@ use milepost_store::CHUNK;
 pub struct Export {
     pub(super) engine: Engine,
     pub(super) files: bool,
+    /// The tasks stay in this store, which has all chunks: none is given.
+    pub(super) in_store: bool,
     live: Liveness,
     /// Chunks that were given.
     pub(super) given: HashSet<ChunkId>,
@@ -41,7 +43,12 @@ impl std::fmt::Debug for Export {
 impl Export {
     pub(super) fn of(engine: &Engine, files: bool) -> Result<Self> {
         let live = engine.inner.catalog.log().live()?;
-        Ok(Self { engine: engine.clone(), files, live, given: HashSet::new() })
+        Ok(Self { engine: engine.clone(), files, in_store: false, live, given: HashSet::new() })
+    }
+
+    /// Begins an export of tasks into the same store.
+    pub(super) fn in_store(engine: &Engine) -> Result<Self> {
+        Ok(Self { in_store: true, ..Self::of(engine, false)? })
     }
 
     /// Returns the ids of all tasks, in the order of their numbers.
@@ -72,7 +79,7 @@ impl Export {
         let catalog = &self.engine.inner.catalog;
         let no = catalog.find_for(id, Viewer::ALL)?;
         catalog.goes_on(no)?;
-        if self.files || !base::has_captures(catalog, no)? {
+        if self.files || self.in_store || !base::has_captures(catalog, no)? {
             return Ok(());
         }
         // A base is bound to its origin, so the task cannot be imported as a copy without files

@@ -102,22 +102,23 @@ impl Import {
     /// As [`Import::task`], and `Invalid`: the task was trimmed. Its bases are bound to the old
     /// origin.
     pub fn copy(&mut self, name: &str, task: &ExportTask) -> Result<()> {
-        self.copy_under(name, task, None)
-    }
-
-    /// Begins a copy under an idempotency key, which its first event keeps.
-    pub(super) fn copy_under(
-        &mut self,
-        name: &str,
-        task: &ExportTask,
-        key: Option<String>,
-    ) -> Result<()> {
         if let Some(begin) = task.begins.first() {
             return Err(Error::invalid(format!(
                 "task `{}` cannot be copied: retention trimmed its lineage {} at offset {}",
                 task.id, begin.lineage, begin.head.next
             )));
         }
+        self.copy_in_store(name, task, None)
+    }
+
+    /// Begins a copy of a task of this store, which may be trimmed: its bases are copied, too. The
+    /// first event keeps an idempotency key.
+    pub(super) fn copy_in_store(
+        &mut self,
+        name: &str,
+        task: &ExportTask,
+        key: Option<String>,
+    ) -> Result<()> {
         let inner = &self.engine.inner;
         let origin = Origin(inner.entropy.bytes16());
         let renewal = Rebase::of(task, inner.entropy.seed(), key)?;

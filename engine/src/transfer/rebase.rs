@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use milepost_codec::{
-    Application, Body, CheckpointId, CheckpointMarked, ChunkId, Control, CopiedFrom, Data, Error,
-    ErrorKind, FilesKept, Hash, Head, Header, Json, LineageId, LogKind, Offset, Parent, Result,
-    Seed, checkpoint_id, salt,
+    Application, Base, Body, CheckpointId, CheckpointMarked, ChunkId, Control, CopiedFrom, Data,
+    Error, ErrorKind, FilesKept, Hash, Head, Header, Json, LineageBegin, LineageId, LogKind,
+    Offset, Parent, Result, Seed, checkpoint_id, salt,
 };
 use milepost_store::tree_walk;
 
@@ -14,7 +14,7 @@ use super::import_task::{TaskImport, log_id};
 use super::{ExportBody, ExportEvent, ExportTask};
 use crate::handles::engine::Engine;
 use crate::history::events::Ancestry;
-use milepost_store::INLINE_MAX;
+use milepost_store::{INLINE_MAX, put_content};
 
 /// The event name of a capture without its files in a copy.
 const CAPTURED: &str = "workspace_captured";
@@ -111,7 +111,11 @@ impl Rebase {
             }
             Body::CheckpointMarked(mut mark) => {
                 if let Some(at) = &mut mark.at {
-                    at.hash = hash_at(taking, engine, lineage, at.next)?;
+                    let found = renew_hash(taking, engine, lineage, (at.next, &mut at.hash))?;
+                    if !found && taking.task.begins.is_empty() {
+                        let why = format!("it marks offset {}, which is not there", at.next);
+                        return Err(Error::invalid(why));
+                    }
                 }
                 mark.parent = mark.parent.map(|id| self.renewed(id));
                 mark.into()
@@ -170,6 +174,17 @@ impl Rebase {
                 begun.checkpoint = begun.checkpoint.map(|id| self.renewed(id));
                 begun.into()
             }
+            Control::Trimmed(mut trimmed) => {
+                let begin = LineageBegin {
+                    lineage: trimmed.lineage,
+                    head: Head { next: trimmed.offset, hash: trimmed.hash },
+                };
+                // A base that a later one replaced is gone.
+                if taking.task.begins.contains(&begin) {
+                    trimmed.base = base_of(taking, engine, trimmed.base)?;
+                }
+                trimmed.into()
+            }
             // Without its files the copy has the capture that the active lineage names.
             Control::FilesKept(kept) if !is_stored(engine, &kept.root) => {
                 FilesKept { epoch: 0, ..kept }.into()
@@ -206,13 +221,23 @@ impl Rebase {
     }
 
     fn parent(&self, taking: &mut TaskImport, engine: &Engine, parent: &mut Parent) -> Result<()> {
-        match hash_at(taking, engine, parent.lineage, parent.offset) {
-            Ok(hash) => parent.hash = hash,
-            // The parent was dropped, and so was this lineage.
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-        Ok(())
+        let Parent { lineage, offset, hash } = parent;
+        // Where the parent was dropped, so was this lineage, or it begins with a base.
+        renew_hash(taking, engine, *lineage, (*offset, hash)).map(drop)
+    }
+}
+
+/// Stores a base for the copy, and returns its chunk. The chain of the copy begins with the hash
+/// that the base names.
+fn base_of(taking: &TaskImport, engine: &Engine, chunk: ChunkId) -> Result<ChunkId> {
+    let log = engine.inner.catalog.log();
+    let content = log.get_chunk(&chunk)?;
+    let missing = || Error::corrupt(format!("base {chunk}"), "it", "nothing");
+    let base = Base::decode(&content.ok_or_else(missing)?)?;
+    let base = Base { origin: taking.origin, ..base };
+    match put_content(log, &base.encode())?.chunks.as_slice() {
+        [chunk] => Ok(*chunk),
+        _ => Err(Error::invalid("a base of several chunks")),
     }
 }
 
@@ -220,6 +245,22 @@ impl Rebase {
 fn is_stored(engine: &Engine, root: &Hash) -> bool {
     let log = engine.inner.catalog.log();
     tree_walk::check_root(ChunkId(root.0), &|id| log.get_chunk(id)).is_ok()
+}
+
+/// Replaces the hash at a point by that of the copy. Where the events were trimmed or dropped there
+/// is none: it stays, and the result is `false`.
+fn renew_hash(
+    taking: &mut TaskImport,
+    engine: &Engine,
+    lineage: LineageId,
+    (offset, hash): (Offset, &mut Hash),
+) -> Result<bool> {
+    match hash_at(taking, engine, lineage, offset) {
+        Ok(found) => *hash = found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    }
+    Ok(true)
 }
 
 /// Returns the chain hash of the copy at a point.
@@ -234,6 +275,12 @@ fn hash_at(
         && log_state.head.next == offset
     {
         return Ok(log_state.head.hash);
+    }
+    // The chain of a trimmed lineage begins there, before its first event came.
+    let mut begins = taking.task.begins.iter();
+    if let Some(begin) = begins.find(|begin| (begin.lineage, begin.head.next) == (lineage, offset))
+    {
+        return Ok(begin.head.hash);
     }
     taking.commit(engine)?;
     let catalog = &engine.inner.catalog;

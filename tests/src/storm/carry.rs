@@ -58,7 +58,8 @@ pub fn copy(
     name: &str,
     quiet: bool,
 ) -> std::result::Result<(), String> {
-    let copied = match name.ends_with(['0', '2', '4', '6', '8']) {
+    let in_store = name.ends_with(['0', '2', '4', '6', '8']);
+    let copied = match in_store {
         true => engine.copy_task(task, name).map(drop),
         false => {
             let mut import = engine.transfer().import();
@@ -68,7 +69,7 @@ pub fn copy(
     };
     match copied {
         // What stands for the beginning of a trimmed task is of its origin.
-        Err(error) if error.kind() == ErrorKind::Invalid => return Ok(()),
+        Err(error) if !in_store && error.kind() == ErrorKind::Invalid => return Ok(()),
         Err(error) if !quiet && error.kind() == ErrorKind::NotFound => return Ok(()),
         taken => taken.map_err(|e| format!("a task is not copied: {e}"))?,
     }

@@ -22,7 +22,7 @@ const CRATES: [(&str, usize); 15] = [
     ("codec", 7_000),
     ("replay", 5_100),
     ("store", 13_500),
-    ("engine", 20_200),
+    ("engine", 20_400),
     ("runtime", 4_600),
     ("workspace", 16_500),
     ("api", 3_600),
