@@ -131,6 +131,14 @@ impl Acts {
             op if self.more(step.task, op)? => return Ok(()),
             _ => {}
         }
+        let carried = match &step.op {
+            Op::Cleanup { .. } => self.attached_tasks(),
+            _ => Vec::new(),
+        };
+        if !carried.is_empty() && (self.lines.is_some() || self.threaded.load(Ordering::SeqCst)) {
+            // What it appends again would not be known.
+            return Ok(());
+        }
         let before = self.stored(step);
         let calls = resolve(step, &mut lock(&self.model));
         match &step.op {
@@ -140,7 +148,14 @@ impl Acts {
             _ => calls.iter().try_for_each(|call| self.call(call)),
         }?;
         self.wait_stored(step, before);
-        Ok(())
+        carried.iter().try_for_each(|name| self.sync(name))
+    }
+
+    /// Tasks with attached data, which a cleanup may append again.
+    fn attached_tasks(&self) -> Vec<String> {
+        let model = lock(&self.model);
+        let all = model.tasks.iter().filter(|(_, task)| task.live && !task.attached.is_empty());
+        all.map(|(name, _)| name.clone()).collect()
     }
 
     /// The steps of a life, from so many threads.

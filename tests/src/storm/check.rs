@@ -1,5 +1,8 @@
 //! Compares a whole store with the model.
 
+use std::collections::BTreeMap;
+
+use milepost::events::Data;
 use milepost::query::{CheckpointQuery, LineageInfo};
 use milepost::state::{MemoryChunks, RunReducer, fold};
 use milepost::{Engine, ErrorKind, Event, LineageId, Reducer, Task};
@@ -65,7 +68,8 @@ fn check_task(engine: &Engine, task: &Task, known: &mut TaskModel) -> Result<(),
         check_keys(task, known, id).map_err(|e| format!("lineage {id}: {e}"))?;
     }
     check_marks(engine, task.id(), known)?;
-    check_passes(task, known)
+    check_passes(task, known)?;
+    check_attached(task, known)
 }
 
 fn check_lineage(
@@ -126,6 +130,25 @@ fn check_counts(
         let due = known.messages(id, head);
         if found != due {
             return Err(format!("I5: lineage {id} counts {found} messages, not {due}"));
+        }
+    }
+    Ok(())
+}
+
+/// What was attached is attached, whatever became of its events.
+fn check_attached(task: &Task, known: &TaskModel) -> Result<(), String> {
+    for (alias, due) in known.attached.iter().filter(|_| !known.attached_open) {
+        let found = task.attached(alias).map_err(|e| format!("I10: attached data: {e}"))?;
+        let salt = |data: &Data| match data {
+            Data::Bytes(bytes) => bytes.first_chunk().map(|bytes| u16::from_le_bytes(*bytes)),
+            Data::Json(_) => None,
+        };
+        let found: BTreeMap<i64, Option<u16>> =
+            found.iter().map(|one| (one.index, salt(&one.data))).collect();
+        let due: BTreeMap<i64, Option<u16>> =
+            due.iter().map(|(index, salt)| (*index, Some(*salt))).collect();
+        if found != due {
+            return Err(format!("I10: to {alias} is attached {found:?}, not {due:?}"));
         }
     }
     Ok(())

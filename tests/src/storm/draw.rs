@@ -22,6 +22,7 @@ struct Mix {
     runs: bool,
     parts: bool,
     secrets: bool,
+    attaches: bool,
 }
 
 impl Program {
@@ -44,6 +45,7 @@ impl Program {
             runs: one_of(3),
             parts: one_of(3),
             secrets: one_of(2),
+            attaches: one_of(2),
         };
         let tiny = one_of(2);
         let lives = 1 + random.below(4);
@@ -103,7 +105,7 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
     loop {
         let n16 = random.number() as u16;
         let n8 = random.number() as u8;
-        return match random.below(70) {
+        return match random.below(72) {
             0..=11 => append(random, mix),
             12 if mix.keys => Op::Keys(2 + random.below(if outer { 60 } else { 4 }) as u16),
             13..=18 => Op::Mark { who: who(random), at: (random.below(5) == 0).then_some(n16) },
@@ -155,6 +157,11 @@ fn op(random: &mut Random, mix: Mix, outer: bool) -> Op {
                 let key = |random: &mut Random| (random.below(30) as u8, random.below(40) == 0);
                 Op::Each { who: who(random), keys: (0..count).map(|_| key(random)).collect() }
             }
+            70 | 71 if mix.attaches => Op::Attach {
+                alias: random.below(3) as u8,
+                index: random.below(4) as i8 - 1,
+                salt: n16,
+            },
             69 => {
                 let Op::Append { bodies, mark, .. } = append(random, mix) else { continue };
                 Op::BranchWith { to: to(random), bodies, mark }

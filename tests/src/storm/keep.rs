@@ -160,6 +160,7 @@ pub fn erase(
     match (answer.got, owner.events.get_mut(&offset)) {
         (Ok(_), Some(event)) => {
             event.erased = true;
+            known.attached_open |= !known.attached.is_empty();
             known.counted.clear();
             for mark in known.marks.values_mut() {
                 mark.state = None;

@@ -43,6 +43,10 @@ pub struct TaskModel {
     pub gone: BTreeMap<String, Option<MarkModel>>,
     /// A checkpoint went: events may be trimmed.
     pub retained: bool,
+    /// What is attached, by alias and index.
+    pub attached: BTreeMap<String, BTreeMap<i64, u16>>,
+    /// An event of attached data was erased: what counts is not known.
+    pub attached_open: bool,
     /// Calls that were under way together opened or activated lineages: so many activations, of
     /// which the store is asked.
     pub loose: Option<u64>,
@@ -184,6 +188,14 @@ impl TaskModel {
     pub fn keys(&self, lineage: u32) -> BTreeSet<String> {
         let spans = self.spans(lineage).into_iter();
         spans.flat_map(|(owner, ..)| self.lineages[&owner].keys.keys().cloned()).collect()
+    }
+
+    /// Attaches data: the first of an index counts, or the last of a negative one.
+    pub fn attach(&mut self, alias: &str, index: i64, salt: u16) {
+        let all = self.attached.entry(alias.to_owned()).or_default();
+        if index < 0 || !all.contains_key(&index) {
+            all.insert(index, salt);
+        }
     }
 
     /// Lineages that are there.

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use milepost::events::{Application, Data, GuidanceGiven, RunControl, StepFinished, StepStarted};
-use milepost::{Append, Checkpoint, Detail, Mark, Scope};
+use milepost::events::{
+    Application, Attachment, Data, GuidanceGiven, RunControl, StepFinished, StepStarted,
+};
+use milepost::{Append, Body, Checkpoint, Detail, Mark, Scope};
 use milepost_runtime::run::{EverySteps, Run, RunOptions, SafePoint};
 use milepost_workspace::{Choices, Workspace, WorkspaceOptions};
 
@@ -71,6 +73,7 @@ impl Acts {
                 | Op::Hooked
                 | Op::Part { .. }
                 | Op::Secret(_)
+                | Op::Attach { .. }
         );
         if !is_more || !there || !alone {
             return Ok(is_more && there);
@@ -82,6 +85,9 @@ impl Acts {
             Op::Hooked => self.hooked(&name),
             Op::Part { n, fails } => self.part(&name, *n, *fails),
             Op::Secret(seed) => self.secret(&name, *seed),
+            Op::Attach { alias, index, salt } => {
+                self.attach(&name, *alias, i64::from(*index), *salt)
+            }
             _ => Ok(()),
         };
         done.map_err(|e| format!("{op:?} of {name}: {e}"))?;
@@ -90,7 +96,7 @@ impl Acts {
     }
 
     /// Takes what the engine appended into the model.
-    fn sync(&self, name: &str) -> Result<(), String> {
+    pub fn sync(&self, name: &str) -> Result<(), String> {
         let engine = self.engine();
         let mut model = lock(&self.model);
         let task = engine.task(name).map_err(text)?;
@@ -114,13 +120,18 @@ impl Acts {
             };
             let own = known.parent.map_or(0, |(_, offset)| offset).max(info.begin);
             let next = known.events.last_key_value().map_or(own, |(last, _)| last + 1);
-            for event in lineage.read(next.max(own)..).map_err(text)? {
+            for event in lineage.read(own..).map_err(text)? {
                 let event = event.map_err(text)?;
                 let Some(body) = &event.body else { continue };
-                if !OF_ENGINE.contains(&body.kind_name()) {
+                // What a cleanup appends again may lie before appends beside it.
+                let is_new = match body {
+                    Body::DataAttached(_) => !known.events.contains_key(&event.offset),
+                    _ => event.offset >= next && !OF_ENGINE.contains(&body.kind_name()),
+                };
+                if is_new {
                     let event_model = EventModel {
                         body: print_of(body),
-                        message: matches!(body, milepost::Body::Message(_)),
+                        message: matches!(body, Body::Message(_)),
                         erased: false,
                     };
                     known.events.insert(event.offset, event_model);
@@ -274,6 +285,19 @@ impl Acts {
                 Err(format!("I9: it came to {got:?}, outside is {now} after {before}"))
             }
         }
+    }
+
+    /// Attaches data to a checkpoint that is never marked.
+    fn attach(&self, name: &str, alias: u8, index: i64, salt: u16) -> Result<(), String> {
+        let alias = format!("pending-{alias}");
+        let data = Data::Bytes(salt.to_le_bytes().repeat(1 + usize::from(salt % 40)));
+        let task = self.engine().task(name).map_err(text)?;
+        let attached = task.attach(&alias, [Attachment::new("storm", index, data)]);
+        attached.map_err(text)?;
+        if let Some(known) = lock(&self.model).tasks.get_mut(name) {
+            known.attach(&alias, index, salt);
+        }
+        Ok(())
     }
 
     fn secret(&self, name: &str, seed: u32) -> Result<(), String> {

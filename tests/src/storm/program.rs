@@ -207,6 +207,12 @@ pub enum Op {
     },
     /// Appends a text that nothing else has.
     Secret(u32),
+    /// Attaches data to a checkpoint that is never marked: cleanups append it again.
+    Attach {
+        alias: u8,
+        index: i8,
+        salt: u16,
+    },
     /// Takes an anchor, against which the store is verified from then on.
     Anchor,
     Drain,

@@ -34,6 +34,7 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
         | Op::Hooked
         | Op::Part { .. }
         | Op::Secret(_)
+        | Op::Attach { .. }
         | Op::Anchor => None,
         Op::Append { who, bodies, key, expect, mark, submit } => {
             let lineage = lineage(known, *who);
