@@ -119,6 +119,25 @@ class AsyncStore:
         """
         await self._ask("DELETE", "v1", "tasks", id)
 
+    async def copy_task(self, source: str, target: str) -> AsyncTask:
+        """Copies a task with its lineages, checkpoints and attached data under another id.
+
+        Raises:
+            ConflictError: there is a task with the id.
+        """
+        await self._ask("POST", "v1", "tasks", body={"id": target, "copy_of": source})
+        return AsyncTask(self, target)
+
+    async def keep_only(self, task: str, checkpoints: Iterable[str]) -> None:
+        """Removes all checkpoints of a task but these and pinned ones, and trims the events before
+        the oldest one that stays. It cannot be undone.
+
+        Args:
+            checkpoints: the ids of those that stay.
+        """
+        body = {"task": task, "keep_only": list(checkpoints)}
+        t.check_cleaned(await self._ask("POST", "v1", "retention", body=body))
+
     # Points
 
     async def point(self, address: Address) -> Point:

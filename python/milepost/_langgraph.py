@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from langgraph.checkpoint.base import (
@@ -13,6 +13,8 @@ from langgraph.checkpoint.base import (
     writes_sort_key,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from .values import Checkpoint
 
 PREFIX = "lg:"
 
@@ -258,20 +260,19 @@ def removes_all(strategy: str) -> bool:
     return strategy == "delete"
 
 
-def superfluous(found: list[CheckpointTuple]) -> list[str]:
-    """Returns the aliases of all checkpoints but the newest of each namespace, and those that a
-    `DeltaChannel` of it is rebuilt from."""
+def kept(found: list[CheckpointTuple], marks: Iterable[Checkpoint]) -> list[str]:
+    """Returns the ids of the marks that pruning keeps: the newest checkpoint of each namespace,
+    and those that a `DeltaChannel` of it is rebuilt from."""
     by_id = {(_namespace_of(one), id_of(one)): one for one in found}
-    kept: set[tuple[str, str]] = set()
+    aliases: set[str] = set()
     for namespace in {_namespace_of(one) for one in found}:
         newest = max(id_of(one) for one in found if _namespace_of(one) == namespace)
-        key = (namespace, newest)
-        kept.add(key)
-        one = by_id[key]
+        one = by_id[(namespace, newest)]
+        aliases.add(alias(namespace, newest))
         deltas = set(one.metadata.get("counters_since_delta_snapshot") or ())
         deltas -= one.checkpoint["channel_values"].keys()
         while deltas and (key := (namespace, _parent_of(one))) in by_id:
-            kept.add(key)
+            aliases.add(alias(*key))
             one = by_id[key]
             deltas -= one.checkpoint["channel_values"].keys()
-    return [alias(*key) for key in by_id if key not in kept]
+    return [mark.id for mark in marks if aliases.intersection(mark.aliases)]

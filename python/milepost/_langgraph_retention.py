@@ -10,7 +10,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from . import _langgraph as form
 from ._async import AsyncStore
 from ._sync import Store
-from .errors import NotFoundError
+from .errors import ConflictError, NotFoundError
 
 
 class Retention(BaseCheckpointSaver[str]):
@@ -51,7 +51,14 @@ class Retention(BaseCheckpointSaver[str]):
                 await self._async_store.remove_checkpoints(task=task, filter={"run_id": run})
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copies a thread with all its checkpoints and writes."""
+        """Copies a thread with all its checkpoints and writes, into another one, or a new one."""
+        try:
+            self._store.copy_task(form.task(source_thread_id), form.task(target_thread_id))
+            return
+        except NotFoundError:
+            return
+        except ConflictError:
+            pass
         config: Any = {"configurable": {"thread_id": source_thread_id}}
         for found in form.parents_first(list(self.list(config))):
             put, writes = form.copied(found, target_thread_id)
@@ -60,7 +67,15 @@ class Retention(BaseCheckpointSaver[str]):
                 self.put_writes(*parts)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copies a thread with all its checkpoints and writes."""
+        """Copies a thread with all its checkpoints and writes, into another one, or a new one."""
+        try:
+            source, target = form.task(source_thread_id), form.task(target_thread_id)
+            await self._async_store.copy_task(source, target)
+            return
+        except NotFoundError:
+            return
+        except ConflictError:
+            pass
         config: Any = {"configurable": {"thread_id": source_thread_id}}
         for found in form.parents_first([one async for one in self.alist(config)]):
             put, writes = form.copied(found, target_thread_id)
@@ -79,8 +94,10 @@ class Retention(BaseCheckpointSaver[str]):
                 self.delete_thread(thread)
                 continue
             config: Any = {"configurable": {"thread_id": thread}}
-            for alias in form.superfluous(list(self.list(config))):
-                self._store.remove_checkpoints(task=form.task(thread), alias=alias)
+            if listed := list(self.list(config)):
+                task = form.task(thread)
+                kept = form.kept(listed, self._store.checkpoints(task=task))
+                self._store.keep_only(task, kept)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Removes all checkpoints of threads, or all but the newest of each namespace.
@@ -93,5 +110,7 @@ class Retention(BaseCheckpointSaver[str]):
                 await self.adelete_thread(thread)
                 continue
             config: Any = {"configurable": {"thread_id": thread}}
-            for alias in form.superfluous([one async for one in self.alist(config)]):
-                await self._async_store.remove_checkpoints(task=form.task(thread), alias=alias)
+            if listed := [one async for one in self.alist(config)]:
+                task = form.task(thread)
+                marks = [one async for one in self._async_store.checkpoints(task=task)]
+                await self._async_store.keep_only(task, form.kept(listed, marks))

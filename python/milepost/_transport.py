@@ -164,6 +164,15 @@ def job_result(kind: str, job: Mapping[str, Any]) -> Any:
     raise error
 
 
+def check_cleaned(report: Mapping[str, Any]) -> None:
+    """Raises the error of a task that could not be cleaned up."""
+    for task in report["tasks"]:
+        if task.get("error"):
+            raise errors_module.UnavailableError(
+                f"{task['id']} was not cleaned up: {task['error']}"
+            )
+
+
 def lines(native: Native, asked: Request) -> Iterator[bytes]:
     """Returns the lines of an answer."""
     found = native.lines(asked)

@@ -144,7 +144,8 @@ class MilepostSessionStore(SessionStore):
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
         """Returns the subpaths of a session."""
-        states = await self._states(form.task_id({**key}) + ":")
+        main: SessionKey = {"project_key": key["project_key"], "session_id": key["session_id"]}
+        states = await self._states(form.task_id(main) + ":")
         return [state["key"]["subpath"] for state in states]
 
     async def _states(self, prefix: str) -> list[dict[str, Any]]:

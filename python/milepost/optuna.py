@@ -12,8 +12,11 @@ Each log of Optuna is an event of the task, and each finished trial a checkpoint
 metadata has its values. Several processes can work on one study. To go on from a trial, restore it
 or branch there, and open the journal again:
 
->>> fork = store.branch("search@trial-30")
->>> backend = MilepostJournalBackend(store, fork.address)
+>>> study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+>>> fork = store.branch("search@trial-1")
+>>> forked = optuna.storages.JournalStorage(MilepostJournalBackend(store, fork.address))
+>>> len(optuna.load_study(study_name="x", storage=forked).trials)
+2
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from optuna.storages.journal._storage import JournalOperation
 from optuna.trial import TrialState
 
 from . import Store, Task, events, mark, open
-from .errors import NotFoundError
+from .errors import ConflictError, NotFoundError
 from .events import NewEvent
 
 LOG = "optuna.log"
@@ -57,7 +60,10 @@ class MilepostJournalBackend(BaseJournalBackend, BaseJournalSnapshot):
         try:
             point = store.point(task)
         except NotFoundError:
-            store.start(unquote(task))
+            try:
+                store.start(unquote(task))
+            except ConflictError:
+                pass  # Another worker started it.
             point = store.point(task)
         self._store = store
         self._address = point.address.partition("@")[0]

@@ -170,7 +170,9 @@ async def test_names_that_are_long_or_odd_are_kept_apart(async_store):
         await sessions.append(key, [{"type": "x", "n": number}])
     for number, key in enumerate(keys):
         assert await sessions.load(key) == [{"type": "x", "n": number}]
-    assert sorted(await sessions.list_subkeys(keys[0])) == sorted(key["subpath"] for key in keys[7:])
+    assert sorted(await sessions.list_subkeys(keys[0])) == sorted(
+        key["subpath"] for key in keys[7:]
+    )
     (found,) = await sessions.list_sessions(keys[1]["project_key"])
     assert found["session_id"] == keys[1]["session_id"]
 

@@ -105,7 +105,10 @@ def test_a_snapshot_is_used_and_is_left_out_by_a_restore_to_before_it(store):
     study.optimize(lambda trial: float(trial.number), n_trials=103)
     backend = MilepostJournalBackend(store, "t")
     read = []
-    backend.read_logs, original = lambda start: read.append(start) or original(start), backend.read_logs
+    backend.read_logs, original = (
+        lambda start: read.append(start) or original(start),
+        backend.read_logs,
+    )
     trials = JournalStorage(backend).get_all_trials(0)
     assert [trial.number for trial in trials] == list(range(103))
     assert read[0] > 100
@@ -123,6 +126,10 @@ def test_logs_are_numbered_alike_after_a_snapshot_and_without_one(store):
     assert len(all_logs) == 1 + 2 * 103
     for start in (205, 206, 150, 0, 206, 3):
         assert list(loaded.read_logs(start)) == list(plain.read_logs(start)) == all_logs[start:]
+    new = [{"op_code": 2, "study_id": 0, "user_attr": {"n": n}, "worker_id": "w"} for n in (1, 2)]
+    plain.append_logs(new)
+    for start, expected in ((207, new), (208, new[1:]), (209, [])):
+        assert list(loaded.read_logs(start)) == list(plain.read_logs(start)) == expected
 
 
 def test_a_change_for_the_worse_is_found_by_bisection(store):
@@ -130,9 +137,7 @@ def test_a_change_for_the_worse_is_found_by_bisection(store):
         return 1.0 if trial.number < 6 else 50.0
 
     study_of(store).optimize(drifting, n_trials=12)
-    found = store.bisect(
-        "t@trial-0", "t@trial-11", lambda _, state: state["metrics"]["value"] < 10
-    )
+    found = store.bisect("t@trial-0", "t@trial-11", lambda _, state: state["metrics"]["value"] < 10)
     assert (found.good.label, found.bad.label) == ("trial-5", "trial-6")
 
 

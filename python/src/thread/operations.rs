@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use milepost::events::Attachment;
-use milepost::{CheckpointId, Engine, Error, ErrorKind, Json};
+use milepost::{Engine, Error, ErrorKind, Json, Offset};
 use milepost_client::Client;
 use milepost_langgraph::{Checkpoint, Given, Missing, Thread, alias, id_in, prefix};
 
 use super::cache::Cache;
 use super::python::Found;
-use super::source::{Appending, Marked, Source, Which};
+use super::source::{Appending, Marked, Source, Which, found};
 use crate::errors::{Failure, Outcome};
 use crate::operations::Operation;
 use crate::ticket::Value;
@@ -49,6 +49,8 @@ pub enum Put {
 struct Parent {
     marked: Marked,
     thread: Arc<Thread>,
+    /// The head of its lineage if nothing was put there behind it.
+    head: Option<Offset>,
 }
 
 impl Putting {
@@ -99,7 +101,7 @@ impl Putting {
             thread.apply(body);
         }
         let appending = Appending { bodies, alias: own, metadata: self.metadata.clone() };
-        let id = match &parent {
+        let marked = match &parent {
             Some(parent) => self.behind(source, parent, appending).await?,
             None => self.first(source, appending).await?,
         };
@@ -107,20 +109,29 @@ impl Putting {
             // The same checkpoint, put again: the newer one replaces it.
             source.unmark(earlier.id).await?;
         }
-        if let Some(id) = id {
+        if let Some(marked) = marked {
             let erased = source.erased(&self.task).await?;
-            self.cache.put(id, erased, Arc::new(thread));
+            self.cache.put(marked.id, erased, Arc::new(thread));
+            self.cache.put_mark(&self.task, marked);
         }
         Ok(Put::Done)
     }
 
     /// Returns the parent; `None` if it is not there any more.
     async fn parent(&self, source: &Source, id: &str) -> Outcome<Option<Parent>> {
-        let Some(marked) = marked(source, &self.task, &alias(&self.namespace, id)).await? else {
+        let alias = alias(&self.namespace, id);
+        if let Some(marked) = self.cache.marked(&self.task, &alias)
+            && let Some(Some(head)) = found(source.head_behind(&self.task, &marked).await)?
+        {
+            let thread = state(source, &self.cache, &self.task, &marked).await?;
+            return Ok(Some(Parent { marked, thread, head: Some(head) }));
+        }
+        let Some(marked) = marked(source, &self.task, &alias).await? else {
             return Ok(None);
         };
         let thread = state(source, &self.cache, &self.task, &marked).await?;
-        Ok(Some(Parent { marked, thread }))
+        let head = source.head_behind(&self.task, &marked).await?;
+        Ok(Some(Parent { marked, thread, head }))
     }
 
     /// Appends to the lineage of the parent if nothing was put there behind it, and otherwise to a
@@ -128,10 +139,10 @@ impl Putting {
     async fn behind(
         &self,
         source: &Source,
-        Parent { marked, .. }: &Parent,
+        Parent { marked, head, .. }: &Parent,
         appending: Appending,
-    ) -> Outcome<Option<CheckpointId>> {
-        if let Some(head) = source.head_behind(&self.task, marked).await? {
+    ) -> Outcome<Option<Marked>> {
+        if let Some(head) = *head {
             return source.append(&self.task, (marked.lineage, head), appending).await;
         }
         if self.raises {
@@ -152,7 +163,7 @@ impl Putting {
 
     /// Appends the first checkpoint of a namespace: that of the root namespace to a lineage that
     /// has no mark yet (writes may come before it), others to new lineages.
-    async fn first(&self, source: &Source, appending: Appending) -> Outcome<Option<CheckpointId>> {
+    async fn first(&self, source: &Source, appending: Appending) -> Outcome<Option<Marked>> {
         let (unmarked, address) = source.beginning(&self.task).await?;
         let is_root = self.namespace.is_empty();
         if let Some(place) = unmarked.filter(|_| is_root) {

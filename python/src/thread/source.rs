@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use milepost::events::{Attachment, MarkCause};
+use milepost::ids::TaskNo;
 use milepost::query::{CheckpointOrder, CheckpointQuery};
 use milepost::{
     Append, Body, CheckpointId, Engine, ErrorKind, Json, LineageId, Mark, Offset, Reducer as _,
@@ -31,6 +32,21 @@ pub struct Marked {
     pub lineage: LineageId,
     pub at: Offset,
     pub mark: Offset,
+    /// The number of the task, which a deleted one of the same id did not have. Unknown over HTTP.
+    no: Option<TaskNo>,
+}
+
+impl Marked {
+    /// Returns the mark that is the last event of a lineage.
+    fn newest(
+        id: CheckpointId,
+        alias: String,
+        lineage: LineageId,
+        (head, no): (Offset, Option<TaskNo>),
+    ) -> Self {
+        let mark = head.saturating_sub(1);
+        Self { id, alias, lineage, at: mark, mark, no }
+    }
 }
 
 /// What a list of marks contains.
@@ -78,6 +94,7 @@ fn marked(checkpoint: milepost::Checkpoint) -> Marked {
         lineage: checkpoint.lineage,
         at: checkpoint.at,
         mark: checkpoint.mark,
+        no: None,
     }
 }
 
@@ -88,11 +105,12 @@ fn marked_there(form: CheckpointForm) -> Marked {
         lineage: form.lineage,
         at: form.at.0,
         mark: form.mark.0,
+        no: None,
     }
 }
 
 /// Returns `None` for an error of the kind `NotFound`.
-fn found<T>(result: Outcome<T>) -> Outcome<Option<T>> {
+pub(super) fn found<T>(result: Outcome<T>) -> Outcome<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(failure) if failure.is_not_found() => Ok(None),
@@ -182,7 +200,11 @@ impl Source {
     pub async fn head_behind(&self, task: &str, mark: &Marked) -> Outcome<Option<Offset>> {
         match self {
             Self::Here(engine) => {
-                let lineage = engine.task(task)?.lineage_named(mark.lineage)?;
+                let task = engine.task(task)?;
+                if mark.no.is_some_and(|no| no != task.no()) {
+                    return Ok(None);
+                }
+                let lineage = task.lineage_named(mark.lineage)?;
                 let head = lineage.head()?.next;
                 let newest = lineage.newest_mark()?.map(|(offset, _)| offset);
                 Ok((newest == Some(mark.mark)).then_some(head))
@@ -196,7 +218,7 @@ impl Source {
                     ..milepost_client::CheckpointQuery::default()
                 };
                 let newest = client.checkpoints(task, query).await?.items.into_iter().next();
-                Ok(newest.filter(|newest| newest.mark.0 == mark.mark).map(|_| head))
+                Ok(newest.filter(|newest| newest.id == mark.id).map(|_| head))
             }
         }
     }
@@ -239,17 +261,21 @@ impl Source {
         task: &str,
         (lineage, head): (LineageId, Offset),
         appending: Appending,
-    ) -> Outcome<Option<CheckpointId>> {
-        Ok(match self {
+    ) -> Outcome<Option<Marked>> {
+        let alias = appending.alias.clone();
+        let (id, next) = match self {
             Self::Here(engine) => {
                 let task = on(engine, task, lineage)?;
-                task.append(appending.here().expect_head(head))?.checkpoint
+                let appended = task.append(appending.here().expect_head(head))?;
+                (appended.checkpoint, (appended.head.next, Some(task.no())))
             }
             Self::There(client) => {
                 let append = appending.there().lineage(lineage.0).expect_head(head);
-                client.append(task, append).await?.checkpoint
+                let appended = client.append(task, append).await?;
+                (appended.checkpoint, (appended.next.0, None))
             }
-        })
+        };
+        Ok(id.map(|id| Marked::newest(id, alias, lineage, next)))
     }
 
     /// Appends to a new lineage at a point.
@@ -257,18 +283,21 @@ impl Source {
         &self,
         address: &str,
         appending: Appending,
-    ) -> Outcome<(LineageId, Option<CheckpointId>)> {
-        Ok(match self {
+    ) -> Outcome<(LineageId, Option<Marked>)> {
+        let alias = appending.alias.clone();
+        let (lineage, id, next) = match self {
             Self::Here(engine) => {
                 let point = engine.point(address)?;
                 let (lineage, appended) = engine.branch_with(&point, None, appending.here())?;
-                (lineage.id(), appended.checkpoint)
+                (lineage.id(), appended.checkpoint, (appended.head.next, Some(point.no)))
             }
             Self::There(client) => {
                 let branched = client.append_branch(address, None, appending.there()).await?;
-                (branched.lineage, branched.appended.checkpoint)
+                let appended = branched.appended;
+                (branched.lineage, appended.checkpoint, (appended.next.0, None))
             }
-        })
+        };
+        Ok((lineage, id.map(|id| Marked::newest(id, alias, lineage, next))))
     }
 
     /// Makes a lineage the active one.
