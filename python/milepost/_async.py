@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from . import _transport as t
 from ._milepost import Store as Native
 from ._milepost import Ticket
-from .errors import NotFoundError
+from .errors import ConflictError, NotFoundError
 from .events import NewEvent
 from .progress import progress
 from .reducers import Reducer
@@ -102,7 +102,12 @@ class AsyncStore:
         try:
             return await self.task(id)
         except NotFoundError:
+            pass
+        try:
             return await self.start(id, user=user)
+        except ConflictError:
+            # Another thread or process was first.
+            return await self.task(id)
 
     def tasks(
         self, *, user: str | None = None, prefix: str | None = None
