@@ -43,7 +43,7 @@ from .events import NewEvent
 class MilepostCallback:
     """Records an optimization in a task.
 
-    It observes only: GEPA goes on if the store fails, and logs a warning. What could not be
+    It observes only: GEPA continues if the store fails, and logs a warning. What could not be
     appended is appended with the next iteration. A run that GEPA resumes from its `run_dir` is
     continued in the same task.
 
