@@ -26,6 +26,7 @@ from .values import (
     Lineage,
     Point,
     TaskInfo,
+    encoded,
     table,
 )
 
@@ -262,8 +263,21 @@ class Store:
         """
         start, end = self.point(good), self.point(bad)
         task = Task(self, end.task, end.lineage)
-        marks = [one for one in task.checkpoints() if start.offset <= one.at <= end.offset]
-        marks.sort(key=lambda one: one.at)
+        forks = {one.id: one.parent for one in task.lineages()}
+        marks: list[Checkpoint] = []
+        # The checkpoints of a lineage, and those of its ancestors before each fork.
+        place: tuple[int, int] | None = (end.lineage, end.offset)
+        while place is not None:
+            lineage, before = place
+            found = [one for one in task.on(lineage).checkpoints()]
+            marks += [one for one in found if start.offset <= one.at <= before]
+            place = forks[lineage]
+            place = place and (place[0], min(place[1], before))
+            if lineage == start.lineage:
+                break
+        else:
+            raise ValueError(f"{good} is not in the history of {bad}")
+        marks.sort(key=lambda one: (one.at, one.mark))
         if len(marks) < 2:
             raise ValueError(f"no two checkpoints from {good} to {bad}: nothing to bisect")
         low, high, tested = 0, len(marks) - 1, 0
@@ -354,7 +368,8 @@ class Task:
     @property
     def address(self) -> str:
         """The address of its head."""
-        return self.id if self._lineage is None else f"{self.id}/{self._lineage}"
+        task = encoded(self.id)
+        return task if self._lineage is None else f"{task}/{self._lineage}"
 
     def on(self, lineage: int) -> Task:
         """Returns the task on one of its lineages."""

@@ -20,6 +20,17 @@ def _number(value: Any) -> int | None:
     return None if value is None else int(value)
 
 
+def encoded(part: str) -> str:
+    """Returns the id of a task, or a label, as a part of an address.
+
+    >>> encoded("ana@x.org/1")
+    'ana%40x.org%2F1'
+    """
+    for character in "%@~/":
+        part = part.replace(character, f"%{ord(character):02X}")
+    return part
+
+
 def table(heads: list[str], rows: list[list[Any]], caption: str = "") -> str:
     """Returns an HTML table for notebooks."""
     cell = "<td style='text-align:left;white-space:pre-wrap'>"
@@ -222,7 +233,7 @@ class Lineage:
     @property
     def address(self) -> str:
         """The address of its head."""
-        return f"{self.task}/{self.id}"
+        return f"{encoded(self.task)}/{self.id}"
 
     def __str__(self) -> str:
         return self.address

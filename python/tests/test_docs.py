@@ -5,6 +5,8 @@ import importlib
 import os
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -42,10 +44,20 @@ def test_the_blocks_of_a_page_run_in_order(page):
     exec(compile(program, str(path), "exec"), {"__name__": "__page__"})
 
 
-@pytest.mark.parametrize("module", ["__init__", "events", "reducers", "values", "langgraph"])
+FRAMEWORKS = {
+    "langgraph": "langgraph.checkpoint",
+    "optuna": "optuna",
+    "claude": "claude_agent_sdk",
+    "openai": "agents",
+    "pydantic": "pydantic_ai",
+    "gepa": "gepa",
+}
+
+
+@pytest.mark.parametrize("module", ["__init__", "events", "reducers", "values", *FRAMEWORKS])
 def test_the_examples_of_docstrings_are_right(module):
-    if module == "langgraph":
-        pytest.importorskip("langgraph.checkpoint")
+    if module in FRAMEWORKS:
+        pytest.importorskip(FRAMEWORKS[module])
     name = "milepost" if module == "__init__" else f"milepost.{module}"
     found = doctest.testmod(importlib.import_module(name))
     assert found.failed == 0
@@ -69,3 +81,13 @@ def test_the_synchronous_classes_are_made_of_the_asynchronous_ones():
 
 def test_the_version_is_that_of_the_wheel():
     assert re.fullmatch(r"\d+\.\d+\.\d+", milepost.__version__)
+
+
+@pytest.mark.parametrize("example", ["langgraph/essay.py", "optuna/study.py"])
+def test_an_example_runs(example, tmp_path):
+    pytest.importorskip(example.split("/")[0])
+    # The name of an example's folder is that of a framework.
+    run = [sys.executable, str(ROOT / "examples" / example), str(tmp_path / "kept")]
+    (tmp_path / "kept").mkdir()
+    done = subprocess.run(run, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr

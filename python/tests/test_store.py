@@ -336,3 +336,32 @@ def test_a_task_is_copied_and_keeps_only_what_is_named(store):
         store.copy_task("t", "copy")
     with pytest.raises(milepost.NotFoundError):
         store.copy_task("none", "other")
+
+
+def test_bisection_goes_through_the_ancestors_of_a_fork(store):
+    task = store.start("t")
+    for n in range(4):
+        task.append(events.variables(n=n), checkpoint=milepost.mark(f"m{n}"))
+    fork = store.branch("t@m3")
+    for n in range(100, 104):
+        fork.append(events.variables(n=n), checkpoint=milepost.mark(f"f{n}"))
+    for first_bad, names in ((2, ("m1", "m2")), (100, ("m3", "f100")), (103, ("f102", "f103"))):
+        found = store.bisect(
+            "t@m0", fork.address, lambda one, state, bad=first_bad: state["variables"]["n"] < bad
+        )
+        assert (found.good.label, found.bad.label) == names
+    with pytest.raises(ValueError, match="history"):
+        store.bisect(f"{fork.address}", "t@m3", lambda *_: True)
+
+
+@pytest.mark.parametrize("id", ["a/1", "ana@x.org", "50%", "~1", "a b?#é"])
+def test_a_task_id_may_have_any_characters(store, id):
+    store.start("a")
+    store.branch("a")
+    task = store.start(id)
+    task.append(events.variables(n=1), checkpoint=milepost.mark("one"))
+    assert (task.state("/variables/n"), task.head()) == (1, 3)
+    branch = store.branch(task.address, events.variables(n=2))
+    assert (branch.id, branch.state("/variables/n")) == (id, 2)
+    assert store.restore(next(task.checkpoints())).state("/variables/n") == 1
+    assert task.lineages()[1].address == branch.address
