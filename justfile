@@ -5,6 +5,7 @@ fmt:
     cargo fmt --all
     cargo fmt --manifest-path benches/Cargo.toml --all
     cargo fmt --manifest-path fuzz/Cargo.toml
+    cargo fmt --manifest-path python/Cargo.toml
     cargo fmt --manifest-path tests/faults/Cargo.toml
 
 # Lints, warnings denied.
@@ -29,6 +30,17 @@ nightly:
     target/release/served lasting streams
     cargo check --manifest-path fuzz/Cargo.toml --target-dir target --all-targets
     just more-agents interleavings doc lint instructions
+
+# The package for Python: a build, lints, and tests in a virtual environment.
+python *ARGS:
+    cargo build -p milepost-cli
+    MILEPOST="$PWD/target/debug/milepost" python/test {{ARGS}}
+
+# A wheel in target/wheels, for this machine's glibc and newer: ten minutes.
+wheel:
+    python3 -m venv target/wheel-tools
+    target/wheel-tools/bin/pip install --quiet maturin==1.16.0
+    target/wheel-tools/bin/maturin build --release --locked --manifest-path python/Cargo.toml --out target/wheels
 
 # Random programs over the API of a store, with faults, against a plain model: an hour, other seeds each
 # time. `MILEPOST_SEED=N just storm` begins with a seed, `MILEPOST_STORM_FAILURES` says how many kinds of
