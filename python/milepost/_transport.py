@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -38,6 +37,8 @@ def request(
 
 def user() -> str:
     """Returns the name of the user of this process."""
+    import getpass
+
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from html import escape
 from typing import Any
 
 
@@ -33,6 +31,8 @@ def encoded(part: str) -> str:
 
 def table(heads: list[str], rows: list[list[Any]], caption: str = "") -> str:
     """Returns an HTML table for notebooks."""
+    from html import escape
+
     cell = "<td style='text-align:left;white-space:pre-wrap'>"
     head = "".join(f"<th style='text-align:left'>{escape(name)}</th>" for name in heads)
     body = "".join(
@@ -114,6 +114,8 @@ class Event:
         """The data of an application event: bytes, or a value."""
         data = self.body.get("data") if self.body else None
         if isinstance(data, dict) and data.keys() == {"base64"}:
+            import base64
+
             return base64.b64decode(data["base64"])
         return data
 
