@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -108,27 +109,35 @@ def _step(metadata: Any) -> Any:
 
 
 def _scalars(metadata: Any) -> dict[str, Any]:
+    """Returns the values that the store can compare: no list, no long text, no NaN."""
     kinds = (str, int, float, bool, type(None))
     return {
         name: value
         for name, value in metadata.items()
-        if isinstance(name, str) and isinstance(value, kinds) and len(str(value)) < 4096
+        if isinstance(name, str)
+        and isinstance(value, kinds)
+        and (not isinstance(value, float) or math.isfinite(value))
+        and len(json.dumps(value)) < 4096
     }
 
 
 def _filtered(metadata: Any) -> str | None:
-    """Returns the metadata as JSON for filters: its scalars if JSON cannot have all of it."""
+    """Returns the metadata as JSON for filters: its scalars if JSON cannot have all of it, and the
+    shortest of them if there is no room for all."""
     try:
         text = json.dumps(metadata, allow_nan=False)
         if len(text) <= METADATA_MAX:
             return text
     except (TypeError, ValueError):
         pass
-    try:
-        text = json.dumps(_scalars(metadata), allow_nan=False)
-    except ValueError:
-        return None
-    return text if len(text) <= METADATA_MAX else None
+    fitting: dict[str, Any] = {}
+    room = METADATA_MAX
+    for name, value in sorted(_scalars(metadata).items(), key=lambda one: len(json.dumps(one))):
+        room -= len(json.dumps({name: value})) + 2
+        if room < 0:
+            break
+        fitting[name] = value
+    return json.dumps(fitting)
 
 
 def tuple_of(serde: SerializerProtocol, thread: str, found: Any) -> CheckpointTuple:
@@ -240,17 +249,15 @@ def parents_first(found: list[CheckpointTuple]) -> list[CheckpointTuple]:
     return list(ordered.values())
 
 
-def copied(found: CheckpointTuple, thread: str) -> tuple[Any, list[Any]]:
-    """Returns the arguments of `put`, and those of `put_writes`, for a copy in a thread."""
-    namespace = _namespace_of(found)
-    parent: Any = config_of(thread, namespace, _parent_of(found))
-    versions = found.checkpoint["channel_versions"]
-    own = config_of(thread, namespace, id_of(found))
-    by_task: dict[str, list[tuple[str, Any]]] = {}
-    for writer, channel, value in found.pending_writes or ():
-        by_task.setdefault(writer, []).append((channel, value))
-    writes = [(own, listed, writer) for writer, listed in by_task.items()]
-    return (parent, found.checkpoint, found.metadata, versions), writes
+def alias_of(found: CheckpointTuple) -> str:
+    """Returns the alias of a checkpoint."""
+    return alias(_namespace_of(found), id_of(found))
+
+
+def copied(found: CheckpointTuple, thread: str) -> tuple[Any, Any, Any, Any]:
+    """Returns the arguments of `put` for a copy in a thread."""
+    parent: Any = config_of(thread, _namespace_of(found), _parent_of(found))
+    return parent, found.checkpoint, found.metadata, found.checkpoint["channel_versions"]
 
 
 def removes_all(strategy: str) -> bool:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base.id import uuid6
 
 from . import _langgraph as form
 from ._async import AsyncStore
+from ._milepost import Store as Native
 from ._sync import Store
 from .errors import ConflictError, NotFoundError
 
@@ -18,11 +20,13 @@ class Retention(BaseCheckpointSaver[str]):
 
     _store: Store
     _async_store: AsyncStore
-    _deleted: set[str]
+    _native: Native
+    # The threads that were deleted, and an id behind those of their checkpoints.
+    _deleted: dict[str, str]
 
     def delete_thread(self, thread_id: str) -> None:
         """Deletes a thread with all its namespaces. Late writes to it are dropped."""
-        self._deleted.add(thread_id)
+        self._deleted[str(thread_id)] = str(uuid6())
         try:
             self._store.delete_task(form.task(thread_id))
         except NotFoundError:
@@ -30,7 +34,7 @@ class Retention(BaseCheckpointSaver[str]):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Deletes a thread with all its namespaces. Late writes to it are dropped."""
-        self._deleted.add(thread_id)
+        self._deleted[str(thread_id)] = str(uuid6())
         try:
             await self._async_store.delete_task(form.task(thread_id))
         except NotFoundError:
@@ -61,10 +65,10 @@ class Retention(BaseCheckpointSaver[str]):
             pass
         config: Any = {"configurable": {"thread_id": source_thread_id}}
         for found in form.parents_first(list(self.list(config))):
-            put, writes = form.copied(found, target_thread_id)
-            self.put(*put)
-            for parts in writes:
-                self.put_writes(*parts)
+            self.put(*form.copied(found, target_thread_id))
+            source, target = form.task(source_thread_id), form.task(target_thread_id)
+            if attached := self._native.attached(source, form.alias_of(found)):
+                self._native.attach(target, form.alias_of(found), attached)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copies a thread with all its checkpoints and writes, into another one, or a new one."""
@@ -78,10 +82,10 @@ class Retention(BaseCheckpointSaver[str]):
             pass
         config: Any = {"configurable": {"thread_id": source_thread_id}}
         for found in form.parents_first([one async for one in self.alist(config)]):
-            put, writes = form.copied(found, target_thread_id)
-            await self.aput(*put)
-            for parts in writes:
-                await self.aput_writes(*parts)
+            await self.aput(*form.copied(found, target_thread_id))
+            source, target = form.task(source_thread_id), form.task(target_thread_id)
+            if attached := await self._native.attached_ticket(source, form.alias_of(found)):
+                await self._native.attach_ticket(target, form.alias_of(found), attached)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Removes all checkpoints of threads, or all but the newest of each namespace.

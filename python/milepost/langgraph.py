@@ -67,9 +67,10 @@ class MilepostSaver(Retention):
         self._store = Store(store._native)
         self._async_store = AsyncStore(store._native)
         self._native = store._native
-        texts = isinstance(self.serde, JsonPlusSerializer)
+        # A subclass may read texts in its own way.
+        texts = type(self.serde) is JsonPlusSerializer
         self._threads = Threads(store._native, user(), on_conflict == "raise", texts)
-        self._deleted: set[str] = set()
+        self._deleted: dict[str, str] = {}
 
     @classmethod
     @contextmanager
@@ -123,7 +124,6 @@ class MilepostSaver(Retention):
         return put.config
 
     def _put(self, config: Any, checkpoint: Any, metadata: Any, new: Any) -> form.Put:
-        self._deleted.discard(config["configurable"]["thread_id"])
         metadata = get_checkpoint_metadata(config, metadata)
         return form.Put(self.serde, config, checkpoint, metadata, new)
 
@@ -159,7 +159,7 @@ class MilepostSaver(Retention):
 
     def _writes(self, config: Any, writes: Any, task_id: str, task_path: str) -> Any:
         thread, namespace, id = form.place(config)
-        if thread in self._deleted:
+        if id is not None and id <= self._deleted.get(thread, ""):
             log.debug("the thread %s was deleted: %d late writes are dropped", thread, len(writes))
             return None
         attachments = [
