@@ -11,7 +11,7 @@ pub const TEXT_MAX: usize = 1024;
 pub const NAME_MAX: usize = 200;
 
 /// The most bytes of a task's id, or of an alias of a checkpoint: ids of other systems, some of
-/// which are made of several parts.
+/// which consist of several parts.
 pub const ID_MAX: usize = 1024;
 
 /// The most bytes of all aliases of a checkpoint. An index entry holds them all.

@@ -18,10 +18,9 @@ import sys
 import tempfile
 from typing import Annotated, Any, TypedDict
 
+import milepost
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
-
-import milepost
 from milepost.langgraph import MilepostSaver
 
 CONFIG: Any = {"configurable": {"thread_id": "essay"}}
@@ -107,13 +106,23 @@ def main(folder: pathlib.Path) -> None:
         task = opened.task("lg:essay")
         marks = sorted(task.checkpoints(), key=lambda one: one.at)
         scored = [one for one in marks if opened.state(one)["variables"].get("score")]
-        found = opened.bisect(scored[0], scored[-1], lambda one, state: state["variables"]["score"] == 1.0)
+        found = opened.bisect(
+            scored[0], scored[-1], lambda one, state: state["variables"]["score"] == 1.0
+        )
         bad = opened.state(found.bad)["variables"]
-        print(f"   step {found.bad.metadata['step']}, after {found.tested} looks: {bad['lines'][-1]}")
+        print(
+            f"   step {found.bad.metadata['step']}, after {found.tested} looks: {bad['lines'][-1]}"
+        )
         assert len(bad["lines"]) == 9
 
         print("5. A fork there, with a better line.")
-        config = {"configurable": {**CONFIG["configurable"], "checkpoint_ns": "", "checkpoint_id": found.good.aliases[0]}}
+        config = {
+            "configurable": {
+                **CONFIG["configurable"],
+                "checkpoint_ns": "",
+                "checkpoint_id": found.good.aliases[0],
+            }
+        }
         while app.get_state(config).next != ("write",):
             config = app.get_state(config).parent_config
         forked = app.update_state(config, {"lines": ["9: rain, as promised."]}, as_node="write")

@@ -16,9 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-import optuna
-
 import milepost
+import optuna
 from milepost.optuna import MilepostJournalBackend
 
 TRIALS = 40

@@ -15,6 +15,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from ._milepost import alias as alias
 from .values import Checkpoint
 
 PREFIX = "lg:"
@@ -34,13 +35,6 @@ def task(thread: str) -> str:
 def thread(task: str) -> str:
     """Returns the thread of a task."""
     return task[len(PREFIX) :]
-
-
-def alias(namespace: str, id: str) -> str:
-    """Returns the alias of a checkpoint, as the native part has it."""
-    if not namespace and id[:1] > "!":
-        return id
-    return f"!{namespace.replace('%', '%25').replace('/', '%2F')}/{id}"
 
 
 def place(config: Any) -> tuple[str, str, Any]:

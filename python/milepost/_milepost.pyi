@@ -10,6 +10,9 @@ _Request = tuple[str, list[str], list[tuple[str, str]], list[tuple[str, str]], b
 _Events = list[tuple[str, Any]]
 _Conditions = tuple[int | None, str | None, int | None]
 
+def alias(namespace: str, id: str) -> str:
+    """Returns the alias of a checkpoint of LangGraph."""
+
 @final
 class Ticket:
     """An operation in progress: `wait()` for its result, or `await` it."""

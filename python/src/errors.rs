@@ -49,6 +49,22 @@ struct Parts {
 }
 
 impl Failure {
+    pub fn is_conflict(&self) -> bool {
+        match self {
+            Self::Engine(error) => error.kind() == ErrorKind::Conflict,
+            Self::Client(error) => error.kind() == milepost_client::ErrorKind::Conflict,
+            _ => false,
+        }
+    }
+
+    pub fn is_not_found(&self) -> bool {
+        match self {
+            Self::Engine(error) => error.kind() == ErrorKind::NotFound,
+            Self::Client(error) => error.kind() == milepost_client::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+
     fn parts(self) -> Parts {
         match self {
             Self::Engine(error) => of_engine(&error),

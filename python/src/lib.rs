@@ -29,6 +29,12 @@ mod ticket;
 
 use pyo3::prelude::*;
 
+/// Returns the alias of a checkpoint of LangGraph.
+#[pyfunction]
+fn alias(namespace: &str, id: &str) -> String {
+    milepost_langgraph::alias(namespace, id)
+}
+
 /// The native part of milepost.
 #[pymodule(gil_used = false)]
 fn _milepost(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -38,5 +44,6 @@ fn _milepost(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::Lines>()?;
     module.add_class::<stream::Following>()?;
     module.add_class::<threads::Threads>()?;
+    module.add_function(wrap_pyfunction!(alias, module)?)?;
     Ok(())
 }

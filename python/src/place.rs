@@ -59,7 +59,7 @@ pub struct Place {
     pid: u32,
 }
 
-/// What a place is made of. Dropped in this order.
+/// The parts of a place, dropped in this order.
 pub struct Parts {
     pub client: Client,
     pub runtime: Runtime,

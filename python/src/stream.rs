@@ -12,7 +12,7 @@ use crate::place::Place;
 use crate::runtime;
 use crate::ticket::{Ticket, Value};
 
-/// What is read from, while nobody reads.
+/// A source; empty while it is read from.
 type Slot<T> = Arc<Mutex<Option<T>>>;
 
 /// The lines of an answer, an iterator of bytes.

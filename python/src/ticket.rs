@@ -40,7 +40,7 @@ pub enum Value {
     Followed(Option<(&'static str, String)>),
 }
 
-/// What was appended.
+/// The result of an append.
 #[derive(Debug)]
 pub struct Added {
     first: u64,
@@ -291,7 +291,7 @@ fn settle(py: Python<'_>, settled: impl Iterator<Item = Settled>) -> PyResult<()
     }
     let settle = py.import("milepost._awaiting")?.getattr("settle")?;
     for (running, list) in loops {
-        // A loop that was closed has nobody who waits.
+        // If the loop was closed, no coroutine waits.
         let _ = running.call_method1(py, "call_soon_threadsafe", (&settle, list));
     }
     Ok(())

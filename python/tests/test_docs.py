@@ -89,5 +89,9 @@ def test_an_example_runs(example, tmp_path):
     # The name of an example's folder is that of a framework.
     run = [sys.executable, str(ROOT / "examples" / example), str(tmp_path / "kept")]
     (tmp_path / "kept").mkdir()
-    done = subprocess.run(run, capture_output=True, text=True, timeout=120, check=False)
+    package = pathlib.Path(milepost.__file__).parent.parent
+    environment = {**os.environ, "PYTHONPATH": str(package)}
+    done = subprocess.run(
+        run, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr

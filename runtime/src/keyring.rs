@@ -73,8 +73,12 @@ impl Keyring {
     ///
     /// # Errors
     ///
-    /// `NotFound`: there is no store. `Invalid`: the file of the key is not that key.
+    /// `NotFound`: there are keys, and no store. `Invalid`: the file of the key is not that key.
     pub fn key_of(&self, store: &Path) -> Result<Option<StoreKey>> {
+        // Every command asks: without keys the store is not looked at.
+        if !self.keys.is_dir() {
+            return Ok(None);
+        }
         let Some(id) = store_key_id(store)? else {
             return Ok(None);
         };
@@ -144,11 +148,12 @@ mod tests {
         let keyring = Keyring::at(&dir.path().join("data"), &dir.path().join("state"));
         let other = Keyring::at(&dir.path().join("other"), &dir.path().join("other"));
         let (plain, keyed) = (dir.path().join("plain"), dir.path().join("keyed"));
+        assert!(keyring.key_of(&plain).unwrap().is_none());
+        let key = keyring.create_key().unwrap();
         assert_eq!(keyring.key_of(&plain).unwrap_err().kind(), ErrorKind::NotFound);
         Engine::open(&plain, Options::default()).unwrap().close().unwrap();
         assert!(keyring.key_of(&plain).unwrap().is_none());
 
-        let key = keyring.create_key().unwrap();
         Engine::open(&keyed, Options::default().key(key)).unwrap().close().unwrap();
         let moved = dir.path().join("moved");
         std::fs::rename(keyed, &moved).unwrap();

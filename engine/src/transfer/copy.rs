@@ -41,9 +41,9 @@ impl Engine {
         self.copy_task_for(from, to, &user)
     }
 
-    /// Copies a task, as [`Engine::copy_task`], for another owner. If it is repeated under the key
-    /// of the current [`Conditions`](crate::calls::Conditions), the copy is returned, unless
-    /// retention trimmed the first event of the task.
+    /// Copies a task, as [`Engine::copy_task`], for another owner. Repeated under the
+    /// idempotency key of the current [`Conditions`](crate::calls::Conditions), it returns the
+    /// existing copy, unless retention trimmed the first event of that.
     ///
     /// # Errors
     ///

@@ -1,14 +1,14 @@
-//! What threads need of a store. The functions of an engine here are never pending.
+//! The operations of a store that threads need. Those of an engine in this process are never
+//! pending.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use milepost::events::{Attachment, MarkCause};
 use milepost::ids::TaskNo;
-use milepost::query::{CheckpointOrder, CheckpointQuery};
+use milepost::query::{AddressTarget, CheckpointOrder, CheckpointQuery};
 use milepost::{
-    Append, Body, CheckpointId, Engine, ErrorKind, Json, LineageId, Mark, Offset, Reducer as _,
-    Task,
+    Address, Append, Body, CheckpointId, Engine, Json, LineageId, Mark, Offset, Reducer as _, Task,
 };
 use milepost_client::Client;
 use milepost_client::api::CheckpointForm;
@@ -49,7 +49,7 @@ impl Marked {
     }
 }
 
-/// What a list of marks contains.
+/// The marks of a list.
 #[derive(Debug, Clone, Default)]
 pub struct Which {
     pub alias: Option<String>,
@@ -210,7 +210,7 @@ impl Source {
                 Ok((newest == Some(mark.mark)).then_some(head))
             }
             Self::There(client) => {
-                let address = format!("{}/{}", address_part(task), mark.lineage.0);
+                let address = address(task, mark.lineage, AddressTarget::Head);
                 let head = client.point(&address).await?.offset.0;
                 let query = milepost_client::CheckpointQuery {
                     lineage: Some(mark.lineage.0),
@@ -251,7 +251,7 @@ impl Source {
         };
         // Behind the event that opens the lineage.
         let first = begin.max(1);
-        let address = format!("{}/{}@{first}", address_part(task), lineage.0);
+        let address = address(task, lineage, AddressTarget::Offset(first));
         Ok((unmarked.map(|head| (lineage, head)), address))
     }
 
@@ -329,7 +329,7 @@ impl Source {
 
     /// Returns the state at a mark.
     pub async fn thread(&self, task: &str, mark: &Marked) -> Outcome<Thread> {
-        let address = format!("{}/{}@{}", address_part(task), mark.lineage.0, mark.at);
+        let address = address(task, mark.lineage, AddressTarget::Offset(mark.at));
         match self {
             Self::Here(engine) => Ok(engine.state(&ThreadReducer, &engine.point(&address)?)?),
             Self::There(client) => {
@@ -419,35 +419,7 @@ fn fields(text: &str) -> Outcome<Vec<(String, serde_json::Value)>> {
     Ok(fields.into_iter().collect())
 }
 
-/// Returns the id of a task as a part of an address.
-fn address_part(task: &str) -> String {
-    let mut part = String::with_capacity(task.len());
-    for character in task.chars() {
-        match character {
-            '%' => part.push_str("%25"),
-            '@' => part.push_str("%40"),
-            '~' => part.push_str("%7E"),
-            '/' => part.push_str("%2F"),
-            other => part.push(other),
-        }
-    }
-    part
-}
-
-impl Failure {
-    pub(super) fn is_conflict(&self) -> bool {
-        match self {
-            Self::Engine(error) => error.kind() == ErrorKind::Conflict,
-            Self::Client(error) => error.kind() == milepost_client::ErrorKind::Conflict,
-            _ => false,
-        }
-    }
-
-    pub(super) fn is_not_found(&self) -> bool {
-        match self {
-            Self::Engine(error) => error.kind() == ErrorKind::NotFound,
-            Self::Client(error) => error.kind() == milepost_client::ErrorKind::NotFound,
-            _ => false,
-        }
-    }
+/// Returns the address of a point: the engine's text for it.
+fn address(task: &str, lineage: LineageId, place: AddressTarget) -> String {
+    Address::Task { task: task.to_owned(), lineage: Some(lineage), place }.to_string()
 }

@@ -176,7 +176,7 @@ pub enum Done {
         repeated: bool,
         mark: Option<Marked>,
     },
-    /// Of each event.
+    /// The results of several events.
     Each(Vec<Done>),
     /// The branch, and the append to it.
     Branched(Box<Done>, Box<Done>),

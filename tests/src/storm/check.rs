@@ -135,7 +135,7 @@ fn check_counts(
     Ok(())
 }
 
-/// What was attached is attached, whatever became of its events.
+/// Checks that attached data is there, also if its events were trimmed.
 fn check_attached(task: &Task, known: &TaskModel) -> Result<(), String> {
     for (alias, due) in known.attached.iter().filter(|_| !known.attached_open) {
         let found = task.attached(alias).map_err(|e| format!("I10: attached data: {e}"))?;

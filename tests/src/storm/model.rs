@@ -43,7 +43,7 @@ pub struct TaskModel {
     pub gone: BTreeMap<String, Option<MarkModel>>,
     /// A checkpoint went: events may be trimmed.
     pub retained: bool,
-    /// What is attached, by alias and index.
+    /// Attached data, by alias and index.
     pub attached: BTreeMap<String, BTreeMap<i64, u16>>,
     /// An event of attached data was erased: what counts is not known.
     pub attached_open: bool,

@@ -170,7 +170,7 @@ fn each(engine: &Engine, all: &[Adding]) -> Result<Done> {
     Ok(Done::Each(done.events.iter().map(|event| told(event.offset, event.repeated)).collect()))
 }
 
-/// What a caller is told of one event under its own key.
+/// Returns the answer for one event that has its own key.
 pub fn told_each(lineage: u32, offset: u64, repeated: bool) -> Done {
     Done::Appended { lineage, first: offset, count: 1, head: offset + 1, repeated, mark: None }
 }
