@@ -162,7 +162,9 @@ pub fn erase(
             event.erased = true;
             known.attached_open |= !known.attached.is_empty();
             known.counted.clear();
-            for mark in known.marks.values_mut() {
+            // A cleanup may have left those that may be gone, too.
+            let maybe = known.gone.values_mut().flatten();
+            for mark in known.marks.values_mut().chain(maybe) {
                 mark.state = None;
             }
             Ok(())
