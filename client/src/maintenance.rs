@@ -32,7 +32,7 @@ impl From<RetentionAsked> for Retention {
 
 impl Retention {
     /// Creates a policy for all tasks. It needs one of [`Retention::keep`],
-    /// [`Retention::younger_than`], [`Retention::keep_only`] and [`Retention::trim_before`].
+    /// [`Retention::younger_than`], [`Retention::remove`] and [`Retention::trim_before`].
     pub fn new() -> Self {
         Self::default()
     }
@@ -52,15 +52,15 @@ impl Retention {
         self
     }
 
-    /// Keeps these checkpoints of a task, in addition to those of [`Retention::keep`] and
-    /// [`Retention::younger_than`], and removes its others. At most 100,000.
+    /// Removes these checkpoints of a task and no others, but for those of [`Retention::keep`] and
+    /// [`Retention::younger_than`]. At most 100,000. One that the task does not have is ignored.
     #[must_use]
-    pub fn keep_only(
+    pub fn remove(
         mut self,
         task: impl Into<String>,
         checkpoints: impl IntoIterator<Item = CheckpointId>,
     ) -> Self {
-        self.0.keep_only = Some(checkpoints.into_iter().collect());
+        self.0.remove = Some(checkpoints.into_iter().collect());
         self.task(task)
     }
 

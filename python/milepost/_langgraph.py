@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from langgraph.checkpoint.base import (
     CheckpointTuple,
+    DeltaChannelHistory,
     get_checkpoint_id,
     writes_sort_key,
 )
@@ -47,6 +48,11 @@ def place(config: Any) -> tuple[str, str, Any]:
 def config_of(thread: str, namespace: str, id: str) -> Any:
     """Returns the config of a checkpoint."""
     return {"configurable": {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": id}}
+
+
+def config_of_all(task: str) -> Any:
+    """Returns the config of all checkpoints of a thread, by its task."""
+    return {"configurable": {"thread_id": thread(task)}}
 
 
 def write(value: tuple[str, bytes], path: str) -> bytes:
@@ -142,19 +148,37 @@ def tuple_of(serde: SerializerProtocol, thread: str, found: Any) -> CheckpointTu
         name: value if isinstance(value, list) else serde.loads_typed(value)
         for name, value in channels
     }
+    return CheckpointTuple(
+        config=config_of(thread, namespace, id),
+        checkpoint=checkpoint,
+        metadata=serde.loads_typed(metadata),
+        parent_config=config_of(thread, namespace, parent) if parent else None,
+        pending_writes=_writes(serde, attached),
+    )
+
+
+def _writes(serde: SerializerProtocol, attached: Any) -> list[tuple[str, str, Any]]:
     writes = []
     for writer, index, channel, data in attached:
         encoding, path, value = data.split(b"\0", 2)
         key = writes_sort_key(path.decode(), writer, index)
         writes.append((key, (writer, channel, serde.loads_typed((encoding.decode(), value)))))
     writes.sort(key=lambda one: one[0])
-    return CheckpointTuple(
-        config=config_of(thread, namespace, id),
-        checkpoint=checkpoint,
-        metadata=serde.loads_typed(metadata),
-        parent_config=config_of(thread, namespace, parent) if parent else None,
-        pending_writes=[one for _, one in writes],
-    )
+    return [one for _, one in writes]
+
+
+def history(
+    serde: SerializerProtocol, ancestors: list[Any], channels: Sequence[str]
+) -> dict[str, DeltaChannelHistory]:
+    """Returns the value that each channel begins with, and its writes, of ancestors of which the
+    parent is the first."""
+    found: dict[str, DeltaChannelHistory] = {name: {"writes": []} for name in channels}
+    for *_, values, attached in reversed(ancestors):
+        for name, value in values:
+            found[name]["seed"] = serde.loads_typed(value)
+        for write in _writes(serde, attached):
+            found[write[1]]["writes"].append(write)
+    return found
 
 
 def id_of(found: CheckpointTuple) -> str:
@@ -224,6 +248,10 @@ def _namespace_of(found: CheckpointTuple) -> str:
     return found.config["configurable"]["checkpoint_ns"]
 
 
+def _key_of(found: CheckpointTuple) -> tuple[str, str]:
+    return _namespace_of(found), id_of(found)
+
+
 def _parent_of(found: CheckpointTuple) -> Any:
     return found.parent_config["configurable"]["checkpoint_id"] if found.parent_config else None
 
@@ -261,19 +289,38 @@ def removes_all(strategy: str) -> bool:
     return strategy == "delete"
 
 
-def kept(found: list[CheckpointTuple], marks: Iterable[Checkpoint]) -> list[str]:
-    """Returns the ids of the marks that pruning keeps: the newest checkpoint of each namespace,
-    and those that a `DeltaChannel` of it is rebuilt from."""
-    by_id = {(_namespace_of(one), id_of(one)): one for one in found}
-    aliases: set[str] = set()
-    for namespace in {_namespace_of(one) for one in found}:
-        newest = max(id_of(one) for one in found if _namespace_of(one) == namespace)
-        one = by_id[(namespace, newest)]
-        aliases.add(alias(namespace, newest))
+def pruned(found: list[CheckpointTuple], marks: Iterable[Checkpoint]) -> list[str]:
+    """Returns the ids of the marks that pruning removes: those of the checkpoints that were found,
+    but for the newest of each namespace, and those that a `DeltaChannel` of it is rebuilt from."""
+    newest: dict[str, CheckpointTuple] = {}
+    for one in sorted(found, key=id_of):
+        newest[_namespace_of(one)] = one
+    return _unneeded(found, list(newest.values()), marks)
+
+
+def of_a_run(found: list[CheckpointTuple], run: str, marks: Iterable[Checkpoint]) -> list[str]:
+    """Returns the ids of the marks of a run's checkpoints, but for those that a `DeltaChannel` of
+    another run is rebuilt from."""
+    stay = [one for one in found if one.metadata.get("run_id") != run]
+    return _unneeded(found, stay, marks)
+
+
+def _unneeded(
+    found: list[CheckpointTuple], stay: list[CheckpointTuple], marks: Iterable[Checkpoint]
+) -> list[str]:
+    """Returns the ids of the marks of the checkpoints that were found and that those that stay do
+    not need."""
+    by_id = {_key_of(one): one for one in found}
+    # The channels that each needed checkpoint and its ancestors are already needed for.
+    needed: dict[tuple[str, str], set[str]] = {}
+    for one in stay:
+        needed.setdefault(_key_of(one), set())
         deltas = set(one.metadata.get("counters_since_delta_snapshot") or ())
         deltas -= one.checkpoint["channel_values"].keys()
-        while deltas and (key := (namespace, _parent_of(one))) in by_id:
-            aliases.add(alias(*key))
+        while deltas and (key := (_namespace_of(one), _parent_of(one))) in by_id:
+            deltas -= needed.get(key, set())
+            needed.setdefault(key, set()).update(deltas)
             one = by_id[key]
             deltas -= one.checkpoint["channel_values"].keys()
-    return [mark.id for mark in marks if aliases.intersection(mark.aliases)]
+    gone = {alias(*key) for key in by_id.keys() - needed.keys()}
+    return [mark.id for mark in marks if gone.intersection(mark.aliases)]

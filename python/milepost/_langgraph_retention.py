@@ -41,18 +41,29 @@ class Retention(BaseCheckpointSaver[str]):
             pass
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Removes the checkpoints of runs, those of a thread in one commit."""
+        """Removes the checkpoints of runs.
+
+        Those that a `DeltaChannel` of another run is rebuilt from stay.
+        """
         for run in run_ids:
             found = self._store.checkpoints(filter={"run_id": run})
             for task in form.tasks_of(list(found)):
-                self._store.remove_checkpoints(task=task, filter={"run_id": run})
+                listed = list(self.list(form.config_of_all(task)))
+                gone = form.of_a_run(listed, run, self._store.checkpoints(task=task))
+                self._store.clean_up(task, gone, marks_only=True)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Removes the checkpoints of runs, those of a thread in one commit."""
+        """Removes the checkpoints of runs.
+
+        Those that a `DeltaChannel` of another run is rebuilt from stay.
+        """
         for run in run_ids:
             found = [one async for one in self._async_store.checkpoints(filter={"run_id": run})]
             for task in form.tasks_of(found):
-                await self._async_store.remove_checkpoints(task=task, filter={"run_id": run})
+                listed = [one async for one in self.alist(form.config_of_all(task))]
+                marks = [one async for one in self._async_store.checkpoints(task=task)]
+                gone = form.of_a_run(listed, run, marks)
+                await self._async_store.clean_up(task, gone, marks_only=True)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copies a thread with all its checkpoints and writes, into another one, or a new one."""
@@ -100,8 +111,8 @@ class Retention(BaseCheckpointSaver[str]):
             config: Any = {"configurable": {"thread_id": thread}}
             if listed := list(self.list(config)):
                 task = form.task(thread)
-                kept = form.kept(listed, self._store.checkpoints(task=task))
-                self._store.keep_only(task, kept)
+                pruned = form.pruned(listed, self._store.checkpoints(task=task))
+                self._store.clean_up(task, pruned)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Removes all checkpoints of threads, or all but the newest of each namespace.
@@ -117,4 +128,4 @@ class Retention(BaseCheckpointSaver[str]):
             if listed := [one async for one in self.alist(config)]:
                 task = form.task(thread)
                 marks = [one async for one in self._async_store.checkpoints(task=task)]
-                await self._async_store.keep_only(task, form.kept(listed, marks))
+                await self._async_store.clean_up(task, form.pruned(listed, marks))

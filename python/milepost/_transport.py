@@ -13,6 +13,9 @@ from .events import NewEvent
 from .values import Appended, Attachment
 
 T = TypeVar("T")
+
+# Ids of checkpoints in one request, at most.
+IDS_MAX = 100_000
 Request = tuple[str, list[str], list[tuple[str, str]], list[tuple[str, str]], "bytes | None"]
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from os import PathLike
 from random import random
@@ -27,6 +27,7 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    DeltaChannelHistory,
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -184,6 +185,22 @@ class MilepostSaver(Retention):
         thread, namespace, id = form.place(config)
         found = await self._threads.get_ticket(form.task(thread), namespace, id)
         return form.tuple_of(self.serde, thread, found[0]) if found else None
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Returns the value that each `DeltaChannel` is rebuilt from, and the writes since."""
+        thread, *place = form.place(config)
+        found = self._threads.ancestors((form.task(thread), *place), set(channels))
+        return form.history(self.serde, found, channels)
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Returns the value that each `DeltaChannel` is rebuilt from, and the writes since."""
+        thread, *place = form.place(config)
+        found = await self._threads.ancestors_ticket((form.task(thread), *place), set(channels))
+        return form.history(self.serde, found, channels)
 
     def list(
         self,

@@ -1,5 +1,6 @@
 //! The class of Python for threads of LangGraph.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use milepost::Json;
@@ -9,7 +10,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::errors::Failure;
 use crate::store::Store;
-use crate::thread::{Cache, Getting, GivenParts, Listing, Putting, given};
+use crate::thread::{Ancestors, Cache, Getting, GivenParts, Listing, Putting, given};
 use crate::ticket::Ticket;
 
 /// Threads of LangGraph in a store.
@@ -66,6 +67,9 @@ impl Threads {
     }
 }
 
+/// Task, namespace, and the id of a checkpoint.
+type AncestorParts = (String, String, Option<String>);
+
 /// Task, namespace, the id that all sort before, filter as JSON, and the largest number.
 type ListParts = (String, Option<String>, Option<String>, Option<String>, usize);
 
@@ -115,6 +119,28 @@ impl Threads {
     #[pyo3(signature = (task, namespace, id=None))]
     fn get_ticket(&self, task: String, namespace: String, id: Option<String>) -> PyResult<Ticket> {
         self.store.get().begun(self.getting(task, namespace, id))
+    }
+
+    /// Returns the ancestors of a checkpoint, or of the newest one of a namespace, the parent first,
+    /// until each of the channels has a value. They have the values and writes of these channels.
+    fn ancestors(
+        &self,
+        py: Python<'_>,
+        (task, namespace, id): AncestorParts,
+        channels: BTreeSet<String>,
+    ) -> PyResult<Py<PyAny>> {
+        let getting = self.getting(task, namespace, id);
+        self.store.get().done(py, Ancestors { getting, channels })
+    }
+
+    /// Does the same, and returns a ticket.
+    fn ancestors_ticket(
+        &self,
+        (task, namespace, id): AncestorParts,
+        channels: BTreeSet<String>,
+    ) -> PyResult<Ticket> {
+        let getting = self.getting(task, namespace, id);
+        self.store.get().begun(Ancestors { getting, channels })
     }
 
     /// Returns checkpoints, those with the greatest ids first.

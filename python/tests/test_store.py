@@ -320,15 +320,16 @@ def test_values_are_tables_in_a_notebook(store):
     assert str(store.diff("t@one", "t")) == "~ /variables/text: <b> -> &"
 
 
-def test_a_task_is_copied_and_keeps_only_what_is_named(store):
+def test_a_task_is_copied_and_what_is_named_is_removed(store):
     task = store.start("t")
     for n in range(5):
         task.append(events.variables(n=n), checkpoint=milepost.mark(f"s{n}", aliases=[f"id-{n}"]))
     task.attach("id-1", milepost.Attachment("w", 0, b"pending"))
     copy = store.copy_task("t", "copy")
     assert [one.label for one in copy.checkpoints()] == [one.label for one in task.checkpoints()]
-    kept = [next(iter(copy.checkpoints(alias=f"id-{n}"))).id for n in (1, 4)]
-    store.keep_only("copy", kept)
+    gone = [next(iter(copy.checkpoints(alias=f"id-{n}"))).id for n in (0, 2, 3)]
+    store.clean_up("copy", gone)
+    store.clean_up("copy", gone)
     assert [one.label for one in copy.checkpoints()] == ["s4", "s1"]
     assert copy.attached("id-1") == task.attached("id-1")
     assert copy.state("/variables/n") == 4

@@ -95,8 +95,8 @@ impl RetentionAsked {
             }
             policy = policy.trim_before(&point);
         }
-        Ok(match (self.user, self.task, self.keep_only) {
-            (_, Some(task), Some(ids)) => policy.keep_only(task, ids),
+        Ok(match (self.user, self.task, self.remove) {
+            (_, Some(task), Some(ids)) => policy.remove(task, ids),
             (Some(user), ..) => policy.user(user),
             (None, Some(task), None) => policy.task(task),
             (None, None, _) => policy,
@@ -105,17 +105,17 @@ impl RetentionAsked {
 
     /// Refuses what cannot be meant.
     fn check(&self) -> Result<()> {
-        let named = self.keep_only.as_ref().map(Vec::len);
+        let named = self.remove.as_ref().map(Vec::len);
         let is_of_task = named.is_some() || self.trim_before.is_some();
         if self.keep_count.is_none() && self.younger_than_seconds.is_none() && !is_of_task {
             return Err(Error::invalid(
                 "a policy says what is kept: send `keep_count`, `younger_than_seconds` or both, as \
-                 in {\"keep_count\": 10}, or `keep_only` or `trim_before`",
+                 in {\"keep_count\": 10}, or `remove` or `trim_before`",
             ));
         }
         let numbers = [
             ("keep_count", self.keep_count, Self::KEEP_MAX),
-            ("the number of ids in keep_only", named, Self::IDS_MAX),
+            ("the number of ids in remove", named, Self::IDS_MAX),
         ];
         for (what, number, most) in numbers {
             if let Some(number) = number.filter(|number| *number > most) {
@@ -125,10 +125,10 @@ impl RetentionAsked {
         match (&self.user, &self.task) {
             (Some(_), Some(_)) => Err(Error::invalid("name a user or a task, not both")),
             (Some(_), None) if is_of_task => {
-                Err(Error::invalid("`keep_only` and `trim_before` are of a task, not of a user"))
+                Err(Error::invalid("`remove` and `trim_before` are of a task, not of a user"))
             }
             (_, None) if named.is_some() => {
-                Err(Error::invalid("`keep_only` has checkpoints of one task: name it in `task`"))
+                Err(Error::invalid("`remove` has checkpoints of one task: name it in `task`"))
             }
             _ => Ok(()),
         }

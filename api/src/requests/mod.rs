@@ -283,7 +283,7 @@ pub struct VerifyAsked {
 #[serde(deny_unknown_fields)]
 pub struct RetentionAsked {
     /// Keep this many of the newest checkpoints of each task. `keep_count`,
-    /// `younger_than_seconds`, `keep_only` or `trim_before` is required.
+    /// `younger_than_seconds`, `remove` or `trim_before` is required.
     #[cfg_attr(feature = "schema", schema(maximum = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_count: Option<usize>,
@@ -291,10 +291,10 @@ pub struct RetentionAsked {
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::big_or_none))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub younger_than_seconds: Option<Big>,
-    /// Keep these checkpoints of `task`, by their ids, and remove its others.
+    /// Remove these checkpoints of `task`, by their ids, and keep its others.
     #[cfg_attr(feature = "schema", schema(value_type = Option<Vec<String>>, max_items = 100_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub keep_only: Option<Vec<CheckpointId>>,
+    pub remove: Option<Vec<CheckpointId>>,
     /// The address of a point of a task: keep the checkpoints in its history from it on, and those
     /// on other lineages, and remove events before it that none of them needs.
     #[serde(
@@ -337,6 +337,6 @@ impl RetentionAsked {
     /// The maximum of `keep_count`.
     pub const KEEP_MAX: usize = 1_000_000;
 
-    /// The maximum number of ids in `keep_only`.
+    /// The maximum number of ids in `remove`.
     pub const IDS_MAX: usize = 100_000;
 }

@@ -2574,11 +2574,11 @@ export interface components {
             drop_lineages?: boolean;
             /**
              * @description Keep this many of the newest checkpoints of each task. `keep_count`,
-             *     `younger_than_seconds`, `keep_only` or `trim_before` is required.
+             *     `younger_than_seconds`, `remove` or `trim_before` is required.
              */
             keep_count?: number | null;
             /** @description Keep these checkpoints of `task`, by their ids, and remove its others. */
-            keep_only?: string[] | null;
+            remove?: string[] | null;
             /** @description Remove marks only, and keep all events. */
             marks_only?: boolean;
             /** @description Only this task. */

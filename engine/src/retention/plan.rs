@@ -104,8 +104,8 @@ impl Retention<'_> {
     ///
     /// # Errors
     ///
-    /// - `NotFound`: the policy names a task, or a checkpoint to keep, that does not exist.
-    /// - `Invalid`: the policy keeps checkpoints of one task and applies to several.
+    /// - `NotFound`: the policy names a task that does not exist.
+    /// - `Invalid`: the policy removes checkpoints of one task and applies to several.
     /// - `Unavailable`: the store is closed.
     pub fn plan(&self, policy: &Policy) -> Result<RetentionPlan> {
         let catalog = &self.engine.inner.catalog;
@@ -125,8 +125,8 @@ impl Retention<'_> {
                 }
             })?,
         }
-        if policy.keep_only.is_some() && !matches!(policy.scope, Scope::Task(_)) {
-            let why = "checkpoints to keep are of one task: name the task";
+        if policy.remove.is_some() && !matches!(policy.scope, Scope::Task(_)) {
+            let why = "checkpoints to remove are of one task: name the task";
             return Err(Error::invalid(why));
         }
         let now = self.engine.inner.now_us();
@@ -134,12 +134,7 @@ impl Retention<'_> {
             let begun = TaskPlan::of(*no, entry);
             planned(plan(catalog, policy, begun.clone(), now), begun)
         });
-        let planned: Vec<TaskPlan> = planned.collect::<Result<_>>()?;
-        // A caller who names a checkpoint that is not there has another task in mind.
-        match planned.iter().find_map(TaskPlan::failed) {
-            Some(error) if policy.keep_only.is_some() => Err(error),
-            _ => Ok(RetentionPlan { policy: policy.clone(), tasks: planned }),
-        }
+        Ok(RetentionPlan { policy: policy.clone(), tasks: planned.collect::<Result<_>>()? })
     }
 }
 
@@ -168,10 +163,8 @@ fn plan(catalog: &Catalog, policy: &Policy, begun: TaskPlan, now_us: u64) -> Res
     let (mut checkpoints, mut pinned, mut newest) = (0, 0, policy.newest());
     let mut places = Vec::new();
     let floor = policy.trim_before.map(|floor| History::of(catalog, no, floor)).transpose()?;
-    let mut missing: BTreeSet<_> = policy.keep_only.iter().flatten().copied().collect();
     each_mark(catalog, no, &mut |place, entry| {
         checkpoints += 1;
-        let is_named = missing.remove(&entry.id);
         if pins.contains(&entry.id) {
             pinned += 1;
             return Ok(());
@@ -180,15 +173,12 @@ fn plan(catalog: &Catalog, policy: &Policy, begun: TaskPlan, now_us: u64) -> Res
         newest = newest.saturating_sub(1);
         let is_young = since.is_some_and(|since| entry.time_us >= since);
         let is_behind = floor.as_ref().is_some_and(|floor| !floor.is_before(&place, entry));
-        if !is_newest && !is_young && !is_named && !is_behind {
+        let is_spared = policy.remove.as_ref().is_some_and(|named| !named.contains(&entry.id));
+        if !is_newest && !is_young && !is_spared && !is_behind {
             places.push(place);
         }
         Ok(())
     })?;
-    if let Some(id) = missing.first() {
-        let text = format!("task `{}` has no checkpoint {id} to keep", begun.task);
-        return Err(Error::not_found(text));
-    }
     let mut plan = TaskPlan {
         checkpoints,
         pinned,

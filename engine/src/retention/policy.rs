@@ -30,9 +30,9 @@ pub struct Policy {
     pub(super) keep: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none", rename = "younger_than_seconds")]
     pub(super) younger_than: Option<u64>,
-    /// The checkpoints of the caller's choice. An event of the removal has their number only.
+    /// The checkpoints that go. An event of the removal has their number only.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
-    pub(super) keep_only: Option<BTreeSet<CheckpointId>>,
+    pub(super) remove: Option<BTreeSet<CheckpointId>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) trim_before: Option<Floor>,
     pub(super) undo: u32,
@@ -69,7 +69,7 @@ impl Default for Policy {
         Self {
             keep: None,
             younger_than: None,
-            keep_only: None,
+            remove: None,
             trim_before: None,
             undo: UNDO,
             marks_only: false,
@@ -100,9 +100,9 @@ impl Policy {
         self
     }
 
-    /// Keeps these checkpoints of a task, and those that [`Policy::keep`] and
-    /// [`Policy::younger_than`] name, if they are set. Every other one of the task is removed,
-    /// unless it is pinned. A checkpoint that is marked after the plan stays.
+    /// Removes these checkpoints of a task and no others, but for those that are pinned or that
+    /// another rule of the policy keeps. One that the task does not have is ignored: another
+    /// cleanup may have removed it. A checkpoint that is marked while the caller chooses stays.
     ///
     /// ```
     /// use milepost::retention::Policy;
@@ -112,17 +112,17 @@ impl Policy {
     /// let task = engine.start_task("essay", "ana")?;
     /// let marks = (0..3).map(|_| task.checkpoint(Mark::new()));
     /// let marks = marks.collect::<Result<Vec<_>, _>>()?;
-    /// engine.retention().retain(&Policy::new().keep_only("essay", [marks[1].id]))?;
+    /// engine.retention().retain(&Policy::new().remove("essay", [marks[0].id, marks[2].id]))?;
     /// assert_eq!(task.checkpoints()?, 1);
     /// # Ok::<(), milepost::Error>(())
     /// ```
     #[must_use]
-    pub fn keep_only(
+    pub fn remove(
         mut self,
         task: impl Into<String>,
         checkpoints: impl IntoIterator<Item = CheckpointId>,
     ) -> Self {
-        self.keep_only = Some(checkpoints.into_iter().collect());
+        self.remove = Some(checkpoints.into_iter().collect());
         self.task(task)
     }
 
@@ -175,7 +175,7 @@ impl Policy {
     /// Returns the number of newest checkpoints to keep.
     pub(super) fn newest(&self) -> usize {
         let others =
-            self.younger_than.is_some() || self.keep_only.is_some() || self.trim_before.is_some();
+            self.younger_than.is_some() || self.remove.is_some() || self.trim_before.is_some();
         match self.keep {
             Some(keep) => keep,
             None if others => 0,

@@ -103,7 +103,8 @@ fn keep_only(engine: &Engine, shares: &[f64]) {
     let all: Vec<_> = checkpoints(engine).into_iter().collect();
     let place = |share: &f64| all.get((all.len() as f64 * share) as usize).copied();
     let kept: BTreeSet<_> = shares.iter().filter_map(place).collect();
-    clean_up(engine, &Policy::new().keep_only("thread", kept.clone()));
+    let gone = all.into_iter().filter(|id| !kept.contains(id));
+    clean_up(engine, &Policy::new().remove("thread", gone));
     assert_eq!(checkpoints(engine), kept);
 }
 

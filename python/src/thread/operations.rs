@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use milepost::events::Attachment;
-use milepost::{Engine, Error, ErrorKind, Json, Offset};
+use milepost::{CheckpointId, Engine, Error, ErrorKind, Json, Offset};
 use milepost_client::Client;
 use milepost_langgraph::{Checkpoint, Given, Missing, Thread, alias, id_in, prefix};
 
@@ -213,8 +213,18 @@ pub struct Getting {
 
 impl Getting {
     async fn run(self, source: Source) -> Outcome<Value> {
+        let Some((marked, thread)) = self.found(&source).await? else {
+            return Ok(Value::Threads(Vec::new(), self.texts));
+        };
+        let attached = source.attached(&self.task, &marked.alias).await?;
+        let found = Found { namespace: self.namespace, thread, attached };
+        Ok(Value::Threads(vec![found], self.texts))
+    }
+
+    /// Returns the mark and the state of the checkpoint; `None` if there is none.
+    pub async fn found(&self, source: &Source) -> Outcome<Option<(Marked, Arc<Thread>)>> {
         let found = match &self.id {
-            Some(id) => marked(&source, &self.task, &alias(&self.namespace, id)).await?,
+            Some(id) => marked(source, &self.task, &alias(&self.namespace, id)).await?,
             None => {
                 let which = Which { limit: 1, before: top(&self.namespace), ..Which::default() };
                 let newest = source.marks(&self.task, &which).await?.into_iter().next();
@@ -222,13 +232,33 @@ impl Getting {
             }
         };
         let Some(marked) = found else {
-            return Ok(Value::Threads(Vec::new(), self.texts));
+            return Ok(None);
         };
-        let thread = state(&source, &self.cache, &self.task, &marked).await?;
-        let attached = source.attached(&self.task, &marked.alias).await?;
-        let found = Found { namespace: self.namespace, thread, attached };
-        Ok(Value::Threads(vec![found], self.texts))
+        let thread = state(source, &self.cache, &self.task, &marked).await?;
+        Ok(Some((marked, thread)))
     }
+
+    /// Forgets the states that were read before: the service does not say what was erased since.
+    pub fn forget(&mut self) {
+        self.cache = Arc::default();
+    }
+}
+
+/// Returns the states at marks, in one pass over the events of each lineage.
+pub(super) async fn states(
+    source: &Source,
+    task: &str,
+    marks: &[Marked],
+) -> Outcome<BTreeMap<CheckpointId, Arc<Thread>>> {
+    let mut by_lineage: BTreeMap<u32, Vec<&Marked>> = BTreeMap::new();
+    for mark in marks {
+        by_lineage.entry(mark.lineage.0).or_default().push(mark);
+    }
+    let mut threads = BTreeMap::new();
+    for marks in by_lineage.values() {
+        threads.extend(source.threads(task, marks).await?);
+    }
+    Ok(threads)
 }
 
 /// Returns the text that all aliases of a namespace sort before.
@@ -237,7 +267,7 @@ fn top(namespace: &str) -> Option<String> {
     (!namespace.is_empty()).then(|| format!("{}{LAST}", prefix(namespace)))
 }
 
-fn is_in(alias: &str, namespace: &str) -> bool {
+pub(super) fn is_in(alias: &str, namespace: &str) -> bool {
     id_in(alias).is_some_and(|(found, _)| found == namespace)
 }
 
@@ -256,14 +286,7 @@ pub struct Listing {
 impl Listing {
     async fn run(self, source: Source) -> Outcome<Value> {
         let marks = self.marks(&source).await?;
-        let mut by_lineage: BTreeMap<u32, Vec<&Marked>> = BTreeMap::new();
-        for mark in &marks {
-            by_lineage.entry(mark.lineage.0).or_default().push(mark);
-        }
-        let mut threads = BTreeMap::new();
-        for marks in by_lineage.values() {
-            threads.extend(source.threads(&self.task, marks).await?);
-        }
+        let mut threads = states(&source, &self.task, &marks).await?;
         let mut all = Vec::with_capacity(marks.len());
         for mark in &marks {
             let (Some(thread), Some((namespace, _))) =
@@ -305,7 +328,7 @@ impl Listing {
 }
 
 /// Runs an operation of an engine here, which is never pending.
-fn now(operation: impl Future<Output = Outcome<Value>>) -> Outcome<Value> {
+pub(super) fn now(operation: impl Future<Output = Outcome<Value>>) -> Outcome<Value> {
     match pin!(operation).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(done) => done,
         Poll::Pending => Err(Failure::Broken("an operation of this process is pending".into())),
@@ -328,8 +351,7 @@ impl Operation for Getting {
     }
 
     async fn there(mut self, client: Client) -> Outcome<Value> {
-        // The service does not say what was erased since.
-        self.cache = Arc::default();
+        self.forget();
         self.run(Source::There(client)).await
     }
 }

@@ -139,18 +139,17 @@ def test_deltas_of_a_fork_are_rebuilt_as_before(keep, shared):
     assert len(list(saver.list(THREAD))) < len(history)
 
 
-@pytest.mark.xfail(strict=True, reason="`keep_only` removes what was marked since the list")
 def test_pruning_beside_a_run_keeps_what_the_run_stores(shared, monkeypatch):
     saver = MilepostSaver(shared)
     put(saver, "a")
     put(saver, "b", "a")
-    keep_only = milepost.Store.keep_only
+    clean_up = milepost.Store.clean_up
 
     def meanwhile(self, task, checkpoints):
         put(saver, "c", "b")
-        keep_only(self, task, checkpoints)
+        clean_up(self, task, checkpoints)
 
-    monkeypatch.setattr(milepost.Store, "keep_only", meanwhile)
+    monkeypatch.setattr(milepost.Store, "clean_up", meanwhile)
     saver.prune(["t"])
     found = saver.get_tuple(THREAD)
     assert found is not None and found.checkpoint["id"] == "c"
@@ -263,7 +262,6 @@ def test_the_checkpoints_of_a_run_are_removed_in_all_threads_and_namespaces(keep
     assert "second" not in found.values["seen"]
 
 
-@pytest.mark.xfail(strict=True, reason="the writes of a run are removed with its checkpoints")
 def test_deltas_that_a_removed_run_wrote_stay_in_the_state(keep, shared):
     saver = MilepostSaver(shared)
     graph = graphs.delta(saver, 100)

@@ -136,12 +136,12 @@ async fn users_do_none_of_it_and_are_not_told_what_is_there() {
 }
 
 #[tokio::test]
-async fn a_cleanup_keeps_the_checkpoints_that_are_named_or_what_is_behind_a_point() {
+async fn a_cleanup_removes_the_checkpoints_that_are_named_or_what_is_before_a_point() {
     let served = crate::served::Served::new();
     let task = served.task("essay", "ana", 4);
     let listed = served.get("/v1/tasks/essay/checkpoints").await.json()["items"].clone();
     let ids: Vec<String> = (0..4).map(|n| listed[n]["id"].as_str().unwrap().to_owned()).collect();
-    let asked = json!({"task": "essay", "keep_only": [ids[1], ids[2]]}).to_string();
+    let asked = json!({"task": "essay", "remove": [ids[0], ids[3]]}).to_string();
     let planned = served.post("/v1/retention/plan", &asked).await.json();
     assert_eq!(planned["tasks"][0]["removed"], json!([ids[0], ids[3]]));
     assert_eq!(task.checkpoints().unwrap(), 4);
@@ -152,12 +152,12 @@ async fn a_cleanup_keeps_the_checkpoints_that_are_named_or_what_is_behind_a_poin
     let done = served.post("/v1/retention", &asked).await.json();
     assert_eq!(done["tasks"][0]["trimmed"], json!([{"lineage": 0, "offset": "4"}]), "{done}");
     for (asked, status) in [
-        (json!({"task": "essay", "keep_only": [ids[0]]}), 404),
-        (json!({"task": "none", "keep_only": []}), 404),
+        (json!({"task": "essay", "remove": [ids[0]]}), 200),
+        (json!({"task": "none", "remove": []}), 404),
         (json!({"trim_before": "none@4"}), 404),
-        (json!({"keep_only": [ids[1]]}), 400),
-        (json!({"user": "ana", "keep_only": [ids[1]]}), 400),
-        (json!({"task": "essay", "keep_only": ["abc"]}), 400),
+        (json!({"remove": [ids[1]]}), 400),
+        (json!({"user": "ana", "remove": [ids[1]]}), 400),
+        (json!({"task": "essay", "remove": ["abc"]}), 400),
         (json!({"task": "other", "trim_before": "essay@4"}), 400),
         (json!({"user": "ana", "trim_before": "essay@4"}), 400),
         (json!({"task": "essay"}), 400),

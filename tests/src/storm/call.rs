@@ -73,8 +73,8 @@ pub enum Call {
         keep: u8,
         undo: u8,
         marks_only: bool,
-        /// The checkpoints that are kept, instead of a number.
-        only: Option<Vec<String>>,
+        /// The checkpoints that go, and no others.
+        named: Option<Vec<String>>,
     },
     Erase {
         task: String,

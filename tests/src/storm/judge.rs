@@ -79,8 +79,8 @@ pub fn judge(model: &mut Model, answer: &Answer<'_>) -> Result<(), String> {
             Ok(())
         }
         Call::RemoveMark { task, mark } => keep::remove(model, task, mark, answer),
-        Call::Cleanup { task, keep, only, .. } => {
-            let kept = keep::Kept { newest: usize::from(*keep), only: only.as_deref() };
+        Call::Cleanup { task, keep, named, .. } => {
+            let kept = keep::Kept { newest: usize::from(*keep), named: named.as_deref() };
             keep::cleanup(model, task.as_deref(), &kept, answer)
         }
         Call::Erase { task, lineage, offset } => {

@@ -34,8 +34,8 @@ pub fn remove(
 pub struct Kept<'a> {
     /// So many of the newest.
     pub newest: usize,
-    /// These, instead of a number.
-    pub only: Option<&'a [String]>,
+    /// All but these, instead of a number.
+    pub named: Option<&'a [String]>,
 }
 
 pub fn cleanup(
@@ -91,8 +91,8 @@ fn clean(
     // Those that an earlier cleanup may have removed, or not, may be among the newest too.
     let open: Vec<u64> = known.gone.values().flatten().map(|m| m.order).collect();
     let keep = kept.newest;
-    let stay = |n: usize, at: u64, id: &String| match (kept.only, at > answer.before) {
-        (Some(only), _) => only.contains(id),
+    let stay = |n: usize, at: u64, id: &String| match (kept.named, at > answer.before) {
+        (Some(named), _) => !named.contains(id),
         (None, true) => fresh + open.len() <= keep,
         (None, false) => n + open.iter().filter(|newer| **newer > at).count() < keep,
     };

@@ -135,7 +135,7 @@ pub fn resolve(step: &Step, model: &mut Model) -> Vec<Call> {
             keep: if chosen.is_some() { 0 } else { *keep },
             undo: *undo,
             marks_only: *marks_only,
-            only: chosen.map(|bits| chosen_marks(known, bits)),
+            named: chosen.map(|bits| chosen_marks(known, bits)),
         }),
         Op::Erase(n, at) => {
             let there = known.there();

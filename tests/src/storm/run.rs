@@ -71,17 +71,17 @@ pub fn perform(engine: &Engine, call: &Call) -> Result<Done> {
             let id = engine.query().checkpoint(mark)?.id;
             engine.retention().unmark(&[id]).map(|()| Done::Unit)
         }
-        Call::Cleanup { task, keep, undo, marks_only, only } => {
+        Call::Cleanup { task, keep, undo, marks_only, named } => {
             let mut policy = Policy::new().undo(u32::from(*undo)).marks_only(*marks_only);
-            if only.is_none() {
+            if named.is_none() {
                 policy = policy.keep(usize::from(*keep));
             }
             if let Some(task) = task {
                 policy = policy.task(task);
             }
-            if let (Some(task), Some(only)) = (task, only) {
-                let ids = only.iter().map(|id| Ok(engine.query().checkpoint(id)?.id));
-                policy = policy.keep_only(task, ids.collect::<Result<Vec<_>>>()?);
+            if let (Some(task), Some(named)) = (task, named) {
+                let ids = named.iter().map(|id| id.parse());
+                policy = policy.remove(task, ids.collect::<Result<Vec<_>>>()?);
             }
             let report = engine.retention().retain(&policy)?;
             let cleaned = report.tasks.into_iter().map(|task| Cleaned {

@@ -1,4 +1,4 @@
-//! Cleanups that keep a set of checkpoints, or what is behind a point.
+//! Cleanups that remove a set of checkpoints, or what is before a point.
 
 use std::collections::BTreeMap;
 
@@ -42,10 +42,11 @@ fn removed(engine: &Engine, policy: &Policy) -> Vec<CheckpointId> {
 }
 
 #[test]
-fn the_chosen_checkpoints_stay_with_what_is_attached_to_them_and_no_others() {
+fn the_chosen_checkpoints_go_with_what_is_attached_to_them_and_no_others() {
     let (engine, task, marks) = scene(6);
     engine.retention().pin(&marks[1].id, None).unwrap();
-    let policy = Policy::new().keep_only("t", [marks[2].id, marks[4].id]);
+    let chosen = [0, 1, 3, 5].map(|n| marks[n].id);
+    let policy = Policy::new().remove("t", chosen);
     let expected = ids(&[&marks[5], &marks[3], &marks[0]]);
     assert_eq!(removed(&engine, &policy), expected);
     assert_eq!(task.checkpoints().unwrap(), 3);
@@ -64,28 +65,37 @@ fn the_chosen_checkpoints_stay_with_what_is_attached_to_them_and_no_others() {
 #[test]
 fn the_rules_of_a_policy_add_up() {
     let (engine, _, marks) = scene(5);
-    let policy = Policy::new().keep_only("t", [marks[1].id]).keep(1).marks_only(true);
+    let chosen = [0, 2, 3, 4].map(|n| marks[n].id);
+    let policy = Policy::new().remove("t", chosen).keep(1).marks_only(true);
     assert_eq!(removed(&engine, &policy), ids(&[&marks[3], &marks[2], &marks[0]]));
     let (engine, _, marks) = scene(5);
     let point = engine.point(&format!("@{}", marks[3].id)).unwrap();
-    let policy = Policy::new().keep_only("t", [marks[1].id]).trim_before(&point);
+    let chosen = [0, 2, 4].map(|n| marks[n].id);
+    let policy = Policy::new().remove("t", chosen).trim_before(&point);
     assert_eq!(removed(&engine, &policy), ids(&[&marks[2], &marks[0]]));
 }
 
 #[test]
-fn a_set_with_a_checkpoint_that_is_not_there_removes_nothing() {
+fn checkpoints_of_other_tasks_those_that_went_and_later_ones_are_none_of_the_chosen() {
     let (engine, task, marks) = scene(3);
     let other = engine.start_task("other", "ana").unwrap();
     let of_other = other.checkpoint(Mark::new()).unwrap();
-    let policy = Policy::new().keep_only("t", [marks[0].id, of_other.id]);
-    let error = engine.retention().retain(&policy).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert!(error.to_string().contains(&of_other.id.to_string()), "{error}");
-    for wider in [policy.clone().user("ana"), policy.task("none")] {
-        assert!(engine.retention().plan(&wider).is_err());
+    engine.retention().unmark(&[marks[1].id]).unwrap();
+    let policy = Policy::new().remove("t", [marks[0].id, marks[1].id, of_other.id]);
+    for (wider, kind) in [
+        (policy.clone().user("ana"), ErrorKind::Invalid),
+        (policy.clone().task("none"), ErrorKind::NotFound),
+    ] {
+        assert_eq!(engine.retention().plan(&wider).unwrap_err().kind(), kind);
     }
-    assert_eq!(task.checkpoints().unwrap(), 3);
-    assert_eq!(task.lineage().info().unwrap().begin, 0);
+    let plan = engine.retention().plan(&policy).unwrap();
+    let later = step(&task, 3);
+    engine.retention().apply(&plan, &mut |_, _| {}).unwrap();
+    assert_eq!(removed(&engine, &policy), []);
+    assert_eq!((task.checkpoints().unwrap(), other.checkpoints().unwrap()), (2, 1));
+    for mark in [&marks[2], &later, &of_other] {
+        engine.run_state(&engine.point(&format!("@{}", mark.id)).unwrap()).unwrap();
+    }
 }
 
 #[test]

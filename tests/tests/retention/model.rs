@@ -184,7 +184,8 @@ impl World {
             0 | 1 => {
                 let named = self.marks.iter().filter(|_| random.below(3) == 0).map(|mark| mark.id);
                 others = named.collect();
-                policy = policy.keep_only("t", others.clone());
+                let goes = self.marks.iter().map(|mark| mark.id).filter(|id| !others.contains(id));
+                policy = policy.remove("t", goes);
             }
             2 => {
                 let task = self.task();
