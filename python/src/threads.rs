@@ -65,6 +65,14 @@ impl Threads {
     fn getting(&self, task: String, namespace: String, id: Option<String>) -> Getting {
         Getting { cache: self.cache.clone(), texts: self.texts, task, namespace, id }
     }
+
+    fn tracing(
+        &self,
+        (task, namespace, id): AncestorParts,
+        channels: BTreeSet<String>,
+    ) -> Ancestors {
+        Ancestors { getting: self.getting(task, namespace, id), channels }
+    }
 }
 
 /// Task, namespace, and the id of a checkpoint.
@@ -126,21 +134,19 @@ impl Threads {
     fn ancestors(
         &self,
         py: Python<'_>,
-        (task, namespace, id): AncestorParts,
+        place: AncestorParts,
         channels: BTreeSet<String>,
     ) -> PyResult<Py<PyAny>> {
-        let getting = self.getting(task, namespace, id);
-        self.store.get().done(py, Ancestors { getting, channels })
+        self.store.get().done(py, self.tracing(place, channels))
     }
 
     /// Does the same, and returns a ticket.
     fn ancestors_ticket(
         &self,
-        (task, namespace, id): AncestorParts,
+        place: AncestorParts,
         channels: BTreeSet<String>,
     ) -> PyResult<Ticket> {
-        let getting = self.getting(task, namespace, id);
-        self.store.get().begun(Ancestors { getting, channels })
+        self.store.get().begun(self.tracing(place, channels))
     }
 
     /// Returns checkpoints, those with the greatest ids first.

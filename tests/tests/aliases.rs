@@ -96,7 +96,7 @@ proptest! {
             1..50,
         ),
         alias in prop::option::of("[abé]{1,2}"),
-        before in prop::option::of("[abé]{1,3}"),
+        before in prop::option::of("[abé]{0,2}[abé\\x00]"),
         only in (any::<bool>(), any::<bool>(), any::<bool>()),
         limit in 1_usize..20,
     ) {

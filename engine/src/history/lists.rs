@@ -187,7 +187,7 @@ impl Catalog {
             (Some(task), None) if by_alias => {
                 let mut range = range_of(&keys::of_task(KeyKind::MarkAlias, task));
                 if let Some(before) = &query.before {
-                    range.end = keys::named(KeyKind::MarkAlias, task, before);
+                    range.end = keys::before_name(KeyKind::MarkAlias, task, before);
                 }
                 range
             }

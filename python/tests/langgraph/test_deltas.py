@@ -21,14 +21,12 @@ def config_of(id: str | None, namespace: str = "") -> Any:
 
 def grow(saver: Any, chance: random.Random, count: int, namespace: str) -> list[str]:
     """Puts checkpoints behind others, mostly behind the newest, with values and writes of some
-    channels. Some have a parent that is not there, or later."""
+    channels. Some have a parent that is not there."""
     ids: list[str] = []
     for number in range(count):
         id = f"id-{number:03}"
         parent = (ids or [None])[-1] if chance.random() < 0.8 else chance.choice([*ids, None])
-        parent = (
-            chance.choice(["id-999", f"id-{number + 3:03}"]) if not chance.randrange(40) else parent
-        )
+        parent = parent if chance.randrange(40) else "id-999"
         values = {name: [id, name] for name in CHANNELS[:2] if chance.random() < 0.04}
         checkpoint: Any = {**empty_checkpoint(), "id": id, "channel_values": values}
         versions = {name: saver.get_next_version(None, None) for name in values}
@@ -56,6 +54,17 @@ def test_the_history_is_that_of_the_base_class(seed, shared):
             ticket = saver.aget_delta_channel_history(config=config, channels=CHANNELS)
             assert asyncio.run(ticket) == due
     assert saver.get_delta_channel_history(config=config_of(None), channels=[]) == {}
+
+
+def test_a_list_with_the_id_of_a_checkpoint_has_that_one(shared):
+    saver = MilepostSaver(shared)
+    ids = grow(saver, random.Random(0), 9, "") + grow(saver, random.Random(0), 9, "inner:1")
+    for place, id in enumerate(ids):
+        namespace = "" if place < 9 else "inner:1"
+        found = list(saver.list(config_of(id, namespace)))
+        assert [one.config for one in found] == [config_of(id, namespace)]
+        later = list(saver.list(config_of(id, namespace), before=config_of(id, namespace)))
+        assert later == []
 
 
 def test_a_checkpoint_that_is_its_own_ancestor_ends_the_history(shared):
