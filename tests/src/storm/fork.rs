@@ -84,7 +84,7 @@ fn forked(model: &mut Model, task: &str, to: &Target, answer: &Answer<'_>) -> Re
         return Err(answer.wrong("a lineage has the number of another"));
     }
     for mark in marks {
-        marked(model, task, mark, false);
+        marked(model, task, mark, None);
     }
     model.acknowledged += 1;
     Ok(*epoch)
@@ -212,7 +212,7 @@ fn loosened(
         known.loose = Some(known.loose.unwrap_or(0) + activations);
     }
     for mark in marks {
-        marked(model, task, mark, true);
+        marked(model, task, mark, Some(answer.before));
     }
     Ok(())
 }

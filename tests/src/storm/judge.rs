@@ -32,6 +32,11 @@ impl Answer<'_> {
     }
 
     /// An error that another call under way can be the cause of.
+    /// How many checkpoints had been marked when it began, if other calls were beside it.
+    pub fn since(&self) -> Option<u64> {
+        self.crossed.then_some(self.before)
+    }
+
     pub fn is_crossed(&self) -> bool {
         const ALL: [ErrorKind; 3] = [ErrorKind::Conflict, ErrorKind::NotFound, ErrorKind::Invalid];
         self.crossed && self.failed(&ALL)
@@ -106,8 +111,8 @@ fn started(generation: u32) -> TaskModel {
     }
 }
 
-/// A checkpoint is acknowledged.
-pub fn marked(model: &mut Model, task: &str, mark: &Marked, crossed: bool) {
+/// A checkpoint is acknowledged. Other calls were beside that one `since` so many had been marked.
+pub fn marked(model: &mut Model, task: &str, mark: &Marked, since: Option<u64>) {
     model.marked += 1;
     let order = model.marked;
     model.acknowledged += 1;
@@ -125,9 +130,10 @@ pub fn marked(model: &mut Model, task: &str, mark: &Marked, crossed: bool) {
         mark: mark.mark,
         at: mark.at,
         order,
+        since: since.unwrap_or(order - 1),
         pinned: false,
         // Of before or behind another call.
-        state: mark.state.filter(|_| !crossed),
+        state: mark.state.filter(|_| since.is_none()),
     };
     task.marks.insert(mark.id.clone(), known);
 }
@@ -285,7 +291,7 @@ fn append(model: &mut Model, adding: &Adding, answer: &Answer<'_>) -> Result<(),
         model.acknowledged += bodies.len() as u64;
     }
     if let Some(mark) = mark {
-        marked(model, &adding.task, &mark, answer.crossed);
+        marked(model, &adding.task, &mark, answer.since());
     }
     Ok(())
 }
@@ -308,7 +314,7 @@ fn mark(
             if !fits && !answer.crossed {
                 return Err(answer.wrong("a checkpoint is elsewhere than asked for"));
             }
-            marked(model, task, mark, answer.crossed);
+            marked(model, task, mark, answer.since());
             Ok(())
         }
         _ => Err(answer.wrong("a checkpoint was not marked")),

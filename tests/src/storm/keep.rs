@@ -4,7 +4,7 @@ use milepost::ErrorKind;
 
 use super::call::{Cleaned, Done, Failed};
 use super::judge::Answer;
-use super::model::{Model, TaskModel};
+use super::model::{MarkModel, Model, TaskModel};
 
 pub fn remove(
     model: &mut Model,
@@ -58,6 +58,8 @@ pub fn cleanup(
     if missed && !answer.crossed {
         return Err(answer.wrong("a cleanup left a task out"));
     }
+    // Calls beside it may have marked one each that is not known yet.
+    let unseen = model.under_way.len();
     for one in cleaned {
         let Some(known) = model.tasks.get_mut(&one.task) else {
             return Err(answer.wrong("a cleanup of no task"));
@@ -68,7 +70,7 @@ pub fn cleanup(
         if one.error.as_ref().is_some_and(|e| !refused(e)) && !answer.crossed {
             return Err(answer.wrong("a cleanup failed"));
         }
-        clean(known, one, kept, answer, partly)?;
+        clean(known, one, kept, answer, (partly, unseen))?;
     }
     Ok(())
 }
@@ -78,36 +80,41 @@ fn clean(
     one: &Cleaned,
     kept: &Kept<'_>,
     answer: &Answer<'_>,
-    partly: bool,
+    (partly, unseen): (bool, usize),
 ) -> Result<(), String> {
-    let mut order: Vec<(u64, String)> = (known.marks.iter())
+    let all: Vec<(String, MarkModel)> = (known.marks.iter())
         .filter(|(_, mark)| !mark.pinned)
-        .map(|(id, mark)| (mark.order, id.clone()))
+        .map(|(id, mark)| (id.clone(), mark.clone()))
         .collect();
-    order.sort();
-    order.reverse();
-    // Those that were marked meanwhile may be among the newest, or not.
-    let fresh = order.iter().filter(|(at, _)| *at > answer.before).count();
     // Those that an earlier cleanup may have removed, or not, may be among the newest too.
-    let open: Vec<u64> = known.gone.values().flatten().map(|m| m.order).collect();
-    let keep = kept.newest;
-    let stay = |n: usize, at: u64, id: &String| match (kept.named, at > answer.before) {
-        (Some(named), _) => !named.contains(id),
-        (None, true) => fresh + open.len() <= keep,
-        (None, false) => n + open.iter().filter(|newer| **newer > at).count() < keep,
+    let open: Vec<MarkModel> = known.gone.values().flatten().cloned().collect();
+    let surely_newer =
+        |mark: &MarkModel| all.iter().filter(|(_, other)| other.since >= mark.order).count();
+    let maybe_newer = |id: &String, mark: &MarkModel| {
+        let others = all.iter().filter(|(other, _)| other != id).map(|(_, other)| other);
+        let others = others.chain(&open).filter(|other| other.order > mark.since);
+        others.count() + unseen
     };
-    let goes: Vec<(usize, String)> = (order.into_iter().enumerate())
-        .filter(|(n, (at, id))| !stay(*n, *at, id))
-        .map(|(n, (_, id))| (n, id))
+    let surely = |mark: &MarkModel| {
+        let is_due = kept.named.is_some() || surely_newer(mark) >= kept.newest;
+        is_due && !answer.crossed && !partly
+    };
+    let stays = |id: &String, mark: &MarkModel| match kept.named {
+        Some(named) => !named.contains(id),
+        None => maybe_newer(id, mark) < kept.newest,
+    };
+    let goes: Vec<(String, Option<MarkModel>)> = (all.iter())
+        .filter(|(id, mark)| !stays(id, mark))
+        .map(|(id, mark)| (id.clone(), (!surely(mark)).then(|| mark.clone())))
         .collect();
-    if !answer.crossed && !partly && open.is_empty() && goes.len() as u64 != one.removed {
+    let is_sure = !answer.crossed && !partly && goes.iter().all(|(_, maybe)| maybe.is_none());
+    if is_sure && open.is_empty() && goes.len() as u64 != one.removed {
         let due = goes.len();
         return Err(answer.wrong(&format!("I10: {due} checkpoints are to go")));
     }
-    for (n, id) in goes {
-        let surely = n >= keep + fresh && !answer.crossed && !partly;
-        let mark = known.marks.remove(&id);
-        known.gone.insert(id, mark.filter(|_| !surely));
+    for (id, maybe) in goes {
+        known.marks.remove(&id);
+        known.gone.insert(id, maybe);
     }
     known.retained |= one.removed > 0;
     let active = known.active();

@@ -84,8 +84,10 @@ pub struct MarkModel {
     pub lineage: u32,
     pub mark: u64,
     pub at: u64,
-    /// Place in the order of commits, as far as it is known.
+    /// Place in the order of commits, at the latest.
     pub order: u64,
+    /// The last place that is surely before it: calls beside it may have marked others in between.
+    pub since: u64,
     pub pinned: bool,
     /// The state's digest, once it was folded.
     pub state: Option<u64>,

@@ -108,7 +108,7 @@ impl Acts {
         let mut marks = fresh(&engine, &model, &task).map_err(text)?;
         marks.sort_by_key(|mark| (mark.lineage, mark.mark));
         for mark in &marks {
-            marked(&mut model, name, mark, false);
+            marked(&mut model, name, mark, None);
         }
         let Some(known) = model.tasks.get_mut(name) else {
             return Ok(());
