@@ -14,10 +14,9 @@ from __future__ import annotations
 import atexit
 import weakref
 from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import events
-from ._async import AsyncStore, AsyncTask
 from ._milepost import Store as _Native
 from ._milepost import Ticket, __version__
 from ._sync import Store, Task
@@ -48,6 +47,9 @@ from .values import (
     Point,
     TaskInfo,
 )
+
+if TYPE_CHECKING:
+    from ._async import AsyncStore, AsyncTask
 
 __all__ = [
     "Appended",
@@ -85,6 +87,16 @@ __all__ = [
     "open",
     "open_async",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # A program without asyncio does not load its classes.
+    if name in ("AsyncStore", "AsyncTask"):
+        from . import _async
+
+        return getattr(_async, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 _opened: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -155,6 +167,8 @@ def open_async(
     cache_bytes: int | None = None,
 ) -> AsyncStore:
     """Opens a store for asyncio: see `open`. It takes about 10 ms, and does not await."""
+    from ._async import AsyncStore
+
     return AsyncStore(_native(path, key, anchor, create, wait, cache_bytes))
 
 
@@ -165,4 +179,6 @@ def connect(url: str, *, token: str | None = None) -> Store:
 
 def connect_async(url: str, *, token: str | None = None) -> AsyncStore:
     """Connects to a service for asyncio: see `connect`."""
+    from ._async import AsyncStore
+
     return AsyncStore(_Native.connect(url, token))
