@@ -119,6 +119,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "states",
+        &[
+            ("states run", "the variables at each checkpoint"),
+            ("states run /variables/score", "how the score went"),
+        ],
+    ),
+    (
         "blame",
         &[
             ("blame run /variables/score", "which event set it last"),

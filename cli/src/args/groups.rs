@@ -24,6 +24,7 @@ const GROUPS: [Group; 7] = [
             "transcript",
             "search",
             "state",
+            "states",
             "checkpoints",
             "lineages",
             "files",

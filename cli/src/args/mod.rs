@@ -46,7 +46,7 @@ pub use serve::{
     TokenCreate,
 };
 pub use steer::{Control, Edit, Guide};
-pub use story::{Bisect, Blame, ByHand};
+pub use story::{Bisect, Blame, ByHand, States};
 pub use workspace::{Capture, Cat, Diff, Files, ScanOptions};
 
 const ADDRESSES: &str = "\
@@ -155,6 +155,8 @@ pub enum Command {
     Transcript(Transcript),
     /// Print the state at a point.
     State(State),
+    /// Print a part of the state at each checkpoint of a lineage, oldest first.
+    States(States),
     /// Print the event that last set a part of the state.
     Blame(Blame),
     /// Find the first event after which a condition holds, by binary search.

@@ -15,13 +15,17 @@ pub struct Cleanup {
     /// Only this task.
     #[arg(long)]
     pub task: Option<String>,
-    /// Keep the newest N checkpoints of each task. This or --younger-than is required: without
-    /// both, the effects of some policies are printed.
+    /// Keep the newest N checkpoints of each task. This, --younger-than or --trim-before is
+    /// required: without one, the effects of some policies are printed.
     #[arg(long, value_name = "N", value_parser = parse_keep)]
     pub keep: Option<usize>,
     /// Keep checkpoints younger than this: `90s`, `30m`, `12h` or `7d`. With --keep, keep both.
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub younger_than: Option<Duration>,
+    /// Remove the events before this point and the checkpoints there, and keep later ones and those
+    /// of other lineages. With --keep or --younger-than, keep what either keeps.
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["task", "user"])]
+    pub trim_before: Option<String>,
     /// Keep the events that are needed to undo the last N restores. Default: 3.
     #[arg(long, value_name = "N")]
     pub undo: Option<u32>,

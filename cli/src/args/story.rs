@@ -1,4 +1,4 @@
-//! Arguments of `blame` and `bisect`.
+//! Arguments of `states`, `blame` and `bisect`.
 
 use std::ffi::OsString;
 
@@ -12,6 +12,14 @@ is, as with `git bisect run`: 0 good, 1 to 124, 126 and 127 bad, 125 cannot be s
 looked at, 64 times at most. Other codes, and a signal that ends it, end the search. What it prints
 goes to standard error.
 docs/COMMAND_LINE.md has the grammar of --when.";
+
+#[derive(Debug, ClapArgs)]
+pub struct States {
+    /// The address of a lineage: TASK or TASK/N. With a place, only the checkpoints before it.
+    pub address: String,
+    /// A part of the state, as a JSON pointer: `/variables/score`. Default: `/variables`.
+    pub pointer: Option<String>,
+}
 
 #[derive(Debug, ClapArgs)]
 pub struct Blame {

@@ -5,14 +5,15 @@ use std::ops::Range;
 
 use milepost::events::{ArtifactsEdited, GuidanceGiven, RunControl};
 use milepost::query::{CheckpointQuery, TaskQuery};
-use milepost::state::{Change, Chunks, MessageRange, diff_states, to_patch};
+use milepost::state::{Change, Chunks, MessageRange, RunReducer, diff_states, to_patch};
 use milepost::{
     CheckpointId, Detail, Engine, ErrorKind, Json, LineageId, Mark, Point, RunState, Task,
 };
 use milepost_api::{
-    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, GuidanceAsked,
-    JobAsked, JobForm, JobResult, LineageForm, Listed, PinForm, PointForm, RestoredForm,
-    RetentionAsked, RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm, service,
+    AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm,
+    GuidanceAsked, JobAsked, JobForm, JobResult, LineageForm, Listed, PinForm, PointForm,
+    RestoredForm, RetentionAsked, RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm,
+    VerifyForm, service,
 };
 use milepost_formats::backup;
 use milepost_workspace::{Snapshot, TreePath};
@@ -20,8 +21,8 @@ use serde_json::Value;
 
 use super::jobs::Listening;
 use super::{
-    Backend, Bytes, CheckpointsAsked, Each, Followed, JobFailed, MarkAsked, VerifyAsked, captures,
-    hints, jobs, recovery,
+    Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, MarkAsked, VerifyAsked,
+    captures, hints, jobs, recovery,
 };
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, note};
@@ -138,6 +139,21 @@ impl Backend for Local<'_> {
     fn state(&self, point: &PointForm, messages: MessageRange) -> Result<Value> {
         let state = self.0.run_state(&self.found(point)?)?;
         Ok(state.to_json(self.0.chunks().as_ref(), messages)?)
+    }
+
+    fn states(&self, point: &PointForm, messages: MessageRange, each: EachState<'_>) -> Result<()> {
+        let found = self.found(point)?;
+        let lineage = self.0.task(&found.task)?.lineage_named(found.lineage)?;
+        let mut states = lineage.states_of(&RunReducer, ..found.offset)?;
+        while let Some((checkpoint, state)) = states.next_state()? {
+            each(checkpoint.into(), state.to_json(self.0.chunks().as_ref(), messages)?)?;
+        }
+        Ok(())
+    }
+
+    fn attached(&self, task: &str, alias: &str) -> Result<Vec<AttachmentForm>> {
+        let all = self.0.task(task)?.attached(alias)?;
+        Ok(all.into_iter().map(AttachmentForm::from).collect())
     }
 
     fn print_state(&self, point: &PointForm, out: &mut Out) -> Result<()> {

@@ -28,9 +28,10 @@ use milepost::integrity::Anchor;
 use milepost::state::MessageRange;
 use milepost::{CheckpointId, Engine, Json, LineageId};
 use milepost_api::{
-    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm, FileForm, JobAsked,
-    JobForm, JobResult, LineageForm, Listed, MovedForm, PinForm, PointForm, RestoredForm,
-    RetentionAsked, RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm,
+    AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm,
+    FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MovedForm, PinForm, PointForm,
+    RestoredForm, RetentionAsked, RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm,
+    VerifyForm,
 };
 use milepost_workspace::TreePath;
 use serde_json::Value;
@@ -43,6 +44,9 @@ pub use remote::Remote;
 
 /// Callback for events, one by one.
 pub type Each<'a> = &'a mut dyn FnMut(EventForm) -> Result<()>;
+
+/// Callback for checkpoints with their states, one by one.
+pub type EachState<'a> = &'a mut dyn FnMut(CheckpointForm, Value) -> Result<()>;
 
 /// An update of a followed task.
 pub enum Followed {
@@ -141,6 +145,13 @@ pub trait Backend {
 
     /// Returns the state at a point, with this range of its messages.
     fn state(&self, point: &PointForm, messages: MessageRange) -> Result<Value>;
+
+    /// Passes the checkpoints of a point's lineage whose marks are before it, oldest first, with
+    /// their states.
+    fn states(&self, point: &PointForm, messages: MessageRange, each: EachState<'_>) -> Result<()>;
+
+    /// Returns what is attached to checkpoints of a task by an alias.
+    fn attached(&self, task: &str, alias: &str) -> Result<Vec<AttachmentForm>>;
 
     /// Prints the whole state at a point as one line of JSON.
     fn print_state(&self, point: &PointForm, out: &mut Out) -> Result<()>;

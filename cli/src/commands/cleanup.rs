@@ -16,8 +16,9 @@ const LONG: u64 = 100;
 
 pub fn run(source: &dyn Backend, args: &Cleanup, out: &mut Out) -> Result<()> {
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
-    let asked = policy(args, task.map(|task| task.id));
-    if args.keep.is_none() && args.younger_than.is_none() {
+    let before = args.trim_before.as_deref().map(|address| source.point(address)).transpose()?;
+    let asked = policy(args, task.map(|task| task.id), before.map(|point| point.address));
+    if args.keep.is_none() && args.younger_than.is_none() && args.trim_before.is_none() {
         return policies(source, &asked, out);
     }
     if !args.yes {
@@ -48,8 +49,9 @@ pub fn run(source: &dyn Backend, args: &Cleanup, out: &mut Out) -> Result<()> {
     failed(&done)
 }
 
-/// Returns the policy of the arguments. `task` is the id in the store.
-fn policy(args: &Cleanup, task: Option<String>) -> RetentionAsked {
+/// Returns the policy of the arguments. `task` is the id in the store, and `trim_before` a resolved
+/// address.
+fn policy(args: &Cleanup, task: Option<String>, trim_before: Option<String>) -> RetentionAsked {
     RetentionAsked {
         keep_count: args.keep,
         younger_than_seconds: args.younger_than.map(|age| Big(age.as_secs())),
@@ -59,7 +61,8 @@ fn policy(args: &Cleanup, task: Option<String>) -> RetentionAsked {
         backup: args.backup,
         user: args.user.clone(),
         task,
-        ..RetentionAsked::default()
+        trim_before,
+        remove: None,
     }
 }
 

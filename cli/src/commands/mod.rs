@@ -53,6 +53,7 @@ mod shell;
 mod show;
 mod start;
 mod state;
+mod states;
 mod stats;
 mod steer;
 mod switch;
@@ -193,6 +194,7 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         Command::Compare(args) => compare::run(source, &args, out),
         Command::Show(args) => show::run(source, &args, out),
         Command::State(args) => state::run(source, &args, out),
+        Command::States(args) => states::run(source, &args, out),
         Command::Checkpoint(args) => checkpoint::run(source, &args, out),
         Command::Checkpoints(args) => checkpoints::run(source, &args, out),
         Command::Mark(args) => mark::run(source, &args, out),

@@ -42,7 +42,7 @@ impl Needs {
         match command {
             Command::Tasks(_) | Command::Lineages(_) | Command::Show(_) => READS_LONG,
             Command::State(_) | Command::Blame(_) | Command::Checkpoints(_) => READS_LONG,
-            Command::Pins(_) | Command::Files(_) => READS_LONG,
+            Command::States(_) | Command::Pins(_) | Command::Files(_) => READS_LONG,
             Command::Search(_) | Command::Compare(_) | Command::Transcript(_) => READS_LONG,
             Command::Diff(args) => Self { store: args.files, ..READS_LONG },
             Command::Log(args) if args.follow => NONE,

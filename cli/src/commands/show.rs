@@ -1,13 +1,17 @@
 //! `show`: the event at a point, with its hash.
 
-use milepost::ErrorKind;
-use milepost_api::{EventAt, EventForm, PointForm};
+use milepost::events::Data;
+use milepost::{Body, ErrorKind};
+use milepost_api::{AttachmentForm, EventAt, EventForm, PointForm};
 
 use super::body_text;
 use crate::args::Show;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
-use crate::output::{Out, Style, printable, time, words};
+use crate::output::{Out, Style, count, excerpt, printable, time, words};
+
+/// Longest excerpt of attached data, in columns.
+const EXCERPT: usize = 60;
 
 pub fn run(source: &dyn Backend, args: &Show, out: &mut Out) -> Result<()> {
     let mut point = source.point(&args.address)?;
@@ -20,8 +24,32 @@ pub fn run(source: &dyn Backend, args: &Show, out: &mut Out) -> Result<()> {
     let found = event(source, &point)?;
     match out.json {
         true => Ok(out.json(&found)?),
-        false => print(&point, &found, args.raw, out),
+        false => {
+            print(&point, &found, args.raw, out)?;
+            attached(source, &point, &found, out)
+        }
     }
+}
+
+/// Prints what is attached to a checkpoint, by its aliases.
+fn attached(source: &dyn Backend, point: &PointForm, found: &EventAt, out: &mut Out) -> Result<()> {
+    let Some(Body::CheckpointMarked(mark)) = &found.event.body else {
+        return Ok(());
+    };
+    for alias in &mark.aliases {
+        for AttachmentForm { writer, index, name, data } in source.attached(&point.task, alias)? {
+            let data = match data {
+                Data::Bytes(bytes) => count(bytes.len() as u64, "byte"),
+                Data::Json(json) => excerpt(json.text(), EXCERPT),
+            };
+            let place = [writer, index.to_string(), name];
+            let place: Vec<_> = place.into_iter().filter(|part| !part.is_empty()).collect();
+            let title = out.style(Style::Dim, "attached   ");
+            let line = format!("{}: {data}", place.join(" "));
+            out.line(format!("{title} {}", printable(&line)))?;
+        }
+    }
+    Ok(())
 }
 
 /// Prints the event at a point as text.

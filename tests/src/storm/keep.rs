@@ -117,10 +117,11 @@ fn clean(
         known.gone.insert(id, maybe);
     }
     known.retained |= one.removed > 0;
-    let active = known.active();
+    // Calls that crossed earlier may have made another one active.
+    let active = (known.loose.is_none() && !answer.crossed).then(|| known.active());
     for dropped in &one.dropped {
         let holds = known.marks.values().any(|mark| mark.lineage == *dropped);
-        if *dropped == active && !answer.crossed || holds {
+        if active == Some(*dropped) || holds {
             let why = format!("I10: lineage {dropped}, which is needed, was dropped");
             return Err(answer.wrong(&why));
         }

@@ -10,21 +10,21 @@ use milepost::events::RunControl;
 use milepost::state::MessageRange;
 use milepost::{Address, CheckpointId, Engine, ErrorKind, Json, LineageId};
 use milepost_api::{
-    AppendedForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm, JobAsked, JobForm,
-    JobResult, LineageForm, Listed, PinForm, PointForm, RestoredForm, RetentionAsked,
-    RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm,
+    AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm,
+    JobAsked, JobForm, JobResult, LineageForm, Listed, PinForm, PointForm, RestoredForm,
+    RetentionAsked, RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm,
 };
 use milepost_client::{
     ChangeControl, CheckpointQuery, EditArtifacts, EventQuery, Guidance, Mark, NewTask, Restore,
-    Retention, Start, StatsQuery, TaskQuery, Verify,
+    Retention, Start, StatesQuery, StatsQuery, TaskQuery, Verify,
 };
 use milepost_workspace::TreePath;
 use serde_json::{Map, Value};
 
 pub use self::connection::Remote;
 use super::{
-    Backend, Bytes, CheckpointsAsked, Each, Followed, JobFailed, MarkAsked, VerifyAsked, captures,
-    hints, named, suggestions,
+    Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, MarkAsked, VerifyAsked,
+    captures, hints, named, suggestions,
 };
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out};
@@ -171,6 +171,25 @@ impl Backend for Remote {
             keep_last(&mut state, count);
         }
         Ok(state)
+    }
+
+    fn states(&self, point: &PointForm, messages: MessageRange, each: EachState<'_>) -> Result<()> {
+        let query = StatesQuery {
+            to: Some(point.offset.0),
+            lineage: Some(point.lineage.0),
+            messages: matches!(messages, MessageRange::None).then_some(0),
+            ..StatesQuery::default()
+        };
+        let mut states = self.wait(self.client.states(&point.task, query))?;
+        while let Some(next) = self.runtime.block_on(states.next()) {
+            let found = next.map_err(|error| self.failed(error))?;
+            each(found.checkpoint, found.state.value()?)?;
+        }
+        Ok(())
+    }
+
+    fn attached(&self, task: &str, alias: &str) -> Result<Vec<AttachmentForm>> {
+        Ok(self.wait(self.client.attachments(task, alias))?.items)
     }
 
     fn print_state(&self, point: &PointForm, out: &mut Out) -> Result<()> {
