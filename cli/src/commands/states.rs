@@ -1,0 +1,71 @@
+//! `states`: a part of the state at each checkpoint of a lineage.
+
+use milepost::state::MessageRange;
+use milepost_api::CheckpointForm;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::pointers;
+use crate::args;
+use crate::backend::Backend;
+use crate::error::{Failure, Result};
+use crate::output::{Out, excerpt, printable, words};
+
+/// The part that is printed by default.
+const VARIABLES: &str = "/variables";
+/// Longest excerpt of a value, in columns.
+const EXCERPT: usize = 80;
+
+/// A checkpoint, and the value of the part there. A missing value is left out.
+#[derive(Serialize)]
+struct Line<'a> {
+    checkpoint: &'a CheckpointForm,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Value>,
+}
+
+pub fn run(source: &dyn Backend, args: &args::States, out: &mut Out) -> Result<()> {
+    let point = source.point(&args.address)?;
+    let pointer = args.pointer.as_deref().unwrap_or(VARIABLES);
+    let has_messages = ["", "/messages", "/guidance"].iter().any(|part| match *part {
+        "" => pointer.is_empty(),
+        part => pointer.starts_with(part),
+    });
+    let messages = if has_messages { MessageRange::All } else { MessageRange::None };
+    let mut rows = Vec::new();
+    let (mut any, mut last) = (false, Value::Null);
+    source.states(&point, messages, &mut |checkpoint, state| {
+        let value = state.pointer(pointer).cloned();
+        any |= value.is_some();
+        if out.json {
+            out.json(&Line { checkpoint: &checkpoint, value })?;
+        } else {
+            rows.push(row(&checkpoint, value.as_ref()));
+        }
+        last = state;
+        Ok(())
+    })?;
+    if !any && !last.is_null() {
+        let address = words::encode(&point.task);
+        let failure = Failure::new(format!("no checkpoint has a value at `{pointer}`"));
+        let all = format!("`milepost state {address}` prints what there is to point at");
+        return Err(match pointers::suggestion(&last, pointer) {
+            Some(question) => failure.hint(format!("{question} {all}")),
+            None => failure.hint(all),
+        });
+    }
+    match rows.is_empty() {
+        _ if out.json => Ok(()),
+        true => Ok(out.line("no checkpoints")?),
+        false => Ok(out.table(&["POINT", "LABEL", "VALUE"], &rows)?),
+    }
+}
+
+fn row(checkpoint: &CheckpointForm, value: Option<&Value>) -> Vec<String> {
+    let CheckpointForm { task, lineage, at, .. } = checkpoint;
+    vec![
+        printable(&words::address(task, *lineage, at.0)).into_owned(),
+        excerpt(checkpoint.label.as_deref().unwrap_or("-"), 40),
+        value.map_or_else(|| "-".to_owned(), |value| excerpt(&value.to_string(), EXCERPT)),
+    ]
+}
