@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use crate::change::{Change, Given, Missing, changes};
 use crate::items::joined;
 use crate::msgpack::to_json;
+use crate::objects::without_objects;
 use crate::record::{EVENT, Record};
 use crate::thread::{Content, Thread, Typed};
 
@@ -158,13 +159,18 @@ fn json(value: &Typed) -> String {
     let text = match &*value.encoding {
         "null" => Ok("null".to_owned()),
         "msgpack" => to_json(&value.bytes),
-        "json" => String::from_utf8(value.bytes.to_vec()).map_err(|error| error.to_string()),
+        "json" => std::str::from_utf8(&value.bytes)
+            .map_err(|error| error.to_string())
+            .and_then(without_objects),
         "bytes" | "bytearray" => {
             Ok(format!("{{\"base64\":\"{}\"}}", data_encoding::BASE64.encode(&value.bytes)))
         }
         _ => return described("of an unknown encoding"),
     };
-    match text.and_then(|text| Json::new(text).map_err(|error| error.to_string())) {
+    // The list of operations and each operation nest it by two levels.
+    let nested = |json: Json| Json::new(format!("[[{json}]]")).map(|_| json);
+    let json = |text: String| Json::new(text).and_then(nested).map_err(|error| error.to_string());
+    match text.and_then(json) {
         Ok(json) => json.text().to_owned(),
         Err(why) => described(&why),
     }
