@@ -54,7 +54,7 @@ pub fn is_database(path: &Path) -> bool {
 /// A database, read in one transaction.
 pub struct Database {
     snapshot: SqliteSnapshot,
-    /// The expression for the path of a write's task, which other savers have.
+    /// The expression for the path of a write's task, which older databases do not have.
     path: &'static str,
 }
 
