@@ -1,6 +1,6 @@
 //! A checkpoint database, opened read-only.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use milepost_langgraph::Typed;
@@ -20,7 +20,7 @@ pub struct ThreadRows {
     /// The checkpoints of each namespace, each after its parent, otherwise by id.
     pub namespaces: BTreeMap<String, Vec<CheckpointRow>>,
     /// Checkpoints that have writes only.
-    pub unstored: BTreeSet<CheckpointPlace>,
+    pub unstored: Vec<CheckpointPlace>,
 }
 
 /// A checkpoint, as needed to order it.
@@ -30,10 +30,8 @@ pub struct CheckpointRow {
     pub id: String,
     /// Id of its parent.
     pub parent_id: Option<String>,
-    /// Index of its parent in the list.
+    /// Index of its parent in the list, if that is before it.
     pub parent: Option<usize>,
-    /// True if its parent is not in the database.
-    pub is_parent_missing: bool,
 }
 
 /// A value that a task of a graph wrote after a checkpoint.
@@ -76,35 +74,33 @@ impl Database {
     pub fn threads(&self) -> Result<BTreeMap<String, ThreadRows>> {
         let sql = "SELECT rowid, thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id \
                    FROM checkpoints";
-        let written = "SELECT DISTINCT thread_id, checkpoint_ns, checkpoint_id FROM writes";
+        let unstored = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM writes \
+                        EXCEPT SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints";
         let read = || -> rusqlite::Result<_> {
-            let mut links: BTreeMap<(String, String), Vec<Link>> = BTreeMap::new();
+            let mut threads: BTreeMap<String, ThreadRows> = BTreeMap::new();
             let mut statement = self.snapshot.connection.prepare(sql)?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
-                let link = Link {
+                let checkpoint = CheckpointRow {
                     row: row.get(0)?,
                     id: text(row, 3)?,
-                    parent: Some(text(row, 4)?).filter(|parent| !parent.is_empty()),
+                    parent_id: Some(text(row, 4)?).filter(|parent| !parent.is_empty()),
+                    parent: None,
                 };
-                links.entry((text(row, 1)?, text(row, 2)?)).or_default().push(link);
+                let namespaces = &mut threads.entry(text(row, 1)?).or_default().namespaces;
+                namespaces.entry(text(row, 2)?).or_default().push(checkpoint);
             }
-            let mut threads: BTreeMap<String, ThreadRows> = BTreeMap::new();
-            let mut statement = self.snapshot.connection.prepare(written)?;
+            let mut statement = self.snapshot.connection.prepare(unstored)?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
                 let place = (text(row, 1)?, text(row, 2)?);
-                threads.entry(text(row, 0)?).or_default().unstored.insert(place);
+                threads.entry(text(row, 0)?).or_default().unstored.push(place);
             }
-            Ok((links, threads))
+            Ok(threads)
         };
-        let (links, mut threads) = read().map_err(|error| self.failed(&error))?;
-        for ((thread, namespace), links) in links {
-            let rows = threads.entry(thread).or_default();
-            for link in &links {
-                rows.unstored.remove(&(namespace.clone(), link.id.clone()));
-            }
-            rows.namespaces.insert(namespace, ordered(links));
+        let mut threads = read().map_err(|error| self.failed(&error))?;
+        for rows in threads.values_mut().flat_map(|thread| thread.namespaces.values_mut()) {
+            *rows = ordered(std::mem::take(rows));
         }
         Ok(threads)
     }
@@ -157,31 +153,15 @@ fn stored(row: &Row<'_>, kind: usize, value: usize) -> rusqlite::Result<Typed> {
     Ok(Typed::new(kind.as_deref().unwrap_or("json"), bytes))
 }
 
-struct Link {
-    row: i64,
-    id: String,
-    parent: Option<String>,
-}
-
 /// Returns the checkpoints, each after its parent. Ids ascend with time only within one process.
-fn ordered(mut links: Vec<Link>) -> Vec<CheckpointRow> {
-    links.sort_by(|a, b| (&a.id, a.row).cmp(&(&b.id, b.row)));
-    links.dedup_by(|later, first| later.id == first.id);
+fn ordered(mut rows: Vec<CheckpointRow>) -> Vec<CheckpointRow> {
+    rows.sort_by(|a, b| (&a.id, a.row).cmp(&(&b.id, b.row)));
+    rows.dedup_by(|later, first| later.id == first.id);
     let by_id: HashMap<&str, usize> =
-        links.iter().enumerate().map(|(at, link)| (link.id.as_str(), at)).collect();
-    let parent_of = |link: &Link| by_id.get(link.parent.as_deref()?).copied();
-    let parents: Vec<Option<usize>> = links.iter().map(parent_of).collect();
-    let entry = |(at, parent): Ordered| {
-        let link = links.get(at)?;
-        let has_parent = parents.get(at).copied().flatten().is_some();
-        Some(CheckpointRow {
-            row: link.row,
-            id: link.id.clone(),
-            parent_id: link.parent.clone(),
-            parent,
-            is_parent_missing: link.parent.is_some() && !has_parent,
-        })
-    };
+        rows.iter().enumerate().map(|(at, row)| (row.id.as_str(), at)).collect();
+    let parent_of = |row: &CheckpointRow| by_id.get(row.parent_id.as_deref()?).copied();
+    let parents: Vec<Option<usize>> = rows.iter().map(parent_of).collect();
+    let entry = |(at, parent): Ordered| Some(CheckpointRow { parent, ..rows.get(at)?.clone() });
     parents_first(&parents).into_iter().filter_map(entry).collect()
 }
 
@@ -190,10 +170,11 @@ mod tests {
     use super::*;
 
     fn order(links: &[(&str, &str)]) -> Vec<(String, Option<usize>)> {
-        let link = |(row, (id, parent)): (usize, &(&str, &str))| Link {
+        let link = |(row, (id, parent)): (usize, &(&str, &str))| CheckpointRow {
             row: i64::try_from(row).unwrap(),
             id: (*id).to_owned(),
-            parent: Some((*parent).to_owned()).filter(|parent| !parent.is_empty()),
+            parent_id: Some((*parent).to_owned()).filter(|parent| !parent.is_empty()),
+            parent: None,
         };
         let entries = ordered(links.iter().enumerate().map(link).collect());
         entries.into_iter().map(|entry| (entry.id, entry.parent)).collect()

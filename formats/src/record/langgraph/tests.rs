@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use milepost::events::{Attachment, Data, MarkCause};
 use milepost::query::CheckpointQuery;
-use milepost::{Body, Checkpoint as Marked, Engine, Options};
+use milepost::{Append, Body, Checkpoint as Marked, Engine, Mark, Options};
 use milepost_langgraph::{
     Checkpoint, Given, Step, Thread, ThreadReducer, Typed, alias, joined, joined_map,
 };
@@ -194,4 +194,56 @@ fn writes_are_attached_once_and_do_not_replace_those_of_the_saver() {
     assert_eq!(scene.import().tasks[0].checkpoints, 1);
     assert_eq!(scene.import().tasks[0].events, 0);
     assert_eq!(task().lineages().unwrap().len(), 1);
+}
+
+#[test]
+fn the_task_continues_at_the_newest_checkpoint_also_after_an_interrupted_import() {
+    let scene = Scene::new();
+    for (id, parent) in [("1", None), ("2", Some("1")), ("3", Some("1"))] {
+        scene.put(("", id, parent), &[("m", id, list(&[id]))]);
+    }
+    scene.import();
+    let active = || scene.engine.task("lg:t").unwrap().lineage().id();
+    let newest = scene.marks()["3"].lineage;
+    assert_eq!(active(), newest);
+    // As if the import had ended behind its last append.
+    let first = scene.engine.task("lg:t").unwrap().lineage_named(scene.marks()["2"].lineage);
+    scene.engine.switch(&first.unwrap()).unwrap();
+    assert_eq!(scene.import().tasks[0].events, 0);
+    assert_eq!(active(), newest);
+    // A user who went back stays there until something is added.
+    let restored = scene.engine.restore(&scene.engine.point("lg:t@1").unwrap()).run().unwrap();
+    assert_eq!(scene.import().tasks[0].events, 0);
+    assert_eq!(active(), restored.lineage().id());
+    scene.put(("", "4", Some("3")), &[("m", "4", list(&["4"]))]);
+    scene.import();
+    assert_eq!(active(), newest);
+}
+
+#[test]
+fn a_thread_that_the_saver_continued_keeps_its_checkpoints_and_its_lineage() {
+    let scene = Scene::new();
+    scene.put(("", "1", None), &[("m", "1", list(&["a"]))]);
+    scene.import();
+    // The saver continues checkpoint 1, and then SqliteSaver does.
+    let task = scene.engine.task("lg:t").unwrap();
+    let before =
+        scene.engine.state(&ThreadReducer, &scene.engine.point("lg:t@1").unwrap()).unwrap();
+    let other = Scene::new();
+    let (checkpoint, given) = other.put(("", "3", Some("1")), &[("m", "s", list(&["a", "s"]))]);
+    let append = Append::batch(checkpoint.events(&before, &given).unwrap());
+    task.append(append.mark(Mark::new().alias("3"))).unwrap();
+    scene.put(("", "2", Some("1")), &[("m", "2", list(&["a", "b"]))]);
+    scene.put(("", "4", Some("3")), &[("m", "4", list(&["a", "s", "c"]))]);
+    assert_eq!(scene.import().tasks[0].checkpoints, 2);
+    let marks = scene.marks();
+    assert_eq!(marks["3"].lineage, marks["4"].lineage, "its parent is not in the database");
+    assert_ne!(marks["2"].lineage, marks["1"].lineage);
+    assert_eq!(scene.engine.task("lg:t").unwrap().lineage().id(), marks["4"].lineage);
+    for (alias, items) in [("2", vec!["a", "b"]), ("3", vec!["a", "s"]), ("4", vec!["a", "s", "c"])]
+    {
+        let point = scene.engine.point(&format!("@{}", marks[alias].id)).unwrap();
+        let thread = scene.engine.state(&ThreadReducer, &point).unwrap();
+        assert_eq!(thread.value("m"), Some(Ok(Typed::new("msgpack", &list(&items)))), "{alias}");
+    }
 }

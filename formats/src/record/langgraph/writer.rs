@@ -1,5 +1,5 @@
-//! Writes a thread to the store, as LangGraph's saver puts it: a checkpoint continues on the lineage
-//! of its parent if that one is its newest checkpoint, otherwise on a new lineage.
+//! Writes a thread to the store, as LangGraph's saver puts it: a checkpoint continues on the
+//! lineage of its parent if that one is its newest checkpoint, otherwise on a new lineage.
 //!
 //! Checkpoints that the task has are found by the aliases of their marks.
 
@@ -128,8 +128,9 @@ impl<'a> ThreadWriter<'a> {
             let own = alias(namespace, &entry.id);
             let parent = match (entry.parent, &entry.parent_id) {
                 (Some(at), _) => origins.get(at).cloned().flatten(),
-                (None, Some(id)) if entry.is_parent_missing => Some(alias(namespace, id)),
-                (None, _) => None,
+                // An earlier import may have brought it.
+                (None, Some(id)) => Some(alias(namespace, id)),
+                (None, None) => None,
             };
             let is_there = match self.marked(&own)? {
                 Some(marked) => {
@@ -217,37 +218,38 @@ impl<'a> ThreadWriter<'a> {
         if let Some(time_us) = parts.time_us {
             append = append.time_us(time_us);
         }
-        let (lineage, appended) = match parent {
-            Some(parent) => self.behind(&parent, append)?,
-            None => self.first(is_root, append)?,
-        };
+        let (lineage, appended) = self.append(parent.as_ref(), is_root, append)?;
         self.last = appended.checkpoint.map(|id| (id, thread));
         Ok((lineage, appended))
     }
 
-    fn behind(&self, parent: &Marked, append: Append) -> Result<(LineageId, Appended)> {
-        let lineage = self.engine.task(self.task)?.lineage_named(parent.lineage)?;
-        let head = lineage.head()?.next;
-        let newest = lineage.newest_mark()?.map(|(offset, _)| offset);
-        if newest == Some(parent.mark) {
-            let appended = lineage.with_hooks()?.append(append.expect_head(head))?;
-            return Ok((parent.lineage, appended));
-        }
-        let point = self.engine.point(&format!("@{}", parent.id))?;
-        let (lineage, appended) = self.engine.branch_with(&point, None, append)?;
-        Ok((lineage.id(), appended))
-    }
-
-    /// Appends the first checkpoint of a namespace: that of the root namespace to a lineage that
-    /// has no mark yet, others to new lineages.
-    fn first(&self, is_root: bool, append: Append) -> Result<(LineageId, Appended)> {
+    /// Appends behind the parent if that is the newest checkpoint of its lineage, and the first
+    /// checkpoint of the root namespace to a lineage without a mark; others to new lineages.
+    fn append(
+        &self,
+        parent: Option<&Marked>,
+        is_root: bool,
+        append: Append,
+    ) -> Result<(LineageId, Appended)> {
         let task = self.engine.task(self.task)?;
-        let info = task.lineage().info()?;
-        let is_unmarked = info.parent.is_none() && task.lineage().newest_mark()?.is_none();
-        if is_root && is_unmarked {
-            return Ok((info.id, task.append(append.expect_head(info.head.next))?));
+        let lineage = match parent {
+            Some(parent) => task.lineage_named(parent.lineage)?,
+            None => task.lineage().clone(),
+        };
+        let info = lineage.info()?;
+        let newest = lineage.newest_mark()?.map(|(offset, _)| offset);
+        let is_end = match parent {
+            Some(parent) => newest == Some(parent.mark),
+            None => is_root && info.parent.is_none() && newest.is_none(),
+        };
+        if is_end {
+            let append = append.expect_head(info.head.next);
+            return Ok((info.id, lineage.with_hooks()?.append(append)?));
         }
-        let point = task.point(info.begin.max(START))?;
+        let point = match parent {
+            Some(parent) => self.engine.point(&format!("@{}", parent.id))?,
+            None => lineage.point(info.begin.max(START))?,
+        };
         let (lineage, appended) = self.engine.branch_with(&point, None, append)?;
         Ok((lineage.id(), appended))
     }
@@ -323,10 +325,12 @@ impl<'a> ThreadWriter<'a> {
     }
 
     /// Continues the task at the newest checkpoint of the root namespace, from which the graph
-    /// continues, and returns the task's head.
+    /// continues, and returns the task's head. A task that nothing was added to stays on a lineage
+    /// that is not of the thread.
     fn finish(&self) -> Result<Offset> {
         let is_root = |alias: &String| id_in(alias).is_some_and(|(found, _)| found.is_empty());
-        if self.events > 0
+        let active = self.engine.task(self.task)?.lineage().id();
+        if (self.events > 0 || self.lineages.contains(&active))
             && let Some(newest) = self.marks(None, Some(1))?.first()
             && newest.aliases.iter().any(is_root)
         {
