@@ -1,10 +1,12 @@
 //! An imported thread, and the events of the crate that the saver uses.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use milepost::events::{Attachment, Data, MarkCause};
+use milepost::events::{Attachment, Data, MarkCause, Message};
 use milepost::query::CheckpointQuery;
-use milepost::{Append, Body, Checkpoint as Marked, Engine, Mark, Options};
+use milepost::{Append, Body, Checkpoint as Marked, Engine, Hook, Mark, Options, Task};
 use milepost_langgraph::{
     Checkpoint, Given, Step, Thread, ThreadReducer, Typed, alias, joined, joined_map,
 };
@@ -48,10 +50,14 @@ type Value = (&'static str, &'static str, Vec<u8>);
 
 impl Scene {
     fn new() -> Self {
+        Self::open(Options::default())
+    }
+
+    fn open(options: Options) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let connection = Connection::open(dir.path().join("threads.sqlite")).unwrap();
         connection.execute_batch(TABLES).unwrap();
-        let engine = Engine::in_memory(Options::default().reducer(ThreadReducer)).unwrap();
+        let engine = Engine::in_memory(options.reducer(ThreadReducer)).unwrap();
         Self { engine, dir, connection }
     }
 
@@ -246,4 +252,42 @@ fn a_thread_that_the_saver_continued_keeps_its_checkpoints_and_its_lineage() {
         let thread = scene.engine.state(&ThreadReducer, &point).unwrap();
         assert_eq!(thread.value("m"), Some(Ok(Typed::new("msgpack", &list(&items)))), "{alias}");
     }
+}
+
+/// Another writer, who appends to the task before every other attempt to mark a checkpoint.
+#[derive(Default)]
+struct BusyWriter(AtomicU64);
+
+impl Hook for BusyWriter {
+    fn name(&self) -> &str {
+        "busy"
+    }
+
+    fn before_checkpoint(&self, task: &Task, _: &Mark) -> Result<(), String> {
+        if self.0.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
+            task.append(Message::text("user", "hi")).unwrap();
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_thread_is_whole_also_if_others_append_to_its_task() {
+    let busy = Arc::new(BusyWriter::default());
+    let scene = Scene::open(Options::default().hook(busy.clone()));
+    for (id, parent) in [("1", None), ("2", Some("1")), ("3", Some("2")), ("4", Some("2"))] {
+        scene.put(("", id, parent), &[("m", "v", list(&[id]))]);
+    }
+    let report = scene.import();
+    assert_eq!((report.tasks[0].checkpoints, report.bad_checkpoints), (4, 0));
+    let marks = scene.marks();
+    for (alias, mark) in &marks {
+        let point = scene.engine.point(&format!("@{}", mark.id)).unwrap();
+        let thread = scene.engine.state(&ThreadReducer, &point).unwrap();
+        let expected = Typed::new("msgpack", &list(&[alias]));
+        assert_eq!(thread.value("m"), Some(Ok(expected)), "{alias}");
+    }
+    assert_eq!(marks["1"].lineage, marks["3"].lineage);
+    assert_eq!(scene.engine.task("lg:t").unwrap().lineages().unwrap().len(), 2);
+    assert_eq!(busy.0.load(Ordering::Relaxed), 6, "three of them were tried twice");
 }

@@ -132,18 +132,12 @@ impl<'a> ThreadWriter<'a> {
                 (None, Some(id)) => Some(alias(namespace, id)),
                 (None, None) => None,
             };
-            let is_there = match self.marked(&own)? {
-                Some(marked) => {
-                    self.lineages.insert(marked.lineage);
-                    true
+            let is_there = match self.add(namespace, entry, (&own, parent.as_deref()))? {
+                Ok(()) => true,
+                Err(why) => {
+                    skip(&entry.id, &why);
+                    false
                 }
-                None => match self.add(namespace, entry, (&own, parent.as_deref()))? {
-                    Ok(()) => true,
-                    Err(why) => {
-                        skip(&entry.id, &why);
-                        false
-                    }
-                },
             };
             origins.push(if is_there { Some(own) } else { parent });
             self.attach(namespace, &entry.id, skip)?;
@@ -151,31 +145,34 @@ impl<'a> ThreadWriter<'a> {
         Ok(())
     }
 
-    /// Writes a checkpoint.
+    /// Writes a checkpoint, unless the task has it.
     fn add(
         &mut self,
         namespace: &str,
         entry: &CheckpointRow,
         (own, parent): (&str, Option<&str>),
     ) -> Result<Converted<()>> {
-        let putting = match self.read(entry, own) {
-            Ok(putting) => putting,
-            Err(why) => return Ok(Err(why)),
-        };
-        let put = retried(|| {
+        let added = retried(|| {
+            if let Some(marked) = self.marked(own)? {
+                return Ok(Ok((marked.lineage, None)));
+            }
             let parent = match parent {
                 Some(parent) => self.marked(parent)?,
                 None => None,
             };
-            self.put(&putting, parent, namespace.is_empty())
+            match self.read(entry, own) {
+                Ok(putting) => self.put(&putting, parent, namespace.is_empty()).map(Ok),
+                Err(why) => Ok(Err(why)),
+            }
         });
-        match put {
-            Ok((lineage, appended)) => {
+        match added {
+            Ok(Ok((lineage, appended))) => {
                 self.lineages.insert(lineage);
-                self.events += u64::from(appended.count);
-                self.checkpoints += 1;
+                self.events += appended.map_or(0, u64::from);
+                self.checkpoints += u64::from(appended.is_some());
                 Ok(Ok(()))
             }
+            Ok(Err(why)) => Ok(Err(why)),
             Err(error) => refused(error).map(Err),
         }
     }
@@ -197,13 +194,14 @@ impl<'a> ThreadWriter<'a> {
         Ok(Putting { checkpoint, parts, mark })
     }
 
-    /// Appends a checkpoint behind its parent, or as the first one of a namespace.
+    /// Appends a checkpoint behind its parent, or as the first one of a namespace. Returns its
+    /// lineage and the number of its events.
     fn put(
         &mut self,
         Putting { checkpoint, parts, mark }: &Putting,
         parent: Option<Marked>,
         is_root: bool,
-    ) -> Result<(LineageId, Appended)> {
+    ) -> Result<(LineageId, Option<u32>)> {
         let mut thread = match &parent {
             Some(parent) => self.state(parent)?,
             None => Thread::default(),
@@ -220,7 +218,7 @@ impl<'a> ThreadWriter<'a> {
         }
         let (lineage, appended) = self.append(parent.as_ref(), is_root, append)?;
         self.last = appended.checkpoint.map(|id| (id, thread));
-        Ok((lineage, appended))
+        Ok((lineage, Some(appended.count)))
     }
 
     /// Appends behind the parent if that is the newest checkpoint of its lineage, and the first
