@@ -12,7 +12,7 @@ use milepost::{
     Append, Appended, Checkpoint as Marked, CheckpointId, Engine, ErrorKind, LineageId, Mark,
     Offset,
 };
-use milepost_langgraph::{Checkpoint, Missing, Thread, ThreadReducer, alias, id_in};
+use milepost_langgraph::{Checkpoint, Given, Missing, Thread, ThreadReducer, alias, id_in};
 
 use super::checkpoint::{CheckpointParts, parts};
 use super::database::{CheckpointRow, Database, ThreadRows, Write};
@@ -40,8 +40,9 @@ pub struct ThreadWriter<'a> {
 /// A checkpoint that is ready to be put.
 struct Putting {
     checkpoint: Checkpoint,
-    parts: CheckpointParts,
+    values: Vec<Given>,
     mark: Mark,
+    time_us: Option<u64>,
 }
 
 impl<'a> ThreadWriter<'a> {
@@ -161,7 +162,7 @@ impl<'a> ThreadWriter<'a> {
                 None => None,
             };
             match self.read(entry, own) {
-                Ok(putting) => self.put(&putting, parent, namespace.is_empty()).map(Ok),
+                Ok(putting) => self.put(putting, parent, namespace.is_empty()).map(Ok),
                 Err(why) => Ok(Err(why)),
             }
         });
@@ -179,26 +180,25 @@ impl<'a> ThreadWriter<'a> {
 
     fn read(&self, entry: &CheckpointRow, own: &str) -> Converted<Putting> {
         let (stored, described) = self.database.checkpoint(entry.row)?;
-        let parts = parts(&stored)?;
+        let CheckpointParts { content, values, time_us } = parts(&stored)?;
         let CheckpointMetadata { stored: metadata, filters, step } = metadata(&described);
         let mut mark = Mark::new().cause(MarkCause::Imported).alias(own).actor(ACTOR);
         if let Some(filters) = filters {
             mark = mark.metadata(filters);
         }
-        if let Some(time_us) = parts.time_us {
+        if let Some(time_us) = time_us {
             mark = mark.time_us(time_us);
         }
         let (id, parent) = (entry.id.clone(), entry.parent_id.clone());
-        let content = parts.content.clone();
         let checkpoint = Checkpoint { id, parent, content, metadata, step };
-        Ok(Putting { checkpoint, parts, mark })
+        Ok(Putting { checkpoint, values, mark, time_us })
     }
 
     /// Appends a checkpoint behind its parent, or as the first one of a namespace. Returns its
     /// lineage and the number of its events.
     fn put(
         &mut self,
-        Putting { checkpoint, parts, mark }: &Putting,
+        Putting { checkpoint, values, mark, time_us }: Putting,
         parent: Option<Marked>,
         is_root: bool,
     ) -> Result<(LineageId, Option<u32>)> {
@@ -207,13 +207,13 @@ impl<'a> ThreadWriter<'a> {
             None => Thread::default(),
         };
         let bodies = match &parent {
-            Some(_) => checkpoint.events(&thread, &parts.values),
-            None => checkpoint.first_events(&parts.values),
+            Some(_) => checkpoint.events(&thread, &values),
+            None => checkpoint.first_events(&values),
         };
         let bodies = bodies.map_err(|Missing(_)| Error::bug("a channel without a value"))?;
         bodies.iter().for_each(|body| thread.apply(body));
-        let mut append = Append::batch(bodies).actor(ACTOR).mark(mark.clone());
-        if let Some(time_us) = parts.time_us {
+        let mut append = Append::batch(bodies).actor(ACTOR).mark(mark);
+        if let Some(time_us) = time_us {
             append = append.time_us(time_us);
         }
         let (lineage, appended) = self.append(parent.as_ref(), is_root, append)?;
