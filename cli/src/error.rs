@@ -410,7 +410,6 @@ pub fn next_step(remedy: Remedy) -> Cow<'static, str> {
         }
         Remedy::NameOtherTask => "record it under another name with --task, or import it with --as",
         Remedy::ImportUnderOtherName => "import it under another name with --as",
-        Remedy::SeparateThread => "import it with --as, from a database that has it alone",
         Remedy::ImportAsOtherTask => {
             "the file was changed, not only added to: import it as another task"
         }

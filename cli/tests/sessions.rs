@@ -273,6 +273,6 @@ fn a_task_of_something_else_is_not_written_to() {
     let database = common::fixture("langgraph/checkpoints.sqlite");
     fs::copy(database, place.path("checkpoints.sqlite")).unwrap();
     place.say("import checkpoints.sqlite").ok();
-    let refused = place.say("import session.jsonl --as chat");
-    refused.failed(4, "the task chat exists already");
+    let refused = place.say("import session.jsonl --as lg:chat");
+    refused.failed(4, "the task lg:chat exists already");
 }

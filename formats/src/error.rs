@@ -77,8 +77,6 @@ pub enum Remedy {
     NameOtherTask,
     /// The task has another history: the import needs another name.
     ImportUnderOtherName,
-    /// Another thread of the database has the same name.
-    SeparateThread,
     /// The file was changed after it was recorded: it is another task.
     ImportAsOtherTask,
     /// The store has another key: a task is to be imported as a copy.

@@ -99,7 +99,8 @@ pub mod fuzzing {
     pub use crate::record::document::plans;
     pub use crate::record::gemini_cli::line::Chat;
     pub use crate::record::jsonl::{EventLine, Lines, Text};
-    pub use crate::record::langgraph::checkpoint::{Stored, content, metadata};
+    pub use crate::record::langgraph::checkpoint::parts;
+    pub use crate::record::langgraph::metadata::metadata;
     pub use crate::record::list_patch::patch;
     pub use crate::record::opencode::parts::read as read_opencode;
     pub use crate::record::plan::{Item, Plan, common_prefix};
@@ -107,5 +108,5 @@ pub mod fuzzing {
     pub use crate::record::session::line::{Part, SessionLine};
     pub use crate::record::session::tree::{Spot, Tree};
     pub use crate::record::session::{EachAlone, LineParser};
-    pub use milepost_langgraph::to_json;
+    pub use milepost_langgraph::{Typed, joined_map, split_map, to_json};
 }

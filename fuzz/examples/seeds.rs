@@ -284,6 +284,9 @@ impl Seeds {
         self.put("langgraph", "scalars", &[0], scalars);
         let checkpoint = b"\x82\xaechannel_values\x81\xa1a\x01\xa2ts\xa0";
         self.put("langgraph", "checkpoint", &[1], checkpoint);
+        let whole = b"\x84\xa1v\x01\xaechannel_values\x83\xa1b\xc4\x01\xff\xa1a\xc0\xa1b\x91\x02\xb0channel_versions\x81\xa1b\xa13\xa2ts\xb91970-01-01T00:00:01+00:00";
+        self.put("langgraph", "checkpoint whole", &[1], whole);
+        self.put("langgraph", "map", &[0], whole);
         let json = br#"{"ts":"2024-05-26T07:27:40+00:00","channel_values":{"m":[{"lc":2,"type":"constructor","id":["a","B"],"kwargs":{"content":"hi"}}]}}"#;
         self.put("langgraph", "json", &[2], json);
         self.put("langgraph", "metadata", &[3], br#"{"source":"loop","step":1}"#);

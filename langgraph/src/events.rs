@@ -6,6 +6,8 @@
 //! the bytes of the serializer        Application `langgraph.checkpoint`
 //! ```
 
+use std::sync::Arc;
+
 use milepost::events::{Application, Data, PatchForm, StepFinished, StepStarted, VariablesPatched};
 use milepost::{Body, Json};
 use serde_json::value::RawValue;
@@ -13,11 +15,15 @@ use serde_json::value::RawValue;
 use crate::change::{Change, Given, Missing, changes};
 use crate::items::joined;
 use crate::msgpack::to_json;
+use crate::objects::without_objects;
 use crate::record::{EVENT, Record};
 use crate::thread::{Content, Thread, Typed};
 
 /// The largest value that people get as JSON, in bytes. A larger one is named by its size.
 const SHOWN_MAX: usize = 1 << 20;
+
+/// The most new items of a list that are operations of their own, unless as many are kept.
+const ITEMS_MAX: usize = 1000;
 
 /// A checkpoint to put.
 #[derive(Debug, Clone)]
@@ -116,17 +122,12 @@ fn shown(before: &Thread, changes: &[Change], fresh: bool) -> Option<Json> {
                 operations.push(operation("add", path, Some(json(&list))));
             }
             Change::List { name, kept, items, .. } => {
-                let had = match before.channels.get(name).map(|channel| &channel.content) {
-                    Some(Content::Items(items)) => items.len(),
-                    _ => *kept,
+                let known = before.channels.get(name).map(|channel| &channel.content);
+                let known: &[Arc<[u8]>] = match known {
+                    Some(Content::Items(items)) => items,
+                    _ => &[],
                 };
-                for index in (*kept..had).rev() {
-                    operations.push(operation("remove", format!("{path}/{index}"), None));
-                }
-                for item in items {
-                    let item = json(&Typed { encoding: "msgpack".into(), bytes: item.clone() });
-                    operations.push(operation("add", format!("{path}/-"), Some(item)));
-                }
+                operations.extend(list_operations(&path, known, *kept, items));
             }
         }
     }
@@ -134,6 +135,27 @@ fn shown(before: &Thread, changes: &[Change], fresh: bool) -> Option<Json> {
         return None;
     }
     Json::from_value(&operations).ok()
+}
+
+/// Returns the operations that lead from a list to its first items and new ones.
+fn list_operations(
+    path: &str,
+    known: &[Arc<[u8]>],
+    kept: usize,
+    new: &[Arc<[u8]>],
+) -> Vec<Operation> {
+    if new.len() > ITEMS_MAX.max(kept) {
+        let all: Vec<_> = known.iter().take(kept).chain(new).collect();
+        let list = Typed::new("msgpack", &joined(&all));
+        if list.bytes.len() <= SHOWN_MAX {
+            return vec![operation("add", path.to_owned(), Some(json(&list)))];
+        }
+    }
+    let gone = (kept..known.len()).rev();
+    let removed = gone.map(|index| operation("remove", format!("{path}/{index}"), None));
+    let item = |item: &Arc<[u8]>| json(&Typed { encoding: "msgpack".into(), bytes: item.clone() });
+    let added = new.iter().map(|new| operation("add", format!("{path}/-"), Some(item(new))));
+    removed.chain(added).collect()
 }
 
 fn operation(op: &'static str, path: String, value: Option<String>) -> Operation {
@@ -158,13 +180,18 @@ fn json(value: &Typed) -> String {
     let text = match &*value.encoding {
         "null" => Ok("null".to_owned()),
         "msgpack" => to_json(&value.bytes),
-        "json" => String::from_utf8(value.bytes.to_vec()).map_err(|error| error.to_string()),
+        "json" => std::str::from_utf8(&value.bytes)
+            .map_err(|error| error.to_string())
+            .and_then(without_objects),
         "bytes" | "bytearray" => {
             Ok(format!("{{\"base64\":\"{}\"}}", data_encoding::BASE64.encode(&value.bytes)))
         }
         _ => return described("of an unknown encoding"),
     };
-    match text.and_then(|text| Json::new(text).map_err(|error| error.to_string())) {
+    // The list of operations and each operation nest it by two levels.
+    let nested = |json: Json| Json::new(format!("[[{json}]]")).map(|_| json);
+    let json = |text: String| Json::new(text).and_then(nested).map_err(|error| error.to_string());
+    match text.and_then(json) {
         Ok(json) => json.text().to_owned(),
         Err(why) => described(&why),
     }

@@ -1,10 +1,15 @@
-//! Items of a list in MessagePack. The format is compositional: the bytes of a list are a header
-//! and the bytes of its items.
+//! Items of lists and entries of maps in MessagePack. The format is compositional: the bytes of a
+//! list are a header and the bytes of its items.
 
 use rmp::Marker;
 use rmp::decode::{RmpRead, read_marker};
 
-/// Returns the bytes of each item of a list; `None` if the bytes are no list, or not MessagePack.
+/// The most items of a list that are told apart. A longer one is a value like any other: an item
+/// takes about 50 bytes of memory, also if it is one byte.
+const ITEMS_MAX: usize = 1 << 20;
+
+/// Returns the bytes of each item of a list; `None` if the bytes are no list, not MessagePack, or a
+/// list of more than a million items.
 ///
 /// ```
 /// use milepost_langgraph::{joined, split};
@@ -22,18 +27,48 @@ pub fn split(bytes: &[u8]) -> Option<Vec<&[u8]>> {
         Marker::Array32 => usize::try_from(rest.read_data_u32().ok()?).ok()?,
         _ => return None,
     };
-    // Each item has at least one byte.
-    if count > rest.len() {
+    let items = values(rest, count)?;
+    // A header in another than the shortest form would not be joined to the same bytes.
+    (bytes.len() == header(count).len() + len(&items)).then_some(items)
+}
+
+/// Returns the bytes of each key of a map and of its value; `None` if the bytes are no map, not
+/// MessagePack, or a map of more than half a million entries.
+///
+/// ```
+/// use milepost_langgraph::{joined_map, split_map};
+///
+/// let map = [0x81, 0xa1, b'a', 0x07];
+/// let entries = split_map(&map).expect("a map");
+/// assert_eq!(entries, [(&[0xa1, b'a'][..], &[0x07][..])]);
+/// assert_eq!(joined_map(&entries), map);
+/// ```
+pub fn split_map(bytes: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
+    let mut rest = bytes;
+    let count = match read_marker(&mut rest).ok()? {
+        Marker::FixMap(count) => usize::from(count),
+        Marker::Map16 => usize::from(rest.read_data_u16().ok()?),
+        Marker::Map32 => usize::try_from(rest.read_data_u32().ok()?).ok()?,
+        _ => return None,
+    };
+    let mut parts = values(rest, count.checked_mul(2)?)?.into_iter();
+    Some(std::iter::from_fn(|| Some((parts.next()?, parts.next()?))).collect())
+}
+
+/// Returns the bytes of each of a number of values, if there is nothing else.
+fn values(bytes: &[u8], count: usize) -> Option<Vec<&[u8]>> {
+    // Each value has at least one byte.
+    if count > bytes.len().min(ITEMS_MAX) {
         return None;
     }
-    let mut items = Vec::with_capacity(count);
+    let mut rest = bytes;
+    let mut values = Vec::with_capacity(count);
     for _ in 0..count {
-        let (item, left) = rest.split_at_checked(value_len(rest)?)?;
-        items.push(item);
+        let (value, left) = rest.split_at_checked(value_len(rest)?)?;
+        values.push(value);
         rest = left;
     }
-    // A header in another than the shortest form would not be joined to the same bytes.
-    (rest.is_empty() && bytes.len() == header(count).len() + len(&items)).then_some(items)
+    rest.is_empty().then_some(values)
 }
 
 fn len<B: AsRef<[u8]>>(items: &[B]) -> usize {
@@ -46,6 +81,19 @@ pub fn joined<B: AsRef<[u8]>>(items: &[B]) -> Vec<u8> {
     bytes.reserve_exact(len(items));
     for item in items {
         bytes.extend_from_slice(item.as_ref());
+    }
+    bytes
+}
+
+/// Returns the bytes of a map of entries.
+pub fn joined_map(entries: &[(&[u8], &[u8])]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // As in `header`.
+    let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+    let _ = rmp::encode::write_map_len(&mut bytes, count);
+    for (key, value) in entries {
+        bytes.extend_from_slice(key);
+        bytes.extend_from_slice(value);
     }
     bytes
 }
@@ -109,6 +157,10 @@ mod tests {
 
     use super::*;
 
+    fn borrowed(entries: &[(Vec<u8>, Vec<u8>)]) -> Vec<(&[u8], &[u8])> {
+        entries.iter().map(|(key, value)| (&key[..], &value[..])).collect()
+    }
+
     /// Bytes of any value, up to three levels deep.
     fn value() -> impl Strategy<Value = Vec<u8>> {
         let leaf = prop_oneof![
@@ -130,13 +182,8 @@ mod tests {
         leaf.prop_recursive(3, 64, 20, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..20).prop_map(|items| joined(&items)),
-                prop::collection::vec(inner, 0..8).prop_map(|mut items| {
-                    items.truncate(items.len() / 2 * 2);
-                    let mut bytes = Vec::new();
-                    rmp::encode::write_map_len(&mut bytes, items.len() as u32 / 2).unwrap();
-                    bytes.extend(items.concat());
-                    bytes
-                }),
+                prop::collection::vec((inner.clone(), inner), 0..4)
+                    .prop_map(|entries| joined_map(&borrowed(&entries))),
             ]
         })
     }
@@ -152,11 +199,28 @@ mod tests {
         }
 
         #[test]
+        fn a_map_is_its_entries(
+            entries in prop::collection::vec((value(), value()), 0..20),
+            end in any::<prop::sample::Index>(),
+        ) {
+            let entries = borrowed(&entries);
+            let map = joined_map(&entries);
+            prop_assert_eq!(split_map(&map).unwrap(), entries);
+            let more = [&map[..], &[1]].concat();
+            prop_assert_eq!(split_map(&more), None);
+            prop_assert_eq!(split_map(&map[..end.index(map.len())]), None);
+        }
+
+        #[test]
         fn any_bytes_are_refused_or_joined_to_the_same(
             bytes in prop::collection::vec(any::<u8>(), 0..200),
         ) {
             if let Some(items) = split(&bytes) {
-                prop_assert_eq!(joined(&items), bytes);
+                prop_assert_eq!(joined(&items), bytes.clone());
+            }
+            if let Some(entries) = split_map(&bytes) {
+                let map = joined_map(&entries);
+                prop_assert_eq!(split_map(&map).unwrap(), entries);
             }
         }
     }
@@ -165,6 +229,18 @@ mod tests {
     fn what_is_no_list_or_claims_too_much_is_refused() {
         let deep = [vec![0x91; 1 << 20], vec![1]].concat();
         assert_eq!(split(&deep).map(|items| items.len()), Some(1));
+        assert_eq!(split(&joined(&vec![[1]; ITEMS_MAX])).map(|items| items.len()), Some(ITEMS_MAX));
+        assert_eq!(split(&joined(&vec![[1]; ITEMS_MAX + 1])), None);
+        for bytes in [
+            &[][..],
+            &[0x90],
+            &[0x81, 1],
+            &[0x82, 1, 2],
+            &[0xde, 0, 1, 1],
+            &[0xdf, 0xff, 0xff, 0xff, 0xff, 1],
+        ] {
+            assert_eq!(split_map(bytes), None, "{bytes:x?}");
+        }
         for bytes in [
             &[][..],
             &[0xa1, b'a'],

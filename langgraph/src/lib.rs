@@ -12,8 +12,9 @@
 //! record    the bytes of the event of a checkpoint
 //! thread    the state: channels and their values
 //! reducer   events -> state
-//! items     items of a list in MessagePack
+//! items     items of lists and entries of maps in MessagePack
 //! msgpack   MessagePack -> JSON
+//! objects   Python objects in JSON
 //! ```
 //!
 //! ```
@@ -45,6 +46,7 @@ mod change;
 mod events;
 mod items;
 mod msgpack;
+mod objects;
 mod record;
 mod reducer;
 #[cfg(test)]
@@ -54,7 +56,7 @@ mod thread;
 pub use alias::{alias, id_in, prefix};
 pub use change::{Given, GivenValue, Missing};
 pub use events::{Checkpoint, Step};
-pub use items::{joined, split};
+pub use items::{joined, joined_map, split, split_map};
 pub use msgpack::to_json;
 pub use reducer::ThreadReducer;
 pub use thread::{Channel, Content, Lost, Thread, Typed};

@@ -19,6 +19,26 @@ impl Typed {
     pub fn new(encoding: &str, bytes: &[u8]) -> Self {
         Self { encoding: encoding.into(), bytes: bytes.into() }
     }
+
+    /// Returns what LangGraph's serializer gives for a value of MessagePack: nothing and bytes have
+    /// encodings of their own.
+    ///
+    /// ```
+    /// use milepost_langgraph::Typed;
+    ///
+    /// assert_eq!(Typed::of_packed(&[0xc0]), Typed::new("null", &[]));
+    /// assert_eq!(Typed::of_packed(&[0xc4, 1, 255]), Typed::new("bytes", &[255]));
+    /// assert_eq!(Typed::of_packed(&[0x07]), Typed::new("msgpack", &[0x07]));
+    /// ```
+    pub fn of_packed(bytes: &[u8]) -> Self {
+        match bytes {
+            [0xc0] => Self::default(),
+            [0xc4, _, raw @ ..] | [0xc5, _, _, raw @ ..] | [0xc6, _, _, _, _, raw @ ..] => {
+                Self::new("bytes", raw)
+            }
+            _ => Self::new("msgpack", bytes),
+        }
+    }
 }
 
 impl Default for Typed {

@@ -1,6 +1,7 @@
 //! Databases of LangGraph as `SqliteSaver` makes them, written by hand.
 #![allow(dead_code, reason = "each test file uses its own part of it")]
 
+use milepost_langgraph::{joined, joined_map};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
@@ -48,8 +49,35 @@ pub fn put_write(connection: &Connection, id: &str, task: &str, value: &Value) {
 
 /// A checkpoint as older versions wrote it.
 pub fn as_json(values: &Value) -> Vec<u8> {
-    let checkpoint = json!({"v": 1, "ts": "2024-05-26T07:27:40+00:00", "channel_values": values});
-    checkpoint.to_string().into_bytes()
+    checkpoint(values).to_string().into_bytes()
+}
+
+/// A checkpoint in MessagePack.
+pub fn as_msgpack(values: &Value) -> Vec<u8> {
+    packed(&checkpoint(values))
+}
+
+fn checkpoint(values: &Value) -> Value {
+    json!({"v": 1, "ts": "2024-05-26T07:27:40+00:00", "channel_values": values})
+}
+
+fn packed(value: &Value) -> Vec<u8> {
+    let text = |text: &str| {
+        [&[0xdb][..], &u32::try_from(text.len()).unwrap().to_be_bytes(), text.as_bytes()].concat()
+    };
+    match value {
+        Value::Null => vec![0xc0],
+        Value::Bool(is_true) => vec![0xc2 | u8::from(*is_true)],
+        Value::Number(number) => [&[0xd3][..], &number.as_i64().unwrap().to_be_bytes()].concat(),
+        Value::String(string) => text(string),
+        Value::Array(items) => joined(&items.iter().map(packed).collect::<Vec<_>>()),
+        Value::Object(fields) => {
+            let entries: Vec<_> =
+                fields.iter().map(|(name, value)| (text(name), packed(value))).collect();
+            let entries = entries.iter().map(|(name, value)| (&name[..], &value[..]));
+            joined_map(&entries.collect::<Vec<_>>())
+        }
+    }
 }
 
 pub fn variables(place: &Place, address: &str) -> Value {

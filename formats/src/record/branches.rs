@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use milepost::query::LineageInfo;
-use milepost::{Engine, ErrorKind, Event, Lineage, LineageId, Offset, Task};
+use milepost::{Body, Engine, ErrorKind, Event, Lineage, LineageId, Offset, Task};
 
 use super::continued::continued;
 use crate::error::{Error, Remedy, Result};
@@ -270,7 +270,10 @@ fn check_is_ours(id: &str, root: &Lineage, keys: &[&str]) -> Result<()> {
     // The first mark may precede the events with a key, and is alone if the run was interrupted.
     let is_of = |found: &String| keys.iter().any(|key| found.starts_with(key));
     let keyed = |event: &Event| event.header.key.as_ref().map(is_of);
-    let by_us = |event: &Event| event.header.actor.as_deref() == Some(ACTOR);
+    let is_mark = |body: &Body| matches!(body, Body::CheckpointMarked(_));
+    let by_us = |event: &Event| {
+        event.header.actor.as_deref() == Some(ACTOR) && event.body.as_ref().is_none_or(is_mark)
+    };
     let ours = events.iter().any(|event| keyed(event) == Some(true))
         || events.iter().all(|event| keyed(event).is_none() && by_us(event));
     if ours {

@@ -1,29 +1,38 @@
 //! Checkpoints of LangGraph: what is stored, and what changed between two.
 
 use milepost::{Json, RunState};
-use milepost_formats::fuzzing::{Object, Stored, content, metadata, patch, to_json};
+use milepost_formats::fuzzing::{
+    Object, Typed, joined_map, metadata, parts, patch, split_map, to_json,
+};
 
 use crate::targets::bounds::bounded;
 
-/// The bytes behind a first byte that says what they are: 0 MessagePack, 1 a checkpoint in it, 2 one in JSON, 3 metadata, 4 two
-/// lists of values in JSON, one behind the other.
+/// The bytes behind a first byte that says what they are: 0 MessagePack, 1 a checkpoint in it, 2 one
+/// in JSON, 3 metadata, 4 two lists of values in JSON, one behind the other.
 pub fn langgraph(bytes: &[u8]) {
     let Some((selector, rest)) = bytes.split_first() else {
         return;
     };
-    let stored = |kind: &str| Stored { kind: Some(kind.to_owned()), bytes: rest.to_owned() };
+    // Names and places of values take more than the values, which may be a byte each.
+    let taken_apart = |kind: &str| {
+        drop(bounded("a checkpoint", 8 * rest.len(), 0, || parts(&Typed::new(kind, rest))));
+    };
     match selector % 5 {
         0 => packed(rest),
-        1 => drop(bounded("a checkpoint", rest.len(), 0, || content(&stored("msgpack")))),
-        // JSON that is taken apart as values is no text any more.
-        2 => drop(bounded("a checkpoint", 8 * rest.len(), 0, || content(&stored("json")))),
-        3 => drop(bounded("metadata", 8 * rest.len(), 0, || metadata(rest.to_vec()))),
+        1 => taken_apart("msgpack"),
+        2 => taken_apart("json"),
+        3 => drop(bounded("metadata", 8 * rest.len(), 0, || metadata(rest))),
         _ => changed(rest),
     }
 }
 
 /// Whatever is read is JSON, and not much more than what was stored.
 fn packed(bytes: &[u8]) {
+    if let Some(entries) = bounded("a map", bytes.len(), 0, || split_map(bytes)) {
+        let map = joined_map(&entries);
+        assert_eq!(split_map(&map).as_ref(), Some(&entries), "a map is its entries");
+        assert!(map.len() <= bytes.len(), "the shortest header");
+    }
     let Ok(json) = bounded("packed", bytes.len(), 0, || to_json(bytes)) else {
         return;
     };

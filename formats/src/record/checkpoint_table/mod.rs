@@ -37,7 +37,7 @@ pub(super) fn record(
     let several = tasks.len() > 1;
     let stored = tasks
         .into_iter()
-        .map(|(id, rows)| StoredTask::new(job, id, several, rows.entries.len(), rows));
+        .map(|(id, rows)| StoredTask::new(job, ("", &id), several, rows.entries.len(), rows));
     let stored: Vec<StoredTask<TaskRows>> = stored.collect();
     record_each(job, &stored, progress, |task, skip| write(job, &table, task, skip))
 }

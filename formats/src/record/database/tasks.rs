@@ -1,7 +1,6 @@
 //! The tasks of a database, recorded one after another.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use milepost::calls::check_given_up;
 
@@ -21,11 +20,17 @@ pub struct StoredTask<T> {
 }
 
 impl<T> StoredTask<T> {
-    /// Creates a task. With a name for the recording, it is that one, or its prefix if the database
-    /// has `several` tasks.
-    pub fn new(job: &Job<'_>, own: String, several: bool, count: usize, content: T) -> Self {
+    /// Creates a task, named by its `own` id. With a name for the recording, it is that one, or its
+    /// prefix if the database has `several` tasks.
+    pub fn new(
+        job: &Job<'_>,
+        (prefix, own): (&str, &str),
+        several: bool,
+        count: usize,
+        content: T,
+    ) -> Self {
         let task = match &job.options.task {
-            None => own,
+            None => format!("{prefix}{own}"),
             Some(named) if several => format!("{named}-{own}"),
             Some(named) => named.clone(),
         };
@@ -48,7 +53,6 @@ pub fn record_each<T>(
     let all = tasks.iter().map(|task| task.count).sum();
     progress.begin(Work { name: job.name, unit: Unit::Checkpoints, total: Some(all) });
     let mut report = RecordReport::default();
-    let mut named = HashSet::new();
     for task in tasks {
         let id = &task.task;
         let mut skip = |checkpoint: &str, why: &str| {
@@ -56,11 +60,7 @@ pub fn record_each<T>(
             let place = format!("{}: {}: checkpoint {}", job.name, cut(id), cut(checkpoint));
             progress.note(Note::Skipped { place: &place, reason: &cut(why) });
         };
-        let done = match named.insert(id) {
-            true => write(task, &mut skip),
-            false => Err(Error::conflict("another thread has that name, too")
-                .remedied_by(Remedy::SeparateThread)),
-        };
+        let done = write(task, &mut skip);
         // The others would end in the same way.
         check_given_up()?;
         progress.advance(task.count);

@@ -3,25 +3,35 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use milepost_langgraph::Typed;
 use rusqlite::Row;
+use rusqlite::types::ValueRef;
 
-use super::checkpoint::Stored;
 use crate::error::{Error, Result};
 use crate::record::database::order::{Ordered, parents_first};
 use crate::record::database::snapshot::{SqliteSnapshot, bytes, text};
 
-/// A thread: its id, and the namespace of its graph.
-pub type ThreadId = (String, String);
+/// A namespace of a thread, and the id of a checkpoint in it.
+pub type CheckpointPlace = (String, String);
+
+/// The rows of a thread.
+#[derive(Debug, Default)]
+pub struct ThreadRows {
+    /// The checkpoints of each namespace, each after its parent, otherwise by id.
+    pub namespaces: BTreeMap<String, Vec<CheckpointRow>>,
+    /// Checkpoints that have writes only.
+    pub unstored: Vec<CheckpointPlace>,
+}
 
 /// A checkpoint, as needed to order it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointRow {
     pub row: i64,
     pub id: String,
-    /// Index of its parent in the list.
+    /// Id of its parent.
+    pub parent_id: Option<String>,
+    /// Index of its parent in the list, if that is before it.
     pub parent: Option<usize>,
-    /// Id of its parent, if that is not in the database.
-    pub missing_parent: Option<String>,
 }
 
 /// A value that a task of a graph wrote after a checkpoint.
@@ -30,7 +40,8 @@ pub struct Write {
     pub task: String,
     pub index: i64,
     pub channel: String,
-    pub value: Stored,
+    pub path: String,
+    pub value: Typed,
 }
 
 /// Returns `true` if a file is a database with the tables of a checkpointer.
@@ -39,7 +50,11 @@ pub fn is_database(path: &Path) -> bool {
 }
 
 /// A database, read in one transaction.
-pub struct Database(SqliteSnapshot);
+pub struct Database {
+    snapshot: SqliteSnapshot,
+    /// The expression for the path of a write's task, which older databases do not have.
+    path: &'static str,
+}
 
 impl Database {
     pub fn open(path: &Path) -> Result<Self> {
@@ -47,75 +62,78 @@ impl Database {
         for table in ["checkpoints", "writes"] {
             snapshot.check_table(table)?;
         }
-        Ok(Self(snapshot))
+        let has_path = snapshot.columns("writes")?.iter().any(|name| name == "task_path");
+        Ok(Self { snapshot, path: if has_path { "task_path" } else { "''" } })
     }
 
     fn failed(&self, error: &rusqlite::Error) -> Error {
-        self.0.failed(error)
+        self.snapshot.failed(error)
     }
 
-    /// Returns the checkpoints of each thread, each after its parent, otherwise by id.
-    pub fn threads(&self) -> Result<BTreeMap<ThreadId, Vec<CheckpointRow>>> {
+    /// Returns the rows of each thread.
+    pub fn threads(&self) -> Result<BTreeMap<String, ThreadRows>> {
         let sql = "SELECT rowid, thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id \
                    FROM checkpoints";
+        let unstored = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM writes \
+                        EXCEPT SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints";
         let read = || -> rusqlite::Result<_> {
-            let mut threads: BTreeMap<ThreadId, Vec<Link>> = BTreeMap::new();
-            let mut statement = self.0.connection.prepare(sql)?;
+            let mut threads: BTreeMap<String, ThreadRows> = BTreeMap::new();
+            let mut statement = self.snapshot.connection.prepare(sql)?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
-                let link = Link {
+                let checkpoint = CheckpointRow {
                     row: row.get(0)?,
                     id: text(row, 3)?,
-                    parent: Some(text(row, 4)?).filter(|parent| !parent.is_empty()),
+                    parent_id: Some(text(row, 4)?).filter(|parent| !parent.is_empty()),
+                    parent: None,
                 };
-                let thread = (text(row, 1)?, text(row, 2)?);
-                threads.entry(thread).or_default().push(link);
+                let namespaces = &mut threads.entry(text(row, 1)?).or_default().namespaces;
+                namespaces.entry(text(row, 2)?).or_default().push(checkpoint);
+            }
+            let mut statement = self.snapshot.connection.prepare(unstored)?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let place = (text(row, 1)?, text(row, 2)?);
+                threads.entry(text(row, 0)?).or_default().unstored.push(place);
             }
             Ok(threads)
         };
-        let threads = read().map_err(|error| self.failed(&error))?;
-        let ordered = |(thread, links)| (thread, ordered(links));
-        Ok(threads.into_iter().map(ordered).collect())
-    }
-
-    /// Returns the ids of missing checkpoints that have writes, and the number of those writes.
-    pub fn lost_writes(&self, thread: &ThreadId) -> Result<Vec<(String, u64)>> {
-        let sql = "SELECT checkpoint_id, count(*) FROM writes w WHERE thread_id = ?1 \
-                   AND checkpoint_ns = ?2 AND NOT EXISTS (SELECT 1 FROM checkpoints c \
-                   WHERE c.thread_id = w.thread_id AND c.checkpoint_ns = w.checkpoint_ns \
-                   AND c.checkpoint_id = w.checkpoint_id) GROUP BY checkpoint_id ORDER BY 1";
-        let read = || -> rusqlite::Result<Vec<_>> {
-            let mut statement = self.0.connection.prepare(sql)?;
-            let rows = statement.query_map([&thread.0, &thread.1], |row| {
-                let count: i64 = row.get(1)?;
-                Ok((text(row, 0)?, count.unsigned_abs()))
-            })?;
-            rows.collect()
-        };
-        read().map_err(|error| self.failed(&error))
+        let mut threads = read().map_err(|error| self.failed(&error))?;
+        for rows in threads.values_mut().flat_map(|thread| thread.namespaces.values_mut()) {
+            *rows = ordered(std::mem::take(rows));
+        }
+        Ok(threads)
     }
 
     /// Returns the checkpoint in a row, and its metadata.
-    pub fn checkpoint(&self, row: i64) -> Result<(Stored, Vec<u8>), String> {
+    pub fn checkpoint(&self, row: i64) -> Result<(Typed, Vec<u8>), String> {
         let sql = "SELECT type, checkpoint, metadata FROM checkpoints WHERE rowid = ?1";
         let read = || -> rusqlite::Result<_> {
-            let mut statement = self.0.connection.prepare_cached(sql)?;
+            let mut statement = self.snapshot.connection.prepare_cached(sql)?;
             statement.query_row([row], |row| Ok((stored(row, 0, 1)?, bytes(row, 2)?)))
         };
         read().map_err(|error| error.to_string())
     }
 
     /// Returns the writes after a checkpoint, in order.
-    pub fn writes(&self, thread: &ThreadId, id: &str) -> Result<Vec<Write>, String> {
-        let sql = "SELECT task_id, idx, channel, type, value FROM writes WHERE thread_id = ?1 \
-                   AND checkpoint_ns = ?2 AND checkpoint_id = ?3 ORDER BY rowid";
+    pub fn writes(
+        &self,
+        thread: &str,
+        (namespace, id): (&str, &str),
+    ) -> Result<Vec<Write>, String> {
+        let path = self.path;
+        let sql = format!(
+            "SELECT task_id, idx, channel, type, value, {path} FROM writes WHERE thread_id = ?1 \
+             AND checkpoint_ns = ?2 AND checkpoint_id = ?3 ORDER BY rowid"
+        );
         let read = || -> rusqlite::Result<_> {
-            let mut statement = self.0.connection.prepare_cached(sql)?;
-            let rows = statement.query_map([&thread.0, &thread.1, id], |row| {
+            let mut statement = self.snapshot.connection.prepare_cached(&sql)?;
+            let rows = statement.query_map([thread, namespace, id], |row| {
                 Ok(Write {
                     task: text(row, 0)?,
                     index: row.get(1)?,
                     channel: text(row, 2)?,
+                    path: text(row, 5)?,
                     value: stored(row, 3, 4)?,
                 })
             })?;
@@ -125,37 +143,25 @@ impl Database {
     }
 }
 
-fn stored(row: &Row<'_>, kind: usize, value: usize) -> rusqlite::Result<Stored> {
-    Ok(Stored {
-        kind: Some(text(row, kind)?).filter(|kind| !kind.is_empty()),
-        bytes: bytes(row, value)?,
-    })
-}
-
-struct Link {
-    row: i64,
-    id: String,
-    parent: Option<String>,
+/// Returns a value and its encoding. Old databases have JSON without a type.
+fn stored(row: &Row<'_>, kind: usize, value: usize) -> rusqlite::Result<Typed> {
+    let kind = Some(text(row, kind)?).filter(|kind| !kind.is_empty());
+    let bytes = match row.get_ref(value)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
+        _ => &[],
+    };
+    Ok(Typed::new(kind.as_deref().unwrap_or("json"), bytes))
 }
 
 /// Returns the checkpoints, each after its parent. Ids ascend with time only within one process.
-fn ordered(mut links: Vec<Link>) -> Vec<CheckpointRow> {
-    links.sort_by(|a, b| (&a.id, a.row).cmp(&(&b.id, b.row)));
-    links.dedup_by(|later, first| later.id == first.id);
+fn ordered(mut rows: Vec<CheckpointRow>) -> Vec<CheckpointRow> {
+    rows.sort_by(|a, b| (&a.id, a.row).cmp(&(&b.id, b.row)));
+    rows.dedup_by(|later, first| later.id == first.id);
     let by_id: HashMap<&str, usize> =
-        links.iter().enumerate().map(|(at, link)| (link.id.as_str(), at)).collect();
-    let parent_of = |link: &Link| by_id.get(link.parent.as_deref()?).copied();
-    let parents: Vec<Option<usize>> = links.iter().map(parent_of).collect();
-    let entry = |(at, parent): Ordered| {
-        let link = links.get(at)?;
-        let has_parent = parents.get(at).copied().flatten().is_some();
-        Some(CheckpointRow {
-            row: link.row,
-            id: link.id.clone(),
-            parent,
-            missing_parent: link.parent.clone().filter(|_| !has_parent),
-        })
-    };
+        rows.iter().enumerate().map(|(at, row)| (row.id.as_str(), at)).collect();
+    let parent_of = |row: &CheckpointRow| by_id.get(row.parent_id.as_deref()?).copied();
+    let parents: Vec<Option<usize>> = rows.iter().map(parent_of).collect();
+    let entry = |(at, parent): Ordered| Some(CheckpointRow { parent, ..rows.get(at)?.clone() });
     parents_first(&parents).into_iter().filter_map(entry).collect()
 }
 
@@ -164,10 +170,11 @@ mod tests {
     use super::*;
 
     fn order(links: &[(&str, &str)]) -> Vec<(String, Option<usize>)> {
-        let link = |(row, (id, parent)): (usize, &(&str, &str))| Link {
+        let link = |(row, (id, parent)): (usize, &(&str, &str))| CheckpointRow {
             row: i64::try_from(row).unwrap(),
             id: (*id).to_owned(),
-            parent: Some((*parent).to_owned()).filter(|parent| !parent.is_empty()),
+            parent_id: Some((*parent).to_owned()).filter(|parent| !parent.is_empty()),
+            parent: None,
         };
         let entries = ordered(links.iter().enumerate().map(link).collect());
         entries.into_iter().map(|entry| (entry.id, entry.parent)).collect()

@@ -1,33 +1,37 @@
-//! Checkpoint databases of LangGraph. Each stored state becomes events and a mark.
+//! Checkpoint databases of LangGraph. A thread becomes a task as LangGraph's saver for Milepost has
+//! it, which the saver continues.
 //!
 //! ```text
 //! database    the tables, and the order of checkpoints
-//! checkpoint  a stored checkpoint
-//! events      the events of a checkpoint and of its writes
-//! thread      a thread written to the store
+//! checkpoint  a stored checkpoint, taken apart
+//! metadata    its metadata
+//! writer      a thread written to the store
 //! ```
 
 pub(crate) mod checkpoint;
 mod database;
-mod events;
-mod thread;
+pub(crate) mod metadata;
+#[cfg(test)]
+mod tests;
+mod writer;
 
 use std::path::Path;
 
-use super::branches::Branches;
-use super::database::{self as databases, Skip};
+use super::database::tasks::{StoredTask, record_each};
+use super::database::{Skip, file};
 use super::{Job, RecordReport, RecordedTask};
 use crate::error::Result;
 use crate::format::Format;
 use crate::progress::Progress;
 pub(super) use database::is_database;
-use database::{CheckpointRow, Database, ThreadId};
-use databases::tasks::{StoredTask, record_each};
-use events::KEY;
-use thread::Thread;
+use database::{Database, ThreadRows};
+use writer::ThreadWriter;
 
-/// A thread of a database, and its checkpoints.
-type StoredThread = StoredTask<(ThreadId, Vec<CheckpointRow>)>;
+/// Prefix of the tasks of threads. The saver has the same.
+const PREFIX: &str = "lg:";
+
+/// A thread of a database.
+type StoredThread = StoredTask<(String, ThreadRows)>;
 
 /// Records the threads of a database. Checkpoints recorded before are not recorded again.
 pub(super) fn record(
@@ -35,11 +39,13 @@ pub(super) fn record(
     path: Option<&Path>,
     progress: &mut dyn Progress,
 ) -> Result<RecordReport> {
-    let database = Database::open(databases::file(path)?)?;
+    let database = Database::open(file(path)?)?;
     let threads = database.threads()?;
     let several = threads.len() > 1;
-    let stored = threads.into_iter().map(|(id, entries)| {
-        StoredTask::new(job, own_name(&id), several, entries.len(), (id, entries))
+    let stored = threads.into_iter().map(|(id, rows)| {
+        let count = rows.namespaces.values().map(Vec::len).sum();
+        let own = id.clone();
+        StoredTask::new(job, (PREFIX, &own), several, count, (id, rows))
     });
     let stored: Vec<StoredThread> = stored.collect();
     record_each(job, &stored, progress, |thread, skip| write(job, &database, thread, skip))
@@ -48,27 +54,17 @@ pub(super) fn record(
 fn write(
     job: &Job<'_>,
     database: &Database,
-    StoredTask { task, content: (id, entries), .. }: &StoredThread,
+    StoredTask { task, content: (id, rows), .. }: &StoredThread,
     skip: Skip<'_>,
 ) -> Result<RecordedTask> {
-    let branches = Branches::new(job.store, task, &job.options.user, &[KEY])?;
-    let mut thread = Thread::new(job.store, database, id, entries, branches);
-    thread.write(skip)?;
-    let head = thread.finish()?;
+    let mut writer = ThreadWriter::new(job.store, database, task, (id, rows));
+    let head = writer.write(&job.options.user, job.options.task.is_some(), skip)?;
     Ok(RecordedTask {
-        lineages: thread.lineages(),
-        events: thread.events,
-        checkpoints: thread.checkpoints,
+        lineages: writer.lineages(),
+        events: writer.events,
+        checkpoints: writer.checkpoints,
         task: task.clone(),
         format: Format::LangGraph,
         head,
     })
-}
-
-/// Returns the name of a thread's task: its id, and its namespace if it has one.
-fn own_name((thread, namespace): &ThreadId) -> String {
-    match namespace.as_str() {
-        "" => thread.clone(),
-        namespace => format!("{thread}-{namespace}"),
-    }
 }
