@@ -13,7 +13,6 @@ use milepost::{Body, Json};
 use serde_json::value::RawValue;
 
 use crate::change::{Change, Given, Missing, changes};
-use crate::items::joined;
 use crate::msgpack::to_json;
 use crate::objects::without_objects;
 use crate::record::{EVENT, Record};
@@ -21,7 +20,11 @@ use crate::thread::{Content, Thread, Typed};
 
 /// The largest value that people get as JSON, in bytes. A larger one is named by its size.
 const SHOWN_MAX: usize = 1 << 20;
+/// The largest list that people get as JSON, in bytes of its items.
+const LIST_SHOWN_MAX: usize = 4 << 20;
 
+/// The levels by which the list of operations and each operation nest a value.
+const PATCH_LEVELS: usize = 2;
 /// The most new items of a list that are operations of their own, unless as many are kept.
 const ITEMS_MAX: usize = 1000;
 
@@ -118,8 +121,8 @@ fn shown(before: &Thread, changes: &[Change], fresh: bool) -> Option<Json> {
             Change::Removed { .. } => operations.push(operation("remove", path, None)),
             Change::Set { value, .. } => operations.push(operation("add", path, Some(json(value)))),
             Change::NewList { items, .. } => {
-                let list = Typed::new("msgpack", &joined(items));
-                operations.push(operation("add", path, Some(json(&list))));
+                let items: Vec<_> = items.iter().collect();
+                operations.push(operation("add", path, Some(list_json(&items))));
             }
             Change::List { name, kept, items, .. } => {
                 let known = before.channels.get(name).map(|channel| &channel.content);
@@ -144,18 +147,40 @@ fn list_operations(
     kept: usize,
     new: &[Arc<[u8]>],
 ) -> Vec<Operation> {
-    if new.len() > ITEMS_MAX.max(kept) {
-        let all: Vec<_> = known.iter().take(kept).chain(new).collect();
-        let list = Typed::new("msgpack", &joined(&all));
-        if list.bytes.len() <= SHOWN_MAX {
-            return vec![operation("add", path.to_owned(), Some(json(&list)))];
-        }
+    let all: Vec<_> = known.iter().take(kept).chain(new).collect();
+    let was_shown = is_shown(&known.iter().collect::<Vec<_>>());
+    if new.len() > ITEMS_MAX.max(kept) || !was_shown || !is_shown(&all) {
+        return vec![operation("add", path.to_owned(), Some(list_json(&all)))];
     }
     let gone = (kept..known.len()).rev();
     let removed = gone.map(|index| operation("remove", format!("{path}/{index}"), None));
-    let item = |item: &Arc<[u8]>| json(&Typed { encoding: "msgpack".into(), bytes: item.clone() });
-    let added = new.iter().map(|new| operation("add", format!("{path}/-"), Some(item(new))));
+    let added = new.iter().map(|new| operation("add", format!("{path}/-"), Some(item_json(new))));
     removed.chain(added).collect()
+}
+
+/// Returns `true` if people get the items of a list, and not its size.
+fn is_shown(items: &[&Arc<[u8]>]) -> bool {
+    items.iter().map(|item| item.len()).sum::<usize>() <= LIST_SHOWN_MAX
+}
+
+/// Returns a list as JSON for people. An item that cannot be shown is described, as is a list that
+/// is too large.
+fn list_json(items: &[&Arc<[u8]>]) -> String {
+    if !is_shown(items) {
+        let bytes = items.iter().map(|item| item.len()).sum();
+        return described("msgpack", bytes, "too large to be shown");
+    }
+    let items: Vec<String> = items.iter().map(|item| item_json(item)).collect();
+    format!("[{}]", items.join(","))
+}
+
+fn item_json(item: &Arc<[u8]>) -> String {
+    let item = Typed { encoding: "msgpack".into(), bytes: item.clone() };
+    json_within(&item, PATCH_LEVELS + 1)
+}
+
+fn described(encoding: &str, bytes: usize, why: &str) -> String {
+    serde_json::json!({ "encoding": encoding, "bytes": bytes, "why": why }).to_string()
 }
 
 fn operation(op: &'static str, path: String, value: Option<String>) -> Operation {
@@ -170,10 +195,12 @@ fn pointer(name: &str) -> String {
 
 /// Returns a value as JSON for people. What cannot be shown is described.
 fn json(value: &Typed) -> String {
-    let described = |why: &str| {
-        serde_json::json!({ "encoding": *value.encoding, "bytes": value.bytes.len(), "why": why })
-            .to_string()
-    };
+    json_within(value, PATCH_LEVELS)
+}
+
+/// Does the same for a value that is nested by this number of levels in the patch.
+fn json_within(value: &Typed, levels: usize) -> String {
+    let described = |why: &str| described(&value.encoding, value.bytes.len(), why);
     if value.bytes.len() > SHOWN_MAX {
         return described("too large to be shown");
     }
@@ -188,8 +215,8 @@ fn json(value: &Typed) -> String {
         }
         _ => return described("of an unknown encoding"),
     };
-    // The list of operations and each operation nest it by two levels.
-    let nested = |json: Json| Json::new(format!("[[{json}]]")).map(|_| json);
+    let (begin, end) = ("[".repeat(levels), "]".repeat(levels));
+    let nested = |json: Json| Json::new(format!("{begin}{json}{end}")).map(|_| json);
     let json = |text: String| Json::new(text).and_then(nested).map_err(|error| error.to_string());
     match text.and_then(json) {
         Ok(json) => json.text().to_owned(),

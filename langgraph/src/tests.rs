@@ -221,6 +221,60 @@ fn a_list_that_grew_is_stored_as_its_new_items() {
     assert!(size < 1000, "{size} bytes");
 }
 
+/// Bytes of nested lists.
+fn nested(levels: usize) -> Vec<u8> {
+    [vec![0x91; levels], vec![0x90]].concat()
+}
+
+#[test]
+fn people_get_a_list_while_it_fits_and_else_its_size() {
+    let engine = Engine::in_memory(Options::default().reducer(ThreadReducer)).unwrap();
+    let task = engine.start_task("lg:t", "ana").unwrap();
+    let large = text(&"x".repeat(1_000_000));
+    let lists: [Vec<Vec<u8>>; 8] = [
+        vec![large.clone(); 3],
+        vec![large.clone(); 4],
+        // Over the limit at once, more of it, and within it again.
+        vec![large.clone(); 5],
+        vec![large.clone(); 6],
+        vec![large.clone(), text("end")],
+        vec![large.clone(), text("end"), nested(200)],
+        vec![large.clone(), text("end"), nested(200), text("more")],
+        vec![nested(95), nested(96), nested(97), nested(98), nested(99), nested(100)],
+    ];
+    let mut thread = Thread::default();
+    for (number, items) in lists.iter().enumerate() {
+        let (version, value) = (number.to_string(), Some(list(items).into()));
+        let given = [Given { name: "m".into(), version, value }];
+        let events = checkpoint("a", None).events(&thread, &given).unwrap();
+        events.iter().for_each(|body| thread.apply(body));
+        assert!(events.iter().any(|body| matches!(body, Body::VariablesPatched(_))), "{number}");
+        task.append(Append::batch(events)).unwrap();
+        let state = engine.run_state(&engine.point("lg:t").unwrap()).unwrap();
+        assert!(state.last_error.is_none(), "{number}: {:?}", state.last_error);
+        let variables: serde_json::Value = serde_json::from_str(&state.variables.text()).unwrap();
+        let shown = &variables["m"];
+        if items.iter().map(Vec::len).sum::<usize>() > 4 << 20 {
+            assert_eq!(shown["why"], "too large to be shown", "{number}");
+            continue;
+        }
+        let shown = shown.as_array().unwrap();
+        assert_eq!(shown.len(), items.len(), "{number}");
+        for (shown, item) in shown.iter().zip(items) {
+            match shown {
+                serde_json::Value::Object(why) => {
+                    let why = why["why"].as_str().unwrap();
+                    assert!(why.contains("deep") && item.len() > 96, "{why}");
+                }
+                shown => {
+                    let text = crate::to_json(item).unwrap();
+                    assert_eq!(*shown, serde_json::from_str::<serde_json::Value>(&text).unwrap());
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_value_that_the_parent_does_not_have_is_asked_for() {
     let given = |version: &str| [Given { name: "m".into(), version: version.into(), value: None }];

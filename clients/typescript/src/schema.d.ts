@@ -2577,10 +2577,10 @@ export interface components {
              *     `younger_than_seconds`, `remove` or `trim_before` is required.
              */
             keep_count?: number | null;
-            /** @description Keep these checkpoints of `task`, by their ids, and remove its others. */
-            remove?: string[] | null;
             /** @description Remove marks only, and keep all events. */
             marks_only?: boolean;
+            /** @description Remove these checkpoints of `task`, by their ids, and keep its others. */
+            remove?: string[] | null;
             /** @description Only this task. */
             task?: string | null;
             /**
