@@ -78,7 +78,7 @@ impl Retention<'_> {
     }
 
     /// Submits events to a task's control log, so that several tasks can share one commit.
-    pub(super) fn submit_control(&self, task: TaskNo, events: Vec<Control>) -> Result<Arc<Slot>> {
+    pub(crate) fn submit_control(&self, task: TaskNo, events: Vec<Control>) -> Result<Arc<Slot>> {
         let request = self.control_request(task, events)?;
         self.engine.inner.committer.submit(request)
     }

@@ -3,6 +3,7 @@
 // tidy: names the parts
 mod attachments;
 mod branches;
+mod dropped;
 mod each_keyed;
 mod forked;
 mod refusals;

@@ -70,10 +70,8 @@ pub(crate) struct Leader {
     pub(super) tallies: HashMap<TaskNo, Tally>,
     /// Tasks deleted in the current batch. The index does not show it yet.
     pub(super) deleted: HashSet<TaskNo>,
-    /// Tasks for which a restore begins in the current batch.
-    pub(super) begun: HashSet<TaskNo>,
-    /// Tasks whose cached state the current batch changes. It is read again after the commit, when
-    /// the index has the batch.
+    /// Tasks whose cached state the current batch changes: a restore begins, a lineage is dropped.
+    /// It is read again after the commit, when the index has the batch.
     pub(super) changed: HashSet<TaskNo>,
     /// Logs of tasks that are not visible yet. Their growth in this batch is not reported.
     pub(super) unseen: HashSet<LogId>,
@@ -117,7 +115,6 @@ impl Leader {
             active: HashMap::new(),
             tallies: HashMap::new(),
             deleted: HashSet::new(),
-            begun: HashSet::new(),
             changed: HashSet::new(),
             unseen: HashSet::new(),
             due: HashMap::new(),
@@ -160,7 +157,6 @@ impl Leader {
         }
         self.keys.clear();
         self.deleted.clear();
-        self.begun.clear();
         self.changed.clear();
         self.unseen.clear();
         let bytes: usize = queue.iter().map(|(request, _)| request.bytes()).sum();
@@ -234,15 +230,13 @@ impl Leader {
     pub(super) fn take_effect(&mut self, effect: Effect) {
         match effect {
             Effect::Activates(task, active) => drop(self.active.insert(task, active)),
-            Effect::Changes(task) | Effect::EndsRestore(task, _) => {
+            Effect::Changes(task)
+            | Effect::BeginsRestore(task)
+            | Effect::EndsRestore(task, _) => {
                 self.changed.insert(task);
             }
             Effect::Deletes(task) => {
                 self.deleted.insert(task);
-                self.changed.insert(task);
-            }
-            Effect::BeginsRestore(task) => {
-                self.begun.insert(task);
                 self.changed.insert(task);
             }
         }
@@ -302,12 +296,13 @@ impl Leader {
     fn admit(&mut self, request: &Request, batch: &mut CommitBatch) -> Result<Admission> {
         let ends = request.ends();
         for append in request.appends() {
-            // A key, or a restore that begins in this batch, is in the index only after it.
+            // What this batch changes is in the index only after it: a key, a restore that blocks
+            // the task, a lineage that is gone.
             let same_key = !self.keys.is_empty()
                 && append.keys().any(|key| self.keys.contains(&(append.log.task, key.clone())));
-            let begun = matches!(append.log.kind, LogKind::Lineage(_))
-                && self.begun.contains(&append.log.task);
-            if same_key || begun {
+            let is_changed = matches!(append.log.kind, LogKind::Lineage(_))
+                && self.changed.contains(&append.log.task);
+            if same_key || is_changed {
                 return Ok(Admission::Later);
             }
             if let Some(done) = self.check(append, ends)? {
