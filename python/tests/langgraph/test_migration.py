@@ -26,10 +26,8 @@ def imported(shared):
         pytest.skip("MILEPOST names no command")
 
     def called(database: Any) -> MilepostSaver:
-        path = shared.path
-        done = subprocess.run(
-            [command, "--store", path, "import", database], capture_output=True, text=True
-        )
+        line = [command, "--store", shared.name, "import", database]
+        done = subprocess.run(line, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return MilepostSaver(shared)
 
@@ -49,8 +47,9 @@ class Moving(BaseCheckpointSaver[str]):
     def put(self, *arguments: Any) -> Any:
         return self.saver.put(*arguments)
 
-    def put_writes(self, *arguments: Any, **options: Any) -> None:
-        self.saver.put_writes(*arguments, **options)
+    # A graph gives the path of a task to a saver that has the argument.
+    def put_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        self.saver.put_writes(config, writes, task_id, task_path)
 
     def get_tuple(self, config: Any) -> Any:
         return self.saver.get_tuple(config)
