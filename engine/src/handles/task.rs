@@ -321,7 +321,7 @@ impl Task {
         !self.engine.inner.options.hooks.is_empty() || !self.engine.joined(self.no).is_empty()
     }
 
-    fn ask_hooks(&self, mark: Option<&Mark>) -> Result<()> {
+    pub(crate) fn ask_hooks(&self, mark: Option<&Mark>) -> Result<()> {
         let Some(mark) = mark else {
             return Ok(());
         };

@@ -58,7 +58,8 @@ impl Engine {
     /// # Errors
     ///
     /// As [`Engine::branch`] and [`Lineage::append`]. `Invalid`: the append expects a head, or
-    /// changes the control of the run, or each event has its own key.
+    /// changes the control of the run, or each event has its own key, or a hook refuses the
+    /// checkpoint.
     pub fn branch_with(
         &self,
         point: &Point,
@@ -74,6 +75,11 @@ impl Engine {
         if append.is_each_keyed() {
             let why = "the first append to a branch has one key, and no keys of its events";
             return Err(Error::invalid(why));
+        }
+        if let Some(mark) = append.marked() {
+            // A hook is asked on the lineage of the point: the branch is not there yet.
+            let from = Lineage::new(self, point.no, point.lineage, None)?.with_hooks()?;
+            from.ask_hooks(Some(&mark))?;
         }
         let structure = inner.structure()?;
         inner.catalog.goes_on(point.no)?;

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use crate::events::Message;
-use crate::{Append, Body, Engine, ErrorKind, Mark, Options, Task};
+use crate::{Append, Body, Engine, ErrorKind, Hook, Mark, Options, Task};
 
 fn say(text: &str) -> Append {
     Append::from(Message::text("user", text))
@@ -99,4 +99,35 @@ fn an_append_that_cannot_be_the_first_one_is_refused_and_opens_nothing() {
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     }
     assert_eq!(task.lineages().unwrap().len(), 1);
+}
+
+/// Refuses checkpoints with a label.
+struct Refuses;
+
+impl Hook for Refuses {
+    fn name(&self) -> &str {
+        "refuses"
+    }
+
+    fn before_checkpoint(&self, task: &Task, mark: &Mark) -> Result<(), String> {
+        match &mark.body().label {
+            Some(label) => Err(format!("no {label} on {}", task.lineage().id())),
+            None => Ok(()),
+        }
+    }
+}
+
+#[test]
+fn a_hook_that_refuses_the_checkpoint_of_a_branch_refuses_the_branch() {
+    let options = Options::default().hook(std::sync::Arc::new(Refuses));
+    let engine = Engine::in_memory(options).unwrap();
+    let task = thread(&engine);
+    let from = engine.point("@one").unwrap();
+    let labelled = say("x").mark(Mark::new().label("draft"));
+    let error = engine.branch_with(&from, None, labelled).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("no draft on 0"), "{error}");
+    assert_eq!(task.lineages().unwrap().len(), 1);
+    engine.branch_with(&from, None, say("x").mark(Mark::new().alias("two"))).unwrap();
+    assert_eq!(task.lineages().unwrap().len(), 2);
 }
