@@ -121,8 +121,7 @@ fn shown(before: &Thread, changes: &[Change], fresh: bool) -> Option<Json> {
             Change::Removed { .. } => operations.push(operation("remove", path, None)),
             Change::Set { value, .. } => operations.push(operation("add", path, Some(json(value)))),
             Change::NewList { items, .. } => {
-                let items: Vec<_> = items.iter().collect();
-                operations.push(operation("add", path, Some(list_json(&items))));
+                operations.push(operation("add", path, Some(list_json(items.iter()))));
             }
             Change::List { name, kept, items, .. } => {
                 let known = before.channels.get(name).map(|channel| &channel.content);
@@ -147,10 +146,10 @@ fn list_operations(
     kept: usize,
     new: &[Arc<[u8]>],
 ) -> Vec<Operation> {
-    let all: Vec<_> = known.iter().take(kept).chain(new).collect();
-    let was_shown = is_shown(&known.iter().collect::<Vec<_>>());
-    if new.len() > ITEMS_MAX.max(kept) || !was_shown || !is_shown(&all) {
-        return vec![operation("add", path.to_owned(), Some(list_json(&all)))];
+    let all = known.iter().take(kept).chain(new);
+    let are_shown = bytes_of(known).max(bytes_of(all.clone())) <= LIST_SHOWN_MAX;
+    if new.len() > ITEMS_MAX.max(kept) || !are_shown {
+        return vec![operation("add", path.to_owned(), Some(list_json(all)))];
     }
     let gone = (kept..known.len()).rev();
     let removed = gone.map(|index| operation("remove", format!("{path}/{index}"), None));
@@ -158,19 +157,19 @@ fn list_operations(
     removed.chain(added).collect()
 }
 
-/// Returns `true` if people get the items of a list, and not its size.
-fn is_shown(items: &[&Arc<[u8]>]) -> bool {
-    items.iter().map(|item| item.len()).sum::<usize>() <= LIST_SHOWN_MAX
+/// Returns the size of the items of a list, which says whether people get them.
+fn bytes_of<'a>(items: impl IntoIterator<Item = &'a Arc<[u8]>>) -> usize {
+    items.into_iter().map(|item| item.len()).sum()
 }
 
 /// Returns a list as JSON for people. An item that cannot be shown is described, as is a list that
 /// is too large.
-fn list_json(items: &[&Arc<[u8]>]) -> String {
-    if !is_shown(items) {
-        let bytes = items.iter().map(|item| item.len()).sum();
+fn list_json<'a>(items: impl Iterator<Item = &'a Arc<[u8]>> + Clone) -> String {
+    let bytes = bytes_of(items.clone());
+    if bytes > LIST_SHOWN_MAX {
         return described("msgpack", bytes, "too large to be shown");
     }
-    let items: Vec<String> = items.iter().map(|item| item_json(item)).collect();
+    let items: Vec<String> = items.map(item_json).collect();
     format!("[{}]", items.join(","))
 }
 

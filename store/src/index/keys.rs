@@ -281,8 +281,7 @@ pub fn named(kind: KeyKind, task: TaskNo, name: &str) -> Vec<u8> {
     Builder::new(kind).u64(task.0).bytes(name.as_bytes()).bytes(&[0]).0
 }
 
-/// Returns the key that those of all labels or aliases whose bytes sort before a text are less than,
-/// and those of no others.
+/// Returns the end of the keys of all labels or aliases whose bytes sort before a text.
 pub fn before_name(kind: KeyKind, task: TaskNo, text: &str) -> Vec<u8> {
     match text.split_once('\0') {
         // A name has no NUL: the one that is the text up to it sorts before the text.

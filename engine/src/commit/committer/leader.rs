@@ -230,9 +230,7 @@ impl Leader {
     pub(super) fn take_effect(&mut self, effect: Effect) {
         match effect {
             Effect::Activates(task, active) => drop(self.active.insert(task, active)),
-            Effect::Changes(task)
-            | Effect::BeginsRestore(task)
-            | Effect::EndsRestore(task, _) => {
+            Effect::Changes(task) | Effect::BeginsRestore(task) | Effect::EndsRestore(task, _) => {
                 self.changed.insert(task);
             }
             Effect::Deletes(task) => {
