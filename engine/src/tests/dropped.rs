@@ -1,4 +1,5 @@
 //! Events for a lineage that retention drops in the same commit.
+// tidy: one hazard
 
 use milepost_codec::{Control, Dropped, ErrorKind, Message};
 

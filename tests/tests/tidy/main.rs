@@ -33,7 +33,7 @@ const CRATES: [(&str, usize); 15] = [
     ("jobs", 2_400),
     ("server", 11_000),
     ("client", 3_700),
-    ("cli", 20_800),
+    ("cli", 21_000),
 ];
 
 /// One place where a rule is broken.
