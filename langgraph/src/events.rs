@@ -22,6 +22,8 @@ use crate::thread::{Content, Thread, Typed};
 const SHOWN_MAX: usize = 1 << 20;
 /// The largest list that people get as JSON, in bytes of its items.
 const LIST_SHOWN_MAX: usize = 4 << 20;
+/// The most items of such a list.
+const LIST_ITEMS_MAX: usize = 100_000;
 
 /// The levels by which the list of operations and each operation nest a value.
 const PATCH_LEVELS: usize = 2;
@@ -147,7 +149,7 @@ fn list_operations(
     new: &[Arc<[u8]>],
 ) -> Vec<Operation> {
     let all = known.iter().take(kept).chain(new);
-    let are_shown = bytes_of(known).max(bytes_of(all.clone())) <= LIST_SHOWN_MAX;
+    let are_shown = is_shown(known.iter()) && is_shown(all.clone());
     if new.len() > ITEMS_MAX.max(kept) || !are_shown {
         return vec![operation("add", path.to_owned(), Some(list_json(all)))];
     }
@@ -157,17 +159,21 @@ fn list_operations(
     removed.chain(added).collect()
 }
 
-/// Returns the size of the items of a list, which says whether people get them.
-fn bytes_of<'a>(items: impl IntoIterator<Item = &'a Arc<[u8]>>) -> usize {
-    items.into_iter().map(|item| item.len()).sum()
+fn bytes_of<'a>(items: impl Iterator<Item = &'a Arc<[u8]>>) -> usize {
+    items.map(|item| item.len()).sum()
+}
+
+/// Returns `true` if people get the items of a list, and not its size. A document of variables has
+/// at most 256 MiB, by a weight of up to 1 KiB for a small item.
+fn is_shown<'a>(items: impl Iterator<Item = &'a Arc<[u8]>> + Clone) -> bool {
+    bytes_of(items.clone()) <= LIST_SHOWN_MAX && items.count() <= LIST_ITEMS_MAX
 }
 
 /// Returns a list as JSON for people. An item that cannot be shown is described, as is a list that
 /// is too large.
 fn list_json<'a>(items: impl Iterator<Item = &'a Arc<[u8]>> + Clone) -> String {
-    let bytes = bytes_of(items.clone());
-    if bytes > LIST_SHOWN_MAX {
-        return described("msgpack", bytes, "too large to be shown");
+    if !is_shown(items.clone()) {
+        return described("msgpack", bytes_of(items), "too large to be shown");
     }
     let items: Vec<String> = items.map(item_json).collect();
     format!("[{}]", items.join(","))

@@ -50,6 +50,7 @@ from .values import (
 
 if TYPE_CHECKING:
     from ._async import AsyncStore, AsyncTask
+    from ._open_async import connect_async, open_async
 
 __all__ = [
     "Appended",
@@ -89,13 +90,21 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # A program without asyncio does not load its classes.
-    if name in ("AsyncStore", "AsyncTask"):
-        from . import _async
+# A program without asyncio does not load what is for it.
+_OF_ASYNCIO = ("AsyncStore", "AsyncTask", "connect_async", "open_async")
 
-        return getattr(_async, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name not in _OF_ASYNCIO:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import _open_async
+
+    globals().update((one, getattr(_open_async, one)) for one in _OF_ASYNCIO)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_OF_ASYNCIO})
 
 
 _opened: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -157,28 +166,6 @@ def open(
     return Store(_native(path, key, anchor, create, wait, cache_bytes))
 
 
-def open_async(
-    path: str | PathLike[str] = ".milepost",
-    *,
-    key: str | None = "auto",
-    anchor: str | PathLike[str] | None = "auto",
-    create: bool = True,
-    wait: float = 5.0,
-    cache_bytes: int | None = None,
-) -> AsyncStore:
-    """Opens a store for asyncio: see `open`. It takes about 10 ms, and does not await."""
-    from ._async import AsyncStore
-
-    return AsyncStore(_native(path, key, anchor, create, wait, cache_bytes))
-
-
 def connect(url: str, *, token: str | None = None) -> Store:
     """Connects to a service (`milepost serve`) at an address, as `http://127.0.0.1:7733`."""
     return Store(_Native.connect(url, token))
-
-
-def connect_async(url: str, *, token: str | None = None) -> AsyncStore:
-    """Connects to a service for asyncio: see `connect`."""
-    from ._async import AsyncStore
-
-    return AsyncStore(_Native.connect(url, token))

@@ -134,23 +134,17 @@ class AsyncStore:
         await self._ask("POST", "v1", "tasks", body={"id": target, "copy_of": source})
         return AsyncTask(self, target)
 
-    async def clean_up(
-        self, task: str, checkpoints: Iterable[str], *, marks_only: bool = False
-    ) -> None:
+    async def clean_up(self, task: str, checkpoints: Iterable[str]) -> None:
         """Removes checkpoints of a task but those that are pinned, and trims the events before the
         oldest one that stays. It cannot be undone.
 
         Args:
             checkpoints: the ids of those that go. One that went already is ignored.
-            marks_only: keeps all events.
         """
         ids = list(checkpoints)
-        for begin in range(0, len(ids), t.IDS_MAX):
-            body = {
-                "task": task,
-                "remove": ids[begin : begin + t.IDS_MAX],
-                "marks_only": marks_only,
-            }
+        # Also without ids: events that nothing needs since an earlier removal go.
+        for begin in range(0, max(len(ids), 1), t.IDS_MAX):
+            body = {"task": task, "remove": ids[begin : begin + t.IDS_MAX]}
             t.check_cleaned(await self._ask("POST", "v1", "retention", body=body))
 
     # Points

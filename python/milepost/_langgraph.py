@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from langgraph.checkpoint.base import (
     CheckpointTuple,
@@ -23,6 +23,9 @@ PREFIX = "lg:"
 
 # A mark takes 64 KiB of metadata.
 METADATA_MAX = 60_000
+
+# The key of the metadata with the channels that later checkpoints are rebuilt from.
+DELTAS: Final = "counters_since_delta_snapshot"
 
 # What orders checkpoints of all namespaces is not their order in the store.
 ALL = 2**31 - 1
@@ -123,15 +126,15 @@ def _scalars(metadata: Any) -> dict[str, Any]:
 
 def _filtered(metadata: Any) -> str | None:
     """Returns the metadata as JSON for filters: its scalars if JSON cannot have all of it, and the
-    shortest of them if there is no room for all."""
+    shortest of them if there is no room for all. It says in any case whether there are deltas."""
     try:
         text = json.dumps(metadata, allow_nan=False)
         if len(text) <= METADATA_MAX:
             return text
     except (TypeError, ValueError):
         pass
-    fitting: dict[str, Any] = {}
-    room = METADATA_MAX
+    fitting: dict[str, Any] = {DELTAS: True} if metadata.get(DELTAS) else {}
+    room = METADATA_MAX - len(json.dumps(fitting))
     for name, value in sorted(_scalars(metadata).items(), key=lambda one: len(json.dumps(one))):
         room -= len(json.dumps({name: value})) + 2
         if room < 0:
@@ -258,11 +261,11 @@ def _parent_of(found: CheckpointTuple) -> Any:
 
 def parents_first(found: list[CheckpointTuple]) -> list[CheckpointTuple]:
     """Returns checkpoints so that each parent is before its children."""
-    by_id = {(_namespace_of(one), id_of(one)): one for one in found}
+    by_id = {_key_of(one): one for one in found}
     ordered: dict[tuple[str, str], CheckpointTuple] = {}
     for one in sorted(found, key=id_of):
         chain = []
-        key = (_namespace_of(one), id_of(one))
+        key = _key_of(one)
         while key in by_id and key not in ordered and key not in chain:
             chain.append(key)
             key = (key[0], _parent_of(by_id[key]))
@@ -295,32 +298,34 @@ def pruned(found: list[CheckpointTuple], marks: Iterable[Checkpoint]) -> list[st
     newest: dict[str, CheckpointTuple] = {}
     for one in sorted(found, key=id_of):
         newest[_namespace_of(one)] = one
-    return _unneeded(found, list(newest.values()), marks)
+    gone = _unneeded(found, list(newest.values()))
+    return [mark.id for mark in marks if gone.intersection(mark.aliases)]
 
 
-def of_a_run(found: list[CheckpointTuple], run: str, marks: Iterable[Checkpoint]) -> list[str]:
-    """Returns the ids of the marks of a run's checkpoints, but for those that a `DeltaChannel` of
-    another run is rebuilt from."""
-    stay = [one for one in found if one.metadata.get("run_id") != run]
-    return _unneeded(found, stay, marks)
+def has_deltas(marks: Iterable[Checkpoint]) -> bool:
+    """Returns whether checkpoints have a `DeltaChannel`."""
+    return any((mark.metadata or {}).get(DELTAS) for mark in marks)
 
 
-def _unneeded(
-    found: list[CheckpointTuple], stay: list[CheckpointTuple], marks: Iterable[Checkpoint]
-) -> list[str]:
-    """Returns the ids of the marks of the checkpoints that were found and that those that stay do
-    not need."""
+def of_a_run(found: list[CheckpointTuple], run: str) -> list[str]:
+    """Returns the aliases of a run's checkpoints, but for those that a `DeltaChannel` of another
+    run is rebuilt from."""
+    return sorted(_unneeded(found, [one for one in found if one.metadata.get("run_id") != run]))
+
+
+def _unneeded(found: list[CheckpointTuple], stay: list[CheckpointTuple]) -> set[str]:
+    """Returns the aliases of the checkpoints that were found and that those that stay do not
+    need."""
     by_id = {_key_of(one): one for one in found}
     # The channels that each needed checkpoint and its ancestors are already needed for.
     needed: dict[tuple[str, str], set[str]] = {}
     for one in stay:
         needed.setdefault(_key_of(one), set())
-        deltas = set(one.metadata.get("counters_since_delta_snapshot") or ())
+        deltas = set(one.metadata.get(DELTAS) or ())
         deltas -= one.checkpoint["channel_values"].keys()
         while deltas and (key := (_namespace_of(one), _parent_of(one))) in by_id:
             deltas -= needed.get(key, set())
             needed.setdefault(key, set()).update(deltas)
             one = by_id[key]
             deltas -= one.checkpoint["channel_values"].keys()
-    gone = {alias(*key) for key in by_id.keys() - needed.keys()}
-    return [mark.id for mark in marks if gone.intersection(mark.aliases)]
+    return {alias(*key) for key in by_id.keys() - needed.keys()}

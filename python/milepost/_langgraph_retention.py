@@ -41,29 +41,37 @@ class Retention(BaseCheckpointSaver[str]):
             pass
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Removes the checkpoints of runs.
+        """Removes the checkpoints of runs that have ended, those of a thread in one commit.
 
-        Those that a `DeltaChannel` of another run is rebuilt from stay.
+        Of a thread with a `DeltaChannel`, those that another run is rebuilt from stay, and each has
+        a commit of its own.
         """
         for run in run_ids:
             found = self._store.checkpoints(filter={"run_id": run})
             for task in form.tasks_of(list(found)):
+                if not form.has_deltas(self._store.checkpoints(task=task)):
+                    self._store.remove_checkpoints(task=task, filter={"run_id": run})
+                    continue
                 listed = list(self.list(form.config_of_all(task)))
-                gone = form.of_a_run(listed, run, self._store.checkpoints(task=task))
-                self._store.clean_up(task, gone, marks_only=True)
+                for alias in form.of_a_run(listed, run):
+                    self._store.remove_checkpoints(task=task, alias=alias)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Removes the checkpoints of runs.
+        """Removes the checkpoints of runs that have ended, those of a thread in one commit.
 
-        Those that a `DeltaChannel` of another run is rebuilt from stay.
+        Of a thread with a `DeltaChannel`, those that another run is rebuilt from stay, and each has
+        a commit of its own.
         """
         for run in run_ids:
             found = [one async for one in self._async_store.checkpoints(filter={"run_id": run})]
             for task in form.tasks_of(found):
-                listed = [one async for one in self.alist(form.config_of_all(task))]
                 marks = [one async for one in self._async_store.checkpoints(task=task)]
-                gone = form.of_a_run(listed, run, marks)
-                await self._async_store.clean_up(task, gone, marks_only=True)
+                if not form.has_deltas(marks):
+                    await self._async_store.remove_checkpoints(task=task, filter={"run_id": run})
+                    continue
+                listed = [one async for one in self.alist(form.config_of_all(task))]
+                for alias in form.of_a_run(listed, run):
+                    await self._async_store.remove_checkpoints(task=task, alias=alias)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copies a thread with all its checkpoints and writes, into another one, or a new one."""

@@ -27,10 +27,8 @@ struct Line<'a> {
 pub fn run(source: &dyn Backend, args: &args::States, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
     let pointer = args.pointer.as_deref().unwrap_or(VARIABLES);
-    let has_messages = ["", "/messages", "/guidance"].iter().any(|part| match *part {
-        "" => pointer.is_empty(),
-        part => pointer.starts_with(part),
-    });
+    let has_messages = pointer.is_empty()
+        || ["/messages", "/guidance"].iter().any(|part| pointer.starts_with(part));
     let messages = if has_messages { MessageRange::All } else { MessageRange::None };
     let mut rows = Vec::new();
     let (mut any, mut last) = (false, Value::Null);

@@ -259,12 +259,15 @@ impl Task {
     pub(crate) fn append_as_it_is(&self, append: Append) -> Result<Committed> {
         self.ask_hooks(append.marked().as_ref())?;
         let committed = self.lineage.append_marked(&append)?;
-        let hooks = &self.engine.inner.options.hooks;
-        if committed.marked.is_some() && !hooks.is_empty() {
-            let checkpoint = self.lineage.checkpoint_behind(committed.clone())?;
-            hooks.tell("a checkpoint", |hook| hook.after_checkpoint(self, &checkpoint));
+        if committed.marked.is_some() && !self.engine.inner.options.hooks.is_empty() {
+            self.tell_hooks(&self.lineage.checkpoint_behind(committed.clone())?);
         }
         Ok(committed)
+    }
+
+    pub(crate) fn tell_hooks(&self, checkpoint: &Checkpoint) {
+        let hooks = &self.engine.inner.options.hooks;
+        hooks.tell("a checkpoint", |hook| hook.after_checkpoint(self, checkpoint));
     }
 
     /// Queues events: see [`Lineage::submit`]. Hooks may refuse a checkpoint in the append; they

@@ -110,6 +110,15 @@ impl Engine {
         AuditEvent::of("branched", point.no, id).tell(inner);
         let appended = Appended::behind_opening(&done)?;
         lineage.appended(&append, &appended);
+        if let Some(id) = appended.checkpoint
+            && !inner.options.hooks.is_empty()
+        {
+            let marked = self.query().checkpoint(&id.to_string());
+            // The branch is there, whatever can be told of it.
+            if let (Ok(marked), Ok(task)) = (marked, lineage.with_hooks()) {
+                task.tell_hooks(&marked);
+            }
+        }
         Ok((lineage, appended))
     }
 

@@ -1,8 +1,12 @@
 //! Branches that are opened together with their first events.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
 use crate::events::Message;
-use crate::{Append, Body, Engine, ErrorKind, Hook, Mark, Options, Task};
+use crate::{Append, Body, Checkpoint, Engine, ErrorKind, Hook, Mark, Options, Task};
 
 fn say(text: &str) -> Append {
     Append::from(Message::text("user", text))
@@ -101,8 +105,9 @@ fn an_append_that_cannot_be_the_first_one_is_refused_and_opens_nothing() {
     assert_eq!(task.lineages().unwrap().len(), 1);
 }
 
-/// Refuses checkpoints with a label.
-struct Refuses;
+/// Refuses checkpoints with a label, and keeps the lineage and alias of those that are marked.
+#[derive(Default)]
+struct Refuses(Mutex<Vec<(u32, String)>>);
 
 impl Hook for Refuses {
     fn name(&self) -> &str {
@@ -115,11 +120,17 @@ impl Hook for Refuses {
             None => Ok(()),
         }
     }
+
+    fn after_checkpoint(&self, task: &Task, checkpoint: &Checkpoint) {
+        assert_eq!(task.lineage().id(), checkpoint.lineage);
+        self.0.lock().push((checkpoint.lineage.0, checkpoint.aliases.concat()));
+    }
 }
 
 #[test]
-fn a_hook_that_refuses_the_checkpoint_of_a_branch_refuses_the_branch() {
-    let options = Options::default().hook(std::sync::Arc::new(Refuses));
+fn hooks_are_asked_about_the_checkpoint_of_a_branch_and_told_of_it() {
+    let hook = Arc::new(Refuses::default());
+    let options = Options::default().hook(hook.clone());
     let engine = Engine::in_memory(options).unwrap();
     let task = thread(&engine);
     let from = engine.point("@one").unwrap();
@@ -128,6 +139,12 @@ fn a_hook_that_refuses_the_checkpoint_of_a_branch_refuses_the_branch() {
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.to_string().contains("no draft on 0"), "{error}");
     assert_eq!(task.lineages().unwrap().len(), 1);
-    engine.branch_with(&from, None, say("x").mark(Mark::new().alias("two"))).unwrap();
+    let aliased = || say("x").mark(Mark::new().alias("branch")).key("once");
+    for _ in 0..2 {
+        engine.branch_with(&from, None, aliased()).unwrap();
+    }
     assert_eq!(task.lineages().unwrap().len(), 2);
+    engine.store().drain().unwrap();
+    let told = [(0, "one".to_owned()), (0, "two".to_owned()), (1, "branch".to_owned())];
+    assert_eq!(*hook.0.lock(), told);
 }

@@ -16,6 +16,8 @@ use crate::ticket::Value;
 
 /// The number of checkpoints that are read first. Each further page has twice as many.
 const PAGE: usize = 16;
+/// The largest page.
+const PAGE_MAX: usize = 1024;
 
 /// Ancestors to get: from the parent of a checkpoint to the nearest that has a value of each of the
 /// channels, or to the first one.
@@ -43,8 +45,10 @@ impl Ancestors {
                 break;
             }
             if !known.contains_key(&alias) {
-                known = read(&source, &getting, &alias, page).await?;
-                page *= 2;
+                // Most parents have smaller ids. Those behind another one are read alone.
+                let limit = if seen.first() == Some(&alias) { page } else { 1 };
+                known = read(&source, &getting, &alias, limit).await?;
+                page = (page * 2).min(PAGE_MAX);
             }
             // One that was removed ends the history.
             let Some(thread) = known.remove(&alias) else {

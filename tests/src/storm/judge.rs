@@ -31,12 +31,12 @@ impl Answer<'_> {
         self.got.as_ref().is_err_and(of)
     }
 
-    /// An error that another call under way can be the cause of.
     /// How many checkpoints had been marked when it began, if other calls were beside it.
     pub fn since(&self) -> Option<u64> {
         self.crossed.then_some(self.before)
     }
 
+    /// An error that another call under way can be the cause of.
     pub fn is_crossed(&self) -> bool {
         const ALL: [ErrorKind; 3] = [ErrorKind::Conflict, ErrorKind::NotFound, ErrorKind::Invalid];
         self.crossed && self.failed(&ALL)

@@ -34,9 +34,13 @@ pub fn metadata(bytes: &[u8]) -> CheckpointMetadata {
             Err(_) => (Typed::new("bytes", bytes), None),
         },
     };
+    let finite = text.as_deref().and_then(finite);
+    let is_whole = finite.is_none();
+    let text = finite.or(text);
     let fields = text.as_deref().and_then(|text| serde_json::from_str::<Object>(text).ok());
     let step = fields.as_ref().and_then(step);
-    let filters = text.zip(fields).and_then(|(text, fields)| filters(text, fields));
+    let text = text.filter(|text| is_whole && text.len() <= FILTER_MAX);
+    let filters = fields.and_then(|fields| filters(text, fields));
     CheckpointMetadata { stored, filters, step }
 }
 
@@ -46,10 +50,36 @@ fn step(fields: &Object) -> Option<Step> {
     Some(Step { number, source: fields.text("source") })
 }
 
-fn filters(text: String, fields: Object) -> Option<Json> {
-    if text.len() <= FILTER_MAX
-        && let Ok(json) = Json::new(text)
-    {
+/// Returns the text with an empty list for each number that Python writes and JSON does not have:
+/// `NaN`, `Infinity`, `-Infinity`. `None` if there is none.
+fn finite(text: &str) -> Option<String> {
+    const NUMBERS: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
+    if !NUMBERS.iter().any(|number| text.contains(number)) {
+        return None;
+    }
+    let mut finite = String::with_capacity(text.len());
+    let mut rest = text;
+    let (mut is_text, mut changed) = (false, false);
+    while let Some(next) = rest.chars().next() {
+        let number = NUMBERS.iter().find(|number| !is_text && rest.starts_with(**number));
+        let len = match (number, next) {
+            (Some(number), _) => number.len(),
+            // With the character that it escapes.
+            (None, '\\') => 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
+            (None, next) => next.len_utf8(),
+        };
+        let (part, behind) = rest.split_at(len);
+        is_text ^= next == '"';
+        changed |= number.is_some();
+        finite.push_str(if number.is_some() { "[]" } else { part });
+        rest = behind;
+    }
+    changed.then_some(finite)
+}
+
+/// Returns the object for filters: the whole text, if it is given, or the scalars that fit.
+fn filters(text: Option<String>, fields: Object) -> Option<Json> {
+    if let Some(Ok(json)) = text.map(Json::new) {
         return Some(json);
     }
     let is_scalar = |json: &Json| !json.text().starts_with(['[', '{']);
@@ -86,12 +116,14 @@ mod tests {
         assert_eq!(filters_of(text).unwrap().as_bytes(), text);
         assert_eq!(metadata(br#"{"source":"input","step":-1}"#).step, None);
         assert_eq!(metadata(b"").stored, Typed::new("json", b"{}"));
-        // As Python writes it, and JSON cannot have it: it is kept.
-        let number = br#"{"step": 1, "loss": NaN}"#;
-        assert_eq!(
-            (metadata(number).stored, filters_of(number)),
-            (Typed::new("json", number), None)
-        );
+        // As Python writes it, and JSON cannot have it: it is kept, and the others are for filters.
+        let number = br#"{"step": 1, "a": NaN, "b": -Infinity, "c": [Infinity], "d": "\"NaN"}"#;
+        let found = metadata(number);
+        assert_eq!(found.stored, Typed::new("json", number));
+        assert_eq!(found.step, Some(Step { number: 1, source: None }));
+        assert_eq!(filters_of(number).as_deref(), Some(r#"{"step":1,"d":"\"NaN"}"#));
+        let text = br#"{"step": 1, "of": [2], "name": "NaN"}"#;
+        assert_eq!(filters_of(text).unwrap().as_bytes(), text);
         assert_eq!(metadata(b"\x91\x01").stored, Typed::new("msgpack", b"\x91\x01"));
         assert_eq!(filters_of(b"\x91\x01"), None);
         assert_eq!(filters_of(b"\x81\xa4step\x02").as_deref(), Some(r#"{"step":2}"#));

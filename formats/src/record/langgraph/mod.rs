@@ -58,7 +58,7 @@ fn write(
     skip: Skip<'_>,
 ) -> Result<RecordedTask> {
     let mut writer = ThreadWriter::new(job.store, database, task, (id, rows));
-    let head = writer.write(&job.options.user, job.options.task.is_some(), skip)?;
+    let head = writer.write(&job.options.user, skip)?;
     Ok(RecordedTask {
         lineages: writer.lineages(),
         events: writer.events,

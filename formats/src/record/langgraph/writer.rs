@@ -62,10 +62,9 @@ impl<'a> ThreadWriter<'a> {
     }
 
     /// Writes what the task does not have, and returns its head. Calls `skip` for each checkpoint
-    /// and write that cannot be written. A task under another name than its own may be one of
-    /// another thread.
-    pub fn write(&mut self, user: &str, is_renamed: bool, skip: Skip<'_>) -> Result<Offset> {
-        self.begin(user, is_renamed)?;
+    /// and write that cannot be written. A task that has nothing of the thread is one of another.
+    pub fn write(&mut self, user: &str, skip: Skip<'_>) -> Result<Offset> {
+        self.begin(user)?;
         let (_, rows) = self.thread;
         for (namespace, entries) in &rows.namespaces {
             self.namespace(namespace, entries, skip)?;
@@ -78,7 +77,7 @@ impl<'a> ThreadWriter<'a> {
     }
 
     /// Opens the task, and starts it if missing.
-    fn begin(&self, user: &str, is_renamed: bool) -> Result<()> {
+    fn begin(&self, user: &str) -> Result<()> {
         let task = match self.engine.task(self.task) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 self.engine.start_task(self.task, user)?;
@@ -87,7 +86,7 @@ impl<'a> ThreadWriter<'a> {
             task => task?,
         };
         let is_empty = task.lineages()?.len() == 1 && task.head()?.next <= START;
-        if !is_renamed || is_empty || self.has_some()? {
+        if is_empty || self.has_some()? {
             return Ok(());
         }
         Err(Error::conflict("the task exists already, and has nothing of this thread")
