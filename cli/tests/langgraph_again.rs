@@ -112,29 +112,31 @@ fn a_checkpoint_goes_on_from_one_that_the_database_has_no_more() {
 
 #[test]
 fn another_thread_does_not_go_into_a_task_that_has_one() {
-    let place = Place::new();
-    let connection = empty(&place);
-    add(&connection, "1", None, &json!({"a": 1}));
-    put_write(&connection, "unstored", "task", &json!("w"));
-    place.say("import made.sqlite --as t").ok();
-    let before = place.lines("log t");
-    connection.execute("DELETE FROM checkpoints", []).unwrap();
-    add(&connection, "other", Some("unknown"), &json!({"b": 1}));
-    // A write of the thread shows that it is the same one, and so does a parent.
-    place.say("import made.sqlite --as t").ok();
-    assert_eq!(variables(&place, "t"), json!({"b": 1}));
-    let connection = empty_again(&place);
-    add(&connection, "third", Some("other"), &json!({"b": 3}));
-    place.say("import made.sqlite --as t").ok();
-    let after = place.lines("log t");
-    assert!(after.len() > before.len());
-    connection.execute("DELETE FROM checkpoints", []).unwrap();
-    add(&connection, "fourth", Some("unknown"), &json!({"b": 4}));
-    let ran = place.say("import made.sqlite --as t");
-    ran.failed(4, "the task exists already, and has nothing of this thread");
-    assert_eq!(place.lines("log t"), after);
-    place.say("import made.sqlite --as copy").ok();
-    assert_eq!(variables(&place, "copy"), json!({"b": 4}));
+    for (task, import) in [("t", "import made.sqlite --as t"), ("lg:t", "import made.sqlite")] {
+        let place = Place::new();
+        let connection = empty(&place);
+        add(&connection, "1", None, &json!({"a": 1}));
+        put_write(&connection, "unstored", "task", &json!("w"));
+        place.say(import).ok();
+        let before = place.lines(&format!("log {task}"));
+        connection.execute("DELETE FROM checkpoints", []).unwrap();
+        add(&connection, "other", Some("unknown"), &json!({"b": 1}));
+        // A write of the thread shows that it is the same one, and so does a parent.
+        place.say(import).ok();
+        assert_eq!(variables(&place, task), json!({"b": 1}));
+        let connection = empty_again(&place);
+        add(&connection, "third", Some("other"), &json!({"b": 3}));
+        place.say(import).ok();
+        let after = place.lines(&format!("log {task}"));
+        assert!(after.len() > before.len());
+        connection.execute("DELETE FROM checkpoints", []).unwrap();
+        add(&connection, "fourth", Some("unknown"), &json!({"b": 4}));
+        let ran = place.say(import);
+        ran.failed(4, "the task exists already, and has nothing of this thread");
+        assert_eq!(place.lines(&format!("log {task}")), after);
+        place.say("import made.sqlite --as copy").ok();
+        assert_eq!(variables(&place, "copy"), json!({"b": 4}));
+    }
 }
 
 /// The database, without a row.

@@ -262,6 +262,30 @@ def test_the_checkpoints_of_a_run_are_removed_in_all_threads_and_namespaces(keep
     assert "second" not in found.values["seen"]
 
 
+def test_runs_are_deleted_by_what_a_user_may_do_and_pruning_trims_what_they_left(
+    keep, shared, monkeypatch
+):
+    saver = MilepostSaver(shared)
+    for run in ("first", "second"):
+        config: Any = {"configurable": {"thread_id": "t", "run_id": run}}
+        graphs.talk(saver).invoke({"messages": [graphs.human(run, run)]}, config)
+    # A cleanup is for admins of a service.
+    for kind in (milepost.Store, milepost.AsyncStore):
+        monkeypatch.delattr(kind, "clean_up")
+    keep(saver, "delete_for_runs", ["first"])
+    monkeypatch.undo()
+    task = shared.task("lg:t")
+    assert {one.metadata["run_id"] for one in task.checkpoints()} == {"second"}
+    newest = next(iter(task.checkpoints())).id
+    for one in list(task.checkpoints()):
+        if one.id != newest:
+            shared.remove_checkpoints(task="lg:t", alias=one.aliases[0])
+    assert next(iter(task.events())).offset == 0
+    keep(saver, "prune", ["t"])
+    assert next(iter(task.events())).offset > 0
+    assert [one.id for one in task.checkpoints()] == [newest]
+
+
 def test_deltas_that_a_removed_run_wrote_stay_in_the_state(keep, shared):
     saver = MilepostSaver(shared)
     graph = graphs.delta(saver, 100)
