@@ -1,7 +1,7 @@
 //! Operations that an engine in this process does, or another program.
 
 use milepost::events::Attachment;
-use milepost::{Append, Body, Engine, ErrorKind};
+use milepost::{Append, Body, Engine};
 use milepost_api::{AttachmentForm, MarkGiven};
 use milepost_client::Client;
 use pyo3::prelude::*;
@@ -103,20 +103,10 @@ pub struct Attaching {
     pub attachments: Vec<Attachment>,
 }
 
-/// The number of times that data is attached while other writers switch the lineage of the task.
-const TRIES: u32 = 50;
-
 impl Operation for Attaching {
     fn here(self, engine: &Engine) -> Outcome<Value> {
         let Self { task, alias, attachments } = self;
-        let mut tries = TRIES;
-        loop {
-            // A handle of before a switch cannot write. Attaching again does nothing twice.
-            match engine.task(&task)?.attach(&alias, attachments.clone()) {
-                Err(error) if error.kind() == ErrorKind::Conflict && tries > 0 => tries -= 1,
-                attached => return Ok(Value::Count(attached?)),
-            }
-        }
+        Ok(Value::Count(engine.task(&task)?.attach(&alias, attachments)?))
     }
 
     async fn there(self, client: Client) -> Outcome<Value> {

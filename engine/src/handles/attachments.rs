@@ -50,8 +50,6 @@ impl Task {
     ///
     /// - `Invalid`: the alias is empty, over 1024 bytes, or has a control character.
     /// - `NotFound`: the task was deleted.
-    /// - `Conflict`: no checkpoint has the alias, and another lineage than that of this handle is
-    ///   active.
     /// - As [`Lineage::append`].
     pub fn attach(
         &self,
@@ -75,10 +73,10 @@ impl Task {
         let count = new.len() as u64;
         if count > 0 {
             let append = Append::batch(new).correlation(alias);
-            match catalog.lineage_of_alias(self.no(), alias)? {
-                Some(lineage) => self.lineage_named(lineage)?.append(append)?,
-                None => self.lineage().append(append)?,
-            };
+            // The data is of the alias, whichever lineage is active by now.
+            let lineage = catalog.lineage_of_alias(self.no(), alias)?;
+            let lineage = lineage.unwrap_or_else(|| self.lineage().id());
+            self.lineage_named(lineage)?.append(append)?;
         }
         Ok(count)
     }

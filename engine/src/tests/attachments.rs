@@ -238,10 +238,15 @@ fn data_of_a_marked_checkpoint_is_on_its_lineage_whichever_is_active() {
     let task = engine.restore(&old.point(1).unwrap()).run().unwrap();
     // The handle is of the lineage that was active before.
     old.attach("step-1", [bytes("a", 0, "one")]).unwrap();
-    let error = old.attach("step-2", [bytes("a", 0, "two")]).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Conflict);
+    old.attach("step-2", [bytes("a", 0, "two")]).unwrap();
     assert_eq!(task.attached("step-1").unwrap(), [bytes("a", 0, "one")]);
     assert_eq!(task.head().unwrap().next, 3);
+    // It outlives that lineage, since a checkpoint may come.
+    task.append_marked(step("two"), Mark::new().alias("step-3")).unwrap();
+    clean_up(&engine, &Policy::new().keep(1).undo(0));
+    assert_eq!(task.lineages().unwrap().len(), 1);
+    assert_eq!(task.attached("step-2").unwrap(), [bytes("a", 0, "two")]);
+    verify(&engine);
 }
 
 #[test]
