@@ -75,6 +75,13 @@ pub(super) struct History {
     pub has_calls: bool,
     /// Calls that did not return, and behind which no folder was captured.
     pub open: BTreeSet<String>,
+    /// Offsets and times of the marks of calls of the last prompt.
+    call_marks: Vec<(u64, u64)>,
+}
+
+/// Returns the offsets of the first and the last mark.
+fn span(marks: &[(u64, u64)]) -> Option<(u64, u64)> {
+    Some((marks.first()?.0, marks.last()?.0))
 }
 
 impl Prompt {
@@ -98,7 +105,8 @@ impl History {
         let mut history = Self::default();
         source.events(&head, 0..head.offset.0, &mut |event| {
             history.add(event.offset.0, event.time_us.0, event.body.as_ref());
-            history.follow(event.offset.0, event.correlation.as_deref(), event.body.as_ref());
+            let place = (event.offset.0, event.time_us.0);
+            history.follow(place, event.correlation.as_deref(), event.body.as_ref());
             Ok(())
         })?;
         Ok(history)
@@ -132,13 +140,13 @@ impl History {
     }
 
     /// Notes the calls that begin, and those whose files are captured.
-    fn follow(&mut self, at: u64, call: Option<&str>, body: Option<&Body>) {
+    fn follow(&mut self, place: (u64, u64), call: Option<&str>, body: Option<&Body>) {
         match (body, call) {
             (Some(Body::WorkspaceCaptured(_)), None) => self.open.clear(),
             (Some(Body::CheckpointMarked(mark)), Some(call)) => {
+                self.call_marks.push(place);
                 if let Some(prompt) = self.prompts.last_mut() {
-                    let first = prompt.captures.map_or(at, |(first, _)| first);
-                    prompt.captures = Some((first, at));
+                    prompt.captures = span(&self.call_marks);
                 }
                 match mark.cause {
                     MarkCause::BeforeTool => {
@@ -173,7 +181,15 @@ impl History {
             return;
         }
         let label = format!("{LABEL}{number}");
-        let (captures, captured) = (None, self.captured);
+        // The hook of a call may be faster than the document of the session with the prompt.
+        let calls = std::mem::take(&mut self.call_marks);
+        let (earlier, own): (Vec<_>, Vec<_>) =
+            calls.into_iter().partition(|(_, marked_us)| *marked_us < time_us);
+        if let Some(prompt) = self.prompts.last_mut() {
+            prompt.captures = span(&earlier);
+        }
+        self.call_marks = own;
+        let (captures, captured) = (span(&self.call_marks), self.captured);
         self.prompts.push(Prompt {
             label,
             text,
