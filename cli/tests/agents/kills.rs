@@ -142,9 +142,9 @@ impl Case {
         let called = of_kind(&log, "tool_called").into_iter();
         let called: Vec<_> = called.map(|event| event["body"]["call"].clone()).collect();
         let (before, after) = (marks("before_tool"), marks("step"));
-        for ids in [&before, &after, &called] {
+        for ids in [&before, &called, &after] {
             let unique: BTreeSet<_> = ids.iter().map(Value::to_string).collect();
-            assert_eq!(unique.len(), ids.len(), "{ids:?}");
+            assert_eq!(unique.len(), ids.len(), "{before:?} {after:?} {called:?}");
         }
         let (mut begun, mut returned) = (Vec::new(), Vec::new());
         for event in &self.answered {
