@@ -27,7 +27,7 @@ fn place() -> (Place, PathBuf) {
     (place, path)
 }
 
-/// What LangGraph reads: the values at each checkpoint, by task and alias.
+/// The values at each checkpoint as LangGraph reads them, by task and alias.
 fn expected() -> BTreeMap<String, BTreeMap<String, Value>> {
     let text = fs::read(fixture("langgraph/expected.json")).unwrap();
     let read: BTreeMap<String, BTreeMap<String, Value>> = serde_json::from_slice(&text).unwrap();

@@ -1,5 +1,5 @@
-//! What checkpoints have: states along a lineage, attached data, and the point that a cleanup
-//! removes everything before. The same with the store in another program.
+//! States at checkpoints, data attached to them, and cleanups before a point: the same here and
+//! with the store in another program.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

@@ -31,7 +31,7 @@ impl Answer<'_> {
         self.got.as_ref().is_err_and(of)
     }
 
-    /// How many checkpoints had been marked when it began, if other calls were beside it.
+    /// The number of checkpoints that had been marked when it began, if another call crossed it.
     pub fn since(&self) -> Option<u64> {
         self.crossed.then_some(self.before)
     }

@@ -1,5 +1,5 @@
-//! Checkpoint databases of LangGraph. A thread becomes a task as LangGraph's saver for Milepost has
-//! it, which the saver continues.
+//! Checkpoint databases of LangGraph. A thread becomes a task in the form of `MilepostSaver`, and a
+//! graph with this saver continues it.
 //!
 //! ```text
 //! database    the tables, and the order of checkpoints
