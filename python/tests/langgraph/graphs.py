@@ -65,16 +65,27 @@ class Run:
         self.note("state", snapshot(found))
         return found
 
-    async def history(self, graph: Any, config: Any = THREAD) -> list[Any]:
+    async def history_of(self, graph: Any, config: Any) -> list[Any]:
         if self.is_async:
-            found = [one async for one in graph.aget_state_history(config)]
-        else:
-            found = list(graph.get_state_history(config))
+            return [one async for one in graph.aget_state_history(config)]
+        return list(graph.get_state_history(config))
+
+    async def history(self, graph: Any, config: Any = THREAD) -> list[Any]:
+        found = await self.history_of(graph, config)
         places = {id_of(one.config): place for place, one in enumerate(found)}
         for one in found:
             parent = places.get(id_of(one.parent_config)) if one.parent_config else None
             self.note("history", snapshot(one), "parent", parent)
         return found
+
+    async def values(self, graph: Any) -> None:
+        """Notes the history without the results of tasks.
+
+        LangGraph hands a task's writes to the saver in another thread and does not wait for it
+        before the next tasks run, so a saver may see what these change in place.
+        """
+        for one in await self.history_of(graph, THREAD):
+            self.note("values", plain(one.values), one.next, one.metadata["step"])
 
     async def stored(self, config: Any = THREAD) -> None:
         """Notes what the checkpointer has: all namespaces, and the writes that are pending."""
@@ -205,7 +216,7 @@ async def changed_in_place(run: Run) -> None:
     graph = talk(run.saver, in_place=True)
     for turn in range(3):
         await run.invoke(graph, {"messages": [human(f"question {turn}", f"q{turn}")], "seen": []})
-    await run.history(graph)
+    await run.values(graph)
 
 
 async def forked(run: Run) -> None:

@@ -123,6 +123,12 @@ fn the_end_of_a_process_closes_its_calls() {
     scene.settle();
     assert_eq!(captures(&scene.events("s1"))[..2], ["before call-1", "after call-1"]);
     assert_eq!(scene.file_at("s1", "left.txt").as_deref(), Some("by the call"));
+    // Its last hook comes behind its end.
+    scene.after("s1", "call-1", "Bash");
+    scene.settle();
+    let calls: Vec<_> = captures(&scene.events("s1"));
+    let count = calls.iter().filter(|name| *name == "after call-1").count();
+    assert_eq!(count, 1, "{calls:?}");
 }
 
 #[test]
