@@ -113,6 +113,7 @@ export function StepTab({ selection, turn }: TabProps) {
           <EventPart
             key={one.offset}
             event={one}
+            alone={items.length === 1}
             pathOf={(pointer) =>
               valuePath(formatPoint(task, lineage, Number(one.offset)), pointer, "event")
             }

@@ -5,6 +5,17 @@ const one = (n: string, singular: string, plural = `${singular}s`) =>
   `${n} ${rules.select(Number(n.replaceAll(",", ""))) === "one" ? singular : plural}`;
 
 export const en = {
+  // Hints below a screen, and buttons
+  hintMove: "move",
+  hintOpen: "open",
+  hintStep: "step",
+  hintFailure: "next failure",
+  hintMark: "next mark",
+  hintHit: "next difference",
+  hintTurn: "turn",
+  buttonFirstWhere: "First event where…",
+  buttonShare: "Share…",
+
   // Names of screens and parts
   tasks: "Tasks",
   task: "Task",

@@ -3,6 +3,16 @@
 import type { Words } from "./index.ts";
 
 export const zh: Words = {
+  hintMove: "移动",
+  hintOpen: "打开",
+  hintStep: "步骤",
+  hintFailure: "下一个失败",
+  hintMark: "下一个标记",
+  hintHit: "下一处差异",
+  hintTurn: "轮",
+  buttonFirstWhere: "首个符合条件的事件…",
+  buttonShare: "分享…",
+
   tasks: "任务",
   task: "任务",
   compare: "比较",
