@@ -8,6 +8,7 @@
 //! tasks, events, checkpoints, points   contents of a task
 //! attachments                          data attached to checkpoints
 //! summaries                            tasks in a few numbers
+//! readings                             rows, turns, overviews, metrics, alignments
 //! requests                             bodies of requests
 //! results, restores                    results of requests that change something
 //! jobs, captures, imports, tools       work that takes long
@@ -17,6 +18,7 @@
 //! shared, values                       lists, errors, numbers, times, nullable values
 //! convert                              conversions from engine types (feature `engine`)
 //! service                              operations that answer in forms (feature `engine`)
+//! reader                               lineages as a person reads them (feature `engine`)
 //! schema                               OpenAPI schemas (feature `schema`)
 //! ```
 //!
@@ -41,6 +43,9 @@ mod events;
 mod imports;
 mod jobs;
 mod points;
+#[cfg(feature = "engine")]
+pub mod reader;
+mod readings;
 mod remedies;
 mod requests;
 mod restores;
@@ -72,6 +77,11 @@ pub use jobs::{
     RecoveryForm,
 };
 pub use points::{CheckpointState, EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
+pub use readings::{
+    AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, MetricCountForm, MetricsForm,
+    OverviewBucketForm, OverviewForm, ReadMarkForm, RowForm, RowsForm, SeriesBucketForm,
+    SeriesForm, TurnCallForm, TurnForm, TurnsForm,
+};
 pub use remedies::Remedy;
 pub use requests::{
     AttachAsked, BranchAsked, CaptureAsked, CaptureOptions, CheckpointGiven, ChoicesAsked,
