@@ -8,6 +8,7 @@
 //! tasks, events, checkpoints, points   contents of a task
 //! attachments                          data attached to checkpoints
 //! summaries                            tasks in a few numbers
+//! me                                   the caller and its sessions
 //! requests                             bodies of requests
 //! results, restores                    results of requests that change something
 //! jobs, captures, imports, tools       work that takes long
@@ -40,6 +41,7 @@ mod convert;
 mod events;
 mod imports;
 mod jobs;
+mod me;
 mod points;
 mod remedies;
 mod requests;
@@ -71,6 +73,7 @@ pub use jobs::{
     CompactedForm, FilesForm, JobForm, JobProgress, JobResult, JobState, RecoveriesForm,
     RecoveryForm,
 };
+pub use me::{LimitsForm, MeForm, StoreIdForm};
 pub use points::{CheckpointState, EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
 pub use remedies::Remedy;
 pub use requests::{
