@@ -9,6 +9,7 @@
 //! attachments                          data attached to checkpoints
 //! summaries                            tasks in a few numbers
 //! readings                             rows, turns, overviews, metrics, alignments
+//! me                                   the caller and its sessions
 //! requests                             bodies of requests
 //! results, restores                    results of requests that change something
 //! jobs, captures, imports, tools       work that takes long
@@ -42,6 +43,7 @@ mod convert;
 mod events;
 mod imports;
 mod jobs;
+mod me;
 mod points;
 #[cfg(feature = "engine")]
 pub mod reader;
@@ -76,6 +78,7 @@ pub use jobs::{
     CompactedForm, FilesForm, JobForm, JobProgress, JobResult, JobState, RecoveriesForm,
     RecoveryForm,
 };
+pub use me::{LimitsForm, MeForm, StoreIdForm};
 pub use points::{CheckpointState, EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
 pub use readings::{
     AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, MetricCountForm, MetricsForm,

@@ -70,7 +70,7 @@
 //! retry.rs     retries                               conditions.rs  random.rs
 //! error.rs     errors
 //! tasks.rs  append.rs  events.rs  points.rs  states.rs  files.rs  checkpoints.rs
-//! control.rs  restores.rs  maintenance.rs  jobs.rs  agents.rs    one family of routes each
+//! control.rs  restores.rs  maintenance.rs  jobs.rs  agents.rs  me.rs    one family of routes each
 //! follow.rs    events as they are committed          sse.rs
 //! unfold.rs    streams made of steps
 //! webhook.rs   documents of hooks, posted to another service
@@ -91,6 +91,7 @@ mod files;
 mod follow;
 mod jobs;
 mod maintenance;
+mod me;
 mod path;
 mod points;
 mod random;

@@ -21,6 +21,8 @@ pub(crate) struct Caller {
     /// The token's id; `None` if no tokens exist.
     pub(crate) token: Option<String>,
     pub(crate) limits: Arc<TokenLimits>,
+    /// The time when the token expires.
+    pub(crate) expires_us: Option<u64>,
 }
 
 /// A request without a valid token.
@@ -32,6 +34,12 @@ pub(crate) struct Unknown {
 }
 
 impl Caller {
+    /// Returns the caller of a store without tokens, who has all rights.
+    pub(crate) fn local() -> Self {
+        let user = LOCAL.into();
+        Self { user, admin: true, token: None, limits: Arc::default(), expires_us: None }
+    }
+
     /// Returns the id of the token; the empty text for all callers without tokens.
     pub(crate) fn of_token(&self) -> &str {
         self.token.as_deref().unwrap_or_default()
@@ -45,12 +53,7 @@ impl Caller {
     ) -> Result<std::result::Result<Self, Unknown>> {
         let tokens = tokens.current()?;
         if tokens.is_empty() {
-            return Ok(Ok(Self {
-                user: LOCAL.into(),
-                admin: true,
-                token: None,
-                limits: Arc::default(),
-            }));
+            return Ok(Ok(Self::local()));
         }
         let Some(token) = bearer(headers) else {
             return Ok(Err(Unknown { token: None, why: None }));
@@ -61,6 +64,7 @@ impl Caller {
                 admin: info.admin,
                 token: Some(info.id),
                 limits: info.limits.into(),
+                expires_us: info.expires_us,
             }),
             Err(why) => {
                 // The text of an unknown token is not logged.
@@ -110,7 +114,7 @@ impl Caller {
         let of_a_task = ["/v1/tasks", "/v1/points", "/v1/checkpoints", "/v1/restores"];
         let of_a_task = |route: &str| of_a_task.iter().any(|begin| route.starts_with(begin));
         let one = of_a_task(route.strip_prefix("/api").unwrap_or(route));
-        match self.limits.task.is_some() && !one {
+        match self.limits.task.is_some() && !one && route != "/v1/me" {
             true => Err(ApiError::Forbidden("the token is for one task")),
             false => Ok(()),
         }

@@ -420,6 +420,14 @@ pub async fn retain() {
     }
 }
 
+pub async fn me() {
+    let served = Served::with_essay().await;
+    let me = served.client().me().await.unwrap();
+    assert_eq!((me.user.as_str(), me.admin, me.read_only), ("local", true, false));
+    let store = served.engine.store();
+    assert_eq!((me.store.id, me.store.keyed), (store.id().to_string(), false));
+}
+
 pub async fn stats() {
     let served = Served::with_essay().await;
     let client = served.client();

@@ -58,6 +58,7 @@ const CALLS: &[(&str, Call)] = &[
     ("erase", || Box::pin(calls::erase())),
     ("all_checkpoints", || Box::pin(calls::all_checkpoints())),
     ("stats", || Box::pin(calls::stats())),
+    ("me", || Box::pin(calls::me())),
     ("take_hook", || Box::pin(agents::take_hook())),
     ("jobs", || Box::pin(jobs::jobs())),
     ("start_job", || Box::pin(jobs::start_job())),

@@ -270,6 +270,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns the caller and the service. */
+        get: operations["me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/points/{address}": {
         parameters: {
             query?: never;
@@ -1874,6 +1891,26 @@ export interface components {
             /** @description The path in the folder. */
             path: string;
         };
+        /** @description The limits of requests of a service. */
+        LimitsForm: {
+            /** @description The bytes of a request's body. */
+            body: components["schemas"]["Big"];
+            /**
+             * Format: int32
+             * @description The rows of a page.
+             */
+            rows: number;
+            /**
+             * Format: int32
+             * @description The summaries of a page.
+             */
+            summaries: number;
+            /**
+             * Format: int32
+             * @description The turns of a page.
+             */
+            turns: number;
+        };
         /** @description A lineage. */
         LineageForm: {
             /** @description True if this is the active lineage. */
@@ -2206,6 +2243,25 @@ export interface components {
             metadata?: Record<string, unknown> | null;
             /** @description Default: `success`. */
             status?: string | null;
+        };
+        /** @description The caller and the service. */
+        MeForm: {
+            /** @description True if the caller sees and may do everything. */
+            admin: boolean;
+            /** @description The time when the caller's token or session expires: RFC 3339, UTC. */
+            expires?: string | null;
+            /** @description The limits of requests. */
+            limits: components["schemas"]["LimitsForm"];
+            /** @description True if the caller may not change anything. */
+            read_only: boolean;
+            /** @description The store. */
+            store: components["schemas"]["StoreIdForm"];
+            /** @description The only task that the caller's token is for. */
+            task?: string | null;
+            /** @description The user of the caller. */
+            user: string;
+            /** @description The version of the service. */
+            version: string;
         };
         /** @description The values of a metric. NaN and infinities are strings. */
         MetricForm: {
@@ -2651,6 +2707,13 @@ export interface components {
             seq: components["schemas"]["Big"];
             /** @description Tasks. */
             tasks: components["schemas"]["Big"];
+        };
+        /** @description The identity of a store. */
+        StoreIdForm: {
+            /** @description The id, in hexadecimal digits. */
+            id: string;
+            /** @description True if a key is needed to compute the store's hashes. */
+            keyed: boolean;
         };
         /** @description Summary of a task: what its active lineage did, and the usage of all lineages. */
         SummaryForm: {
@@ -4364,6 +4427,68 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    me: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

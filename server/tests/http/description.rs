@@ -4,7 +4,7 @@ use serde_json::Value;
 use crate::served::Served;
 
 /// What is read, by path.
-const READ: [&str; 13] = [
+const READ: [&str; 14] = [
     "/v1/tasks",
     "/v1/tasks/{task}",
     "/v1/tasks/{task}/lineages",
@@ -18,6 +18,7 @@ const READ: [&str; 13] = [
     "/v1/points/{address}/files",
     "/v1/points/{address}/files/{path}",
     "/v1/stats",
+    "/v1/me",
 ];
 
 fn refers(value: &Value, found: &mut Vec<String>) {

@@ -21,6 +21,7 @@ mod lists;
 mod maintenance;
 mod marks;
 mod matrix;
+mod me;
 mod metrics;
 mod once;
 mod open;

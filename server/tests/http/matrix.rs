@@ -143,6 +143,7 @@ const ROWS: &[Row] = &[
     row("POST", "/v1/jobs", r#"{"capture": {"folder": "/"}}"#, [403, 403, 403]),
     row("POST", "/v1/agent/hooks", HOOK, [403, 403, 403]),
     get("/v1/stats", OPEN),
+    get("/v1/me", OPEN),
     get("/v1/stats?user=ana", [200, 403, 200]),
     // As the seeds have it
     get("/api/v1/tasks/TASK/checkpoints", OWN),
@@ -259,7 +260,8 @@ async fn each_route_answers_each_caller_as_the_page_says() {
         let [owner, other, admin] = row.statuses;
         let came = row.ask(&served, &bob, &names[0], &hers).await;
         assert_eq!(came.status, other, "{said} by bob: {came:?}");
-        if !row.is_open() && other != 201 {
+        // The store's id differs.
+        if !row.is_open() && other != 201 && row.path != "/v1/me" {
             assert_eq!(commits(), before, "{said}: who may not changes nothing");
             let there = row.ask(&elsewhere, &bob_there, &names[0], &hers).await;
             assert_eq!(all_of(&came), all_of(&there), "{said}");

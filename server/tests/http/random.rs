@@ -51,6 +51,7 @@ const PATHS: &[&str] = &[
     "/v1/retention",
     "/v1/retention/plan",
     "/v1/stats",
+    "/v1/me",
     "/v1/NAME",
     "/api/v1/tasks/NAME/checkpoints",
     "/api/v1/checkpoints/NAME",

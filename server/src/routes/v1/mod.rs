@@ -24,6 +24,7 @@
 //! jobs.rs          jobs, for admins
 //! agent.rs         documents of hooks of coding agents
 //! stats.rs         statistics
+//! me.rs            the caller and the service
 //! ```
 
 mod agent;
@@ -40,6 +41,7 @@ mod files;
 mod jobs;
 mod maintenance;
 mod marks;
+mod me;
 mod passes;
 mod pins;
 mod points;
@@ -107,6 +109,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(files::routes())
         .merge(checkpoints::routes())
         .merge(stats::routes())
+        .merge(me::routes())
 }
 
 /// Returns the page size: the given one if it is in range, or the default.
