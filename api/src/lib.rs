@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! tasks, events, checkpoints, points   contents of a task
+//! cut                                  long texts of a value, cut
 //! attachments                          data attached to checkpoints
 //! summaries                            tasks in a few numbers
 //! readings                             rows, turns, overviews, metrics, alignments
@@ -40,6 +41,7 @@ mod changes;
 mod checkpoints;
 #[cfg(feature = "engine")]
 mod convert;
+mod cut;
 mod events;
 mod imports;
 mod jobs;
@@ -72,6 +74,7 @@ pub use changes::{ChangeForm, ChangesForm};
 pub use checkpoints::{CheckpointForm, PinForm, UnmarkedForm};
 #[cfg(feature = "engine")]
 pub use convert::{files_plan, plan_of_files};
+pub use cut::cut_texts;
 pub use events::{EventForm, MovedForm, RangeForm};
 pub use imports::{FailedInput, ImportForm, ImportedForm, JobNote, SkippedForm};
 pub use jobs::{

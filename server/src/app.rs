@@ -8,6 +8,7 @@ use std::time::Duration;
 use milepost::calls::unless_given_up;
 use milepost::clock::Clock;
 use milepost::{Engine, Result};
+use milepost_api::reader::Reader;
 use milepost_runtime::run::Checkpointer;
 use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
@@ -60,6 +61,7 @@ pub(crate) struct Shared {
     disk: Disk,
     pub(crate) budgets: Arc<Budgets>,
     pub(crate) folds: Folds,
+    reader: Arc<Reader>,
     pub(crate) quotas: Quotas,
     /// The part of each budget that each token may use.
     parts: budget::TokenBudgets,
@@ -156,6 +158,7 @@ impl App {
             feeds: Feeds::default(),
             budgets,
             folds: Folds::default(),
+            reader: Arc::default(),
             quotas: Quotas::default(),
             parts: budget::TokenBudgets::default(),
             permits: Permits::default(),
@@ -243,8 +246,14 @@ impl App {
         self.0.engine.read().clone()
     }
 
+    /// Returns the reader of lineages, with its indexes.
+    pub(crate) fn reader(&self) -> Arc<Reader> {
+        Arc::clone(&self.0.reader)
+    }
+
     /// Replaces the engine.
     pub(crate) fn replace(&self, engine: Engine) {
+        self.0.reader.clear();
         *self.0.engine.write() = engine;
     }
 

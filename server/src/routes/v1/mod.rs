@@ -10,6 +10,9 @@
 //! points.rs        points and their events
 //! states.rs        states and their differences
 //! passes.rs        the states of all checkpoints of a lineage
+//! readings.rs      rows, turns, overview and metrics of a lineage
+//! align.rs         two histories, turn by turn
+//! values.rs        values of an event's body
 //! blame.rs         the event that set a part of a state
 //! attachments.rs   data attached to checkpoints
 //! branch.rs        a new lineage at a point
@@ -28,6 +31,7 @@
 //! ```
 
 mod agent;
+mod align;
 mod append;
 mod attachments;
 mod blame;
@@ -45,12 +49,14 @@ mod me;
 mod passes;
 mod pins;
 mod points;
+mod readings;
 mod restores;
 mod start;
 mod states;
 mod stats;
 mod stream;
 mod tasks;
+mod values;
 
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
@@ -102,6 +108,9 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(points::routes())
         .merge(states::routes())
         .merge(passes::routes())
+        .merge(values::routes())
+        .merge(readings::routes())
+        .merge(align::routes())
         .merge(blame::routes())
         .merge(branch::routes())
         .merge(erase::routes())
