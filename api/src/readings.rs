@@ -49,10 +49,10 @@ pub struct RowForm {
     /// The id of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// `false` for a call that failed, and a step that failed; `true` for a call that returned well.
+    /// `false` for a call or a step that failed, `true` for a call that returned well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// Of a return: the time since its call in microseconds, if the page has the call.
+    /// The time from the call to this return in microseconds, if the page has the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_us: Option<Big>,
     /// The usage that the event has.
@@ -197,7 +197,7 @@ pub struct OverviewBucketForm {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]
 pub struct OverviewForm {
-    /// The width of a bucket in offsets: a power of two. The first bucket begins at a multiple of it.
+    /// The width of a bucket in offsets: a power of two. Each begins at a multiple of it.
     pub width: Big,
     /// The buckets that have events, oldest first.
     pub buckets: Vec<OverviewBucketForm>,
@@ -305,7 +305,7 @@ pub struct AlignedForm {
     pub a: Option<TurnForm>,
     /// The turn of the second history.
     pub b: Option<TurnForm>,
-    /// Of a moved turn: its number in the other history.
+    /// The number of a moved turn in the other history.
     pub other: Option<Big>,
 }
 

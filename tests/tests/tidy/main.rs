@@ -20,12 +20,12 @@ use std::path::{Path, PathBuf};
 /// The crates that are the product, and the most non-blank lines of each that are no tests.
 const CRATES: [(&str, usize); 15] = [
     ("codec", 7_000),
-    ("replay", 5_100),
+    ("replay", 5_600),
     ("store", 13_500),
     ("engine", 20_400),
     ("runtime", 4_600),
     ("workspace", 16_500),
-    ("api", 3_600),
+    ("api", 4_900),
     ("langgraph", 1_400),
     ("formats", 12_300),
     ("agents", 2_800),

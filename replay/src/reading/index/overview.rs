@@ -8,7 +8,7 @@ use crate::reading::usage::{Usage, UsageSum};
 /// Maximum number of buckets that are kept. With more, two become one.
 const BUCKETS: usize = if cfg!(test) { 8 } else { 4096 };
 
-/// What a bucket of a history has.
+/// Counts of a part of a history.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct OverviewBucket {
@@ -100,8 +100,8 @@ impl Overview {
         since
     }
 
-    /// Returns at most this many buckets, and their width in offsets. A bucket without events is left
-    /// out.
+    /// Returns at most this many buckets, and their width in offsets. A bucket without events is
+    /// left out.
     pub(super) fn buckets(&self, most: usize) -> (u64, Vec<OverviewBucket>) {
         let mut shift = self.shift;
         let mut buckets = self.buckets.clone();

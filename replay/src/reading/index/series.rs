@@ -60,8 +60,8 @@ impl Series {
         self.buckets.push(*value);
     }
 
-    /// Returns the values before an offset, in at most this many buckets. If buckets are wider than a
-    /// value, the last one may reach beyond the offset.
+    /// Returns the values before an offset, in at most this many buckets. If buckets have several
+    /// values, the last one may reach beyond the offset.
     pub(super) fn buckets(&self, before: Offset, most: usize) -> Vec<MetricBucket> {
         let end = self.buckets.partition_point(|bucket| bucket.at < before);
         let buckets = self.buckets.get(..end).unwrap_or_default();

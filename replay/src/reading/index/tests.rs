@@ -109,7 +109,7 @@ proptest! {
         prop_assert_eq!(count(|bucket| bucket.failed), summary.failed);
         let usage = Usage::sum(buckets.iter().map(|bucket| bucket.usage.clone()));
         let tokens = |usage: Option<Usage>| usage.and_then(|usage| usage.tokens()).unwrap_or(0);
-        // An answer that is stored again with fewer tokens has no negative usage in a bucket.
+        // An answer that is stored again with fewer tokens takes nothing from a bucket.
         prop_assert!(tokens(usage) >= tokens(summary.usage()));
         for bucket in &buckets {
             let inside = events.iter().filter(|event| event.offset / width == bucket.from / width);
@@ -127,7 +127,8 @@ proptest! {
         let index = index(&events(0, bodies.collect()));
         let buckets = index.series("loss", Offset::MAX, most);
         prop_assert!(buckets.len() <= most);
-        prop_assert_eq!(buckets.iter().map(|bucket| bucket.count).sum::<u64>(), values.len() as u64);
+        let count = buckets.iter().map(|bucket| bucket.count).sum::<u64>();
+        prop_assert_eq!(count, values.len() as u64);
         let mut left = &values[..];
         for bucket in buckets {
             prop_assert_eq!(bucket.at, (values.len() - left.len()) as u64);

@@ -261,8 +261,8 @@ fn axis_of(name: &str) -> Result<SeriesAxis, ApiError> {
     }
 }
 
-/// Returns the values of a metric before some points, in buckets of consecutive values. While `read`
-/// of an item is less than its `head`, the same request reads on.
+/// Returns the values of a metric before some points, in buckets of consecutive values. While
+/// `read` of an item is less than its `head`, the same request reads on.
 #[utoipa::path(
     get,
     path = "/v1/series",
