@@ -36,6 +36,7 @@ mod restores;
 mod saves;
 mod seeds;
 mod served;
+mod sessions;
 mod sockets;
 mod start;
 mod streams;

@@ -25,7 +25,7 @@ const CRATES: [(&str, usize); 15] = [
     ("engine", 20_400),
     ("runtime", 4_600),
     ("workspace", 16_500),
-    ("api", 3_600),
+    ("api", 4_200),
     ("langgraph", 1_400),
     ("formats", 12_300),
     ("agents", 2_800),

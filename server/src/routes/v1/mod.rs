@@ -25,6 +25,7 @@
 //! agent.rs         documents of hooks of coding agents
 //! stats.rs         statistics
 //! me.rs            the caller and the service
+//! sessions.rs      sessions of browsers
 //! ```
 
 mod agent;
@@ -46,6 +47,7 @@ mod passes;
 mod pins;
 mod points;
 mod restores;
+mod sessions;
 mod start;
 mod states;
 mod stats;
@@ -110,6 +112,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(checkpoints::routes())
         .merge(stats::routes())
         .merge(me::routes())
+        .merge(sessions::routes())
 }
 
 /// Returns the page size: the given one if it is in range, or the default.
