@@ -177,6 +177,10 @@ fn may(app: &App, caller: Option<&Caller>, request: &Request) -> Result<(), ApiE
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or("", MatchedPath::as_str);
     let does = Does::of(request.method(), route);
+    if does != Does::Reads && app.options.read_only {
+        let text = "the service is read-only (`serve --read-only`): it changes nothing";
+        return Err(ApiError::Forbidden(text));
+    }
     caller.may(route, does != Does::Reads)?;
     let reserve = app.options.disk_reserve;
     if does == Does::Grows && app.free().is_some_and(|free| free < reserve) {

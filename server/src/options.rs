@@ -41,6 +41,7 @@ pub struct ServerOptions {
     pub(crate) request_timeout: Duration,
     pub(crate) drain: Duration,
     pub(crate) sessions_only: bool,
+    pub(crate) read_only: bool,
     /// True for the socket in the store, whose callers are programs of this machine.
     pub(crate) is_at_store: bool,
 }
@@ -65,6 +66,7 @@ impl Default for ServerOptions {
             request_timeout: Duration::from_secs(60),
             drain: Duration::from_secs(30),
             sessions_only: false,
+            read_only: false,
             is_at_store: false,
         }
     }
@@ -125,6 +127,14 @@ impl ServerOptions {
     #[must_use]
     pub fn sessions_only(mut self, are_required: bool) -> Self {
         self.sessions_only = are_required;
+        self
+    }
+
+    /// Sets whether requests that change something are refused, also at the socket in the store.
+    /// Default: false.
+    #[must_use]
+    pub fn read_only(mut self, is_read_only: bool) -> Self {
+        self.read_only = is_read_only;
         self
     }
 

@@ -31,6 +31,7 @@ mod permits;
 mod points;
 mod random;
 mod raw;
+mod read_only;
 mod reopened;
 mod restores;
 mod saves;
