@@ -81,7 +81,7 @@ pub use jobs::{
     CompactedForm, FilesForm, JobForm, JobProgress, JobResult, JobState, RecoveriesForm,
     RecoveryForm,
 };
-pub use me::{LimitsForm, MeForm, StoreIdForm};
+pub use me::{LimitsForm, MeForm, SessionAsked, SessionForm, StoreIdForm};
 pub use points::{CheckpointState, EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
 pub use readings::{
     AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, MetricCountForm, MetricsForm,

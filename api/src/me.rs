@@ -40,6 +40,30 @@ pub struct StoreIdForm {
     pub keyed: bool,
 }
 
+/// A request for a session: of the request's token, or of a code.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SessionAsked {
+    /// A code of the program that serves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+/// A new session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct SessionForm {
+    /// The session, which is sent as a token is. The service keeps only its hash.
+    pub session: String,
+    /// The time when it expires: RFC 3339, UTC.
+    pub expires: String,
+    /// The user.
+    pub user: String,
+    /// True if the user sees and may do everything.
+    pub admin: bool,
+}
+
 /// The limits of requests of a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]

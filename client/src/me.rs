@@ -1,7 +1,7 @@
-//! The caller, as the service knows it.
+//! The caller, as the service knows it, and its sessions.
 
-// tidy: one route
-use milepost_api::MeForm;
+use milepost_api::{MeForm, SessionAsked, SessionForm};
+use reqwest::Method;
 
 use crate::client::Client;
 use crate::error::Result;
@@ -28,5 +28,25 @@ impl Client {
     /// [`ErrorKind`](crate::ErrorKind) lists the errors of every request.
     pub async fn me(&self) -> Result<MeForm> {
         self.get(["v1", "me"])?.read().await
+    }
+
+    /// Starts a session of the client's token, or of a code of the program that serves.
+    ///
+    /// # Errors
+    ///
+    /// `Unauthorized`: the code is wrong, was used or has expired. `Forbidden`: the client has a
+    /// session instead of a token.
+    pub async fn start_session(&self, code: Option<&str>) -> Result<SessionForm> {
+        let asked = SessionAsked { code: code.map(str::to_owned) };
+        self.post(["v1", "sessions"], &asked)?.read().await
+    }
+
+    /// Ends the client's session, which it has in place of a token.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: the client has a token.
+    pub async fn end_session(&self) -> Result<()> {
+        self.request(Method::DELETE, ["v1", "sessions", "current"])?.finish().await
     }
 }

@@ -25,6 +25,7 @@ use crate::options::ServerOptions;
 use crate::permit::{Heavy, Permits, UnderWay};
 use crate::quotas::Quotas;
 use crate::request_scope::{Ids, RequestContext};
+use crate::sessions::Sessions;
 use crate::tokens::Tokens;
 use crate::view::View;
 
@@ -52,6 +53,7 @@ pub(crate) struct Shared {
     /// Replaced when the store is reopened after a failed write.
     engine: Arc<RwLock<Engine>>,
     pub(crate) tokens: Tokens,
+    pub(crate) sessions: Sessions,
     pub(crate) options: ServerOptions,
     clock: Box<dyn Clock>,
     pub(crate) ids: Ids,
@@ -150,6 +152,7 @@ impl App {
             engine,
             disk: Disk::default(),
             tokens,
+            sessions: Sessions::new(options.sessions_only),
             options,
             clock,
             ids: Ids::new()?,

@@ -68,6 +68,8 @@ const CALLS: &[(&str, Call)] = &[
     ("all_checkpoints", || Box::pin(calls::all_checkpoints())),
     ("stats", || Box::pin(calls::stats())),
     ("me", || Box::pin(calls::me())),
+    ("start_session", || Box::pin(calls::start_session())),
+    ("end_session", || Box::pin(calls::end_session())),
     ("take_hook", || Box::pin(agents::take_hook())),
     ("jobs", || Box::pin(jobs::jobs())),
     ("start_job", || Box::pin(jobs::start_job())),

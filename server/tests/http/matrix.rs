@@ -152,6 +152,8 @@ const ROWS: &[Row] = &[
     row("POST", "/v1/agent/hooks", HOOK, [403, 403, 403]),
     get("/v1/stats", OPEN),
     get("/v1/me", OPEN),
+    row("POST", "/v1/sessions", "", [201, 201, 201]),
+    row("DELETE", "/v1/sessions/current", "", [404, 404, 404]),
     get("/v1/stats?user=ana", [200, 403, 200]),
     // As the seeds have it
     get("/api/v1/tasks/TASK/checkpoints", OWN),

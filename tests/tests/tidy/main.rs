@@ -25,7 +25,7 @@ const CRATES: [(&str, usize); 15] = [
     ("engine", 20_400),
     ("runtime", 4_600),
     ("workspace", 16_500),
-    ("api", 4_900),
+    ("api", 5_200),
     ("langgraph", 1_400),
     ("formats", 12_300),
     ("agents", 2_800),

@@ -42,7 +42,7 @@ async fn me(
     let form = MeForm {
         user: caller.user.to_string(),
         admin: caller.is_admin("").is_ok(),
-        read_only: caller.limits.read_only,
+        read_only: caller.limits.read_only || app.options.read_only,
         task: caller.limits.task.clone(),
         expires: caller.expires_us.map(micros),
         store: StoreIdForm { id: store.id().to_string(), keyed: store.key_id().is_some() },

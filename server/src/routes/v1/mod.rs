@@ -28,6 +28,7 @@
 //! agent.rs         documents of hooks of coding agents
 //! stats.rs         statistics
 //! me.rs            the caller and the service
+//! sessions.rs      sessions of browsers
 //! ```
 
 mod agent;
@@ -51,6 +52,7 @@ mod pins;
 mod points;
 mod readings;
 mod restores;
+mod sessions;
 mod start;
 mod states;
 mod stats;
@@ -119,6 +121,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(checkpoints::routes())
         .merge(stats::routes())
         .merge(me::routes())
+        .merge(sessions::routes())
 }
 
 /// Returns the page size: the given one if it is in range, or the default.
