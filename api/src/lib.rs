@@ -15,7 +15,7 @@
 //! results, restores                    results of requests that change something
 //! jobs, captures, imports, tools       work that takes long
 //! remedies                             next steps after a failure
-//! changes, blame                       differences, and the events that set a value
+//! changes, blame, bisect               differences, and the events that set a value or a condition
 //! stats, verify, retention             contents of a store, and the effects of a cleanup
 //! shared, values                       lists, errors, numbers, times, nullable values
 //! convert                              conversions from engine types (feature `engine`)
@@ -35,6 +35,7 @@
 //! ```
 
 mod attachments;
+mod bisect;
 mod blame;
 mod captures;
 mod changes;
@@ -68,6 +69,7 @@ mod values;
 mod verify;
 
 pub use attachments::{AttachedForm, AttachmentForm};
+pub use bisect::BisectedForm;
 pub use blame::{BlameForm, BlamedForm};
 pub use captures::{CapturedForm, LeftOutForm, LeftOutPath, RecoveredFolder};
 pub use changes::{ChangeForm, ChangesForm};

@@ -153,3 +153,18 @@ pub async fn value() {
     let error = client.value("run@3", "/nothing").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
+
+pub async fn bisect() {
+    let (_served, client) = run().await;
+    let found = client.bisect("run", "/step/number >= 3", None).await.unwrap();
+    assert_eq!((found.found.as_str(), found.step), ("run/0@16", Some(Big(3))));
+    assert_eq!(found.event.event.kind, "step_started");
+    assert!(found.changes.items.iter().any(|change| change.path == "/step/number"));
+    assert!(found.states.0 < 10, "{found:?}");
+    let error = client.bisect("run", "/step/number >= 30", None).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let error = client.bisect("run", "/step/number >= 3", Some("run@40")).await.unwrap_err();
+    assert!(error.to_string().contains("already"), "{error}");
+    let error = client.bisect("run", "/step/number >= ", None).await.unwrap_err();
+    assert!(error.to_string().contains("at character 17"), "{error}");
+}

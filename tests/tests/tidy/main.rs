@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// The crates that are the product, and the most non-blank lines of each that are no tests.
 const CRATES: [(&str, usize); 15] = [
     ("codec", 7_000),
-    ("replay", 5_600),
+    ("replay", 6_000),
     ("store", 13_500),
     ("engine", 20_400),
     ("runtime", 4_600),
@@ -31,8 +31,8 @@ const CRATES: [(&str, usize); 15] = [
     ("agents", 2_800),
     ("sessions", 1_600),
     ("jobs", 2_400),
-    ("server", 11_000),
-    ("client", 3_700),
+    ("server", 11_900),
+    ("client", 3_900),
     ("cli", 21_000),
 ];
 

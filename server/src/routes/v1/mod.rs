@@ -13,6 +13,7 @@
 //! readings.rs      rows, turns, overview and metrics of a lineage
 //! align.rs         two histories, turn by turn
 //! values.rs        values of an event's body
+//! bisect.rs        the first event after which a condition holds
 //! blame.rs         the event that set a part of a state
 //! attachments.rs   data attached to checkpoints
 //! branch.rs        a new lineage at a point
@@ -35,6 +36,7 @@ mod agent;
 mod align;
 mod append;
 mod attachments;
+mod bisect;
 mod blame;
 mod branch;
 mod checkpoints;
@@ -113,6 +115,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(values::routes())
         .merge(readings::routes())
         .merge(align::routes())
+        .merge(bisect::routes())
         .merge(blame::routes())
         .merge(branch::routes())
         .merge(erase::routes())
