@@ -1,0 +1,310 @@
+// Forms of the answers of /v1 that the page reads. `Big` is a number that may exceed 2^53.
+
+export type Big = string;
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+export interface Page<T> {
+  items: T[];
+  next?: string | null;
+}
+
+export interface Me {
+  user: string;
+  admin: boolean;
+  read_only: boolean;
+  store: { id: string; keyed: boolean };
+  version: string;
+  limits: { body: Big; rows: number; turns: number; summaries: number };
+  task?: string;
+  expires?: string;
+}
+
+export interface Session {
+  session: string;
+  expires: string;
+  user: string;
+  admin: boolean;
+}
+
+export interface Usage {
+  input?: Big | null;
+  output?: Big | null;
+  cache_read?: Big | null;
+  cache_write?: Big | null;
+  cost?: number | null;
+  currency?: string | null;
+  model?: string | null;
+}
+
+export interface Outcome {
+  status?: string | null;
+  value?: Json;
+  good?: boolean | null;
+}
+
+export interface Metric {
+  last: number;
+  min: number;
+  max: number;
+  count?: Big;
+}
+
+export interface LineageSummary {
+  id: number;
+  head: Big;
+  parent?: number | null;
+  fork?: Big | null;
+  outcome: Outcome;
+  steps: Big;
+  calls: Big;
+  failed: Big;
+  usage?: Usage | null;
+}
+
+export interface Summary {
+  id: string;
+  user: string;
+  title?: string | null;
+  created: string;
+  created_us: Big;
+  changed: string;
+  changed_us: Big;
+  active: number;
+  head: Big;
+  events: Big;
+  control: string;
+  phase?: string | null;
+  step?: Big | null;
+  steps: Big;
+  calls: Big;
+  failed: Big;
+  last_error?: string | null;
+  metrics: Record<string, Metric>;
+  usage?: Usage | null;
+  lineages: LineageSummary[];
+  older_lineages: number;
+  unreadable?: string | null;
+  columns?: Record<string, Json>;
+}
+
+export interface Summaries extends Page<Summary> {
+  total?: Big;
+}
+
+export interface Lineage {
+  id: number;
+  type: string;
+  description?: string | null;
+  parent?: { lineage: number; offset: Big; hash: string } | null;
+  opened: string;
+  opened_us: Big;
+  head: Big;
+  hash: string;
+  begin: Big;
+  events: Big;
+  active: boolean;
+}
+
+export interface MarkOf {
+  label?: string | null;
+  status?: string | null;
+  id?: string;
+  at?: Big;
+}
+
+export interface Row {
+  offset: Big;
+  lineage: number;
+  kind: string;
+  time_us: Big;
+  actor?: string | null;
+  text: string;
+  step?: Big | null;
+  call?: string;
+  tool?: string;
+  ok?: boolean;
+  took_us?: Big;
+  bytes?: Big;
+  mark?: MarkOf;
+  erased?: boolean;
+}
+
+export interface Rows extends Page<Row> {
+  head: Big;
+}
+
+export interface TurnCall {
+  call: string;
+  tool: string;
+  arguments?: string;
+  ok?: boolean | null;
+  result?: string;
+  took_us?: Big;
+  at?: Big;
+}
+
+export interface Turn {
+  number: Big;
+  step?: Big | null;
+  name?: string | null;
+  turn?: Big;
+  iteration?: Big | null;
+  first: Big;
+  next: Big;
+  time_us?: Big;
+  took_us?: Big;
+  said?: string;
+  heard?: string;
+  failed?: string;
+  calls: TurnCall[];
+  more_calls?: Big | number;
+  usage?: Usage | null;
+  metrics?: Record<string, number>;
+  mark?: MarkOf | null;
+}
+
+export interface Progress {
+  read: Big;
+  head: Big;
+}
+
+export interface Turns extends Page<Turn>, Progress {
+  total: Big;
+}
+
+export interface Bucket {
+  from: Big;
+  events: Big;
+  steps: Big;
+  calls: Big;
+  failed: Big;
+  marks: Big;
+  usage?: Usage | null;
+  time_us?: Big;
+}
+
+export interface Overview extends Progress {
+  width: Big;
+  buckets: Bucket[];
+  turns: Big;
+}
+
+export interface Event {
+  offset: Big;
+  lineage: number;
+  kind: string;
+  time: string;
+  time_us: Big;
+  user?: string;
+  actor?: string;
+  body: { [name: string]: Json } | null;
+  task?: string;
+  hash?: string;
+  checkpoint?: string;
+}
+
+export interface Cut {
+  cut: string;
+  bytes: Big;
+  pointer: string;
+}
+
+export interface Point {
+  address: string;
+  task: string;
+  lineage: number;
+  offset: Big;
+  hash: string;
+  checkpoint?: string;
+}
+
+export interface Change {
+  path: string;
+  kind: "add" | "remove" | "replace";
+  before?: Json;
+  after?: Json;
+}
+
+export interface Diff {
+  items: Change[];
+  more: boolean;
+}
+
+export interface Blame {
+  task: string;
+  pointer: string;
+  before_oldest?: Big | null;
+  changes: {
+    point: string;
+    offset: Big;
+    lineage: number;
+    kind: string;
+    time: string;
+    actor?: string | null;
+    before?: Json;
+    after?: Json;
+  }[];
+}
+
+export interface AlignItem {
+  op: "same" | "changed" | "only_a" | "only_b" | "moved";
+  a: Turn | null;
+  b: Turn | null;
+  other?: Big | number | null;
+}
+
+export interface Align extends Page<AlignItem> {
+  common: Big;
+  counts: Record<AlignItem["op"], Big>;
+}
+
+export interface SeriesBucket {
+  x: Big;
+  first: number;
+  last: number;
+  min: number;
+  max: number;
+  count: Big;
+  at: Big;
+}
+
+export interface Series {
+  items: ({ address: string; buckets: SeriesBucket[] } & Progress)[];
+}
+
+export interface CapturedFile {
+  path: string | { base64: string };
+  kind: "file" | "directory" | "link";
+  mode: string;
+  size?: Big;
+  hash?: string;
+  target?: string;
+  unstable?: boolean;
+}
+
+export interface PlannedPath {
+  path: string | { base64: string };
+  kind?: string;
+  bytes?: Big;
+  text?: string;
+  why?: string;
+}
+
+export interface RestorePlan {
+  task: string;
+  scope: string;
+  from: { lineage: number; offset: Big; hash: string };
+  to: { lineage: number; offset: Big; hash: string; checkpoint?: string };
+  changes: Change[];
+  more: boolean;
+  files?: {
+    creates: PlannedPath[];
+    changes: PlannedPath[];
+    deletes: PlannedPath[];
+    conflicts: PlannedPath[];
+    notes: (PlannedPath | string)[];
+    bytes: Big;
+    needs: Big;
+    free: Big;
+  };
+}

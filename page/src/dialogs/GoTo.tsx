@@ -1,0 +1,46 @@
+// Go to an address, or to an offset of the lineage that is open.
+
+import { useState } from "preact/hooks";
+import { formatPoint, parseRoute } from "../address.ts";
+import { at } from "../api/calls.ts";
+import { closeDialog, go } from "../app-state.ts";
+import { words } from "../words/index.ts";
+import { Dialog, Field } from "./Dialog.tsx";
+
+export function GoToDialog({ lineage }: { lineage: { task: string; id: number } | null }) {
+  const w = words.value;
+  const [text, setText] = useState("");
+  const run = async () => {
+    const given = text.trim();
+    if (given === "") return;
+    const fragment = given.indexOf("#/");
+    if (fragment >= 0) {
+      closeDialog();
+      return go(parseRoute(given.slice(fragment)));
+    }
+    const offset = /^@?(\d{1,15})$/.exec(given)?.[1];
+    const wanted = offset && lineage ? formatPoint(lineage.task, lineage.id, +offset) : given;
+    const point = await at(wanted);
+    const address = wanted.includes("@") ? point.address : wanted;
+    closeDialog();
+    go({ screen: "task", address, tab: "step", pointer: "", view: "" });
+  };
+  return (
+    <Dialog title={w.keyGoTo} act={{ name: w.open, run }}>
+      <Field name={w.goToHow}>
+        <input
+          data-focus
+          value={text}
+          spellcheck={false}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || event.isComposing) return;
+            event.preventDefault();
+            const dialog = event.currentTarget.closest("dialog");
+            dialog?.querySelector<HTMLButtonElement>(".foot .main")?.click();
+          }}
+        />
+      </Field>
+    </Dialog>
+  );
+}

@@ -1,0 +1,112 @@
+// A text of an event: whole, or its beginning with ways to the rest.
+
+import { useState } from "preact/hooks";
+import { send } from "../api/link.ts";
+import { valueText } from "../api/calls.ts";
+import type { Cut, Json } from "../api/types.ts";
+import { say } from "../app-state.ts";
+import { bytes } from "../format.ts";
+import { Text } from "../text/Text.tsx";
+import { toProblem } from "../use-ask.ts";
+import { words } from "../words/index.ts";
+import { copy } from "./ui.tsx";
+
+/** Most bytes that are shown; larger values can only be saved. */
+const SHOWN_LIMIT = 8 * 1024 * 1024;
+
+export function isCut(value: Json | undefined): value is Json & Cut {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return typeof value["cut"] === "string" && typeof value["pointer"] === "string";
+}
+
+/** Saves an answer as a file, without showing it. */
+export async function saveAs(path: string, name: string): Promise<void> {
+  try {
+    const answer = await send(path, { headers: { Accept: "*/*" } });
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await answer.blob());
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  } catch (error) {
+    say(toProblem(error).message, true);
+  }
+}
+
+/** Pretty form of a text that is JSON, the text itself otherwise. */
+export function prettyText(text: string): string {
+  const first = text.trimStart()[0];
+  if (text.length > 2_000_000 || (first !== "{" && first !== "[")) return text;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 1);
+  } catch {
+    return text;
+  }
+}
+
+export function asText(value: Json): string {
+  return typeof value === "string" ? prettyText(value) : JSON.stringify(value, null, 1);
+}
+
+interface LongTextProps {
+  name: preact.ComponentChildren;
+  value: Json;
+  /** Path of the whole value, given the pointer of the part that was cut. */
+  pathOf: (pointer: string) => string;
+  children?: preact.ComponentChildren;
+}
+
+export function LongText(props: LongTextProps) {
+  const w = words.value;
+  const [all, setAll] = useState<string | null>(null);
+  const [open, setOpen] = useState(false);
+  const cut = all === null && isCut(props.value) ? props.value : null;
+  const text = all !== null ? prettyText(all) : cut ? cut.cut : asText(props.value);
+  const path = isCut(props.value) ? props.pathOf(props.value.pointer) : "";
+  const showAll = async () => {
+    try {
+      setAll(await valueText(path));
+      setOpen(true);
+    } catch (error) {
+      say(toProblem(error).message, true);
+    }
+  };
+  const size = cut ? bytes(cut.bytes) : "";
+  return (
+    <>
+      <h3>
+        {props.name}
+        <span class="gap" />
+        {props.children}
+        <button type="button" class="link" onClick={() => void copy(text)}>
+          {w.copy}
+        </button>
+        {text.length > 600 && (
+          <button type="button" class="link" onClick={() => setOpen(!open)}>
+            {open ? w.fold : w.expand}
+          </button>
+        )}
+      </h3>
+      {text === "" ? (
+        <div class="dim">{w.emptyText}</div>
+      ) : (
+        <pre tabIndex={0} class={open ? "whole" : ""} role="group">
+          <Text text={text} />
+        </pre>
+      )}
+      {cut && (
+        <div class="warn">
+          {w.cutAt(bytes(new Blob([cut.cut]).size), size)}{" "}
+          {Number(cut.bytes) <= SHOWN_LIMIT && (
+            <button type="button" class="link" onClick={() => void showAll()}>
+              {w.showAll(size)}
+            </button>
+          )}{" "}
+          <button type="button" class="link" onClick={() => void saveAs(path, "value.txt")}>
+            {w.save(size)}
+          </button>
+        </div>
+      )}
+    </>
+  );
+}

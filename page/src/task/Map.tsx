@@ -1,0 +1,149 @@
+// Map of the lineages: a lane each, the offset from left to right.
+
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Bucket, Lineage, LineageSummary } from "../api/types.ts";
+import { count } from "../format.ts";
+import { OutcomeSign } from "../parts/ui.tsx";
+import { Text } from "../text/Text.tsx";
+import { words } from "../words/index.ts";
+
+const LANE = 24;
+
+interface MapProps {
+  lineages: readonly Lineage[];
+  summaries: readonly LineageSummary[];
+  /** Lineage that is open, its head, and parts of it as far as they are known. */
+  open: number;
+  head: number;
+  buckets: readonly Bucket[];
+  cursor: number;
+  onGo: (lineage: number, offset: number) => void;
+}
+
+interface LaneProps {
+  x: (offset: number) => number;
+  y: number;
+  from: number;
+  head: number;
+  own: boolean;
+  buckets: readonly Bucket[];
+}
+
+function Ticks({ x, y, buckets, from }: Pick<LaneProps, "x" | "y" | "buckets" | "from">) {
+  const inLane = buckets.filter((bucket) => Number(bucket.from) + Number(bucket.events) > from);
+  return (
+    <>
+      {inLane.map((bucket) => {
+        const at = x(Number(bucket.from));
+        return (
+          <>
+            {bucket.calls !== "0" && <path class="tick" d={`M${at} ${y - 7}V${y}`} />}
+            {bucket.failed !== "0" && <path class="tick-bad" d={`M${at} ${y - 8}V${y + 8}`} />}
+            {bucket.marks !== "0" && (
+              <path class="tick-mark" d={`M${at} ${y - 4}l4 4l-4 4l-4-4z`} />
+            )}
+          </>
+        );
+      })}
+    </>
+  );
+}
+
+function Lane(props: LaneProps) {
+  const { x, y, from, head, own } = props;
+  return (
+    <>
+      <path class={own ? "lane own" : "lane"} d={`M${x(from)} ${y}H${x(head)}`} />
+      {own && <Ticks {...props} />}
+    </>
+  );
+}
+
+function useWidth() {
+  const element = useRef<SVGSVGElement>(null);
+  const [width, setWidth] = useState(900);
+  useLayoutEffect(() => {
+    const watch = new ResizeObserver(([entry]) => {
+      if (entry) setWidth(Math.max(100, Math.round(entry.contentRect.width)));
+    });
+    watch.observe(element.current!);
+    return () => watch.disconnect();
+  }, []);
+  return [element, width] as const;
+}
+
+export function LineageMap(props: MapProps) {
+  const w = words.value;
+  const { lineages } = props;
+  const [svg, width] = useWidth();
+  const headOf = (one: Lineage) => (one.id === props.open ? props.head : Number(one.head));
+  const most = Math.max(1, ...lineages.map(headOf));
+  const x = (offset: number) => Math.round((offset / most) * (width - 8) * 10) / 10 + 4;
+  const row = new Map(lineages.map((one, i) => [one.id, i]));
+  const y = (id: number) => (row.get(id) ?? 0) * LANE + LANE / 2;
+  const height = lineages.length * LANE;
+  const onClick = (event: MouseEvent) => {
+    const box = (event.currentTarget as Element).getBoundingClientRect();
+    const lane = lineages[Math.floor((event.clientY - box.top) / LANE)];
+    if (!lane) return;
+    const offset = Math.round(((event.clientX - box.left) / box.width) * most);
+    props.onGo(lane.id, Math.max(0, Math.min(offset, headOf(lane) - 1)));
+  };
+  return (
+    <section class="map" aria-label={w.lineageMap}>
+      <div class="names">
+        {lineages.map((one) => (
+          <a
+            href="#"
+            aria-current={one.id === props.open ? "true" : undefined}
+            onClick={(event) => {
+              event.preventDefault();
+              props.onGo(one.id, -1);
+            }}
+          >
+            {one.id}{" "}
+            <Text text={one.description || (one.parent ? one.type : w.root)} />
+            {one.active && lineages.length > 1 ? ` · ${w.active}` : ""}
+          </a>
+        ))}
+      </div>
+      <svg
+        ref={svg}
+        viewBox={`0 0 ${width} ${height}`}
+        height={height}
+        role="img"
+        aria-label={w.lineageMapOf(count(lineages.length))}
+        onClick={onClick}
+      >
+        {lineages.map((one) => {
+          const fork = one.parent ? Number(one.parent.offset) : 0;
+          const parent = one.parent && row.has(one.parent.lineage) ? one.parent.lineage : one.id;
+          return (
+            <>
+              <path class="lane" d={`M${x(fork)} ${y(parent)}V${y(one.id)}`} />
+              <Lane
+                x={x}
+                y={y(one.id)}
+                from={fork}
+                head={headOf(one)}
+                own={one.id === props.open}
+                buckets={props.buckets}
+              />
+            </>
+          );
+        })}
+        <path class="cursor" d={`M${x(props.cursor)} 0V${height}`} />
+      </svg>
+      <div class="ends">
+        {lineages.map((one) => {
+          const summary = props.summaries.find((s) => s.id === one.id);
+          return (
+            <span>
+              {summary && <OutcomeSign of={summary.outcome} long />} <span>@{headOf(one)}</span>
+            </span>
+          );
+        })}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,318 @@
+// Screen of a task: head, map, list, reading pane.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { formatPoint } from "../address.ts";
+import type { View } from "../address.ts";
+import type { Lineage, Summary } from "../api/types.ts";
+import { go, say, tellPolitely } from "../app-state.ts";
+import { count } from "../format.ts";
+import { Layout } from "../list/geometry.ts";
+import { List } from "../list/List.tsx";
+import type { ListHandle } from "../list/List.tsx";
+import { Frame } from "../parts/Frame.tsx";
+import { ActButton, ProblemBox } from "../parts/ui.tsx";
+import { Splitter } from "../parts/Splitter.tsx";
+import { settings } from "../settings.ts";
+import { toProblem } from "../use-ask.ts";
+import { words } from "../words/index.ts";
+import { useTaskActs } from "./acts.tsx";
+import { ListHead } from "./ListHead.tsx";
+import { useLive } from "./live.ts";
+import { LineageMap } from "./Map.tsx";
+import type { LineageModel } from "./model.ts";
+import { MovedBar, ProgressBar } from "./bars.tsx";
+import { Pane } from "./Pane.tsx";
+import type { Selection } from "./selection.ts";
+import { EventCells, hasFailed, TurnRow } from "./StepsList.tsx";
+import type { TaskRoute } from "./Task.tsx";
+import { TaskHead } from "./TaskHead.tsx";
+import { useSearch } from "./search.ts";
+
+export interface ReaderProps {
+  route: TaskRoute;
+  summary: Summary;
+  lineages: readonly Lineage[];
+  lineage: Lineage;
+  model: LineageModel;
+  /** Offset of the address, or null to follow the head. */
+  offset: number | null;
+  reload: () => void;
+}
+
+/** Place in the list: the flat row, and the offset that it stands for. */
+interface Cursor {
+  flat: number;
+  offset: number;
+}
+
+function folds(model: LineageModel) {
+  return [...model.open.value].map(([item, rows]) => ({ item, rows: rows.length }));
+}
+
+function selectionOf(model: LineageModel, view: View, layout: Layout, cursor: Cursor): Selection {
+  const base = { task: model.task, lineage: model.lineage };
+  const single = (offset: number): Selection => {
+    return { ...base, offset, first: offset, next: offset + 1, turn: null };
+  };
+  if (view === "events") return single(model.begin + cursor.flat);
+  const { item, sub } = layout.place(cursor.flat);
+  if (sub >= 0) {
+    const row = model.open.value.get(item)?.[sub];
+    return single(row ? Number(row.offset) : cursor.offset);
+  }
+  const turn = model.turns.get(item);
+  if (!turn) return single(cursor.offset);
+  const first = Number(turn.first);
+  return { ...base, offset: first, first, next: Number(turn.next), turn: item };
+}
+
+export function Reader(props: ReaderProps) {
+  const w = words.value;
+  const { model, lineage, route } = props;
+  const head = model.head.value;
+  const total = model.total.value;
+  void model.turns.version.value;
+  void model.rows.version.value;
+  const hasSteps = total > 0 || !model.ready.value;
+  const view: View = route.view || (hasSteps ? "steps" : "events");
+  const list = useRef<ListHandle>(null);
+  const following = useRef(props.offset === null);
+  const [cursor, setCursor] = useState<Cursor>({ flat: 0, offset: props.offset ?? head - 1 });
+  const [fresh, setFresh] = useState(0);
+
+  const events = Math.max(0, head - model.begin);
+  const layout = useMemo(
+    () => (view === "events" ? new Layout(events, 28) : new Layout(total, 46, folds(model))),
+    [view, events, total, model.open.value],
+  );
+
+  /** Puts the cursor on an offset, and asks for the turn that has it. */
+  const goTo = async (offset: number, replace = true) => {
+    following.current = false;
+    if (view === "events") return moveTo(Math.max(0, offset - model.begin), replace);
+    try {
+      const number = await model.near(offset);
+      moveTo(flatNow().flatOf(number), replace);
+    } catch (error) {
+      say(toProblem(error).message, true);
+    }
+  };
+  const flatNow = () => new Layout(model.total.peek(), 46, folds(model));
+
+  const moveTo = (to: number, replace = true) => {
+    const now = view === "events" ? layout : flatNow();
+    const flat = Math.max(0, Math.min(now.rows - 1, to));
+    const chosen = selectionOf(model, view, now, { flat, offset: 0 });
+    following.current = false;
+    setCursor({ flat, offset: chosen.offset });
+    list.current?.show(flat, true);
+    keepAddress(formatPoint(model.task, model.lineage, chosen.offset), replace);
+  };
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  const keepAddress = (address: string, replace: boolean) => {
+    clearTimeout(timer.current);
+    if (!replace) return go({ ...route, address, view: route.view }, false);
+    timer.current = setTimeout(() => go({ ...route, address, view: route.view }, true), 120);
+  };
+  useEffect(() => () => clearTimeout(timer.current), []);
+
+  // Opens at the offset of the address, or at the head.
+  useEffect(() => {
+    let gone = false;
+    void model.start(props.offset ?? head - 1).then((number) => {
+      if (gone) return;
+      const flat = view === "events" ? (props.offset ?? head - 1) - model.begin : number;
+      const offset = Number(model.turns.get(number)?.first ?? props.offset ?? 0);
+      setCursor({ flat, offset: view === "events" ? flat + model.begin : offset });
+      list.current?.show(flat, true);
+      list.current?.focus();
+      void model.askOverview();
+    });
+    return () => {
+      gone = true;
+    };
+  }, [model]);
+
+  // The address was changed by the person or by the history of the browser.
+  useEffect(() => {
+    if (props.offset === null || !model.ready.value || props.offset === cursor.offset) return;
+    const at = selection;
+    if (props.offset >= at.first && props.offset < at.next) return;
+    void goTo(props.offset);
+  }, [props.offset]);
+
+  // New events: who is at the end stays there, others are told how many there are.
+  const before = useRef(layout.rows);
+  useEffect(() => {
+    const grown = layout.rows - before.current;
+    before.current = layout.rows;
+    if (grown <= 0 || !model.ready.value) return;
+    if (following.current) {
+      setCursor({ flat: layout.rows - 1, offset: head - 1 });
+      list.current?.toEnd();
+    } else if (live.on) setFresh((n) => n + grown);
+  }, [layout]);
+  useEffect(() => {
+    if (fresh > 0) tellPolitely(w.liveNew(count(fresh)));
+  }, [fresh]);
+
+  const live = useLive(model, lineage.active, props.reload);
+  const selection = selectionOf(model, view, layout, cursor);
+  const search = useSearch(model, () => selection.offset, goTo);
+  const toEnd = () => {
+    setFresh(0);
+    following.current = lineage.active;
+    const flat = layout.rows - 1;
+    setCursor({ flat, offset: head - 1 });
+    list.current?.toEnd();
+    const address = lineage.active ? model.task : `${model.task}/${model.lineage}@${head}`;
+    keepAddress(address, true);
+  };
+  const toggle = async (flat: number) => {
+    const { item, sub } = layout.place(flat);
+    if (view === "events" || sub >= 0) return document.getElementById("pane")?.focus();
+    if (model.isOpen(item)) document.getElementById("pane")?.focus();
+    else await model.unfold(item).catch((error: unknown) => say(toProblem(error).message, true));
+  };
+  useTaskActs({ ...props, view, layout, cursor: cursor.flat, selection, list, search, moveTo, goTo, toEnd, toggle });
+
+  const onWindow = useMemo(() => {
+    if (view === "events") return (first: number, end: number) => model.rows.want(first, end);
+    return (first: number, end: number) => {
+      if (!model.ready.peek()) return;
+      const last = layout.place(Math.max(first, end - 1)).item;
+      model.turns.want(layout.place(first).item, Math.min(last + 1, model.total.peek()));
+    };
+  }, [view, model, layout]);
+  const onScrolled = (first: number, end: number) => {
+    onWindow(first, end);
+    if (fresh > 0 && list.current?.atEnd()) setFresh(0);
+  };
+
+  const draw = (flat: number) => {
+    if (view === "events") {
+      const row = model.rows.get(flat);
+      return row ? <EventCells row={row} /> : <span class="wait" />;
+    }
+    const { item, sub } = layout.place(flat);
+    if (sub >= 0) {
+      const row = model.open.value.get(item)?.[sub];
+      return row && <EventCells row={row} />;
+    }
+    const turn = model.turns.get(item);
+    return turn ? <TurnRow turn={turn} open={model.isOpen(item)} /> : <span class="wait" />;
+  };
+  const rowProps = (flat: number) => {
+    if (view === "events") return { class: "erow" };
+    const { item, sub } = layout.place(flat);
+    if (sub >= 0) return { class: "erow sub", "aria-level": 2 };
+    const turn = model.turns.get(item);
+    const failed = turn && hasFailed(turn) ? "failed" : "";
+    return { class: `srow ${failed}`, "aria-level": 1, "aria-expanded": model.isOpen(item) };
+  };
+
+  const problem = model.problem.value ?? model.turns.problem.value ?? model.rows.problem.value;
+  const empty = model.ready.value && head === 0;
+  return (
+    <Frame
+      head={<TaskHead {...props} search={search} onLineage={(id) => openLineage(props, id)} />}
+      buttons={
+        <span class="acts">
+          <ActButton act="compare">{w.compare}</ActButton>{" "}
+          <ActButton act="firstWhere">{w.keyFirstWhere.split(" ").slice(0, 3).join(" ")}…</ActButton>{" "}
+          <ActButton act="share">{w.keyShare}</ActButton>{" "}
+          <ActButton act="fork" main>
+            {w.doFork}
+          </ActButton>
+        </span>
+      }
+      foot={
+        <code class="m">
+          {formatPoint(model.task, model.lineage, selection.offset)}
+        </code>
+      }
+      keys={[
+        ["down", "up", w.step],
+        ["nextFailure", null, w.keyFailure],
+        ["nextMark", null, w.keyMarks],
+        ["previousLineage", "nextLineage", w.lineage],
+        ["copyAddress", null, w.copyAddress],
+        ["actions", null, w.actions],
+      ]}
+      end={
+        live.on ? (
+          <span class="ok">
+            <span aria-hidden="true">● </span>
+            {w.live}
+          </span>
+        ) : undefined
+      }
+    >
+      {live.move && <MovedBar task={model.task} move={live.move} dismiss={live.dismiss} />}
+      <ProgressBar model={model} search={search} />
+      <LineageMap
+        lineages={props.lineages}
+        summaries={props.summary.lineages}
+        open={model.lineage}
+        head={head}
+        buckets={model.overview.value?.buckets ?? []}
+        cursor={selection.offset}
+        onGo={(id, offset) => {
+          if (id === model.lineage && offset >= 0) void goTo(offset);
+          else openLineage(props, id, offset);
+        }}
+      />
+      <main class="cols" aria-label={model.task}>
+        <div class="pane first" style={{ width: `${settings.value.split}%` }}>
+          <ListHead model={model} view={view} summary={props.summary} route={route} />
+          {problem && (layout.rows === 0 || !model.ready.value) ? (
+            <ProblemBox problem={problem} reload={() => void model.start(selection.offset)} />
+          ) : empty ? (
+            <div class="state">
+              <h2>{w.emptyTask}</h2>
+              <p class="dim">{w.emptyTaskHow}</p>
+            </div>
+          ) : (
+            <List
+              key={view}
+              id="steps"
+              role={view === "events" ? "listbox" : "tree"}
+              label={view === "events" ? w.events : w.steps}
+              layout={layout}
+              cursor={cursor.flat}
+              handle={list}
+              memory={`${model.task}/${model.lineage} ${view}`}
+              onCursor={(flat) => {
+                if (flat === cursor.flat && view === "steps") void toggle(flat);
+                else moveTo(flat);
+              }}
+              onOpen={(flat) => void toggle(flat)}
+              onWindow={onScrolled}
+              draw={draw}
+              rowProps={rowProps}
+            />
+          )}
+          {fresh > 0 && (
+            <button type="button" class="new-below main" onClick={toEnd}>
+              ↓ {w.liveNew(count(fresh))}
+            </button>
+          )}
+        </div>
+        <Splitter />
+        <Pane
+          route={route}
+          selection={selection}
+          ready={model.ready.value && head > 0}
+          turn={selection.turn === null ? null : (model.turns.get(selection.turn) ?? null)}
+        />
+      </main>
+    </Frame>
+  );
+}
+
+/** Opens another lineage, at the same offset where it has one. */
+export function openLineage(props: ReaderProps, id: number, offset = -1): void {
+  const { model, route } = props;
+  const base = `${model.task}/${id}`;
+  go({ ...route, address: offset >= 0 ? `${base}@${offset}` : base });
+}

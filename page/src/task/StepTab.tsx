@@ -1,0 +1,131 @@
+// A step as a document: what was said, calls with their arguments, results whole.
+
+import { useState } from "preact/hooks";
+import { event as askEvent, events as askEvents, rows as askRows, valuePath } from "../api/calls.ts";
+import type { Event, Turn } from "../api/types.ts";
+import { formatPoint } from "../address.ts";
+import { costOf, count, dateTime, duration, measure } from "../format.ts";
+import { Waiting } from "../parts/ui.tsx";
+import { useAsk } from "../use-ask.ts";
+import { words } from "../words/index.ts";
+import { EventPart } from "./EventPart.tsx";
+import type { TabProps } from "./Pane.tsx";
+import type { Selection } from "./selection.ts";
+import { nameOfTurn } from "./StepsList.tsx";
+
+const FIRST = 60;
+/** Events over this size are asked for one by one, with their long texts cut. */
+const LARGE = 64 * 1024;
+const LARGE_SUM = 512 * 1024;
+
+/** Reads the events of a step, long texts cut. */
+async function load(of: Selection, end: number, signal: AbortSignal): Promise<Event[]> {
+  const range = { lineage: of.lineage, from: of.first, to: end };
+  if (end - of.first <= 1) return [await askEvent(formatPoint(of.task, of.lineage, of.first), signal)];
+  const sizes = await askRows(of.task, { ...range, limit: end - of.first }, signal);
+  const total = sizes.items.reduce((sum, row) => sum + Number(row.bytes ?? 0), 0);
+  const large = sizes.items.some((row) => Number(row.bytes ?? 0) > LARGE);
+  if (!large && total <= LARGE_SUM) {
+    const page = await askEvents(of.task, { ...range, limit: end - of.first }, signal);
+    return page.items;
+  }
+  const found: Event[] = [];
+  for (let offset = of.first; offset < end; offset += 6) {
+    const some = [];
+    for (let i = offset; i < Math.min(offset + 6, end); i++) {
+      some.push(askEvent(formatPoint(of.task, of.lineage, i), signal));
+    }
+    found.push(...(await Promise.all(some)));
+  }
+  return found;
+}
+
+function usageText(turn: Turn): string {
+  const w = words.value;
+  const { usage } = turn;
+  if (!usage || (usage.input == null && usage.output == null)) return w.tokensNotRecorded;
+  const text = w.usageTokens(count(usage.input ?? "0"), count(usage.output ?? "0"));
+  return usage.cache_read ? `${text}, ${w.usageCache(count(usage.cache_read))}` : text;
+}
+
+function Facts({ turn }: { turn: Turn }) {
+  const w = words.value;
+  const calls = turn.calls.length + Number(turn.more_calls ?? 0);
+  const parts = [
+    w.fromTo(turn.first, String(Number(turn.next) - 1)),
+    w.countCalls(count(calls)),
+    turn.took_us === undefined ? w.timeNotRecorded : duration(turn.took_us),
+    usageText(turn),
+    costOf(turn.usage) ?? w.costNotRecorded,
+  ];
+  if (turn.usage?.model) parts.push(turn.usage.model);
+  const metrics = Object.entries(turn.metrics ?? {});
+  return (
+    <div class="dim">
+      {parts.join(" · ")}
+      {turn.time_us !== undefined && ` · ${dateTime(turn.time_us)}`}
+      {metrics.map(([name, value]) => (
+        <span>
+          {" · "}
+          {name} {measure(value)}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function Title({ turn, selection }: { turn: Turn | null; selection: Selection }) {
+  const w = words.value;
+  if (!turn) return <h2>@{selection.first}</h2>;
+  const name = turn.name ? ` · ${turn.name}` : "";
+  return (
+    <>
+      <h2>
+        {turn.step == null ? w.turnN(nameOfTurn(turn)) : w.stepN(nameOfTurn(turn))}
+        {name}
+      </h2>
+      <Facts turn={turn} />
+    </>
+  );
+}
+
+export function StepTab({ selection, turn }: TabProps) {
+  const w = words.value;
+  const [most, setMost] = useState(FIRST);
+  const end = Math.min(selection.next, selection.first + most);
+  const { task, lineage, first } = selection;
+  const asked = useAsk(
+    `${task}/${lineage}@${first}-${end}`,
+    (signal) => load(selection, end, signal),
+    true,
+  );
+  const items = asked.value?.filter((one) => {
+    return Number(one.offset) >= first && Number(one.offset) < selection.next;
+  });
+  if (asked.problem?.status === 404 && selection.next - first === 1) {
+    return <p class="dim">{w.noEvent}</p>;
+  }
+  return (
+    <>
+      <Title turn={turn} selection={selection} />
+      {items && items.length > 0 ? (
+        items.map((one) => (
+          <EventPart
+            key={one.offset}
+            event={one}
+            pathOf={(pointer) =>
+              valuePath(formatPoint(task, lineage, Number(one.offset)), pointer, "event")
+            }
+          />
+        ))
+      ) : (
+        <Waiting of={asked} what={`@${first}`} />
+      )}
+      {end < selection.next && (
+        <button type="button" onClick={() => setMost(most + 200)}>
+          {w.moreEvents(count(selection.next - end))}
+        </button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,135 @@
+// List of turns, a line each; open turns show their events.
+
+import type { Row, Turn } from "../api/types.ts";
+import { Text } from "../text/Text.tsx";
+import { words } from "../words/index.ts";
+
+/** Number of a turn as it is shown: that of its step, and of the turn within it. */
+export function nameOfTurn(turn: Turn): string {
+  if (turn.step == null) return `·${Number(turn.number) + 1}`;
+  const within = turn.turn !== undefined && Number(turn.turn) > 1 ? `.${turn.turn}` : "";
+  return `${turn.step}${within}`;
+}
+
+function MarkSign({ mark }: { mark: Turn["mark"] }) {
+  if (!mark) return null;
+  const bad = mark.status === "failure";
+  return (
+    <span class={bad ? "bad" : "dim"} title={mark.label ?? undefined}>
+      <span aria-hidden="true">{bad ? "◆ ✗" : "◆"}</span>
+      <span class="hidden">{mark.label ?? words.value.checkpoint}</span>
+    </span>
+  );
+}
+
+export function hasFailed(turn: Turn): boolean {
+  return Boolean(turn.failed) || turn.calls.some((call) => call.ok === false);
+}
+
+function firstLine(turn: Turn) {
+  const call = turn.calls[0];
+  if (call) {
+    const others = turn.calls.length - 1 + Number(turn.more_calls ?? 0);
+    return (
+      <span class="m">
+        <b>
+          <Text text={call.tool} />
+        </b>{" "}
+        <Text text={call.arguments ?? ""} />
+        {others > 0 && <span class="dim"> +{others}</span>}
+      </span>
+    );
+  }
+  return (
+    <span>
+      {turn.said ? <b>assistant</b> : <b>{words.value.step}</b>}{" "}
+      <Text text={turn.said ?? turn.name ?? ""} />
+    </span>
+  );
+}
+
+function metricsText(turn: Turn): string {
+  const metrics = Object.entries(turn.metrics ?? {});
+  return metrics.map(([name, value]) => `${name} ${value}`).join("  ");
+}
+
+function secondLine(turn: Turn) {
+  const call = turn.calls[0];
+  if (turn.failed) {
+    return (
+      <span class="m bad">
+        ✗ <Text text={turn.failed} />
+      </span>
+    );
+  }
+  if (call) {
+    const failed = call.ok === false;
+    return (
+      <span class={failed ? "m bad" : "m"}>
+        {failed ? "✗" : "→"}{" "}
+        <Text text={call.result ?? words.value.none} />
+      </span>
+    );
+  }
+  const metrics = metricsText(turn);
+  return <span class={metrics ? "m" : ""}>{turn.heard ? <Text text={turn.heard} /> : metrics}</span>;
+}
+
+export function TurnRow({ turn, open }: { turn: Turn; open: boolean }) {
+  return (
+    <>
+      <span class="l1">
+        <span class="m dim">
+          <span aria-hidden="true">{open ? "▾ " : "▸ "}</span>
+          {nameOfTurn(turn)}
+        </span>
+        {firstLine(turn)}
+        <span class="m">
+          <MarkSign mark={turn.mark} />
+        </span>
+      </span>
+      <span class="l2 dim">
+        <span />
+        {secondLine(turn)}
+        <span class="m">@{turn.first}</span>
+      </span>
+    </>
+  );
+}
+
+/** Short word of a kind of event. */
+export function kindWord(row: Pick<Row, "kind" | "mark">): string {
+  const short: Record<string, string> = {
+    tool_called: words.value.call,
+    tool_returned: words.value.result,
+    message: "message",
+    checkpoint_marked: "◆ mark",
+    lineage_opened: "⑂ lineage",
+    step_started: words.value.step,
+    step_finished: "end",
+    step_failed: "✗ end",
+    variables_patched: "vars",
+  };
+  return short[row.kind] ?? row.kind;
+}
+
+export function EventCells({ row }: { row: Row }) {
+  const failed = row.ok === false || row.kind === "step_failed";
+  const mono = row.kind.startsWith("tool_");
+  const tool = row.kind === "tool_called" && row.tool && !row.text.startsWith(row.tool);
+  return (
+    <>
+      <span class="m dim">@{row.offset}</span>
+      <span class="m dim">{kindWord(row)}</span>
+      <span class={`${mono ? "m" : ""} ${failed ? "bad" : ""}`}>
+        {tool && (
+          <b>
+            <Text text={row.tool ?? ""} />{" "}
+          </b>
+        )}
+        {row.erased ? <i class="dim">{row.text}</i> : <Text text={row.text} />}
+      </span>
+      <span class="m dim">{row.actor && <Text text={row.actor} />}</span>
+    </>
+  );
+}

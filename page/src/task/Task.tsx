@@ -1,0 +1,116 @@
+// Task at an address: finds the lineage and the place, and opens them.
+
+import { useEffect, useMemo } from "preact/hooks";
+import { parsePoint } from "../address.ts";
+import type { Route } from "../address.ts";
+import { at, lineages, summary } from "../api/calls.ts";
+import type { Problem } from "../api/problem.ts";
+import { go } from "../app-state.ts";
+import { Frame, noteFromTasks } from "../parts/Frame.tsx";
+import { ProblemBox, Waiting } from "../parts/ui.tsx";
+import { Text } from "../text/Text.tsx";
+import { useAsk } from "../use-ask.ts";
+import { words } from "../words/index.ts";
+import { LineageModel } from "./model.ts";
+import { Reader } from "./Reader.tsx";
+
+export type TaskRoute = Extract<Route, { screen: "task" }>;
+
+/** Resolves an address that only the service can: of a label, a checkpoint, an alias. */
+function useResolved(address: string) {
+  const parts = parsePoint(address);
+  const asks = parts.selector !== null;
+  const asked = useAsk(asks ? address : null, (signal) => at(address, signal));
+  const found = asked.value ? parsePoint(asked.value.address) : null;
+  return { parts: asks ? found : parts, asked };
+}
+
+function Head({ task }: { task: string }) {
+  return (
+    <h1>
+      <Text text={task} />
+    </h1>
+  );
+}
+
+function Trimmed({ problem, begin }: { problem: Problem; begin: string }) {
+  const w = words.value;
+  return (
+    <div class="state">
+      <h2>{w.trimmed}</h2>
+      <p class="dim">{problem.detail}</p>
+      <p>{w.beginsAt(begin)}</p>
+      <button
+        type="button"
+        onClick={() =>
+          go({ screen: "task", address: begin, tab: "step", pointer: "", view: "" })
+        }
+      >
+        {w.toBegin}
+      </button>
+    </div>
+  );
+}
+
+export function Task({ route }: { route: TaskRoute }) {
+  const w = words.value;
+  const { parts, asked } = useResolved(route.address);
+  const task = parts?.task ?? null;
+  const info = useAsk(task && `summary ${task}`, (signal) => summary(task!, signal), true);
+  const list = useAsk(task && `lineages ${task}`, (signal) => lineages(task!, signal), true);
+  useEffect(() => () => noteFromTasks(false), []);
+
+  const mine = info.value?.id === task ? info.value : null;
+  const items = mine && list.value ? list.value.items : null;
+  const id = parts?.lineage ?? mine?.active ?? null;
+  const lineage = items?.find((one) => one.id === id) ?? null;
+  const model = useMemo(() => {
+    if (!lineage || !task) return null;
+    return new LineageModel(task, lineage.id, Number(lineage.begin), Number(lineage.head));
+  }, [task, lineage?.id, lineage?.begin]);
+  useEffect(() => () => model?.end(), [model]);
+
+  const failed = asked.problem ?? (mine ? null : info.problem) ?? (items ? null : list.problem);
+  if (!parts || !mine || !items || !lineage || !model) {
+    const missing = mine && items && !lineage;
+    return (
+      <Frame head={<Head task={task ?? route.address} />} keys={[["leave", null, w.keyLeave]]}>
+        <main>
+          {failed ? (
+            <ProblemBox problem={failed} reload={info.reload} />
+          ) : missing ? (
+            <div class="state">
+              <h2>{w.notFound}</h2>
+              <p class="dim">{w.notFoundHow}</p>
+            </div>
+          ) : (
+            <Waiting of={task ? info : asked} what={route.address} />
+          )}
+        </main>
+      </Frame>
+    );
+  }
+  const begin = Number(lineage.begin);
+  if (parts.offset !== null && parts.offset < begin && model.problem.value) {
+    return (
+      <Frame head={<Head task={mine.id} />} keys={[["leave", null, w.keyLeave]]}>
+        <Trimmed problem={model.problem.value} begin={`${mine.id}/${lineage.id}@${begin}`} />
+      </Frame>
+    );
+  }
+  return (
+    <Reader
+      key={`${mine.id}/${lineage.id}/${begin}`}
+      route={route}
+      summary={mine}
+      lineages={items}
+      lineage={lineage}
+      model={model}
+      offset={parts.offset}
+      reload={() => {
+        info.reload();
+        list.reload();
+      }}
+    />
+  );
+}

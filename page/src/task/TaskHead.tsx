@@ -1,0 +1,92 @@
+// Head of a task: its name, lineage, outcome, control, and the field to find in it.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Choice, controlWord, OutcomeSign } from "../parts/ui.tsx";
+import { Text } from "../text/Text.tsx";
+import { words } from "../words/index.ts";
+import type { ReaderProps } from "./Reader.tsx";
+import { hitsText } from "./search.ts";
+import type { Search } from "./search.ts";
+
+interface HeadProps extends ReaderProps {
+  search: Search;
+  onLineage: (id: number) => void;
+}
+
+function Find({ search }: { search: Search }) {
+  const w = words.value;
+  const [text, setText] = useState(search.text);
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  useEffect(() => {
+    if (search.hits) void search.hits.search(() => search.hits!.found.value.length > 0).catch(() => {});
+  }, [search.hits]);
+  const leave = () => document.querySelector<HTMLElement>(".list")?.focus();
+  return (
+    <>
+      <input
+        id="find"
+        type="search"
+        size={24}
+        aria-label={w.findHint}
+        placeholder={w.findHint}
+        value={text}
+        onInput={(event) => {
+          const value = event.currentTarget.value;
+          setText(value);
+          clearTimeout(timer.current);
+          timer.current = setTimeout(() => search.setText(value.trim()), 200);
+        }}
+        onKeyDown={(event) => {
+          if (event.isComposing) return;
+          if (event.key === "Enter") {
+            clearTimeout(timer.current);
+            if (text.trim() === search.text) search.find(event.shiftKey ? -1 : 1);
+            else search.setText(text.trim());
+            if (text.trim() === "") leave();
+          } else if (event.key === "Escape") leave();
+          else return;
+          event.preventDefault();
+          event.stopPropagation();
+        }}
+      />
+      <span class="dim" role="status">
+        {hitsText(search)}
+      </span>
+    </>
+  );
+}
+
+export function TaskHead(props: HeadProps) {
+  const w = words.value;
+  const { summary, lineage } = props;
+  const outcome = summary.lineages.find((one) => one.id === lineage.id)?.outcome;
+  return (
+    <>
+      <h1 title={summary.id}>
+        <Text text={summary.id} />
+      </h1>
+      {props.lineages.length > 1 ? (
+        <Choice
+          label={w.lineage}
+          value={String(lineage.id)}
+          of={props.lineages.map((one) => {
+            const name = one.description ? ` · ${one.description}` : "";
+            return [String(one.id), `${w.lineage} ${one.id}${name}`.slice(0, 40)] as const;
+          })}
+          onChange={(value) => props.onLineage(Number(value))}
+        />
+      ) : (
+        <span class="chip">
+          {w.lineage} {lineage.id}
+        </span>
+      )}
+      {outcome && (
+        <span class="chip">
+          <OutcomeSign of={outcome} long />
+        </span>
+      )}
+      <span class="chip">{controlWord(summary.control)}</span>
+      <Find search={props.search} />
+    </>
+  );
+}

@@ -1,0 +1,149 @@
+// Keys of the screen of a task, and the dialogs that they open.
+
+import type { Ref } from "preact";
+import type { View } from "../address.ts";
+import { TABS, TASKS } from "../address.ts";
+import { chosen, go, openDialog, say, toggleChosen } from "../app-state.ts";
+import { BlameDialog } from "../dialogs/Blame.tsx";
+import { ForkDialog } from "../dialogs/Fork.tsx";
+import { GoToDialog } from "../dialogs/GoTo.tsx";
+import { GuideDialog } from "../dialogs/Guide.tsx";
+import { MarkDialog, PinDialog } from "../dialogs/Mark.tsx";
+import { PauseDialog } from "../dialogs/Pause.tsx";
+import { RollBackDialog } from "../dialogs/RollBack.tsx";
+import { UndoDialog, whyNoUndo } from "../dialogs/Undo.tsx";
+import { whyReadOnly } from "../dialogs/Dialog.tsx";
+import { useActs } from "../keyboard.ts";
+import type { Action } from "../keyboard.ts";
+import type { Layout } from "../list/geometry.ts";
+import type { ListHandle } from "../list/List.tsx";
+import { copy } from "../parts/ui.tsx";
+import { lineagesToCompare } from "../tasks/Chosen.tsx";
+import { words } from "../words/index.ts";
+import { openLineage } from "./Reader.tsx";
+import type { ReaderProps } from "./Reader.tsx";
+import type { Search } from "./search.ts";
+import { addressOf, after } from "./selection.ts";
+import type { Selection } from "./selection.ts";
+
+export interface ActsProps extends ReaderProps {
+  view: View;
+  layout: Layout;
+  cursor: number;
+  selection: Selection;
+  list: Ref<ListHandle> & { current: ListHandle | null };
+  search: Search;
+  moveTo: (flat: number) => void;
+  goTo: (offset: number) => Promise<void>;
+  toEnd: () => void;
+  toggle: (flat: number) => Promise<void>;
+}
+
+/** Moves to the next item that is a turn, or to the next event. */
+function turnBeside(props: ActsProps, direction: 1 | -1): number {
+  const { layout, cursor, view } = props;
+  if (view === "events") return cursor + direction;
+  const { item, sub } = layout.place(cursor);
+  if (direction === -1 && sub >= 0) return layout.flatOf(item);
+  return layout.flatOf(Math.max(0, Math.min(layout.count - 1, item + direction)));
+}
+
+function lineageBeside(props: ActsProps, direction: 1 | -1): void {
+  const i = props.lineages.findIndex((one) => one.id === props.lineage.id);
+  const next = props.lineages[i + direction];
+  if (next) openLineage(props, next.id);
+  else say(words.value.noFurther);
+}
+
+function inPane(): boolean {
+  return document.activeElement?.closest("#pane, .tabs") !== null && document.activeElement !== null;
+}
+
+function leave(props: ActsProps): void {
+  const { layout, cursor, view, model } = props;
+  if (inPane()) return props.list.current?.focus();
+  if (view === "steps") {
+    const { item, sub } = layout.place(cursor);
+    if (sub >= 0) return props.moveTo(layout.flatOf(item));
+    if (model.isOpen(item)) return model.fold(item);
+  }
+  go(TASKS);
+}
+
+function compare(props: ActsProps): void {
+  const own = `${props.model.task}/${props.model.lineage}`;
+  const others = chosen.value.filter((address) => address !== own);
+  const pair = lineagesToCompare(props.summary);
+  const of = others.length > 0 ? [...others, own] : pair.includes(own) ? pair : [pair[0], own];
+  const sides = of.filter((address) => address !== undefined);
+  if (new Set(sides).size < 2) say(words.value.chooseFirst);
+  else go({ screen: "compare", of: sides.slice(0, 6), only: false, texts: false });
+}
+
+export function useTaskActs(props: ActsProps): void {
+  const w = words.value;
+  const { selection, route, summary, lineage, model, search } = props;
+  const why = whyReadOnly();
+  const onlyActive = why ?? (lineage.active ? undefined : w.onlyActive);
+  const dialog = (draw: () => preact.ComponentChildren, not?: string): Action => {
+    return { run: () => openDialog(draw), why: not };
+  };
+  const tab = (i: number) => () => go({ ...route, tab: TABS[i]! }, true);
+  const scroll = (by: number) => document.getElementById("pane")?.scrollBy({ top: by });
+  const own = `${model.task}/${model.lineage}`;
+  const { pointer } = route;
+  useActs({
+    down: () => (inPane() ? scroll(60) : props.moveTo(props.cursor + 1)),
+    up: () => (inPane() ? scroll(-60) : props.moveTo(props.cursor - 1)),
+    nextTurn: () => props.moveTo(turnBeside(props, 1)),
+    previousTurn: () => props.moveTo(turnBeside(props, -1)),
+    first: () => props.moveTo(0),
+    last: props.toEnd,
+    open: () => void props.toggle(props.cursor),
+    leave: () => leave(props),
+    nextLineage: () => lineageBeside(props, 1),
+    previousLineage: () => lineageBeside(props, -1),
+    nextPane: () => document.getElementById("pane")?.focus(),
+    previousPane: () => props.list.current?.focus(),
+    tab1: tab(0),
+    tab2: tab(1),
+    tab3: tab(2),
+    tab4: tab(3),
+    tab5: tab(4),
+    view: () => go({ ...route, view: props.view === "events" ? "steps" : "events" }, true),
+    find: () => document.getElementById("find")?.focus(),
+    nextHit: { run: () => search.find(1), why: search.hits ? undefined : w.findHint },
+    previousHit: { run: () => search.find(-1), why: search.hits ? undefined : w.findHint },
+    nextFailure: () => search.failure(1),
+    previousFailure: () => search.failure(-1),
+    nextMark: () => search.mark(1),
+    previousMark: () => search.mark(-1),
+    goTo: dialog(() => <GoToDialog lineage={{ task: model.task, id: model.lineage }} />),
+    firstWhere: { run: () => {}, why: w.notYet },
+    blame: dialog(
+      () => <BlameDialog address={after(selection)} pointer={pointer} />,
+      pointer ? undefined : w.noPointer,
+    ),
+    fork: dialog(() => <ForkDialog selection={selection} />, why),
+    rollBack: dialog(() => <RollBackDialog selection={selection} />, why),
+    undo: dialog(
+      () => <UndoDialog task={model.task} lineages={props.lineages} />,
+      why ?? whyNoUndo(props.lineages),
+    ),
+    pause: dialog(
+      () => <PauseDialog task={model.task} control={summary.control} done={props.reload} />,
+      why ?? (["running", "paused"].includes(summary.control) ? undefined : w.notRunning),
+    ),
+    guide: dialog(() => <GuideDialog task={model.task} />, onlyActive),
+    mark: dialog(() => <MarkDialog selection={selection} />, why),
+    pin: dialog(() => <PinDialog selection={selection} />, why),
+    choose: { run: () => toggleChosen(own), name: w.choose(own) },
+    compare: () => compare(props),
+    share: { run: () => {}, why: w.notYet },
+    copyAddress: () => void copy(addressOf(selection)),
+    copyLink: () => {
+      const base = location.href.split("#")[0];
+      void copy(`${base}#/task/${encodeURI(addressOf(selection))}`);
+    },
+  });
+}

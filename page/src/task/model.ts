@@ -1,0 +1,183 @@
+// What is known of a lineage: its turns and rows in pages, its head, how far it was read.
+
+import { batch, signal } from "@preact/signals";
+import { overview, rows, turns } from "../api/calls.ts";
+import { isAbort } from "../api/problem.ts";
+import type { Problem } from "../api/problem.ts";
+import type { Overview, Row, Turn } from "../api/types.ts";
+import { Paged } from "../list/paged.ts";
+import { toProblem } from "../use-ask.ts";
+
+const PAGE = 100;
+
+export class LineageModel {
+  readonly head = signal(0);
+  readonly total = signal(0);
+  /** Offset before which the service has read all events. */
+  readonly read = signal(0);
+  /** Whether the first answer about turns is there. */
+  readonly ready = signal(false);
+  readonly stopped = signal(false);
+  readonly problem = signal<Problem | null>(null);
+  readonly overview = signal<Overview | null>(null);
+  readonly turns: Paged<Turn>;
+  readonly rows: Paged<Row>;
+  /** Rows of open turns, by the number of the turn. */
+  readonly open = signal<ReadonlyMap<number, readonly Row[]>>(new Map());
+  readonly #abort = new AbortController();
+  #refreshing = false;
+  #again = false;
+
+  constructor(
+    readonly task: string,
+    readonly lineage: number,
+    /** First offset that a cleanup left. */
+    readonly begin: number,
+    head: number,
+  ) {
+    this.head.value = head;
+    this.turns = new Paged(async (from, limit, abort) => {
+      const page = await turns(task, { lineage, from, limit }, abort);
+      this.#took(page);
+      return page.items;
+    }, PAGE);
+    this.rows = new Paged(async (index, limit, abort) => {
+      const from = begin + index;
+      const to = Math.min(from + limit, this.head.peek());
+      if (to <= from) return [];
+      const page = await rows(task, { lineage, from, to, limit }, abort);
+      return page.items;
+    }, PAGE);
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  end(): void {
+    this.#abort.abort();
+  }
+
+  /** Reads the turns around an offset. Returns the number of the turn that has it. */
+  async near(offset: number): Promise<number> {
+    const near = Math.max(0, Math.min(offset, this.head.peek() - 1));
+    const asked = { lineage: this.lineage, near, limit: PAGE };
+    const page = await turns(this.task, asked, this.#abort.signal);
+    const first = page.items[0];
+    batch(() => {
+      this.#took(page);
+      if (first) this.turns.put(Number(first.number), page.items);
+    });
+    let found = first ? Number(first.number) : 0;
+    for (const turn of page.items) {
+      if (Number(turn.first) > offset) break;
+      found = Number(turn.number);
+    }
+    return found;
+  }
+
+  #took(page: { total: string; read: string; head: string }): void {
+    batch(() => {
+      this.total.value = Math.max(this.total.peek(), Number(page.total));
+      this.read.value = Math.max(this.read.peek(), Number(page.read));
+      this.head.value = Math.max(this.head.peek(), Number(page.head));
+      this.ready.value = true;
+      this.problem.value = null;
+    });
+  }
+
+  /** Opens at an offset, then asks until all events were read. */
+  async start(offset: number): Promise<number> {
+    try {
+      const number = await this.near(offset);
+      void this.readOn();
+      return number;
+    } catch (error) {
+      if (!isAbort(error)) this.problem.value = toProblem(error);
+      return 0;
+    }
+  }
+
+  async readOn(): Promise<void> {
+    this.stopped.value = false;
+    while (this.read.value < this.head.value && !this.stopped.value && !this.signal.aborted) {
+      try {
+        const before = this.read.value;
+        const asked = { lineage: this.lineage, from: this.total.value, limit: 1 };
+        this.#took(await turns(this.task, asked, this.signal));
+        if (this.read.value === before) await pause(500);
+      } catch (error) {
+        if (!isAbort(error)) this.problem.value = toProblem(error);
+        return;
+      }
+    }
+  }
+
+  async askOverview(buckets = 200): Promise<void> {
+    try {
+      this.overview.value = await overview(this.task, this.lineage, buckets, this.signal);
+    } catch (error) {
+      if (!isAbort(error)) this.overview.value = null;
+    }
+  }
+
+  /** Takes in events that were appended up to `head`. Requests never overlap. */
+  async grow(head: number): Promise<void> {
+    const old = this.head.peek();
+    if (head > old) {
+      batch(() => {
+        this.head.value = head;
+        this.rows.dropFrom(Math.max(0, old - this.begin));
+      });
+    }
+    if (this.#refreshing) {
+      this.#again = true;
+      return;
+    }
+    this.#refreshing = true;
+    try {
+      do {
+        this.#again = false;
+        const known = this.total.peek();
+        const from = Math.max(0, known - 1);
+        const asked = { lineage: this.lineage, from, limit: PAGE };
+        const page = await turns(this.task, asked, this.signal);
+        batch(() => {
+          this.turns.dropFrom(from);
+          this.#took(page);
+          this.turns.put(from, page.items);
+        });
+        await pause(100);
+      } while (this.#again && !this.signal.aborted);
+    } catch (error) {
+      if (!isAbort(error)) this.problem.value = toProblem(error);
+    } finally {
+      this.#refreshing = false;
+    }
+  }
+
+  isOpen(number: number): boolean {
+    return this.open.value.has(number);
+  }
+
+  async unfold(number: number): Promise<void> {
+    const turn = this.turns.get(number);
+    if (!turn || this.open.value.has(number)) return;
+    const asked = {
+      lineage: this.lineage,
+      from: Number(turn.first),
+      to: Number(turn.next),
+      limit: 5000,
+    };
+    const page = await rows(this.task, asked, this.signal);
+    this.open.value = new Map(this.open.value).set(number, page.items);
+  }
+
+  fold(number: number): void {
+    const open = new Map(this.open.value);
+    open.delete(number);
+    this.open.value = open;
+  }
+}
+
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));

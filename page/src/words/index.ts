@@ -1,0 +1,31 @@
+// Words of the page in the language of the person. A word that one language lacks does not compile.
+
+import { computed, signal } from "@preact/signals";
+import { en } from "./en.ts";
+import { zh } from "./zh.ts";
+
+/** The same words: texts, and functions of the same parameters. */
+export type Words = { [word in keyof typeof en]: Same<(typeof en)[word]> };
+type Same<T> = T extends (...given: infer Given) => string ? (...given: Given) => string : string;
+
+/** Names of words without parameters. */
+export type Word = {
+  [word in keyof typeof en]: (typeof en)[word] extends string ? word : never;
+}[keyof typeof en];
+
+export type Language = "en" | "zh";
+const KEY = "milepost.language";
+
+function first(): Language {
+  const kept = localStorage.getItem(KEY);
+  if (kept === "en" || kept === "zh") return kept;
+  return navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en";
+}
+
+export const language = signal<Language>(first());
+export const words = computed<Words>(() => (language.value === "zh" ? zh : en));
+
+export function setLanguage(to: Language): void {
+  language.value = to;
+  localStorage.setItem(KEY, to);
+}
