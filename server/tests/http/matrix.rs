@@ -57,6 +57,8 @@ const ROWS: &[Row] = &[
     get("/openapi.json", OPEN),
     get("/docs", [308, 308, 308]),
     get("/docs/", OPEN),
+    get("/", OPEN),
+    get("/page/nothing", [404, 404, 404]),
     get("/metrics", ADMIN),
     get("/v1/nothing", [404, 404, 404]),
     // Tasks
@@ -164,7 +166,11 @@ const ROWS: &[Row] = &[
 impl Row {
     fn is_open(&self) -> bool {
         let path = self.path;
-        path.ends_with('z') || path == "/openapi.json" || path.starts_with("/docs")
+        let begins = |begin| path.starts_with(begin);
+        path.ends_with('z')
+            || ["/", "/openapi.json"].contains(&path)
+            || begins("/docs")
+            || begins("/page/")
     }
 
     async fn ask(&self, served: &Served, caller: &Caller, name: &str, id: &str) -> Came {
