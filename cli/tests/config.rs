@@ -120,6 +120,10 @@ fn a_switch_is_true_or_false_in_a_file_and_a_flag_without_a_value() {
     assert_eq!(check("read_only = true", &[], &[]).unwrap()["read_only"]["value"], "true");
     let found = check("read_only = false", &[], &["--read-only"]).unwrap();
     assert_eq!(found["read_only"], said("true", "the flag --read-only"));
+    assert_eq!(
+        check("", &[], &["--no-page"]).unwrap()["page"],
+        said("false", "the flag --no-page")
+    );
     let found = check("", &[("MILEPOST_READ_ONLY", "true")], &[]).unwrap();
     assert_eq!(found["read_only"], said("true", "the variable MILEPOST_READ_ONLY"));
 }

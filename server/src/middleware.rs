@@ -220,10 +220,15 @@ fn known(
     if OPEN.contains(&path) || path == "/docs" || path.starts_with("/docs/") {
         return Ok(None);
     }
-    if !of_known_page && is_a_browsers(request.headers()) {
+    let is_page = path == "/" || path.starts_with("/page/");
+    let is_link = is_page && is_navigation(request.headers());
+    if !of_known_page && is_a_browsers(request) && !is_link {
         return Err(ApiError::Forbidden(
             "pages of other origins may ask where `cors.origins` names them",
         ));
+    }
+    if is_page {
+        return Ok(None);
     }
     let caller = Caller::of(&app.tokens, &app.sessions, request.headers(), app.now_us());
     let caller = match caller.map_err(|error| unknown_tokens(&error, id))? {
@@ -283,14 +288,26 @@ fn admit(app: &App, caller: Option<&Caller>) -> Result<Option<OwnedSemaphorePerm
 
 /// Returns true if a page of another origin made the browser send this request, with the user's
 /// network access.
-fn is_a_browsers(headers: &HeaderMap) -> bool {
+fn is_a_browsers(request: &Request) -> bool {
+    let headers = request.headers();
     let site = headers.get("sec-fetch-site");
     match site.map(HeaderValue::as_bytes) {
         // The service's own page. Pages cannot set this header.
         Some(b"same-origin" | b"none") => false,
         Some(_) => true,
-        None => headers.contains_key(header::ORIGIN),
+        // Browsers leave it out over plain HTTP to another machine. They reach no socket.
+        None => headers.get(header::ORIGIN).is_some_and(|origin| {
+            let peer = request.extensions().get::<Peer>();
+            let host = origin.as_bytes().strip_prefix(b"http://");
+            let is_same = host == headers.get(header::HOST).map(HeaderValue::as_bytes);
+            host.is_none() || !is_same || matches!(peer, Some(Peer::Owner | Peer::Other))
+        }),
     }
+}
+
+/// Returns true if a browser opens the address, as for a link in a page of another origin.
+fn is_navigation(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-mode").is_some_and(|mode| mode.as_bytes() == b"navigate")
 }
 
 /// Returns true if `Host` names this machine. A foreign DNS name for its address does not.

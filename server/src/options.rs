@@ -42,6 +42,7 @@ pub struct ServerOptions {
     pub(crate) drain: Duration,
     pub(crate) sessions_only: bool,
     pub(crate) read_only: bool,
+    pub(crate) page: bool,
     /// True for the socket in the store, whose callers are programs of this machine.
     pub(crate) is_at_store: bool,
 }
@@ -67,6 +68,7 @@ impl Default for ServerOptions {
             drain: Duration::from_secs(30),
             sessions_only: false,
             read_only: false,
+            page: true,
             is_at_store: false,
         }
     }
@@ -135,6 +137,13 @@ impl ServerOptions {
     #[must_use]
     pub fn read_only(mut self, is_read_only: bool) -> Self {
         self.read_only = is_read_only;
+        self
+    }
+
+    /// Sets whether the service has the page of `milepost-page` at `/`. Default: true.
+    #[must_use]
+    pub fn page(mut self, has_page: bool) -> Self {
+        self.page = has_page;
         self
     }
 

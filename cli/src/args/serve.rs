@@ -31,6 +31,9 @@ pub struct ServeFlags {
     /// Refuse all requests that change something, also at the socket in the store.
     #[arg(long)]
     pub read_only: bool,
+    /// Serve no page at `/`.
+    #[arg(long)]
+    pub no_page: bool,
     /// The format of the log on standard error: `human` (the default), `json` or `none`.
     #[arg(long, value_name = "FORMAT")]
     pub log: Option<String>,

@@ -48,6 +48,7 @@ pub const ALL: &[Setting] = &[
     key("store", None, Kind::Folder),
     key("keep_count", Some("10"), Kind::Number(0, 1_000_000)),
     key("read_only", Some("false"), Kind::Switch),
+    key("page", Some("true"), Kind::Switch),
     key("checkpoints.policy", Some("steps"), Kind::Policy),
     key("checkpoints.autosave_after", Some("5m"), Kind::SpanOrNever),
     key("states.count", Some("10"), Kind::Number(0, 1_000_000)),

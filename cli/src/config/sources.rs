@@ -187,6 +187,7 @@ pub fn flags(flags: &ServeFlags) -> Vec<Said> {
         of("listen", "--listen", flags.listen.as_deref().map(OsStr::new)),
         of("keep_count", "--keep-count", flags.keep_count.as_deref().map(OsStr::new)),
         of("read_only", "--read-only", flags.read_only.then_some(OsStr::new("true"))),
+        of("page", "--no-page", flags.no_page.then_some(OsStr::new("false"))),
         of("log.format", "--log", flags.log.as_deref().map(OsStr::new)),
     ];
     said.into_iter().flatten().collect()

@@ -25,6 +25,7 @@ mod me;
 mod metrics;
 mod once;
 mod open;
+mod page;
 mod passes;
 mod paths;
 mod permits;

@@ -57,6 +57,8 @@ const ROWS: &[Row] = &[
     get("/openapi.json", OPEN),
     get("/docs", [308, 308, 308]),
     get("/docs/", OPEN),
+    get("/", OPEN),
+    get("/page/nothing", [404, 404, 404]),
     get("/metrics", ADMIN),
     get("/v1/nothing", [404, 404, 404]),
     // Tasks
@@ -91,7 +93,7 @@ const ROWS: &[Row] = &[
     get_as("/v1/points/TASK/diff/TASK@1", "application/json-patch+json"),
     get("/v1/points/TASK/blame?pointer=/step", OWN),
     get("/v1/points/TASK@1/event?cut=1", OWN),
-    get("/v1/points/TASK/bisect?when=exists%20/step/number", OWN),
+    get("/v1/points/TASK/bisect?when=exists%20/step/number", [400, 404, 400]),
     get("/v1/points/TASK@1/value?pointer=/kind", OWN),
     get("/v1/points/TASK@first/align/TASK", OWN),
     get("/v1/tasks/TASK/rows", OWN),
@@ -173,7 +175,11 @@ const ROWS: &[Row] = &[
 impl Row {
     fn is_open(&self) -> bool {
         let path = self.path;
-        path.ends_with('z') || path == "/openapi.json" || path.starts_with("/docs")
+        let begins = |begin| path.starts_with(begin);
+        path.ends_with('z')
+            || ["/", "/openapi.json"].contains(&path)
+            || begins("/docs")
+            || begins("/page/")
     }
 
     async fn ask(&self, served: &Served, caller: &Caller, name: &str, id: &str) -> Came {

@@ -65,6 +65,8 @@ const PATHS: &[&str] = &[
     "/metrics",
     "/openapi.json",
     "/docs/NAME",
+    "/page/NAME",
+    "/",
 ];
 
 fn method() -> impl Strategy<Value = Method> {
