@@ -6,17 +6,21 @@
 //!
 //! ```text
 //! tasks, events, checkpoints, points   contents of a task
+//! cut                                  long texts of a value, cut
 //! attachments                          data attached to checkpoints
 //! summaries                            tasks in a few numbers
+//! readings                             rows, turns, overviews, metrics, alignments
+//! me                                   the caller and its sessions
 //! requests                             bodies of requests
 //! results, restores                    results of requests that change something
 //! jobs, captures, imports, tools       work that takes long
 //! remedies                             next steps after a failure
-//! changes, blame                       differences, and the events that set a value
+//! changes, blame, bisect               differences, and the events that set a value or a condition
 //! stats, verify, retention             contents of a store, and the effects of a cleanup
 //! shared, values                       lists, errors, numbers, times, nullable values
 //! convert                              conversions from engine types (feature `engine`)
 //! service                              operations that answer in forms (feature `engine`)
+//! reader                               lineages as a person reads them (feature `engine`)
 //! schema                               OpenAPI schemas (feature `schema`)
 //! ```
 //!
@@ -31,16 +35,22 @@
 //! ```
 
 mod attachments;
+mod bisect;
 mod blame;
 mod captures;
 mod changes;
 mod checkpoints;
 #[cfg(feature = "engine")]
 mod convert;
+mod cut;
 mod events;
 mod imports;
 mod jobs;
+mod me;
 mod points;
+#[cfg(feature = "engine")]
+pub mod reader;
+mod readings;
 mod remedies;
 mod requests;
 mod restores;
@@ -59,19 +69,27 @@ mod values;
 mod verify;
 
 pub use attachments::{AttachedForm, AttachmentForm};
+pub use bisect::BisectedForm;
 pub use blame::{BlameForm, BlamedForm};
 pub use captures::{CapturedForm, LeftOutForm, LeftOutPath, RecoveredFolder};
 pub use changes::{ChangeForm, ChangesForm};
 pub use checkpoints::{CheckpointForm, PinForm, UnmarkedForm};
 #[cfg(feature = "engine")]
 pub use convert::{files_plan, plan_of_files};
+pub use cut::cut_texts;
 pub use events::{EventForm, MovedForm, RangeForm};
 pub use imports::{FailedInput, ImportForm, ImportedForm, JobNote, SkippedForm};
 pub use jobs::{
     CompactedForm, FilesForm, JobForm, JobProgress, JobResult, JobState, RecoveriesForm,
     RecoveryForm,
 };
+pub use me::{LimitsForm, MeForm, SessionAsked, SessionForm, StoreIdForm};
 pub use points::{CheckpointState, EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
+pub use readings::{
+    AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, MetricCountForm, MetricsForm,
+    OverviewBucketForm, OverviewForm, ReadMarkForm, RowForm, RowsForm, SeriesBucketForm,
+    SeriesForm, TurnCallForm, TurnForm, TurnsForm,
+};
 pub use remedies::Remedy;
 pub use requests::{
     AttachAsked, BranchAsked, CaptureAsked, CaptureOptions, CheckpointGiven, ChoicesAsked,

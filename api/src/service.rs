@@ -5,10 +5,15 @@ use std::cmp::Reverse;
 
 use milepost::ids::TaskNo;
 use milepost::integrity::Anchor;
+use milepost::query::Condition;
 use milepost::retention::Pin;
+use milepost::state::{ChangeLimits, diff_states_up_to};
 use milepost::{Engine, Error, LineageId, Point, Result, View};
 
-use crate::{CountsForm, LineageForm, PinForm, RestoredForm, TaskStatsForm, UserForm, VerifyForm};
+use crate::{
+    Big, BisectedForm, CountsForm, EventAt, LineageForm, PinForm, RestoredForm, TaskStatsForm,
+    UserForm, VerifyForm,
+};
 
 /// Returns the sizes of a user's tasks, newest first, and their sums: at most `limit` tasks, those
 /// before the task of the cursor.
@@ -131,4 +136,33 @@ pub fn verify(
         report.faults.extend(integrity.verify_states(task)?);
     }
     Ok(report.into())
+}
+
+/// Maximum number and size of the changes that a found event shows.
+const CHANGES: ChangeLimits = ChangeLimits { changes: 100, bytes: 1 << 20 };
+
+/// Searches a point's history for the first event after which a condition holds.
+///
+/// # Errors
+///
+/// `Invalid`: the condition does not hold at the point, or holds at the good one already. Others as
+/// [`Query::bisect`](milepost::query::Query::bisect).
+pub fn bisect(
+    view: &View,
+    good: Option<&Point>,
+    bad: &Point,
+    condition: &Condition,
+) -> Result<BisectedForm> {
+    let search = view.bisect(good, bad, condition)?;
+    let found = search.found().ok_or_else(|| Error::invalid("no event was found"))?;
+    let (event, hash) = view.event(&found)?;
+    let (before, after) = (view.run_state(&found)?, view.run_state(&search.bad())?);
+    let changes = diff_states_up_to(&before, &after, view.chunks().as_ref(), CHANGES)?;
+    Ok(BisectedForm {
+        found: found.to_string(),
+        step: after.step.as_ref().map(|step| Big(step.number)),
+        event: EventAt::of(found, event, hash),
+        changes: changes.into(),
+        states: Big(search.looked()),
+    })
 }

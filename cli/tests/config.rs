@@ -88,6 +88,9 @@ fn a_value_that_is_none_is_refused_with_its_place() {
         ("limits = 1", vec![], "`limits`"),
         ("listen = ", vec![], "no TOML"),
         ("", vec!["--listen", "nowhere"], "the flag --listen"),
+        ("read_only = \"true\"", vec![], "type string"),
+        ("read_only = 1", vec![], "`true` or `false`"),
+        ("keep_count = true", vec![], "type boolean"),
         ("", vec!["--keep-count", "1000001"], "the flag --keep-count"),
     ] {
         let said = check(text, &[], &flags).unwrap_err();
@@ -107,6 +110,22 @@ fn origins_are_a_list_in_a_file_and_stand_between_commas_in_the_environment() {
     assert_eq!(found["cors.origins"]["from"], from);
     let said = check("", &[("MILEPOST_CORS_ORIGINS", "https://b.example,*")], &[]);
     assert!(said.unwrap_err().contains("`cors.origins`"));
+}
+
+#[test]
+fn a_switch_is_true_or_false_in_a_file_and_a_flag_without_a_value() {
+    let said = |value: &str, from: &str| json!({"value": value, "from": from});
+    let found = check("", &[("MILEPOST_PAGER", "cat")], &[]).unwrap();
+    assert_eq!(found["read_only"], said("false", "the default"));
+    assert_eq!(check("read_only = true", &[], &[]).unwrap()["read_only"]["value"], "true");
+    let found = check("read_only = false", &[], &["--read-only"]).unwrap();
+    assert_eq!(found["read_only"], said("true", "the flag --read-only"));
+    assert_eq!(
+        check("", &[], &["--no-page"]).unwrap()["page"],
+        said("false", "the flag --no-page")
+    );
+    let found = check("", &[("MILEPOST_READ_ONLY", "true")], &[]).unwrap();
+    assert_eq!(found["read_only"], said("true", "the variable MILEPOST_READ_ONLY"));
 }
 
 #[test]

@@ -70,7 +70,8 @@
 //! retry.rs     retries                               conditions.rs  random.rs
 //! error.rs     errors
 //! tasks.rs  append.rs  events.rs  points.rs  states.rs  files.rs  checkpoints.rs
-//! control.rs  restores.rs  maintenance.rs  jobs.rs  agents.rs    one family of routes each
+//! control.rs  restores.rs  maintenance.rs  jobs.rs  agents.rs  me.rs  readings.rs
+//!              one family of routes each
 //! follow.rs    events as they are committed          sse.rs
 //! unfold.rs    streams made of steps
 //! webhook.rs   documents of hooks, posted to another service
@@ -91,9 +92,11 @@ mod files;
 mod follow;
 mod jobs;
 mod maintenance;
+mod me;
 mod path;
 mod points;
 mod random;
+mod readings;
 mod request;
 mod restores;
 mod retry;
@@ -123,6 +126,7 @@ pub use events::{EventQuery, Events};
 pub use files::FileBytes;
 pub use follow::{Followed, Following, Place, Start};
 pub use maintenance::{Retention, StatsQuery, Verify};
+pub use readings::{ReadQuery, SeriesQuery};
 pub use restores::Restore;
 pub use states::{CheckpointStates, StatesQuery};
 pub use tasks::{NewTask, TaskQuery};

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use milepost_api::{
-    BlamedForm, BranchAsked, ChangesForm, EraseAsked, ErasedForm, EventAt, LineageForm, PartForm,
-    PointForm, StateForm,
+    BisectedForm, BlamedForm, BranchAsked, ChangesForm, EraseAsked, ErasedForm, EventAt,
+    LineageForm, PartForm, PointForm, StateForm,
 };
 use milepost_codec::Json;
 
@@ -60,6 +60,23 @@ impl Client {
     pub async fn state_at(&self, address: &str, pointer: &str) -> Result<PartForm> {
         let request = self.get(["v1", "points", address, "state"])?;
         request.query("pointer", Some(pointer)).read().await
+    }
+
+    /// Searches for the first event after which a condition holds, as `milepost bisect --when`
+    /// does: `/variables/score < 0.5`. It holds at the point, and not at `good`.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: no condition, one that does not hold at the point, or one that holds at `good`.
+    /// `NotFound`: no such point.
+    pub async fn bisect(
+        &self,
+        address: &str,
+        when: &str,
+        good: Option<&str>,
+    ) -> Result<BisectedForm> {
+        let request = self.get(["v1", "points", address, "bisect"])?;
+        request.query("when", Some(when)).query("good", good).read().await
     }
 
     /// Returns the first 10,000 differences from the state at `before` to the state at `after`.

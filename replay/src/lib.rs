@@ -10,6 +10,7 @@
 //! sequence/  lists longer than memory, in chunks
 //! document/  patched JSON, in canonical form
 //! pointer    JSON pointers
+//! condition/ conditions on a state
 //! verify     the chain over a range
 //! diff/      the changes between two states
 //! reading/   rows, turns, usage and outcomes: a run as a person reads it
@@ -35,6 +36,7 @@
 //! ```
 
 mod chunks;
+mod condition;
 mod control;
 mod diff;
 mod document;
@@ -48,6 +50,7 @@ mod serde_reducer;
 mod verify;
 
 pub use chunks::{Chunks, MemoryChunks};
+pub use condition::{Condition, Operator};
 pub use control::transition;
 pub use diff::{
     Change, ChangeKind, ChangeLimits, Changes, diff, diff_states, diff_states_up_to, to_patch,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use milepost::calls::unless_given_up;
 use milepost::clock::Clock;
 use milepost::{Engine, Result};
+use milepost_api::reader::Reader;
 use milepost_runtime::run::Checkpointer;
 use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch};
@@ -24,6 +25,7 @@ use crate::options::ServerOptions;
 use crate::permit::{Heavy, Permits, UnderWay};
 use crate::quotas::Quotas;
 use crate::request_scope::{Ids, RequestContext};
+use crate::sessions::Sessions;
 use crate::tokens::Tokens;
 use crate::view::View;
 
@@ -51,6 +53,7 @@ pub(crate) struct Shared {
     /// Replaced when the store is reopened after a failed write.
     engine: Arc<RwLock<Engine>>,
     pub(crate) tokens: Tokens,
+    pub(crate) sessions: Sessions,
     pub(crate) options: ServerOptions,
     clock: Box<dyn Clock>,
     pub(crate) ids: Ids,
@@ -60,6 +63,7 @@ pub(crate) struct Shared {
     disk: Disk,
     pub(crate) budgets: Arc<Budgets>,
     pub(crate) folds: Folds,
+    reader: Arc<Reader>,
     pub(crate) quotas: Quotas,
     /// The part of each budget that each token may use.
     parts: budget::TokenBudgets,
@@ -148,6 +152,7 @@ impl App {
             engine,
             disk: Disk::default(),
             tokens,
+            sessions: Sessions::new(options.sessions_only),
             options,
             clock,
             ids: Ids::new()?,
@@ -156,6 +161,7 @@ impl App {
             feeds: Feeds::default(),
             budgets,
             folds: Folds::default(),
+            reader: Arc::default(),
             quotas: Quotas::default(),
             parts: budget::TokenBudgets::default(),
             permits: Permits::default(),
@@ -243,8 +249,14 @@ impl App {
         self.0.engine.read().clone()
     }
 
+    /// Returns the reader of lineages, with its indexes.
+    pub(crate) fn reader(&self) -> Arc<Reader> {
+        Arc::clone(&self.0.reader)
+    }
+
     /// Replaces the engine.
     pub(crate) fn replace(&self, engine: Engine) {
+        self.0.reader.clear();
         *self.0.engine.write() = engine;
     }
 

@@ -73,7 +73,8 @@ pub fn attach(engine: &Engine) -> Result<Attached> {
 pub fn attach_with(engine: &Engine, options: ServerOptions) -> Result<Attached> {
     // Tokens do not apply here: the kernel reports the peer's user, and only the owner and root are
     // accepted.
-    let options = ServerOptions { drain: DRAIN, is_at_store: true, ..options };
+    let options =
+        ServerOptions { drain: DRAIN, is_at_store: true, sessions_only: false, ..options };
     attached(Server::new(engine, Tokens::none(), options).map_err(Error::other)?)
 }
 
@@ -84,7 +85,9 @@ impl Server {
     ///
     /// As [`attach`](crate::attach).
     pub fn attach(&self) -> Result<Attached> {
-        let options = ServerOptions { drain: DRAIN, is_at_store: true, ..self.app.options.clone() };
+        let options = self.app.options.clone();
+        let options =
+            ServerOptions { drain: DRAIN, is_at_store: true, sessions_only: false, ..options };
         // No tokens, as in `attach_with`.
         let app = self.app.sharing(Tokens::none(), options, Box::new(SystemClock));
         attached(Self { app: app.map_err(Error::other)? })

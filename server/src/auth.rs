@@ -5,10 +5,12 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use blake3::Hash;
 use milepost::Result;
 
 use crate::error::ApiError;
-use crate::tokens::{Refused, TokenLimits, Tokens};
+use crate::sessions::{Basis, Session, Sessions};
+use crate::tokens::{Current, Refused, TokenInfo, TokenLimits, Tokens};
 
 /// The user of a store without tokens.
 const LOCAL: &str = "local";
@@ -21,6 +23,10 @@ pub(crate) struct Caller {
     /// The token's id; `None` if no tokens exist.
     pub(crate) token: Option<String>,
     pub(crate) limits: Arc<TokenLimits>,
+    /// The time when the token or the session expires.
+    pub(crate) expires_us: Option<u64>,
+    /// The digest of the session, if the request has one.
+    pub(crate) session: Option<Hash>,
 }
 
 /// A request without a valid token.
@@ -32,6 +38,36 @@ pub(crate) struct Unknown {
 }
 
 impl Caller {
+    /// Returns the caller of a store without tokens, who has all rights.
+    pub(crate) fn local() -> Self {
+        let user = LOCAL.into();
+        let limits = Arc::default();
+        Self { user, admin: true, token: None, limits, expires_us: None, session: None }
+    }
+
+    /// Returns the caller with a token.
+    fn with_token(info: TokenInfo) -> Self {
+        Self {
+            user: info.user.into(),
+            admin: info.admin,
+            token: Some(info.id),
+            limits: info.limits.into(),
+            expires_us: info.expires_us,
+            session: None,
+        }
+    }
+
+    /// Returns the caller with a session, unless the source of its rights has ended.
+    fn with_session(session: Session, tokens: &Current, now_us: u64) -> Option<Self> {
+        let caller = match session.basis {
+            Basis::Token(id) => Self::with_token(tokens.info(&id, now_us)?),
+            Basis::Open if !tokens.is_empty() => return None,
+            Basis::Open | Basis::Code => Self::local(),
+        };
+        let (expires_us, session) = (Some(session.expires_us), Some(session.digest));
+        Some(Self { expires_us, session, ..caller })
+    }
+
     /// Returns the id of the token; the empty text for all callers without tokens.
     pub(crate) fn of_token(&self) -> &str {
         self.token.as_deref().unwrap_or_default()
@@ -40,28 +76,25 @@ impl Caller {
     /// Identifies the caller by the request's headers.
     pub(crate) fn of(
         tokens: &Tokens,
+        sessions: &Sessions,
         headers: &HeaderMap,
         now_us: u64,
     ) -> Result<std::result::Result<Self, Unknown>> {
         let tokens = tokens.current()?;
-        if tokens.is_empty() {
-            return Ok(Ok(Self {
-                user: LOCAL.into(),
-                admin: true,
-                token: None,
-                limits: Arc::default(),
-            }));
+        let given = bearer(headers);
+        let session = given.and_then(|text| sessions.find(text, now_us));
+        let caller = session.and_then(|session| Self::with_session(session, &tokens, now_us));
+        if let Some(caller) = caller {
+            return Ok(Ok(caller));
         }
-        let Some(token) = bearer(headers) else {
+        if tokens.is_empty() && !sessions.are_required() {
+            return Ok(Ok(Self::local()));
+        }
+        let Some(token) = given else {
             return Ok(Err(Unknown { token: None, why: None }));
         };
         Ok(match tokens.check(token, now_us) {
-            Ok(info) => Ok(Self {
-                user: info.user.into(),
-                admin: info.admin,
-                token: Some(info.id),
-                limits: info.limits.into(),
-            }),
+            Ok(info) => Ok(Self::with_token(info)),
             Err(why) => {
                 // The text of an unknown token is not logged.
                 let known = why != Refused::Unknown;
@@ -76,14 +109,18 @@ impl Caller {
         (!self.admin).then_some(&self.user)
     }
 
-    /// Returns true if the caller's token is still valid.
-    pub(crate) fn is_still(&self, tokens: &Tokens, now_us: u64) -> bool {
+    /// Returns true if the caller's session or token is still valid.
+    pub(crate) fn is_still(&self, tokens: &Tokens, sessions: &Sessions, now_us: u64) -> bool {
         let Ok(tokens) = tokens.current() else {
             return false;
         };
-        match &self.token {
-            Some(id) => tokens.is_good(id, now_us),
-            None => tokens.is_empty(),
+        match (&self.session, &self.token) {
+            (Some(session), _) => {
+                let session = sessions.get(session, now_us);
+                session.and_then(|it| Self::with_session(it, &tokens, now_us)).is_some()
+            }
+            (None, Some(id)) => tokens.info(id, now_us).is_some(),
+            (None, None) => tokens.is_empty(),
         }
     }
 
@@ -110,7 +147,8 @@ impl Caller {
         let of_a_task = ["/v1/tasks", "/v1/points", "/v1/checkpoints", "/v1/restores"];
         let of_a_task = |route: &str| of_a_task.iter().any(|begin| route.starts_with(begin));
         let one = of_a_task(route.strip_prefix("/api").unwrap_or(route));
-        match self.limits.task.is_some() && !one {
+        let own = route == "/v1/me" || route.starts_with("/v1/sessions");
+        match self.limits.task.is_some() && !one && !own {
             true => Err(ApiError::Forbidden("the token is for one task")),
             false => Ok(()),
         }

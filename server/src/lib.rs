@@ -21,7 +21,7 @@
 //! folds              states that requests use
 //! view/              the engine as the caller sees it (workspace_folder)
 //! write_context      the user and the conditions of a change
-//! auth               the caller (tokens/, quotas)
+//! auth               the caller (tokens/, sessions, quotas)
 //! forms/             values of the engine as JSON of `/v1` (read)
 //! request_scope      the id, the user and the waiting time of a request
 //! budget             bytes that requests may hold (buffer)
@@ -66,6 +66,7 @@ mod quotas;
 mod request_scope;
 mod routes;
 mod server;
+mod sessions;
 mod sse;
 mod state_text;
 mod states;

@@ -27,6 +27,9 @@ use crate::stream_body::LONG;
 /// Requests without a token may together be this many times as many as those of one token.
 const WITHOUT_TOKEN: usize = 4;
 
+/// The path of sessions. A code starts one without a token.
+const SESSIONS: &str = "/v1/sessions";
+
 /// Paths that need no token.
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
@@ -156,6 +159,8 @@ impl Does {
         let ends = |ends: &[&str]| ends.iter().any(|end| route.ends_with(end));
         match *method {
             Method::POST if ends(&["/plan", "/verify"]) => Self::Reads,
+            // Sessions are not part of the store.
+            Method::POST | Method::DELETE if route.starts_with(SESSIONS) => Self::Reads,
             Method::POST if ends(&["/retention", "/erase", "/cleanup"]) => Self::Shrinks,
             Method::POST | Method::PATCH | Method::PUT => Self::Grows,
             Method::DELETE => Self::Shrinks,
@@ -172,6 +177,10 @@ fn may(app: &App, caller: Option<&Caller>, request: &Request) -> Result<(), ApiE
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or("", MatchedPath::as_str);
     let does = Does::of(request.method(), route);
+    if does != Does::Reads && app.options.read_only {
+        let text = "the service is read-only (`serve --read-only`): it changes nothing";
+        return Err(ApiError::Forbidden(text));
+    }
     caller.may(route, does != Does::Reads)?;
     let reserve = app.options.disk_reserve;
     if does == Does::Grows && app.free().is_some_and(|free| free < reserve) {
@@ -211,14 +220,20 @@ fn known(
     if OPEN.contains(&path) || path == "/docs" || path.starts_with("/docs/") {
         return Ok(None);
     }
-    if !of_known_page && is_a_browsers(request.headers()) {
+    let is_page = path == "/" || path.starts_with("/page/");
+    let is_link = is_page && is_navigation(request.headers());
+    if !of_known_page && is_a_browsers(request) && !is_link {
         return Err(ApiError::Forbidden(
             "pages of other origins may ask where `cors.origins` names them",
         ));
     }
-    let caller = Caller::of(&app.tokens, request.headers(), app.now_us());
+    if is_page {
+        return Ok(None);
+    }
+    let caller = Caller::of(&app.tokens, &app.sessions, request.headers(), app.now_us());
     let caller = match caller.map_err(|error| unknown_tokens(&error, id))? {
         Ok(caller) => caller,
+        Err(_) if may_have_code(request) => return Ok(None),
         Err(unknown) => {
             let (token, why) = (unknown.token.unwrap_or_default(), unknown.why);
             info!(target: "milepost::http", request_id = id, token, ?why, "refused");
@@ -229,6 +244,12 @@ fn known(
         is_own(request)?;
     }
     Ok(Some(caller))
+}
+
+/// Returns true if a request starts a session and has no token; its body may have a code.
+fn may_have_code(request: &Request) -> bool {
+    let has_token = request.headers().contains_key(header::AUTHORIZATION);
+    request.method() == Method::POST && request.uri().path() == SESSIONS && !has_token
 }
 
 /// The answer hides the cause, since the caller is not identified.
@@ -267,14 +288,26 @@ fn admit(app: &App, caller: Option<&Caller>) -> Result<Option<OwnedSemaphorePerm
 
 /// Returns true if a page of another origin made the browser send this request, with the user's
 /// network access.
-fn is_a_browsers(headers: &HeaderMap) -> bool {
+fn is_a_browsers(request: &Request) -> bool {
+    let headers = request.headers();
     let site = headers.get("sec-fetch-site");
     match site.map(HeaderValue::as_bytes) {
         // The service's own page. Pages cannot set this header.
         Some(b"same-origin" | b"none") => false,
         Some(_) => true,
-        None => headers.contains_key(header::ORIGIN),
+        // Browsers leave it out over plain HTTP to another machine. They reach no socket.
+        None => headers.get(header::ORIGIN).is_some_and(|origin| {
+            let peer = request.extensions().get::<Peer>();
+            let host = origin.as_bytes().strip_prefix(b"http://");
+            let is_same = host == headers.get(header::HOST).map(HeaderValue::as_bytes);
+            host.is_none() || !is_same || matches!(peer, Some(Peer::Owner | Peer::Other))
+        }),
     }
+}
+
+/// Returns true if a browser opens the address, as for a link in a page of another origin.
+fn is_navigation(headers: &HeaderMap) -> bool {
+    headers.get("sec-fetch-mode").is_some_and(|mode| mode.as_bytes() == b"navigate")
 }
 
 /// Returns true if `Host` names this machine. A foreign DNS name for its address does not.

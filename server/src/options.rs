@@ -40,6 +40,9 @@ pub struct ServerOptions {
     pub(crate) read_timeout: Duration,
     pub(crate) request_timeout: Duration,
     pub(crate) drain: Duration,
+    pub(crate) sessions_only: bool,
+    pub(crate) read_only: bool,
+    pub(crate) page: bool,
     /// True for the socket in the store, whose callers are programs of this machine.
     pub(crate) is_at_store: bool,
 }
@@ -63,6 +66,9 @@ impl Default for ServerOptions {
             read_timeout: Duration::from_secs(30),
             request_timeout: Duration::from_secs(60),
             drain: Duration::from_secs(30),
+            sessions_only: false,
+            read_only: false,
+            page: true,
             is_at_store: false,
         }
     }
@@ -115,6 +121,29 @@ impl ServerOptions {
         F: Fn(HookAsked) -> milepost::Result<HookTakenForm> + Send + Sync + 'static,
     {
         self.agent_hooks = AgentHooks::by(take);
+        self
+    }
+
+    /// Sets whether callers of a service without tokens need a session, which begins with a code
+    /// of [`Server::code`](crate::Server::code). Default: false, and every caller has all rights.
+    #[must_use]
+    pub fn sessions_only(mut self, are_required: bool) -> Self {
+        self.sessions_only = are_required;
+        self
+    }
+
+    /// Sets whether requests that change something are refused, also at the socket in the store.
+    /// Default: false.
+    #[must_use]
+    pub fn read_only(mut self, is_read_only: bool) -> Self {
+        self.read_only = is_read_only;
+        self
+    }
+
+    /// Sets whether the service has the page of `milepost-page` at `/`. Default: true.
+    #[must_use]
+    pub fn page(mut self, has_page: bool) -> Self {
+        self.page = has_page;
         self
     }
 

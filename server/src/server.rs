@@ -91,6 +91,27 @@ impl Server {
         Ok(!self.app.tokens.any()?)
     }
 
+    /// Creates a code, 32 hexadecimal digits, which begins one session within 60 seconds: of the
+    /// user `local`, who has all rights, as the program that serves has them.
+    ///
+    /// ```
+    /// use milepost::{Engine, Options};
+    /// use milepost_server::{Server, ServerOptions, Tokens};
+    ///
+    /// let engine = Engine::in_memory(Options::default())?;
+    /// let options = ServerOptions::default().sessions_only(true);
+    /// let code = Server::new(&engine, Tokens::none(), options)?.code()?;
+    /// assert_eq!(code.len(), 32);
+    /// # Ok::<(), milepost::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the system provides no random bytes.
+    pub fn code(&self) -> Result<String> {
+        self.app.sessions.code(self.app.now_us())
+    }
+
     /// Returns the current engine.
     pub fn engine(&self) -> Engine {
         self.app.engine()

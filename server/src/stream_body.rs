@@ -219,8 +219,7 @@ mod tests {
         let engine = Engine::in_memory(Options::default()).unwrap();
         let (tokens, options) = (Tokens::none(), ServerOptions::default());
         let app = App::new(engine, tokens, options, Box::new(SystemClock)).unwrap();
-        let caller =
-            Caller { user: "ana".into(), admin: true, token: None, limits: Default::default() };
+        let caller = Caller::local();
         let ((begun, begins), (ended, ends)) = (channel(), channel());
         let source = Endless(Some((begun, ended)));
         let read = body(&app, &caller, RequestId("1".into()), source);

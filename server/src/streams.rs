@@ -265,7 +265,8 @@ impl Reader {
         let now = Instant::now();
         if now >= self.look {
             self.look = now + KEEP_OPEN;
-            if !self.caller.is_still(&self.app.tokens, self.app.now_us()) {
+            let app = &self.app;
+            if !self.caller.is_still(&app.tokens, &app.sessions, app.now_us()) {
                 return Err(Ended);
             }
         }

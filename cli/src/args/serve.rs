@@ -28,6 +28,12 @@ pub struct ServeFlags {
     /// one. Default: 10.
     #[arg(long, value_name = "N")]
     pub keep_count: Option<String>,
+    /// Refuse all requests that change something, also at the socket in the store.
+    #[arg(long)]
+    pub read_only: bool,
+    /// Serve no page at `/`.
+    #[arg(long)]
+    pub no_page: bool,
     /// The format of the log on standard error: `human` (the default), `json` or `none`.
     #[arg(long, value_name = "FORMAT")]
     pub log: Option<String>,

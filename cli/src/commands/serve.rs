@@ -75,6 +75,8 @@ fn server(engine: &Engine, config: &Config) -> Result<(Server, Vec<String>)> {
     }
     let options = ServerOptions::default()
         .keep_count(config.number("keep_count")?)
+        .read_only(config.switch("read_only")?)
+        .page(config.switch("page")?)
         .checkpoints(config.checkpoints()?)
         .backups(milepost_formats::backup)
         .body(config.number("limits.body")?)

@@ -34,6 +34,8 @@ enum Kind {
     Number(usize, usize),
     Span,
     SpanOrNever,
+    /// `true` or `false`.
+    Switch,
     /// A policy of checkpoints.
     Policy,
     LogFormat,
@@ -45,6 +47,8 @@ pub const ALL: &[Setting] = &[
     key("listen", Some("127.0.0.1:7733"), Kind::Listen),
     key("store", None, Kind::Folder),
     key("keep_count", Some("10"), Kind::Number(0, 1_000_000)),
+    key("read_only", Some("false"), Kind::Switch),
+    key("page", Some("true"), Kind::Switch),
     key("checkpoints.policy", Some("steps"), Kind::Policy),
     key("checkpoints.autosave_after", Some("5m"), Kind::SpanOrNever),
     key("states.count", Some("10"), Kind::Number(0, 1_000_000)),
@@ -106,16 +110,26 @@ impl Setting {
             },
             Kind::Span => span(text).map(drop),
             Kind::SpanOrNever => span_or_never(text).map(drop),
+            Kind::Switch => switch(text).map(drop),
             Kind::Policy => policy(text).map(drop),
             Kind::LogFormat => log_format(text).map(drop),
             Kind::LogLevel => log_level(text).map(drop),
         }
     }
 
+    /// Returns `true` if a file gives `true` or `false`, without quotes.
+    pub fn is_switch(&self) -> bool {
+        matches!(self.kind, Kind::Switch)
+    }
+
     /// Returns `true` if a file may give a list of values.
     pub fn is_list(&self) -> bool {
         matches!(self.kind, Kind::Origins)
     }
+}
+
+pub(super) fn switch(text: &Text) -> Result<bool, &'static str> {
+    text.text().and_then(|text| text.parse().ok()).ok_or("`true` or `false`")
 }
 
 /// Address or socket to listen on.

@@ -133,6 +133,10 @@ impl Config {
         Ok(StateCacheOptions { count, bytes, alert_bytes })
     }
 
+    pub fn switch(&self, name: &str) -> Result<bool> {
+        self.get(name, keys::switch)
+    }
+
     pub fn span(&self, name: &str) -> Result<Duration> {
         self.get(name, keys::span)
     }

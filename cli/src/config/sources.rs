@@ -9,10 +9,11 @@ use crate::args::ServeFlags;
 use crate::error::{Failure, Result};
 
 /// Variables that other parts of the program read.
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 6] = [
     "MILEPOST_HOOK",
     "MILEPOST_KEY",
     "MILEPOST_KEY_FILE",
+    "MILEPOST_PAGER",
     "MILEPOST_STORE",
     crate::defaults::VARIABLE,
 ];
@@ -90,6 +91,7 @@ fn take(path: &Path, above: &str, table: toml::Table, said: &mut Vec<Said>) -> R
             above => format!("{above}.{name}"),
         };
         let is_list = Setting::named(&name).is_some_and(Setting::is_list);
+        let is_switch = Setting::named(&name).is_some_and(Setting::is_switch);
         let text = match value {
             toml::Value::Table(table) if is_table(&name) => {
                 take(path, &name, table, said)?;
@@ -97,7 +99,8 @@ fn take(path: &Path, above: &str, table: toml::Table, said: &mut Vec<Said>) -> R
             }
             toml::Value::Array(all) if is_list => list(all),
             // A list is a string in the environment, and an array in a file.
-            toml::Value::String(_) if is_list => "of the type string".into(),
+            toml::Value::String(_) if is_list || is_switch => "of the type string".into(),
+            toml::Value::Boolean(is) if is_switch => is.to_string(),
             toml::Value::String(text) => text,
             toml::Value::Integer(number) => number.to_string(),
             other => of_type(&other),
@@ -183,6 +186,8 @@ pub fn flags(flags: &ServeFlags) -> Vec<Said> {
     let said = [
         of("listen", "--listen", flags.listen.as_deref().map(OsStr::new)),
         of("keep_count", "--keep-count", flags.keep_count.as_deref().map(OsStr::new)),
+        of("read_only", "--read-only", flags.read_only.then_some(OsStr::new("true"))),
+        of("page", "--no-page", flags.no_page.then_some(OsStr::new("false"))),
         of("log.format", "--log", flags.log.as_deref().map(OsStr::new)),
     ];
     said.into_iter().flatten().collect()

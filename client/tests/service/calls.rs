@@ -7,8 +7,8 @@ use milepost_client::codec::{
     ArtifactsEdited, Body, Json, MarkStatus, Message, RunControl, TreePath,
 };
 use milepost_client::{
-    Append, ChangeControl, CheckpointQuery, Client, EditArtifacts, ErrorKind, EventQuery, Followed,
-    Guidance, Mark, NewTask, Retention, Start, StatsQuery, TaskQuery, Verify,
+    Append, ChangeControl, CheckpointQuery, Client, ClientBuilder, EditArtifacts, ErrorKind,
+    EventQuery, Followed, Guidance, Mark, NewTask, Retention, Start, StatsQuery, TaskQuery, Verify,
 };
 use serde_json::json;
 
@@ -418,6 +418,35 @@ pub async fn retain() {
     for gone in [1, 0] {
         assert_eq!(client.retain(&policy).await.unwrap().total.go, Big(gone));
     }
+}
+
+pub async fn me() {
+    let served = Served::with_essay().await;
+    let me = served.client().me().await.unwrap();
+    assert_eq!((me.user.as_str(), me.admin, me.read_only), ("local", true, false));
+    let store = served.engine.store();
+    assert_eq!((me.store.id, me.store.keyed), (store.id().to_string(), false));
+}
+
+pub async fn start_session() {
+    let served = Served::new().await;
+    let session = served.client_of("ana", false).start_session(None).await.unwrap();
+    assert_eq!((session.user.as_str(), session.admin), ("ana", false));
+    let code = served.server.code().unwrap();
+    let by_code = served.client().start_session(Some(&code)).await.unwrap();
+    assert_eq!((by_code.user.as_str(), by_code.admin), ("local", true));
+    let error = served.client().start_session(Some(&code)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unauthorized);
+}
+
+pub async fn end_session() {
+    let served = Served::new().await;
+    let token = served.client_of("ana", false);
+    let session = token.start_session(None).await.unwrap().session;
+    let client = ClientBuilder::new(&served.url()).token(session).build().unwrap();
+    client.end_session().await.unwrap();
+    assert_eq!(client.me().await.unwrap_err().kind(), ErrorKind::Unauthorized);
+    assert_eq!(token.end_session().await.unwrap_err().kind(), ErrorKind::NotFound);
 }
 
 pub async fn stats() {

@@ -6,7 +6,9 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
-use crate::{agents, attachments, branches, calls, checkpoints, going_back, jobs, passes};
+use crate::{
+    agents, attachments, branches, calls, checkpoints, going_back, jobs, passes, readings,
+};
 
 /// They can be handed to another thread.
 type Call = fn() -> Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -52,12 +54,23 @@ const CALLS: &[(&str, Call)] = &[
     ("pins", || Box::pin(calls::pins())),
     ("pin", || Box::pin(calls::pin())),
     ("unpin", || Box::pin(calls::unpin())),
+    ("rows", || Box::pin(readings::rows())),
+    ("turns", || Box::pin(readings::turns())),
+    ("overview", || Box::pin(readings::overview())),
+    ("task_metrics", || Box::pin(readings::task_metrics())),
+    ("series", || Box::pin(readings::series())),
+    ("align", || Box::pin(readings::align())),
+    ("value", || Box::pin(readings::value())),
+    ("bisect", || Box::pin(readings::bisect())),
     ("blame", || Box::pin(calls::blame())),
     ("branch", || Box::pin(calls::branch())),
     ("append_branch", || Box::pin(branches::append_branch())),
     ("erase", || Box::pin(calls::erase())),
     ("all_checkpoints", || Box::pin(calls::all_checkpoints())),
     ("stats", || Box::pin(calls::stats())),
+    ("me", || Box::pin(calls::me())),
+    ("start_session", || Box::pin(calls::start_session())),
+    ("end_session", || Box::pin(calls::end_session())),
     ("take_hook", || Box::pin(agents::take_hook())),
     ("jobs", || Box::pin(jobs::jobs())),
     ("start_job", || Box::pin(jobs::start_job())),

@@ -16,6 +16,7 @@ mod hostile;
 mod jobs;
 mod passes;
 mod proxy;
+mod readings;
 mod refused;
 mod served;
 mod streamed;

@@ -270,6 +270,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns the caller and the service. */
+        get: operations["me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/points/{address}": {
         parameters: {
             query?: never;
@@ -279,6 +296,23 @@ export interface paths {
         };
         /** Resolves an address. */
         get: operations["point"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/points/{address}/align/{other}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Aligns the turns of the histories before two points. */
+        get: operations["align"];
         put?: never;
         post?: never;
         delete?: never;
@@ -463,6 +497,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/points/{address}/value": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns a value of the body of the event at a point: a text as it is, other values as JSON. */
+        get: operations["value"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/restores": {
         parameters: {
             query?: never;
@@ -526,6 +577,60 @@ export interface paths {
         /** Returns the effects of a cleanup without changing anything. */
         post: operations["plan_retention"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the values of a metric before some points, in buckets of consecutive values. While
+         *     `read` of an item is less than its `head`, the same request reads on.
+         */
+        get: operations["series"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Starts a session of the request's token, or of a code. */
+        post: operations["start_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/current": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ends the session of the request. */
+        delete: operations["end_session"];
         options?: never;
         head?: never;
         patch?: never;
@@ -752,6 +857,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tasks/{task}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the metrics of a lineage: names, counts, and the last, least and greatest values. While
+         *     `read` is less than `head`, the same request reads on.
+         */
+        get: operations["task_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns counts of a lineage, including the events before its fork, in buckets of equal width.
+         *     While `read` is less than `head`, the same request reads on.
+         */
+        get: operations["overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tasks/{task}/pins": {
         parameters: {
             query?: never;
@@ -780,6 +925,26 @@ export interface paths {
         put?: never;
         /** Redoes the last undone restore or switch of a task: activates the lineage that the undo left. */
         post: operations["redo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns events of a lineage, including those before its fork, on one line each. With `kind`,
+         *     `text` or `failed` a page may have few rows, or none, and still a `next`.
+         */
+        get: operations["rows"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -815,6 +980,27 @@ export interface paths {
         };
         /** Returns a task with what happened in it, as in the list of summaries. */
         get: operations["summary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/turns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns turns of a lineage, including those before its fork. With `text` or `failed` a page may
+         *     have few turns, or none, and still a `next`. While `read` is less than `head`, the same request
+         *     reads on.
+         */
+        get: operations["turns"];
         put?: never;
         post?: never;
         delete?: never;
@@ -861,6 +1047,42 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Numbers of lines of an alignment, by relation. */
+        AlignCountsForm: {
+            /** @description Changed turns. */
+            changed: components["schemas"]["Big"];
+            /** @description Turns that are elsewhere; each side counts. */
+            moved: components["schemas"]["Big"];
+            /** @description Turns of the first history only. */
+            only_a: components["schemas"]["Big"];
+            /** @description Turns of the second history only. */
+            only_b: components["schemas"]["Big"];
+            /** @description Equal turns. */
+            same: components["schemas"]["Big"];
+        };
+        /**
+         * @description The relation of two turns.
+         * @enum {string}
+         */
+        AlignOp: "same" | "changed" | "only_a" | "only_b" | "moved";
+        /** @description A line of an alignment. */
+        AlignedForm: {
+            a?: null | components["schemas"]["TurnForm"];
+            b?: null | components["schemas"]["TurnForm"];
+            /** @description The relation. */
+            op: components["schemas"]["AlignOp"];
+            other?: null | components["schemas"]["Big"];
+        };
+        /** @description Two histories, turn by turn. */
+        AlignmentForm: {
+            /** @description The number of turns that both have from the beginning. */
+            common: components["schemas"]["Big"];
+            /** @description The numbers of all lines. */
+            counts: components["schemas"]["AlignCountsForm"];
+            /** @description The lines. */
+            items: components["schemas"]["AlignedForm"][];
+            next?: null | components["schemas"]["Big"];
+        };
         /** @description The result of an append. */
         AppendedForm: {
             /** @description The checkpoint marked after the events. */
@@ -1874,6 +2096,26 @@ export interface components {
             /** @description The path in the folder. */
             path: string;
         };
+        /** @description The limits of requests of a service. */
+        LimitsForm: {
+            /** @description The bytes of a request's body. */
+            body: components["schemas"]["Big"];
+            /**
+             * Format: int32
+             * @description The rows of a page.
+             */
+            rows: number;
+            /**
+             * Format: int32
+             * @description The summaries of a page.
+             */
+            summaries: number;
+            /**
+             * Format: int32
+             * @description The turns of a page.
+             */
+            turns: number;
+        };
         /** @description A lineage. */
         LineageForm: {
             /** @description True if this is the active lineage. */
@@ -2102,6 +2344,22 @@ export interface components {
             next?: string | null;
         };
         /** @description A page of a list. */
+        Listed_SeriesForm: {
+            /** @description The items of the page. */
+            items: {
+                /** @description The address of the point: task, lineage and offset. */
+                address: string;
+                /** @description The values, oldest first. */
+                buckets: components["schemas"]["SeriesBucketForm"][];
+                /** @description The offset where the history ends. */
+                head: components["schemas"]["Big"];
+                /** @description The offset before which all events were read. */
+                read: components["schemas"]["Big"];
+            }[];
+            /** @description The cursor of the next page; `null` on the last page. */
+            next?: string | null;
+        };
+        /** @description A page of a list. */
         Listed_SummaryForm: {
             /** @description The items of the page. */
             items: {
@@ -2207,6 +2465,47 @@ export interface components {
             /** @description Default: `success`. */
             status?: string | null;
         };
+        /** @description The caller and the service. */
+        MeForm: {
+            /** @description True if the caller sees and may do everything. */
+            admin: boolean;
+            /** @description The time when the caller's token or session expires: RFC 3339, UTC. */
+            expires?: string | null;
+            /** @description The limits of requests. */
+            limits: components["schemas"]["LimitsForm"];
+            /** @description True if the caller may not change anything. */
+            read_only: boolean;
+            /** @description The store. */
+            store: components["schemas"]["StoreIdForm"];
+            /** @description The only task that the caller's token is for. */
+            task?: string | null;
+            /** @description The user of the caller. */
+            user: string;
+            /** @description The version of the service. */
+            version: string;
+        };
+        /** @description A metric of a history. NaN and infinities are strings. */
+        MetricCountForm: {
+            /** @description The number of values. */
+            count: components["schemas"]["Big"];
+            /**
+             * Format: double
+             * @description The last value.
+             */
+            last: number;
+            /**
+             * Format: double
+             * @description The greatest value.
+             */
+            max: number;
+            /**
+             * Format: double
+             * @description The least value.
+             */
+            min: number;
+            /** @description The name. */
+            name: string;
+        };
         /** @description The values of a metric. NaN and infinities are strings. */
         MetricForm: {
             /**
@@ -2225,6 +2524,15 @@ export interface components {
              */
             min: number;
         };
+        /** @description The metrics of a history. */
+        MetricsForm: {
+            /** @description The next offset of the lineage. */
+            head: components["schemas"]["Big"];
+            /** @description The metrics, by name; at most 100. */
+            items: components["schemas"]["MetricCountForm"][];
+            /** @description The offset before which all events were read. */
+            read: components["schemas"]["Big"];
+        };
         /** @description The outcome of a lineage. */
         OutcomeForm: {
             /** @description `true` for a good outcome, `false` for a bad one; absent if neither is known. */
@@ -2233,6 +2541,37 @@ export interface components {
             status?: string | null;
             /** @description The value of the outcome in the last state, of any type. */
             value?: Record<string, unknown> | null;
+        };
+        /** @description A part of an overview. */
+        OverviewBucketForm: {
+            /** @description The number of calls. */
+            calls: components["schemas"]["Big"];
+            /** @description The number of events. */
+            events: components["schemas"]["Big"];
+            /** @description The number of calls and steps that failed. */
+            failed: components["schemas"]["Big"];
+            /** @description The offset where it begins. */
+            from: components["schemas"]["Big"];
+            /** @description The number of marks. */
+            marks: components["schemas"]["Big"];
+            /** @description The number of steps that began. */
+            steps: components["schemas"]["Big"];
+            /** @description The time of the first event, in microseconds since the Unix epoch. */
+            time_us: components["schemas"]["Big"];
+            usage?: null | components["schemas"]["UsageForm"];
+        };
+        /** @description A history in parts of equal width. */
+        OverviewForm: {
+            /** @description The buckets that have events, oldest first. */
+            buckets: components["schemas"]["OverviewBucketForm"][];
+            /** @description The next offset of the lineage. */
+            head: components["schemas"]["Big"];
+            /** @description The offset before which all events were read. */
+            read: components["schemas"]["Big"];
+            /** @description The number of turns in the part that was read. */
+            turns: components["schemas"]["Big"];
+            /** @description The width of a bucket in offsets: a power of two. Each begins at a multiple of it. */
+            width: components["schemas"]["Big"];
         };
         /** @description The point where a lineage was forked. */
         ParentForm: {
@@ -2339,6 +2678,15 @@ export interface components {
             /** @description The events, in the order of their offsets. */
             items: components["schemas"]["EventForm"][];
             next?: null | components["schemas"]["Big"];
+        };
+        /** @description A mark, in a row or in a turn. */
+        ReadMarkForm: {
+            /** @description The offset of its event, which it marks. */
+            at: components["schemas"]["Big"];
+            /** @description The label. */
+            label?: string | null;
+            /** @description The status. */
+            status: string;
         };
         /** @description Interrupted restores to take back. */
         RecoverAsked: {
@@ -2613,6 +2961,99 @@ export interface components {
             /** @description The sums over the tasks. */
             total: components["schemas"]["RetainedTotal"];
         };
+        /** @description An event on one line. */
+        RowForm: {
+            /** @description The person or program that caused the event; absent for the program itself. */
+            actor?: string | null;
+            /** @description The id of the call. */
+            call?: string | null;
+            /** @description `true` if the body was erased. */
+            erased?: boolean;
+            /** @description The kind of the event. */
+            kind: string;
+            /**
+             * Format: int32
+             * @description The lineage that the event was appended to.
+             */
+            lineage: number;
+            mark?: null | components["schemas"]["ReadMarkForm"];
+            /** @description The offset of the event. */
+            offset: components["schemas"]["Big"];
+            /** @description `false` for a call or a step that failed, `true` for a call that returned well. */
+            ok?: boolean | null;
+            /** @description The event in at most 160 characters. */
+            text: string;
+            /** @description Microseconds since the Unix epoch. */
+            time_us: components["schemas"]["Big"];
+            took_us?: null | components["schemas"]["Big"];
+            /** @description The tool of a call or of a return. */
+            tool?: string | null;
+            usage?: null | components["schemas"]["UsageForm"];
+        };
+        /** @description Rows of a lineage. */
+        RowsForm: {
+            /** @description The next offset of the lineage. */
+            head: components["schemas"]["Big"];
+            /** @description The rows, oldest first. */
+            items: components["schemas"]["RowForm"][];
+            next?: null | components["schemas"]["Big"];
+        };
+        /** @description Consecutive values of a metric. NaN and infinities are strings. */
+        SeriesBucketForm: {
+            /** @description The offset of the first value. */
+            at: components["schemas"]["Big"];
+            /** @description The number of values. */
+            count: components["schemas"]["Big"];
+            /**
+             * Format: double
+             * @description The first value.
+             */
+            first: number;
+            /**
+             * Format: double
+             * @description The last value.
+             */
+            last: number;
+            /**
+             * Format: double
+             * @description The greatest value.
+             */
+            max: number;
+            /**
+             * Format: double
+             * @description The least value.
+             */
+            min: number;
+            /** @description The place of the first value on the axis: its step, its time in microseconds, or its offset. */
+            x: components["schemas"]["Big"];
+        };
+        /** @description The values of a metric in the history before a point. */
+        SeriesForm: {
+            /** @description The address of the point: task, lineage and offset. */
+            address: string;
+            /** @description The values, oldest first. */
+            buckets: components["schemas"]["SeriesBucketForm"][];
+            /** @description The offset where the history ends. */
+            head: components["schemas"]["Big"];
+            /** @description The offset before which all events were read. */
+            read: components["schemas"]["Big"];
+        };
+        /** @description A request for a session: of the request's token, or of a code. */
+        SessionAsked: {
+            /** @description A code of the program that serves. */
+            code?: string | null;
+        };
+        /** @description A new session. */
+        SessionForm: {
+            /** @description True if the user sees and may do everything. */
+            admin: boolean;
+            /** @description The time when it expires: RFC 3339, UTC. */
+            expires: string;
+            /** @description The session, which is sent as a token is. The service keeps only its hash. */
+            session: string;
+            /** @description The user. */
+            user: string;
+        };
         /** @description A file that was not imported. */
         SkippedForm: {
             /** @description The path. */
@@ -2651,6 +3092,13 @@ export interface components {
             seq: components["schemas"]["Big"];
             /** @description Tasks. */
             tasks: components["schemas"]["Big"];
+        };
+        /** @description The identity of a store. */
+        StoreIdForm: {
+            /** @description The id, in hexadecimal digits. */
+            id: string;
+            /** @description True if a key is needed to compute the store's hashes. */
+            keyed: boolean;
         };
         /** @description Summary of a task: what its active lineage did, and the usage of all lineages. */
         SummaryForm: {
@@ -2856,6 +3304,67 @@ export interface components {
             lineage: number;
             /** @description The new first offset. */
             offset: components["schemas"]["Big"];
+        };
+        /** @description A call of a tool in a turn. */
+        TurnCallForm: {
+            /** @description The arguments in brief, of at most 160 characters. */
+            arguments: string;
+            /** @description The offset of the call. */
+            at: components["schemas"]["Big"];
+            /** @description The id of the call. */
+            call: string;
+            /** @description `true` if it returned well, `false` if not; absent if its return is missing. */
+            ok?: boolean | null;
+            /** @description The output on one line of at most 160 characters. */
+            result?: string | null;
+            took_us?: null | components["schemas"]["Big"];
+            /** @description The tool. */
+            tool: string;
+        };
+        /** @description A turn. All texts are on one line of at most 160 characters. */
+        TurnForm: {
+            /** @description The first 50 calls. */
+            calls: components["schemas"]["TurnCallForm"][];
+            /** @description The reason of a failure. */
+            failed?: string | null;
+            /** @description The offset of the first event. */
+            first: components["schemas"]["Big"];
+            /** @description The last message of another role. */
+            heard?: string | null;
+            mark?: null | components["schemas"]["ReadMarkForm"];
+            /** @description Metrics of the step that ended with the turn. NaN and infinities are strings. */
+            metrics?: {
+                [key: string]: number;
+            };
+            more_calls?: null | components["schemas"]["Big"];
+            /** @description The name of the step. */
+            name?: string | null;
+            /** @description The offset after the last event. */
+            next: components["schemas"]["Big"];
+            /** @description The number of the turn in its history, from 0. */
+            number: components["schemas"]["Big"];
+            /** @description The assistant's message. */
+            said?: string | null;
+            step?: null | components["schemas"]["Big"];
+            /** @description The time of the first event, in microseconds since the Unix epoch. */
+            time_us: components["schemas"]["Big"];
+            /** @description The time from the first event to the last, in microseconds. */
+            took_us: components["schemas"]["Big"];
+            /** @description The number of the turn in its step, from 0. */
+            turn: components["schemas"]["Big"];
+            usage?: null | components["schemas"]["UsageForm"];
+        };
+        /** @description Turns of a history. */
+        TurnsForm: {
+            /** @description The next offset of the lineage. */
+            head: components["schemas"]["Big"];
+            /** @description The turns, oldest first. */
+            items: components["schemas"]["TurnForm"][];
+            next?: null | components["schemas"]["Big"];
+            /** @description The offset before which all events were read. */
+            read: components["schemas"]["Big"];
+            /** @description The number of turns in the part that was read. */
+            total: components["schemas"]["Big"];
         };
         /** @description A restore to undo. */
         UndoAsked: {
@@ -4391,6 +4900,68 @@ export interface operations {
             };
         };
     };
+    me: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     point: {
         parameters: {
             query?: never;
@@ -4414,6 +4985,100 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PointForm"];
+                };
+            };
+            /** @description It is known */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    align: {
+        parameters: {
+            query?: {
+                /** @description The first line. Default: 0. */
+                from?: components["schemas"]["Big"];
+                /** @description The maximum number of lines: 1 to 1,000, default 100. */
+                limit?: number;
+                /** @description Compare what was said also in turns with calls. */
+                texts?: boolean;
+            };
+            header?: {
+                /** @description ETags of what is known */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description An address, as one segment: `essay%2F3@12` */
+                address: string;
+                /** @description Another address, of any task */
+                other: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    /** @description By the hashes of both */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlignmentForm"];
                 };
             };
             /** @description It is known */
@@ -4964,7 +5629,13 @@ export interface operations {
     };
     event: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Cuts texts of the body that are longer than this many bytes: each is an object with `cut`,
+                 *     its beginning, `bytes`, the length of the whole, and `pointer`, its place in the body.
+                 */
+                cut?: number;
+            };
             header?: {
                 /** @description ETags of what is known */
                 "If-None-Match"?: string | null;
@@ -5448,6 +6119,114 @@ export interface operations {
             };
         };
     };
+    value: {
+        parameters: {
+            query: {
+                /** @description The part of the body, as a JSON pointer (RFC 6901): `/content`. */
+                pointer: string;
+            };
+            header?: {
+                /** @description `bytes=FROM-LAST` or `bytes=FROM-` */
+                Range?: string | null;
+                /** @description ETags of what is known */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description An address, as one segment: `essay%2F3@12` */
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    /** @description By the hash after the event */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description The range */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description It is known */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The range is behind the end of the value */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     restore: {
         parameters: {
             query?: never;
@@ -5854,6 +6633,228 @@ export interface operations {
             };
             /** @description It takes longer than a request may */
             504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    series: {
+        parameters: {
+            query: {
+                /** @description 1 to 50 addresses, each as one parameter `at` */
+                at: string[];
+                /** @description The name of the metric */
+                metric: string;
+                /** @description The axis: `step` (the default), `time`, `offset` */
+                x?: string;
+                /** @description The maximum number of buckets for each address, default 500 */
+                points?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listed_SeriesForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionAsked"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It has ended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has a token, and no session */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7502,6 +8503,160 @@ export interface operations {
             };
         };
     };
+    task_metrics: {
+        parameters: {
+            query?: {
+                /** @description The lineage. Default: the active one. */
+                lineage?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricsForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    overview: {
+        parameters: {
+            query?: {
+                /** @description The lineage. Default: the active one. */
+                lineage?: number;
+                /** @description The maximum number of buckets: 1 to 2,000, default 200. */
+                buckets?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     pins: {
         parameters: {
             query?: never;
@@ -7672,6 +8827,94 @@ export interface operations {
             };
         };
     };
+    rows: {
+        parameters: {
+            query?: {
+                /** @description The lineage. Default: the active one. */
+                lineage?: number;
+                /** @description The first offset. Default: the first readable one. */
+                from?: components["schemas"]["Big"];
+                /** @description The end offset, exclusive. Default: the head. */
+                to?: components["schemas"]["Big"];
+                /** @description The maximum number of rows: 1 to 5,000, default 100. */
+                limit?: number;
+                /** @description Only events of these kinds, separated by commas: `message,step_finished`. Default: all. */
+                kind?: string;
+                /** @description Only events with this text in their JSON. Case does not count. */
+                text?: string;
+                /** @description Only calls and steps that failed. */
+                failed?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RowsForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     states: {
         parameters: {
             query?: {
@@ -7795,6 +9038,92 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SummaryForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    turns: {
+        parameters: {
+            query?: {
+                /** @description The lineage. Default: the active one. */
+                lineage?: number;
+                /** @description The number of the first turn. Default: 0. */
+                from?: components["schemas"]["Big"];
+                /** @description An offset: the page is around the turn that has it. Not with `from`. */
+                near?: components["schemas"]["Big"];
+                /** @description The maximum number of turns: 1 to 1,000, default 100. */
+                limit?: number;
+                /** @description Only turns with this text in the JSON of an event. Case does not count. */
+                text?: string;
+                /** @description Only turns that failed. */
+                failed?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TurnsForm"];
                 };
             };
             400: {

@@ -9,8 +9,9 @@ pub use crate::handles::lineage::LineageInfo;
 pub use crate::history::address::AddressTarget;
 pub use crate::history::lists::{CheckpointOrder, CheckpointQuery, Page, TaskInfo, TaskQuery};
 pub use crate::history::stats::TaskStats;
+pub use milepost_replay::{Condition, Operator};
 
-use milepost_codec::{ErrorKind, Result};
+use milepost_codec::{Error, ErrorKind, Result};
 use milepost_replay::RunReducer;
 use milepost_replay::reading::Outcome;
 use serde_json::json;
@@ -140,6 +141,32 @@ impl View {
     pub fn blame(&self, point: &Point, pointer: &str, history: bool) -> Result<Blamed> {
         self.shown(point)?;
         self.engine().query().blame(point, pointer, history)
+    }
+
+    /// Searches the history of a point for the first event after which a condition holds: see
+    /// [`Query::bisect`].
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: the condition does not hold at the point, or holds at the good one. Others as
+    /// [`Query::bisect`].
+    pub fn bisect(
+        &self,
+        good: Option<&Point>,
+        bad: &Point,
+        condition: &Condition,
+    ) -> Result<Bisect> {
+        good.into_iter().chain([bad]).try_for_each(|point| self.shown(point))?;
+        let engine = self.engine();
+        let chunks = engine.chunks();
+        let mut search = engine.query().bisect(good, bad)?;
+        search.run(engine, |_, state| {
+            Ok::<_, Error>(match condition.holds(state, chunks.as_ref())? {
+                true => Verdict::Bad,
+                false => Verdict::Good,
+            })
+        })?;
+        Ok(search)
     }
 
     /// Returns the sizes of a user's tasks: see [`Query::task_stats`]. Empty if the view shows the

@@ -189,14 +189,22 @@ pub struct UsageSum {
 }
 
 impl UsageSum {
-    /// Adds the usage of an event, if it has one.
-    pub fn add(&mut self, event: &Event) {
-        if let Some(sum) = recorded_sum(event) {
+    /// Adds the usage of an event. Returns `true` if it has one.
+    pub fn add(&mut self, event: &Event) -> bool {
+        let recorded = recorded_sum(event);
+        let is_recorded = recorded.is_some();
+        if let Some(sum) = recorded {
             self.recorded = sum;
         }
         let Some((usage, answer)) = Usage::of(event) else {
-            return;
+            return is_recorded;
         };
+        self.answered(usage, answer);
+        true
+    }
+
+    /// Adds the usage of an answer.
+    fn answered(&mut self, usage: Usage, answer: Option<String>) {
         let Some(answer) = answer else {
             return settle(&mut self.settled, &usage);
         };

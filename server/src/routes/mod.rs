@@ -1,17 +1,19 @@
 //! The routes.
 //!
 //! ```text
-//! v1/       the API of Milepost
-//! compat/   routes with the paths and forms of an existing API
-//! health    liveness of the service, readiness of the store
-//! metrics   `/metrics`, for Prometheus
-//! openapi   the description of all routes, and a page to browse it
+//! v1/         the API of Milepost
+//! compat/     routes with the paths and forms of an existing API
+//! health      liveness of the service, readiness of the store
+//! metrics     `/metrics`, for Prometheus
+//! openapi     the description of all routes, and a page to browse it
+//! store_page  the page of the store, for browsers
 //! ```
 
 mod compat;
 mod health;
 mod metrics;
 mod openapi;
+mod store_page;
 mod v1;
 
 use axum::Router;
@@ -46,6 +48,7 @@ pub(crate) fn all() -> Router<App> {
         .route("/docs", get(openapi::page))
         .route("/docs/", get(openapi::index))
         .route("/docs/{*file}", get(openapi::file))
+        .merge(store_page::routes())
 }
 
 /// Returns all routes except those of the description, and their description.

@@ -10,6 +10,11 @@ use flate2::read::GzDecoder;
 use crate::error::ApiError;
 use crate::extract::PathName;
 
+/// The policy of the page. Swagger UI makes styles inline, and icons from data.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+    img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'none'";
+
 /// The path of the description.
 pub(super) const PATH: &str = "/openapi.json";
 
@@ -32,8 +37,8 @@ pub(super) async fn page() -> Redirect {
     Redirect::permanent("/docs/")
 }
 
-pub(super) async fn index() -> Html<&'static str> {
-    Html(include_str!("page/index.html"))
+pub(super) async fn index() -> Response {
+    guarded(Html(include_str!("page/index.html")))
 }
 
 /// A file that the page loads. All of them are part of the program, which keeps the large ones as
@@ -51,7 +56,16 @@ pub(super) async fn file(PathName(path): PathName) -> Response {
 }
 
 fn of_kind(kind: &'static str, bytes: impl IntoResponse) -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], bytes).into_response()
+    guarded(([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], bytes))
+}
+
+/// Adds the headers that limit what the page loads, and who embeds it.
+fn guarded(answer: impl IntoResponse) -> Response {
+    let policy = HeaderValue::from_static(POLICY);
+    let exact = HeaderValue::from_static("nosniff");
+    let headers =
+        [(header::CONTENT_SECURITY_POLICY, policy), (header::X_CONTENT_TYPE_OPTIONS, exact)];
+    (headers, answer).into_response()
 }
 
 fn unpacked(kind: &'static str, gzip: &[u8]) -> Response {

@@ -362,10 +362,11 @@ impl Current {
         found.info.is_good(now_us).map(|()| found.info.clone())
     }
 
-    /// Returns true if the token with this id is still valid.
-    pub(crate) fn is_good(&self, id: &str, now_us: u64) -> bool {
+    /// Returns the data of the token with this id if it is still valid.
+    pub(crate) fn info(&self, id: &str, now_us: u64) -> Option<TokenInfo> {
         let found = self.0.iter().find(|stored| stored.info.id == id);
-        found.is_some_and(|stored| stored.info.is_good(now_us).is_ok())
+        let info = &found?.info;
+        info.is_good(now_us).is_ok().then(|| info.clone())
     }
 }
 

@@ -31,6 +31,8 @@ async fn each_route_is_described_with_its_errors_as_problems() {
         ("post", "/v1/jobs", "201"),
         ("delete", "/v1/jobs/{id}", "202"),
         ("post", "/v1/agent/hooks", "200"),
+        ("post", "/v1/sessions", "201"),
+        ("delete", "/v1/sessions/current", "204"),
     ] {
         let responses = &api["paths"][path][method]["responses"];
         assert!(responses[well].is_object(), "{method} {path}");

@@ -4,7 +4,7 @@ use serde_json::Value;
 use crate::served::Served;
 
 /// What is read, by path.
-const READ: [&str; 13] = [
+const READ: [&str; 22] = [
     "/v1/tasks",
     "/v1/tasks/{task}",
     "/v1/tasks/{task}/lineages",
@@ -18,6 +18,15 @@ const READ: [&str; 13] = [
     "/v1/points/{address}/files",
     "/v1/points/{address}/files/{path}",
     "/v1/stats",
+    "/v1/me",
+    "/v1/tasks/{task}/rows",
+    "/v1/tasks/{task}/turns",
+    "/v1/tasks/{task}/overview",
+    "/v1/tasks/{task}/metrics",
+    "/v1/series",
+    "/v1/points/{address}/bisect",
+    "/v1/points/{address}/align/{other}",
+    "/v1/points/{address}/value",
 ];
 
 fn refers(value: &Value, found: &mut Vec<String>) {

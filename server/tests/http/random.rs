@@ -51,6 +51,9 @@ const PATHS: &[&str] = &[
     "/v1/retention",
     "/v1/retention/plan",
     "/v1/stats",
+    "/v1/me",
+    "/v1/sessions",
+    "/v1/sessions/current",
     "/v1/NAME",
     "/api/v1/tasks/NAME/checkpoints",
     "/api/v1/checkpoints/NAME",
@@ -62,6 +65,8 @@ const PATHS: &[&str] = &[
     "/metrics",
     "/openapi.json",
     "/docs/NAME",
+    "/page/NAME",
+    "/",
 ];
 
 fn method() -> impl Strategy<Value = Method> {

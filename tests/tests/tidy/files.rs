@@ -9,6 +9,9 @@ use crate::{Source, Violation};
 /// Files below a folder whose names end so, in order.
 pub fn below(dir: &Path, end: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
+    if !dir.exists() {
+        return found;
+    }
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {

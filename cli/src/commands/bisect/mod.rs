@@ -2,18 +2,16 @@
 
 mod by_hand;
 mod command;
-mod expression;
 mod report;
 
-use milepost::query::{Bisect, Verdict};
+use milepost::query::{Bisect, Condition, Verdict};
 use milepost::state::{Chunks, MessageRange};
 use milepost::{Engine, ErrorKind, Point, RunState};
 
-use self::expression::Expression;
 use super::pointers;
 use crate::args;
 use crate::backend::hints::point;
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, excerpt};
 use crate::store_locator::StoreArgs;
 
@@ -43,14 +41,18 @@ fn begin(engine: &Engine, good: Option<&Point>, bad: &Point) -> Result<Bisect> {
 }
 
 fn search_when(engine: &Engine, bisect: &mut Bisect, bad: &Point, text: &str) -> Result<()> {
-    let expression = expression::parse(text)?;
+    let condition = text.parse::<Condition>().map_err(|error| {
+        Failure::new(format!("--when, {}", error))
+            .code_of(USAGE)
+            .hint("as in --when '/variables/score < 0.5 and not exists /last_error/message'")
+    })?;
     let chunks = engine.chunks();
     let state = engine.run_state(bad)?;
-    if !expression.holds(&state, chunks.as_ref())? {
-        return Err(not_so(&expression, bad, &state, chunks.as_ref())?);
+    if !condition.holds(&state, chunks.as_ref())? {
+        return Err(not_so(&condition, bad, &state, chunks.as_ref())?);
     }
     bisect.run(engine, |_, state| {
-        Ok(match expression.holds(state, chunks.as_ref())? {
+        Ok(match condition.holds(state, chunks.as_ref())? {
             true => Verdict::Bad,
             false => Verdict::Good,
         })
@@ -59,7 +61,7 @@ fn search_when(engine: &Engine, bisect: &mut Bisect, bad: &Point, text: &str) ->
 
 /// Returns the failure of a condition that does not hold at the bad point, with the values there.
 fn not_so(
-    expression: &Expression,
+    condition: &Condition,
     bad: &Point,
     state: &RunState,
     chunks: &dyn Chunks,
@@ -67,7 +69,7 @@ fn not_so(
     let mut values = Vec::new();
     let mut question = None;
     let json = state.to_json(chunks, MessageRange::None)?;
-    for pointer in expression.pointers() {
+    for pointer in condition.pointers() {
         match state.value_at(pointer, chunks)? {
             Some(value) => values.push(format!("{pointer} is {}", excerpt(&value.to_string(), 80))),
             None => {

@@ -127,7 +127,7 @@ pub struct Turn {
 /// assert_eq!(turn.failed.as_deref(), Some("2 fail"));
 /// # Ok::<(), milepost_replay::Error>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Turns {
     open: Option<Open>,
     /// The step that has begun and not ended.
@@ -135,7 +135,7 @@ pub struct Turns {
 }
 
 /// A turn whose end is not known.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Open {
     turn: Turn,
     usage: UsageSum,
@@ -143,7 +143,7 @@ struct Open {
     is_over: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct CurrentStep {
     number: u64,
     name: Option<String>,
@@ -216,6 +216,19 @@ impl Turns {
     pub fn unfinished(&self) -> Option<Turn> {
         let Open { turn, usage, .. } = self.open.as_ref()?;
         Some(Turn { usage: usage.total(), ..turn.clone() })
+    }
+
+    /// Returns the offset of the first event of the open turn.
+    pub(crate) fn first(&self) -> Option<Offset> {
+        self.open.as_ref().map(|open| open.turn.first)
+    }
+
+    /// Returns what takes the events from the first one of the open turn on, and divides them in
+    /// the same way. The open turn has that event alone.
+    pub(crate) fn before_open(&self) -> Self {
+        let step = self.step.clone();
+        let step = step.map(|step| CurrentStep { turns: step.turns.saturating_sub(1), ..step });
+        Self { open: None, step }
     }
 
     /// Returns `true` if the open turn has the event at an offset as its last.

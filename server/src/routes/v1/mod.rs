@@ -10,6 +10,10 @@
 //! points.rs        points and their events
 //! states.rs        states and their differences
 //! passes.rs        the states of all checkpoints of a lineage
+//! readings.rs      rows, turns, overview and metrics of a lineage
+//! align.rs         two histories, turn by turn
+//! values.rs        values of an event's body
+//! bisect.rs        the first event after which a condition holds
 //! blame.rs         the event that set a part of a state
 //! attachments.rs   data attached to checkpoints
 //! branch.rs        a new lineage at a point
@@ -24,11 +28,15 @@
 //! jobs.rs          jobs, for admins
 //! agent.rs         documents of hooks of coding agents
 //! stats.rs         statistics
+//! me.rs            the caller and the service
+//! sessions.rs      sessions of browsers
 //! ```
 
 mod agent;
+mod align;
 mod append;
 mod attachments;
+mod bisect;
 mod blame;
 mod branch;
 mod checkpoints;
@@ -40,15 +48,19 @@ mod files;
 mod jobs;
 mod maintenance;
 mod marks;
+mod me;
 mod passes;
 mod pins;
 mod points;
+mod readings;
 mod restores;
+mod sessions;
 mod start;
 mod states;
 mod stats;
 mod stream;
 mod tasks;
+mod values;
 
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
@@ -100,6 +112,10 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(points::routes())
         .merge(states::routes())
         .merge(passes::routes())
+        .merge(values::routes())
+        .merge(readings::routes())
+        .merge(align::routes())
+        .merge(bisect::routes())
         .merge(blame::routes())
         .merge(branch::routes())
         .merge(erase::routes())
@@ -107,6 +123,8 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(files::routes())
         .merge(checkpoints::routes())
         .merge(stats::routes())
+        .merge(me::routes())
+        .merge(sessions::routes())
 }
 
 /// Returns the page size: the given one if it is in range, or the default.

@@ -5,6 +5,9 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use milepost::{Hash, Point};
+use milepost_api::cut_texts;
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -44,7 +47,7 @@ impl Seen {
     }
 }
 
-fn named(point: &Point, tag: Tag) -> Tag {
+pub(super) fn named(point: &Point, tag: Tag) -> Tag {
     match point.checkpoint {
         Some(checkpoint) => tag.and(checkpoint),
         None => tag,
@@ -82,6 +85,15 @@ async fn one(
     .await
 }
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct EventQuery {
+    /// Cuts texts of the body that are longer than this many bytes: each is an object with `cut`,
+    /// its beginning, `bytes`, the length of the whole, and `pointer`, its place in the body.
+    cut: Option<usize>,
+}
+
 /// Returns the event at a point.
 #[utoipa::path(
     get,
@@ -90,6 +102,7 @@ async fn one(
     tag = "points",
     params(
         ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
+        EventQuery,
         ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
     ),
     responses(
@@ -104,7 +117,7 @@ async fn event(
     caller: Caller,
     known: Known,
     PathName(address): PathName,
-    Query(Nothing {}): Query<Nothing>,
+    Query(query): Query<EventQuery>,
 ) -> Result<Response, ApiError> {
     // A long event takes several times its length while it is read.
     app.long_view(&caller, move |view| {
@@ -113,11 +126,28 @@ async fn event(
         let erased = view.erased(&point)?;
         let (event, hash) = view.event(&point)?;
         let tag = named(&point, Tag::new(hash)).erased(erased);
+        let tag = match query.cut {
+            Some(most) => tag.and(most),
+            None => tag,
+        };
         Tagged::unless(&known, tag, || {
-            let text = serde_json::to_vec(&EventAt::of(point, event, hash));
+            let event = EventAt::of(point, event, hash);
+            let text = match query.cut {
+                Some(most) => cut_event(&event, most),
+                None => serde_json::to_vec(&event),
+            };
             Ok(([(header::CONTENT_TYPE, JSON)], text.map_err(|_| ApiError::Bug)?))
         })
     })
     .await
     .map(IntoResponse::into_response)
+}
+
+/// Returns an event as JSON, with long texts of its body cut.
+fn cut_event(event: &EventAt, most: usize) -> serde_json::Result<Vec<u8>> {
+    let mut event = serde_json::to_value(event)?;
+    if let Some(body) = event.get_mut("body") {
+        cut_texts(body, most);
+    }
+    serde_json::to_vec(&event)
 }

@@ -1,22 +1,20 @@
-//! Parser of expressions.
+//! Parser of conditions.
 
-use milepost::state::RunReducer;
+use milepost_codec::{Error, Result};
 use serde_json::Value;
 
-use super::{Expression, OPERATORS, Operator};
-use crate::error::{Failure, Result, USAGE};
+use super::{Condition, OPERATORS, Operator};
+use crate::RunReducer;
 
 /// Largest depth of nested parentheses and `not`.
 const DEPTH_MAX: u32 = 64;
 
-/// Parses an expression.
-///
-/// A failure names the character, and the input that was expected there.
-pub fn parse(text: &str) -> Result<Expression> {
+/// Parses a condition.
+pub(super) fn parse(text: &str) -> Result<Condition> {
     let mut parser = Parser { text, at: 0 };
-    let expression = parser.either(0)?;
+    let condition = parser.either(0)?;
     match parser.rest().is_empty() {
-        true => Ok(expression),
+        true => Ok(condition),
         false => Err(parser.expected("`and`, `or` or the end")),
     }
 }
@@ -41,7 +39,7 @@ impl<'a> Parser<'a> {
         trimmed
     }
 
-    fn expected(&mut self, what: &str) -> Failure {
+    fn expected(&mut self, what: &str) -> Error {
         let rest = self.rest();
         let found: String =
             rest.split_whitespace().next().unwrap_or_default().chars().take(20).collect();
@@ -52,12 +50,10 @@ impl<'a> Parser<'a> {
         self.error(&format!("expected {what}, found {found}"))
     }
 
-    fn error(&self, why: &str) -> Failure {
+    fn error(&self, why: &str) -> Error {
         let before = self.text.get(..self.at).unwrap_or_default();
         let at = before.chars().count() + 1;
-        Failure::new(format!("--when, at character {at}: {why}"))
-            .code_of(USAGE)
-            .hint("as in --when '/variables/score < 0.5 and not exists /last_error/message'")
+        Error::invalid(format!("at character {at}: {why}"))
     }
 
     /// Consumes a word, if it comes next.
@@ -81,31 +77,31 @@ impl<'a> Parser<'a> {
         there
     }
 
-    fn either(&mut self, depth: u32) -> Result<Expression> {
+    fn either(&mut self, depth: u32) -> Result<Condition> {
         let first = self.both(depth)?;
         let mut parts = Vec::new();
         while self.word("or") {
             parts.push(self.both(depth)?);
         }
-        Ok(several(first, parts, Expression::Or))
+        Ok(several(first, parts, Condition::Or))
     }
 
-    fn both(&mut self, depth: u32) -> Result<Expression> {
+    fn both(&mut self, depth: u32) -> Result<Condition> {
         let first = self.one(depth)?;
         let mut parts = Vec::new();
         while self.word("and") {
             parts.push(self.one(depth)?);
         }
-        Ok(several(first, parts, Expression::And))
+        Ok(several(first, parts, Condition::And))
     }
 
-    fn one(&mut self, depth: u32) -> Result<Expression> {
+    fn one(&mut self, depth: u32) -> Result<Condition> {
         if depth > DEPTH_MAX {
             return Err(self.error(&format!("it nests deeper than {DEPTH_MAX}")));
         }
         if self.word("not") {
             let part = self.one(depth + 1)?;
-            return Ok(Expression::Not(Box::new(part)));
+            return Ok(Condition::Not(Box::new(part)));
         }
         if self.sign("(") {
             let inner = self.either(depth + 1)?;
@@ -115,11 +111,11 @@ impl<'a> Parser<'a> {
             };
         }
         if self.word("exists") {
-            return self.pointer("a pointer, as `/variables/best`").map(Expression::Exists);
+            return self.pointer("a pointer, as `/variables/best`").map(Condition::Exists);
         }
         let pointer = self.pointer("a pointer, `exists`, `not` or `(`")?;
         let operator = self.operator()?;
-        Ok(Expression::Compare(pointer, operator, self.literal()?))
+        Ok(Condition::Compare(pointer, operator, self.literal()?))
     }
 
     fn pointer(&mut self, expected: &str) -> Result<String> {
@@ -192,10 +188,10 @@ impl<'a> Parser<'a> {
 }
 
 fn several(
-    first: Expression,
-    mut parts: Vec<Expression>,
-    whole: impl Fn(Vec<Expression>) -> Expression,
-) -> Expression {
+    first: Condition,
+    mut parts: Vec<Condition>,
+    whole: impl Fn(Vec<Condition>) -> Condition,
+) -> Condition {
     if parts.is_empty() {
         return first;
     }

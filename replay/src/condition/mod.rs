@@ -1,4 +1,4 @@
-//! Conditions of `bisect --when`. docs/COMMAND_LINE.md has the grammar.
+//! Conditions on a state, such as those of `bisect --when`. docs/COMMAND_LINE.md has the grammar.
 
 mod parse;
 #[cfg(test)]
@@ -7,24 +7,32 @@ mod tests;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::str::FromStr;
 
-use milepost::RunState;
-use milepost::state::Chunks;
+use milepost_codec::{Error, Result};
 use serde_json::{Number, Value};
 
-use crate::error::Result;
-
-pub use parse::parse;
+use crate::{Chunks, RunState};
 
 /// A condition on a state.
+///
+/// ```
+/// use milepost_replay::{Condition, MemoryChunks, RunReducer, Reducer};
+///
+/// let condition: Condition = "/step/number > 3 or exists /last_error".parse()?;
+/// let state = RunReducer.initial();
+/// assert!(!condition.holds(&state, &MemoryChunks::default())?);
+/// assert!("/step/number >".parse::<Condition>().is_err());
+/// # Ok::<(), milepost_replay::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
-pub enum Expression {
+pub enum Condition {
     /// At least one of them holds.
-    Or(Vec<Expression>),
+    Or(Vec<Self>),
     /// All of them hold.
-    And(Vec<Expression>),
+    And(Vec<Self>),
     /// The condition does not hold.
-    Not(Box<Expression>),
+    Not(Box<Self>),
     /// The pointer names a value.
     Exists(String),
     /// The value at the pointer compares to a literal in this way.
@@ -34,16 +42,22 @@ pub enum Expression {
 /// Comparison of two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
+    /// Equal.
     Equal,
+    /// Unequal.
     Unequal,
+    /// Less.
     Less,
+    /// Less or equal.
     LessOrEqual,
+    /// Greater.
     Greater,
+    /// Greater or equal.
     GreaterOrEqual,
 }
 
 /// The operators as text. An operator comes after those that begin with it.
-pub const OPERATORS: [(&str, Operator); 6] = [
+pub(crate) const OPERATORS: [(&str, Operator); 6] = [
     ("==", Operator::Equal),
     ("!=", Operator::Unequal),
     ("<=", Operator::LessOrEqual),
@@ -52,7 +66,16 @@ pub const OPERATORS: [(&str, Operator); 6] = [
     (">", Operator::Greater),
 ];
 
-impl Expression {
+impl FromStr for Condition {
+    type Err = Error;
+
+    /// Parses a condition. An error names the character, and the input that was expected there.
+    fn from_str(text: &str) -> Result<Self> {
+        parse::parse(text)
+    }
+}
+
+impl Condition {
     /// Returns `true` if the condition holds for a state.
     pub fn holds(&self, state: &RunState, chunks: &dyn Chunks) -> Result<bool> {
         match self {
@@ -129,8 +152,8 @@ impl fmt::Display for Operator {
     }
 }
 
-/// Text that parses to the same expression.
-impl fmt::Display for Expression {
+/// Text that parses to the same condition.
+impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Or(parts) => joined(f, parts, " or "),
@@ -147,7 +170,7 @@ impl fmt::Display for Expression {
     }
 }
 
-fn joined(f: &mut fmt::Formatter<'_>, parts: &[Expression], between: &str) -> fmt::Result {
+fn joined(f: &mut fmt::Formatter<'_>, parts: &[Condition], between: &str) -> fmt::Result {
     for (index, part) in parts.iter().enumerate() {
         if index > 0 {
             f.write_str(between)?;
@@ -157,9 +180,9 @@ fn joined(f: &mut fmt::Formatter<'_>, parts: &[Expression], between: &str) -> fm
     Ok(())
 }
 
-fn operand(f: &mut fmt::Formatter<'_>, part: &Expression) -> fmt::Result {
+fn operand(f: &mut fmt::Formatter<'_>, part: &Condition) -> fmt::Result {
     match part {
-        Expression::Or(_) | Expression::And(_) => write!(f, "({part})"),
+        Condition::Or(_) | Condition::And(_) => write!(f, "({part})"),
         _ => write!(f, "{part}"),
     }
 }

@@ -1,11 +1,11 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use milepost::state::{Document, MemoryChunks};
-use milepost::{Json, RunState};
+use milepost_codec::Json;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::{Document, MemoryChunks};
 
 fn pointers() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), "/(variables|context|messages)(/[a-z0-9 \"()=<é]{0,6}){0,3}",]
@@ -22,34 +22,34 @@ fn literals() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn expressions() -> impl Strategy<Value = Expression> {
+fn conditions() -> impl Strategy<Value = Condition> {
     let operator = (0..OPERATORS.len()).prop_map(|n| OPERATORS.get(n).unwrap().1);
     let leaf = prop_oneof![
-        pointers().prop_map(Expression::Exists),
+        pointers().prop_map(Condition::Exists),
         (pointers(), operator, literals())
-            .prop_map(|(pointer, operator, value)| Expression::Compare(pointer, operator, value)),
+            .prop_map(|(pointer, operator, value)| Condition::Compare(pointer, operator, value)),
     ];
     leaf.prop_recursive(5, 40, 4, |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 2..4).prop_map(Expression::Or),
-            prop::collection::vec(inner.clone(), 2..4).prop_map(Expression::And),
-            inner.prop_map(|inner| Expression::Not(Box::new(inner))),
+            prop::collection::vec(inner.clone(), 2..4).prop_map(Condition::Or),
+            prop::collection::vec(inner.clone(), 2..4).prop_map(Condition::And),
+            inner.prop_map(|inner| Condition::Not(Box::new(inner))),
         ]
     })
 }
 
 proptest! {
     #[test]
-    fn printing_and_parsing_again_gives_the_same(expression in expressions()) {
-        let text = expression.to_string();
-        let parsed = parse(&text);
+    fn printing_and_parsing_again_gives_the_same(condition in conditions()) {
+        let text = condition.to_string();
+        let parsed = text.parse::<Condition>();
         prop_assert!(parsed.is_ok(), "{}: {}", text, parsed.unwrap_err());
-        prop_assert_eq!(parsed.unwrap(), expression, "{}", text);
+        prop_assert_eq!(parsed.unwrap(), condition, "{}", text);
     }
 
     #[test]
     fn no_text_makes_the_parser_panic(text in any::<String>()) {
-        let _ = parse(&text);
+        let _ = text.parse::<Condition>();
     }
 
     #[test]
@@ -62,7 +62,7 @@ proptest! {
             0..24,
         )
     ) {
-        let _ = parse(&parts.concat());
+        let _ = parse::parse(&parts.concat());
     }
 }
 
@@ -70,8 +70,8 @@ fn holds(text: &str) -> bool {
     let mut state = RunState::default();
     let variables = r#"{"n": 10, "f": 1.0, "s": "b", "a": [1], "t": true, "z": null}"#;
     state.variables = Document::new(&Json::new(variables).unwrap()).unwrap();
-    let expression = parse(text).unwrap_or_else(|failure| panic!("{text}: {failure}"));
-    expression.holds(&state, &MemoryChunks::default()).unwrap()
+    let condition = parse::parse(text).unwrap_or_else(|failure| panic!("{text}: {failure}"));
+    condition.holds(&state, &MemoryChunks::default()).unwrap()
 }
 
 #[test]
@@ -117,12 +117,12 @@ fn an_error_says_where_and_what_was_expected() {
         ("/iterations == 1", "character 1: a state has no field \"iterations\""),
         ("/phase == \"a", "character 11: this is no JSON"),
     ] {
-        let failure = parse(text).unwrap_err();
+        let failure = parse::parse(text).unwrap_err();
         assert!(failure.to_string().contains(said), "{text}: {failure}");
-        assert_eq!(failure.code(), crate::error::USAGE);
+        assert_eq!(failure.kind(), crate::ErrorKind::Invalid);
     }
     let deep = format!("{}exists /phase{}", "(".repeat(5000), ")".repeat(5000));
-    assert!(parse(&deep).unwrap_err().to_string().contains("deeper than 64"));
+    assert!(parse::parse(&deep).unwrap_err().to_string().contains("deeper than 64"));
     let deep = format!("{}exists /phase", "not ".repeat(5000));
-    assert!(parse(&deep).unwrap_err().to_string().contains("deeper than 64"));
+    assert!(parse::parse(&deep).unwrap_err().to_string().contains("deeper than 64"));
 }

@@ -1,0 +1,48 @@
+//! Long texts of a value, cut.
+
+use serde_json::{Map, Value};
+
+/// Replaces each text of a value that is longer than some bytes by an object: `cut`, its beginning,
+/// `bytes`, the length of the whole, and `pointer`, its place in the value.
+///
+/// ```
+/// use serde_json::json;
+///
+/// let mut body = json!({"role": "tool", "content": ["a long text"]});
+/// milepost_api::cut_texts(&mut body, 6);
+/// let cut = json!({"cut": "a long", "bytes": "11", "pointer": "/content/0"});
+/// assert_eq!(body, json!({"role": "tool", "content": [cut]}));
+/// ```
+pub fn cut_texts(value: &mut Value, most: usize) {
+    cut(value, most, &mut String::new());
+}
+
+fn cut(value: &mut Value, most: usize, pointer: &mut String) {
+    let length = pointer.len();
+    match value {
+        Value::String(text) if text.len() > most => {
+            let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+            let begin = text.get(..end).unwrap_or_default().to_owned();
+            let bytes = text.len().to_string();
+            let fields = [("cut", begin), ("bytes", bytes), ("pointer", pointer.clone())];
+            let fields = fields.map(|(name, text)| (name.to_owned(), Value::String(text)));
+            *value = Value::Object(Map::from_iter(fields));
+        }
+        Value::Array(items) => {
+            for (n, item) in items.iter_mut().enumerate() {
+                pointer.push_str(&format!("/{n}"));
+                cut(item, most, pointer);
+                pointer.truncate(length);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                pointer.push('/');
+                pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                cut(field, most, pointer);
+                pointer.truncate(length);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,195 @@
+//! Reading lineages: indexes that are kept, and answers made from them.
+//!
+//! ```text
+//! search     texts and kinds that are looked for
+//! rows       events on one line each
+//! turns      pages of turns
+//! overviews  counts and metrics
+//! alignment  two histories, turn by turn
+//! ```
+
+mod alignment;
+mod overviews;
+mod rows;
+mod search;
+mod turns;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use milepost::clock::{Clock, SystemClock};
+use milepost::ids::TaskNo;
+use milepost::reading::HistoryIndex;
+use milepost::{Lineage, LineageId, Offset, Result, Task};
+use parking_lot::Mutex;
+
+pub use overviews::SeriesAxis;
+pub use rows::RowsAsked;
+pub use search::EventSearch;
+pub use turns::{TurnPlace, TurnsAsked};
+
+/// The longest time for which a request reads, in microseconds.
+const SLICE_US: u64 = 250_000;
+
+/// Number of events between two looks at the clock.
+const LOOK: u64 = 256;
+
+/// The memory of all indexes, in bytes.
+const BYTES: usize = 64 << 20;
+
+/// A lineage whose index is kept.
+type Key = (TaskNo, LineageId);
+
+/// Reads lineages, and keeps their indexes: at most 64 MiB, and the one last used.
+pub struct Reader {
+    kept: Mutex<Kept>,
+    clock: Box<dyn Clock>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    indexes: HashMap<Key, Used>,
+    /// Number of requests so far.
+    requests: u64,
+}
+
+/// A kept index.
+#[derive(Debug)]
+struct Used {
+    index: Arc<Mutex<LineageIndex>>,
+    weight: usize,
+    /// The number of its last request.
+    last: u64,
+}
+
+/// An index of a lineage, for one state of its history.
+#[derive(Debug)]
+struct LineageIndex {
+    history: HistoryIndex,
+    /// The first event, and the number of erased events of the task.
+    made_for: (Offset, u64),
+}
+
+/// The progress of an index, with an answer.
+#[derive(Debug)]
+struct Read<T> {
+    answer: T,
+    read: Offset,
+    head: Offset,
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("kept", &self.kept).finish_non_exhaustive()
+    }
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self::with_clock(Box::new(SystemClock))
+    }
+}
+
+impl Reader {
+    /// Creates a reader that measures with a clock.
+    pub fn with_clock(clock: Box<dyn Clock>) -> Self {
+        Self { kept: Mutex::default(), clock }
+    }
+
+    /// Drops all indexes: the engine was opened anew.
+    pub fn clear(&self) {
+        self.kept.lock().indexes.clear();
+    }
+
+    /// Returns the time when a request that begins now has read enough.
+    fn deadline(&self) -> Deadline<'_> {
+        let end_us = self.clock.now_us().saturating_add(SLICE_US);
+        Deadline { clock: &*self.clock, end_us, events: 0 }
+    }
+
+    /// Reads on in a lineage, and answers from its index.
+    fn index<T>(
+        &self,
+        task: &Task,
+        lineage: &Lineage,
+        deadline: &mut Deadline<'_>,
+        answer: impl FnOnce(&HistoryIndex) -> T,
+    ) -> Result<Read<T>> {
+        // Read before the events: an event that is erased in between is read again.
+        let erased = task.erased();
+        let info = lineage.info()?;
+        let (begin, head) = (info.begin, info.head.next);
+        let key = (task.no(), lineage.id());
+        let new = || LineageIndex { history: HistoryIndex::new(begin), made_for: (begin, erased) };
+        let index = {
+            let mut kept = self.kept.lock();
+            kept.requests += 1;
+            let last = kept.requests;
+            let used = kept.indexes.entry(key).or_insert_with(|| {
+                let index = Arc::new(Mutex::new(new()));
+                Used { index, weight: 0, last }
+            });
+            used.last = last;
+            Arc::clone(&used.index)
+        };
+        let mut index = index.lock();
+        if index.made_for != (begin, erased) || index.history.read() > head {
+            *index = new();
+        }
+        for event in lineage.read(index.history.read()..head)? {
+            index.history.add(&event?);
+            if deadline.is_over() {
+                break;
+            }
+        }
+        let read = index.history.read();
+        let (answer, weight) = (answer(&index.history), index.history.weight());
+        drop(index);
+        self.kept.lock().weighed(key, weight);
+        Ok(Read { answer, read, head })
+    }
+}
+
+impl Kept {
+    /// Notes the weight of an index, and drops those that were not used for longest.
+    fn weighed(&mut self, key: Key, weight: usize) {
+        if let Some(used) = self.indexes.get_mut(&key) {
+            used.weight = weight;
+        }
+        loop {
+            let all: usize = self.indexes.values().map(|used| used.weight).sum();
+            let others = self.indexes.iter().filter(|(other, _)| **other != key);
+            let oldest = others.min_by_key(|(_, used)| used.last).map(|(other, _)| *other);
+            match oldest.filter(|_| all > BYTES) {
+                Some(oldest) => self.indexes.remove(&oldest),
+                None => return,
+            };
+        }
+    }
+}
+
+/// The end of the time of a request.
+struct Deadline<'a> {
+    clock: &'a dyn Clock,
+    end_us: u64,
+    events: u64,
+}
+
+impl Deadline<'_> {
+    /// Counts an event. Returns `true` if the time is over.
+    fn is_over(&mut self) -> bool {
+        self.events += 1;
+        self.events.is_multiple_of(LOOK) && self.clock.now_us() >= self.end_us
+    }
+}
+
+/// Returns a lineage of a task, the active one unless another is named.
+fn lineage_of(task: &Task, id: Option<LineageId>) -> Result<Lineage> {
+    match id {
+        Some(id) => task.lineage_named(id),
+        None => Ok(task.lineage().clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! Counts and metrics of a history, in buckets.
+
+use milepost::reading::{MetricBucket, OverviewBucket};
+use milepost::{LineageId, Point, Result, Task};
+use milepost_codec::Float;
+
+use super::{Read, Reader, lineage_of};
+use crate::{
+    Big, MetricCountForm, MetricsForm, OverviewBucketForm, OverviewForm, SeriesBucketForm,
+    SeriesForm,
+};
+
+/// The axis of a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeriesAxis {
+    /// Steps.
+    Step,
+    /// Times, in microseconds since the Unix epoch.
+    Time,
+    /// Offsets.
+    Offset,
+}
+
+impl Reader {
+    /// Returns a history in at most this many buckets.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lineage::read`](milepost::Lineage::read). `NotFound`: the task has no such lineage.
+    pub fn overview(
+        &self,
+        task: &Task,
+        lineage: Option<LineageId>,
+        most: usize,
+    ) -> Result<OverviewForm> {
+        let lineage = lineage_of(task, lineage)?;
+        let answer = self.index(task, &lineage, &mut self.deadline(), |index| {
+            (index.overview(most), index.turns())
+        })?;
+        let Read { answer: ((width, buckets), turns), read, head } = answer;
+        Ok(OverviewForm {
+            width: Big(width),
+            buckets: buckets.into_iter().map(Into::into).collect(),
+            turns: Big(turns),
+            read: Big(read),
+            head: Big(head),
+        })
+    }
+
+    /// Returns the metrics of a history.
+    ///
+    /// # Errors
+    ///
+    /// As [`overview`](Self::overview).
+    pub fn metrics(&self, task: &Task, lineage: Option<LineageId>) -> Result<MetricsForm> {
+        let lineage = lineage_of(task, lineage)?;
+        let answer = self.index(task, &lineage, &mut self.deadline(), |index| {
+            index.metrics().map(|(name, all)| count_form(name, &all)).collect()
+        })?;
+        let Read { answer: items, read, head } = answer;
+        Ok(MetricsForm { items, read: Big(read), head: Big(head) })
+    }
+
+    /// Returns the values of a metric before some points of a task, in at most this many buckets
+    /// each. The points share the time of the request.
+    ///
+    /// # Errors
+    ///
+    /// As [`overview`](Self::overview).
+    pub fn series(
+        &self,
+        points: &[(Task, Point)],
+        metric: &str,
+        axis: SeriesAxis,
+        most: usize,
+    ) -> Result<Vec<SeriesForm>> {
+        let mut deadline = self.deadline();
+        let series = points.iter().map(|(task, point)| {
+            let lineage = task.lineage_named(point.lineage)?;
+            let answer = self.index(task, &lineage, &mut deadline, |index| {
+                index.series(metric, point.offset, most)
+            })?;
+            Ok(SeriesForm {
+                address: point.to_string(),
+                buckets: answer.answer.iter().map(|bucket| series_form(bucket, axis)).collect(),
+                read: Big(answer.read.min(point.offset)),
+                head: Big(point.offset),
+            })
+        });
+        series.collect()
+    }
+}
+
+impl From<OverviewBucket> for OverviewBucketForm {
+    fn from(bucket: OverviewBucket) -> Self {
+        Self {
+            from: Big(bucket.from),
+            events: Big(bucket.events),
+            steps: Big(bucket.steps),
+            calls: Big(bucket.calls),
+            failed: Big(bucket.failed),
+            marks: Big(bucket.marks),
+            usage: bucket.usage.map(Into::into),
+            time_us: Big(bucket.time_us),
+        }
+    }
+}
+
+fn count_form(name: &str, all: &MetricBucket) -> MetricCountForm {
+    MetricCountForm {
+        name: name.to_owned(),
+        count: Big(all.count),
+        last: Float(all.last),
+        min: Float(all.min),
+        max: Float(all.max),
+    }
+}
+
+fn series_form(bucket: &MetricBucket, axis: SeriesAxis) -> SeriesBucketForm {
+    let x = match axis {
+        SeriesAxis::Step => bucket.step,
+        SeriesAxis::Time => bucket.time_us,
+        SeriesAxis::Offset => bucket.at,
+    };
+    SeriesBucketForm {
+        x: Big(x),
+        first: Float(bucket.first),
+        last: Float(bucket.last),
+        min: Float(bucket.min),
+        max: Float(bucket.max),
+        count: Big(bucket.count),
+        at: Big(bucket.at),
+    }
+}

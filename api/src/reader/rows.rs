@@ -1,0 +1,123 @@
+//! Events on one line each.
+
+use std::collections::HashMap;
+
+use milepost::reading::{UsageSum, row};
+use milepost::{Body, Event, LineageId, Offset, Result, Task};
+
+use super::{EventSearch, Reader, lineage_of};
+use crate::{Big, ReadMarkForm, RowForm, RowsForm};
+
+/// Maximum number of calls whose returns are waited for.
+const CALLS: usize = 1024;
+
+/// A range of events, and those that are looked for in it.
+#[derive(Debug, Clone)]
+pub struct RowsAsked {
+    /// The lineage; `None` for the active one.
+    pub lineage: Option<LineageId>,
+    /// The first offset; `None` for the first readable one.
+    pub from: Option<Offset>,
+    /// The end offset, exclusive; `None` for the head.
+    pub to: Option<Offset>,
+    /// Maximum number of rows.
+    pub limit: usize,
+    /// The events that are looked for.
+    pub search: EventSearch,
+}
+
+impl Reader {
+    /// Returns the rows of a range. It may end early, where the next request continues.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lineage::read`](milepost::Lineage::read). `NotFound`: the task has no such lineage.
+    pub fn rows(&self, task: &Task, asked: &RowsAsked) -> Result<RowsForm> {
+        let lineage = lineage_of(task, asked.lineage)?;
+        let info = lineage.info()?;
+        let head = info.head.next;
+        let from = asked.from.filter(|from| *from > 0).unwrap_or(info.begin);
+        let to = asked.to.unwrap_or(head).min(head).max(from);
+        let (mut items, mut calls) = (Vec::new(), Calls::default());
+        let (mut next, mut deadline) = (from, self.deadline());
+        for event in lineage.read(from..to)? {
+            let event = event?;
+            next = event.offset.saturating_add(1);
+            calls.note(&event);
+            if asked.search.takes(&event) {
+                items.push(form(&event, &calls));
+            }
+            if items.len() == asked.limit || deadline.is_over() {
+                break;
+            }
+        }
+        Ok(RowsForm { items, next: Some(Big(next)).filter(|_| next < to), head: Big(head) })
+    }
+}
+
+/// The tools and times of the calls that did not return so far.
+#[derive(Debug, Default)]
+struct Calls {
+    open: HashMap<String, (String, u64)>,
+    /// The tool and the time of the call that returned last.
+    returned: Option<(String, u64)>,
+}
+
+impl Calls {
+    fn note(&mut self, event: &Event) {
+        self.returned = None;
+        match &event.body {
+            Some(Body::ToolCalled(called)) => {
+                if self.open.len() == CALLS {
+                    self.open.clear();
+                }
+                let call = (called.tool.clone(), event.header.time_us);
+                self.open.insert(called.call.clone(), call);
+            }
+            Some(Body::ToolReturned(returned)) => {
+                self.returned = self.open.remove(&returned.call);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn form(event: &Event, calls: &Calls) -> RowForm {
+    let mut usage = UsageSum::default();
+    usage.add(event);
+    let mut form = RowForm {
+        offset: Big(event.offset),
+        lineage: event.lineage,
+        kind: Body::name_of(event.header.kind).into(),
+        time_us: Big(event.header.time_us),
+        actor: event.header.actor.clone(),
+        text: row(event),
+        tool: None,
+        call: None,
+        ok: None,
+        took_us: None,
+        usage: usage.total().map(Into::into),
+        mark: None,
+        erased: event.body.is_none(),
+    };
+    match &event.body {
+        Some(Body::ToolCalled(called)) => {
+            (form.tool, form.call) = (Some(called.tool.clone()), Some(called.call.clone()));
+        }
+        Some(Body::ToolReturned(returned)) => {
+            let call = calls.returned.as_ref();
+            form.call = Some(returned.call.clone());
+            form.tool = returned.tool.clone().or_else(|| call.map(|(tool, _)| tool.clone()));
+            form.ok = Some(returned.ok);
+            let took_us = call.and_then(|(_, began)| event.header.time_us.checked_sub(*began));
+            form.took_us = took_us.map(Big);
+        }
+        Some(Body::StepFailed(_)) => form.ok = Some(false),
+        Some(Body::CheckpointMarked(mark)) => {
+            let (label, status) = (mark.label.clone(), mark.status);
+            form.mark = Some(ReadMarkForm { label, status, at: Big(event.offset) });
+        }
+        _ => {}
+    }
+    form
+}

@@ -1,0 +1,170 @@
+//! Rows, turns, overviews, metrics and alignments, and what they answer.
+
+use milepost::Append;
+use milepost::Json;
+use milepost::events::{Message, StepFinished, StepStarted, ToolCalled, ToolReturned};
+use milepost_client::api::{AlignOp, Big};
+use milepost_client::{Client, ErrorKind, ReadQuery, SeriesQuery};
+use milepost_codec::{Body, Float};
+
+use crate::served::Served;
+
+fn step(number: u64, ok: bool) -> Vec<Body> {
+    let call = format!("c{number}");
+    let arguments = Json::new(r#"{"command": "make test"}"#).unwrap();
+    let output = Some(Json::string(&format!("{number} tests")));
+    let metrics = [("loss".to_owned(), Float(1.0 / (number + 1) as f64))].into();
+    vec![
+        StepStarted { step: number, ..StepStarted::default() }.into(),
+        Message::text("assistant", "I run the tests.").into(),
+        ToolCalled { call: call.clone(), tool: "bash".into(), arguments }.into(),
+        ToolReturned { call, tool: None, ok, output }.into(),
+        StepFinished { step: number, metrics, ..StepFinished::default() }.into(),
+    ]
+}
+
+/// Returns a service with a task of ten steps, of which the fourth failed.
+async fn run() -> (Served, Client) {
+    let served = Served::new().await;
+    let task = served.engine.start_task("run", "local").unwrap();
+    for number in 0..10 {
+        task.append(Append::batch(step(number, number != 3))).unwrap();
+    }
+    let client = served.client();
+    (served, client)
+}
+
+fn failed() -> ReadQuery {
+    ReadQuery { failed: true, ..ReadQuery::default() }
+}
+
+pub async fn rows() {
+    let (_served, client) = run().await;
+    let query = ReadQuery { from: Some(3), limit: Some(2), ..ReadQuery::default() };
+    let page = client.rows("run", query).await.unwrap();
+    assert_eq!((page.next, page.head), (Some(Big(5)), Big(51)));
+    let [called, returned] = &page.items[..] else { panic!("{page:?}") };
+    assert_eq!(called.text, "bash make test");
+    assert_eq!((returned.tool.as_deref(), returned.ok), (Some("bash"), Some(true)));
+    assert!(returned.took_us.is_some());
+    let page = client.rows("run", failed()).await.unwrap();
+    assert_eq!((page.items.len(), page.next), (1, None));
+    assert_eq!(page.items[0].text, "failed: 3 tests");
+    let text = ReadQuery { text: Some("7 TESTS".into()), ..ReadQuery::default() };
+    assert_eq!(client.rows("run", text).await.unwrap().items.len(), 1);
+    let kind = ReadQuery { kind: Some("step_started".into()), ..ReadQuery::default() };
+    assert_eq!(client.rows("run", kind).await.unwrap().items.len(), 10);
+    let kind = ReadQuery { kind: Some("steps".into()), ..ReadQuery::default() };
+    let error = client.rows("run", kind).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+pub async fn turns() {
+    let (served, client) = run().await;
+    let query = ReadQuery { from: Some(2), limit: Some(3), ..ReadQuery::default() };
+    let page = client.turns("run", query).await.unwrap();
+    assert_eq!((page.next, page.total, page.read, page.head), {
+        (Some(Big(5)), Big(10), Big(51), Big(51))
+    });
+    let numbers: Vec<_> = page.items.iter().map(|turn| turn.number.0).collect();
+    assert_eq!(numbers, [2, 3, 4]);
+    let turn = &page.items[1];
+    assert_eq!((turn.step, turn.first, turn.next), (Some(Big(3)), Big(16), Big(21)));
+    assert_eq!(turn.said.as_deref(), Some("I run the tests."));
+    assert_eq!(turn.failed.as_deref(), Some("3 tests"));
+    assert_eq!((turn.calls[0].tool.as_str(), turn.calls[0].ok), ("bash", Some(false)));
+    assert_eq!(turn.metrics["loss"].0, 0.25);
+    let all = client.turns("run", failed()).await.unwrap().items;
+    assert_eq!(&all[..], std::slice::from_ref(turn));
+    let near = ReadQuery { near: Some(17), limit: Some(1), ..ReadQuery::default() };
+    assert_eq!(client.turns("run", near).await.unwrap().items[0], *turn);
+    let text = ReadQuery { text: Some("8 tests".into()), ..ReadQuery::default() };
+    assert_eq!(client.turns("run", text).await.unwrap().items[0].number, Big(8));
+    // What is appended is read on.
+    served.engine.task("run").unwrap().append(Append::batch(step(10, true))).unwrap();
+    let page = client.turns("run", ReadQuery::default()).await.unwrap();
+    assert_eq!((page.total, page.read), (Big(11), Big(56)));
+    // An event that is erased is not shown from what was read before.
+    client.erase("run@17", None).await.unwrap();
+    let turn = &client.turns("run", failed()).await.unwrap().items[0];
+    assert_eq!((turn.number, turn.said.as_deref()), (Big(3), None));
+}
+
+pub async fn overview() {
+    let (_served, client) = run().await;
+    let whole = client.overview("run", None, Some(1)).await.unwrap();
+    assert_eq!((whole.buckets.len(), whole.turns, whole.width), (1, Big(10), Big(64)));
+    let all = &whole.buckets[0];
+    assert_eq!((all.events, all.steps, all.calls, all.failed), (Big(51), Big(10), Big(10), Big(1)));
+    let buckets = client.overview("run", None, None).await.unwrap().buckets;
+    assert_eq!(buckets.len(), 51);
+    let error = client.overview("run", None, Some(0)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+pub async fn task_metrics() {
+    let (_served, client) = run().await;
+    let metrics = client.task_metrics("run", None).await.unwrap().items;
+    let [loss] = &metrics[..] else { panic!("{metrics:?}") };
+    assert_eq!((loss.name.as_str(), loss.count), ("loss", Big(10)));
+    assert_eq!((loss.last.0, loss.max.0), (0.1, 1.0));
+}
+
+pub async fn series() {
+    let (_served, client) = run().await;
+    let at = vec!["run".to_owned(), "run@21".to_owned()];
+    let query = SeriesQuery { at, metric: "loss".into(), ..SeriesQuery::default() };
+    let items = client.series(query.clone()).await.unwrap().items;
+    let counts: Vec<_> = items.iter().map(|one| one.buckets.len()).collect();
+    assert_eq!(counts, [10, 4]);
+    assert_eq!(items[1].address, "run/0@21");
+    assert_eq!((items[1].buckets[3].x, items[1].buckets[3].first.0), (Big(3), 0.25));
+    let offsets = SeriesQuery { x: Some("offset".into()), points: Some(2), ..query };
+    let items = client.series(offsets).await.unwrap().items;
+    let bucket = &items[0].buckets[1];
+    assert_eq!((bucket.x, bucket.count, bucket.max.0), (Big(30), Big(5), 1.0 / 6.0));
+    let error = client.series(SeriesQuery::default()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+pub async fn align() {
+    let (served, client) = run().await;
+    let task = served.engine.task("run").unwrap();
+    let fork = served.engine.view().branch(&task.point(16).unwrap(), None).unwrap();
+    let bodies = || [step(3, true), step(4, true)].concat();
+    let other = Body::from(Message::text("assistant", "I give up."));
+    fork.append(Append::batch([bodies(), vec![other]].concat())).unwrap();
+    let aligned = client.align("run/0@26", "run/1", 0, None).await.unwrap();
+    assert_eq!((aligned.common, aligned.next), (Big(5), None));
+    assert_eq!((aligned.counts.same, aligned.counts.only_b), (Big(5), Big(1)));
+    let last = aligned.items.last().unwrap();
+    assert_eq!((last.op, &last.a), (AlignOp::OnlyB, &None));
+    assert_eq!(last.b.as_ref().unwrap().said.as_deref(), Some("I give up."));
+    let page = client.align("run/0@26", "run/1", 4, Some(1)).await.unwrap();
+    assert_eq!((page.items.len(), page.next), (1, Some(Big(5))));
+}
+
+pub async fn value() {
+    let (_served, client) = run().await;
+    let value = client.value("run@3", "/arguments/command").await.unwrap();
+    assert_eq!(&value[..], b"make test");
+    let value = client.value("run@3", "/arguments").await.unwrap();
+    assert_eq!(&value[..], br#"{"command":"make test"}"#);
+    let error = client.value("run@3", "/nothing").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+pub async fn bisect() {
+    let (_served, client) = run().await;
+    let found = client.bisect("run", "/step/number >= 3", None).await.unwrap();
+    assert_eq!((found.found.as_str(), found.step), ("run/0@16", Some(Big(3))));
+    assert_eq!(found.event.event.kind, "step_started");
+    assert!(found.changes.items.iter().any(|change| change.path == "/step/number"));
+    assert!(found.states.0 < 10, "{found:?}");
+    let error = client.bisect("run", "/step/number >= 30", None).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let error = client.bisect("run", "/step/number >= 3", Some("run@40")).await.unwrap_err();
+    assert!(error.to_string().contains("already"), "{error}");
+    let error = client.bisect("run", "/step/number >= ", None).await.unwrap_err();
+    assert!(error.to_string().contains("at character 17"), "{error}");
+}

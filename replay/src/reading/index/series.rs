@@ -1,0 +1,92 @@
+//! The values of a metric in a history, in buckets.
+
+use milepost_codec::Offset;
+
+/// Maximum number of buckets that are kept. With more, two become one.
+const BUCKETS: usize = if cfg!(test) { 8 } else { 4096 };
+
+/// Consecutive values of a metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct MetricBucket {
+    /// The offset of the first value.
+    pub at: Offset,
+    /// The step of the first value.
+    pub step: u64,
+    /// The time of the first value, in microseconds since the Unix epoch.
+    pub time_us: u64,
+    /// The first value.
+    pub first: f64,
+    /// The last value.
+    pub last: f64,
+    /// The least value. A NaN is neither the least nor the greatest, unless all are.
+    pub min: f64,
+    /// The greatest value.
+    pub max: f64,
+    /// The number of values.
+    pub count: u64,
+}
+
+impl MetricBucket {
+    fn join(&mut self, behind: &Self) {
+        self.last = behind.last;
+        self.min = self.min.min(behind.min);
+        self.max = self.max.max(behind.max);
+        self.count += behind.count;
+    }
+}
+
+/// The values of a metric, each bucket but the last with the same number of them.
+#[derive(Debug, Clone)]
+pub(super) struct Series {
+    /// The number of values of a bucket.
+    width: u64,
+    buckets: Vec<MetricBucket>,
+}
+
+impl Series {
+    pub(super) const fn new() -> Self {
+        Self { width: 1, buckets: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, value: &MetricBucket) {
+        if let Some(last) = self.buckets.last_mut().filter(|last| last.count < self.width) {
+            return last.join(value);
+        }
+        if self.buckets.len() == BUCKETS {
+            self.width *= 2;
+            self.buckets = joined(&self.buckets, 2);
+        }
+        self.buckets.push(*value);
+    }
+
+    /// Returns the values before an offset, in at most this many buckets. If buckets have several
+    /// values, the last one may reach beyond the offset.
+    pub(super) fn buckets(&self, before: Offset, most: usize) -> Vec<MetricBucket> {
+        let end = self.buckets.partition_point(|bucket| bucket.at < before);
+        let buckets = self.buckets.get(..end).unwrap_or_default();
+        joined(buckets, buckets.len().div_ceil(most.max(1)).max(1))
+    }
+
+    /// Returns all values as one bucket.
+    pub(super) fn whole(&self) -> Option<MetricBucket> {
+        joined(&self.buckets, self.buckets.len().max(1)).first().copied()
+    }
+
+    /// Returns about the bytes that it takes.
+    pub(super) fn weight(&self) -> usize {
+        self.buckets.capacity() * size_of::<MetricBucket>()
+    }
+}
+
+/// Joins each `group` of buckets to one.
+fn joined(buckets: &[MetricBucket], group: usize) -> Vec<MetricBucket> {
+    let groups = buckets.chunks(group);
+    let whole = groups.filter_map(|group| {
+        let (first, behind) = group.split_first()?;
+        let mut all = *first;
+        behind.iter().for_each(|bucket| all.join(bucket));
+        Some(all)
+    });
+    whole.collect()
+}

@@ -1,0 +1,94 @@
+//! The page: a document and its files, which have nothing of the store.
+
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use milepost_page::{CONTENT_SECURITY_POLICY, FILES, HTML, PageFile};
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::etag::{Known, Tag, Tagged};
+use crate::extract::PathName;
+
+/// The number of a hash's digits in the name of a file.
+const DIGITS: usize = 16;
+
+/// Headers of the document and its files. Another origin can neither embed nor open them with a
+/// reference to their window.
+const HEADERS: [(HeaderName, &str); 5] = [
+    (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// The page with the names of its files by hash.
+static PAGE: LazyLock<Page> = LazyLock::new(Page::new);
+
+struct Page {
+    html: String,
+    tag: Tag,
+    files: Vec<(String, PageFile)>,
+}
+
+impl Page {
+    fn new() -> Self {
+        let files: Vec<_> = FILES.map(|file| (hashed(&file), file)).into();
+        let address = |name: &str| format!("\"/page/{name}\"");
+        let html = files.iter().fold(HTML.to_owned(), |html, (name, file)| {
+            html.replace(&address(file.name), &address(name))
+        });
+        Self { tag: Tag::new(blake3::hash(html.as_bytes())), html, files }
+    }
+}
+
+/// Returns the name of a file with its hash: `page.js` becomes `page.HASH.js`.
+fn hashed(file: &PageFile) -> String {
+    let hash = blake3::hash(file.bytes).to_hex();
+    let (hash, _) = hash.split_at(DIGITS);
+    match file.name.rsplit_once('.') {
+        Some((name, kind)) => format!("{name}.{hash}.{kind}"),
+        None => format!("{}.{hash}", file.name),
+    }
+}
+
+pub(super) fn routes() -> Router<App> {
+    Router::new().route("/", get(document)).route("/page/{file}", get(file))
+}
+
+async fn document(State(app): State<App>, known: Known) -> Result<Response, ApiError> {
+    is_on(&app)?;
+    let page = &*PAGE;
+    let html = HeaderValue::from_static("text/html; charset=utf-8");
+    let answer = || Ok::<_, ApiError>(([(header::CONTENT_TYPE, html)], page.html.as_str()));
+    let response = Tagged::unless(&known, page.tag.clone(), answer)?.into_response();
+    Ok(with_headers(response, "no-cache"))
+}
+
+async fn file(State(app): State<App>, PathName(asked): PathName) -> Result<Response, ApiError> {
+    is_on(&app)?;
+    let found = PAGE.files.iter().find(|(name, _)| *name == asked);
+    let (_, file) = found.ok_or_else(ApiError::no_path)?;
+    let kind = HeaderValue::from_static(file.content_type);
+    let response = ([(header::CONTENT_TYPE, kind)], file.bytes).into_response();
+    Ok(with_headers(response, "public, max-age=31536000, immutable"))
+}
+
+/// Checks that the service has a page.
+fn is_on(app: &App) -> Result<(), ApiError> {
+    app.options.page.then_some(()).ok_or_else(ApiError::no_path)
+}
+
+fn with_headers(mut response: Response, cached: &'static str) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cached));
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,58 @@
+//! The caller and the service.
+
+use axum::Json;
+use axum::extract::State;
+use milepost_api::{Big, LimitsForm, MeForm, StoreIdForm, micros};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::LIMIT_MAX;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::extract::{Nothing, Query};
+
+/// The maximum page sizes of rows and of turns.
+const ROWS: u32 = 5000;
+const TURNS: u32 = 1000;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(me))
+}
+
+/// Returns the caller and the service.
+#[utoipa::path(
+    get,
+    path = "/v1/me",
+    operation_id = "me",
+    tag = "store",
+    responses(
+        (status = 200, body = MeForm),
+        (status = 400),
+        (status = 401),
+    ),
+)]
+async fn me(
+    State(app): State<App>,
+    caller: Caller,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Json<MeForm>, ApiError> {
+    let engine = app.engine();
+    let store = engine.store();
+    let form = MeForm {
+        user: caller.user.to_string(),
+        admin: caller.is_admin("").is_ok(),
+        read_only: caller.limits.read_only || app.options.read_only,
+        task: caller.limits.task.clone(),
+        expires: caller.expires_us.map(micros),
+        store: StoreIdForm { id: store.id().to_string(), keyed: store.key_id().is_some() },
+        version: env!("CARGO_PKG_VERSION").into(),
+        limits: LimitsForm {
+            body: Big(app.options.body as u64),
+            rows: ROWS,
+            turns: TURNS,
+            summaries: u32::try_from(LIMIT_MAX).unwrap_or(u32::MAX),
+        },
+    };
+    Ok(Json(form))
+}

@@ -1,0 +1,143 @@
+//! Values of an event's body, whole or a part of their bytes.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use milepost::Body;
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::points::named;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::{ApiError, ReadProblems};
+use crate::etag::{Known, Tag, Tagged};
+use crate::extract::{PathName, Query};
+
+/// Content type of a value. A browser shows it as text.
+const TEXT: &str = "text/plain; charset=utf-8";
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(value))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ValueQuery {
+    /// The part of the body, as a JSON pointer (RFC 6901): `/content`.
+    pointer: String,
+}
+
+/// Bytes of a value, from one to another, and the length of the whole.
+struct Piece {
+    bytes: Vec<u8>,
+    from: usize,
+    whole: usize,
+}
+
+impl Piece {
+    /// Takes the bytes that a `Range` header asks for; all of them without one, or with one of
+    /// another form. `None`: the range is behind the end.
+    fn of(mut bytes: Vec<u8>, asked: Option<(usize, Option<usize>)>) -> Option<Self> {
+        let whole = bytes.len();
+        let Some((from, last)) = asked else {
+            return Some(Self { bytes, from: 0, whole });
+        };
+        let end = last.map_or(whole, |last| last.saturating_add(1).min(whole));
+        if from >= end {
+            return None;
+        }
+        bytes.truncate(end);
+        Some(Self { bytes: bytes.split_off(from), from, whole })
+    }
+
+    fn response(self, is_part: bool) -> Response {
+        let Self { bytes, from, whole } = self;
+        let kept = [(header::CONTENT_TYPE, TEXT), (header::ACCEPT_RANGES, "bytes")];
+        match is_part {
+            false => (kept, bytes).into_response(),
+            true => {
+                let last = from + bytes.len().saturating_sub(1);
+                let range = [(header::CONTENT_RANGE, format!("bytes {from}-{last}/{whole}"))];
+                (StatusCode::PARTIAL_CONTENT, kept, range, bytes).into_response()
+            }
+        }
+    }
+}
+
+/// Reads `Range: bytes=FROM-` and `bytes=FROM-LAST`.
+fn range(headers: &HeaderMap) -> Option<(usize, Option<usize>)> {
+    let text = headers.get(header::RANGE)?.to_str().ok()?.strip_prefix("bytes=")?;
+    let (from, last) = text.split_once('-')?;
+    let last = match last {
+        "" => None,
+        last => Some(last.parse().ok()?),
+    };
+    Some((from.parse().ok()?, last))
+}
+
+/// Returns a value of the body of the event at a point: a text as it is, other values as JSON.
+#[utoipa::path(
+    get,
+    path = "/v1/points/{address}/value",
+    operation_id = "value",
+    tag = "points",
+    params(
+        ("address" = String, Path, description = "An address, as one segment: `essay%2F3@12`"),
+        ValueQuery,
+        ("Range" = Option<String>, Header, description = "`bytes=FROM-LAST` or `bytes=FROM-`"),
+        ("If-None-Match" = Option<String>, Header, description = "ETags of what is known"),
+    ),
+    responses(
+        (
+            status = 200,
+            content((String = "text/plain")),
+            headers(("ETag" = String, description = "By the hash after the event")),
+        ),
+        (status = 206, description = "The range", content((String = "text/plain"))),
+        (status = 304, description = "It is known"),
+        ReadProblems,
+        (status = 416, description = "The range is behind the end of the value"),
+    ),
+)]
+async fn value(
+    State(app): State<App>,
+    caller: Caller,
+    known: Known,
+    headers: HeaderMap,
+    PathName(address): PathName,
+    Query(query): Query<ValueQuery>,
+) -> Result<Response, ApiError> {
+    let asked = range(&headers);
+    // A long event takes several times its length while it is read.
+    let found = app.long_view(&caller, move |view| {
+        let point = view.point(&address)?;
+        // Read before the event: an event erased in between must not get the old tag.
+        let erased = view.erased(&point)?;
+        let (event, hash) = view.event(&point)?;
+        let tag = named(&point, Tag::new(hash)).and("value").erased(erased);
+        Tagged::unless(&known, tag, || bytes_at(event.body.as_ref(), &query.pointer))
+    });
+    Ok(match found.await?.map(|bytes| Piece::of(bytes, asked)) {
+        Tagged::New(tag, Some(piece)) => {
+            Tagged::New(tag, piece.response(asked.is_some())).into_response()
+        }
+        Tagged::New(_, None) => StatusCode::RANGE_NOT_SATISFIABLE.into_response(),
+        Tagged::Same(tag) => Tagged::<Response>::Same(tag).into_response(),
+    })
+}
+
+/// Returns the bytes of a value of a body.
+fn bytes_at(body: Option<&Body>, pointer: &str) -> Result<Vec<u8>, ApiError> {
+    let nothing = || ApiError::NotFound(format!("the event has nothing at `{pointer}`"));
+    let body = body.ok_or_else(|| ApiError::NotFound("the body of the event was erased".into()))?;
+    let mut body: Value = serde_json::from_str(&body.to_json()?).map_err(|_| ApiError::Bug)?;
+    match body.pointer_mut(pointer).map(Value::take).ok_or_else(nothing)? {
+        Value::String(text) => Ok(text.into_bytes()),
+        other => Ok(other.to_string().into_bytes()),
+    }
+}
