@@ -68,9 +68,9 @@ function noteOf(item: AlignItem, items: readonly AlignItem[]): string {
   if (item.op === "only_a" || item.op === "only_b") return w.onlyHere;
   if (item.op === "changed") return w.changedHere;
   if (item.op !== "moved") return "";
-  const other = item.other == null ? undefined : items[Number(item.other)];
-  const turn = item.a ? other?.b : other?.a;
-  const name = turn ? nameOfTurn(turn) : "?";
+  const side = item.a ? "b" : "a";
+  const turn = items.find((one) => one[side]?.number === item.other)?.[side];
+  const name = turn ? nameOfTurn(turn) : `·${Number(item.other) + 1}`;
   return item.a ? w.alsoInB(name) : w.alsoInA(name);
 }
 

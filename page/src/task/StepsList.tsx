@@ -7,7 +7,7 @@ import { words } from "../words/index.ts";
 /** Number of a turn as it is shown: that of its step, and of the turn within it. */
 export function nameOfTurn(turn: Turn): string {
   if (turn.step == null) return `·${Number(turn.number) + 1}`;
-  const within = turn.turn !== undefined && Number(turn.turn) > 1 ? `.${turn.turn}` : "";
+  const within = turn.turn === "0" ? "" : `.${Number(turn.turn) + 1}`;
   return `${turn.step}${within}`;
 }
 

@@ -145,6 +145,15 @@ export const zh: Words = {
   nearSame: "其他谱系中的相同调用",
   also: "步骤的 JSON",
 
+  when: "条件",
+  whenHow: "例如 /metrics/loss < 0.5、exists /variables/score,用 and、or、not 连接",
+  whenGood: "尚不成立的地址(默认为开头)",
+  whenAt: (address) => `条件在 ${address} 成立。查找首个事件:`,
+  doSearch: "查找",
+  whenFound: (address) => `在 ${address} 之后成立。`,
+  whenStates: (n) => `查看了 ${n} 个状态`,
+  openThere: "打开它",
+
   sameTurns: "相同",
   onlyInA: "仅在 A",
   onlyInB: "仅在 B",

@@ -31,7 +31,6 @@ export function millionRow(offset: number): Row {
     kind: event.kind,
     time_us: String(event.time_us),
     text: `${event.kind} ${Math.floor(offset / SIZE) + 1}`,
-    bytes: "80",
     ...(typeof body["ok"] === "boolean" ? { ok: body["ok"] } : {}),
   };
 }
@@ -43,7 +42,7 @@ export function millionTurn(number: number): Turn {
   return {
     number: String(number),
     step: String(step),
-    turn: "1",
+    turn: "0",
     first: String(number * SIZE),
     next: String((number + 1) * SIZE),
     took_us: "4000",

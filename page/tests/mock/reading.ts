@@ -48,7 +48,6 @@ export function row(lane: Lane, offset: number): Row {
     lineage: offset < lane.fork ? 0 : lane.id,
     kind: event.kind,
     time_us: String(event.time_us),
-    bytes: String(JSON.stringify(event.body ?? "").length),
     ...(event.actor ? { actor: event.actor } : {}),
   };
   const { body } = event;
@@ -58,7 +57,7 @@ export function row(lane: Lane, offset: number): Row {
   if (typeof body["tool"] === "string") found.tool = body["tool"];
   if (typeof body["ok"] === "boolean") found.ok = body["ok"];
   if (body.kind === "checkpoint_marked") {
-    found.mark = { label: String(body["label"]), status: String(body["status"]), id: markId(offset) };
+    found.mark = { label: String(body["label"]), status: String(body["status"]), at: String(offset) };
   }
   return found;
 }
@@ -83,7 +82,7 @@ function ranges(lane: Lane): Open[] {
   let turn = 0;
   let now: Open | null = null;
   const begin = (offset: number) => {
-    now = { first: offset, next: offset + 1, step, turn: (turn += 1) };
+    now = { first: offset, next: offset + 1, step, turn: turn++ };
     found.push(now);
   };
   lane.events.forEach((event, offset) => {
@@ -287,14 +286,14 @@ export function align(a: Turn[], b: Turn[]): AlignItem[] {
       items.push({ op: "only_a", a: a[i++]!, b: null, other: null });
     } else items.push({ op: "only_b", a: null, b: b[j++]!, other: null });
   }
-  items.forEach((item, at) => {
+  items.forEach((item) => {
     if (item.op !== "only_a") return;
     const other = items.findIndex((one) => one.op === "only_b" && key(one.b!) === key(item.a!));
     if (other < 0) return;
     item.op = "moved";
-    item.other = String(other);
+    item.other = items[other]!.b!.number;
     items[other]!.op = "moved";
-    items[other]!.other = String(at);
+    items[other]!.other = item.a!.number;
   });
   return items;
 }

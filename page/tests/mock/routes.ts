@@ -320,7 +320,7 @@ export function alignAnswer(a: At, b: At, get: URLSearchParams) {
       changed: n("changed"),
       only_a: n("only_a"),
       only_b: n("only_b"),
-      moved: String(Number(n("moved")) / 2),
+      moved: n("moved"),
     },
     items: items.slice(from, from + limit),
     next: from + limit < items.length ? String(from + limit) : null,

@@ -1,6 +1,6 @@
 // Mock of `milepost serve`: the page, and answers of /v1 in the forms of docs/PAGE.md.
 
-import { createServer } from "node:http";
+import { createServer, request as requestTo } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
@@ -243,11 +243,34 @@ async function api(
   }
 }
 
-/** Starts the mock with the built page of a folder. */
-export async function start(world: World, built: string, port = 0): Promise<Mock> {
+/** Sends a request on to a real service, as if the page came from there. */
+function proxy(to: string, request: IncomingMessage, answer: ServerResponse): void {
+  const headers = { ...request.headers, host: new URL(to).host };
+  for (const name of Object.keys(headers)) {
+    if (name === "origin" || name === "referer" || name.startsWith("sec-")) delete headers[name];
+  }
+  const options = { method: request.method!, headers };
+  const sent = requestTo(`${to}${request.url}`, options, (from) => {
+    answer.writeHead(from.statusCode ?? 502, from.headers);
+    from.pipe(answer);
+  });
+  sent.on("error", () => answer.destroy());
+  answer.on("close", () => sent.destroy());
+  request.pipe(sent);
+}
+
+/** Starts the mock with the built page of a folder. With `real`, a service answers /v1. */
+export async function start(
+  world: World,
+  built: string,
+  port = 0,
+  real?: string,
+): Promise<Mock> {
   const server: Server = createServer((request, answer) => {
     const url = new URL(request.url!, "http://mock");
     if (world.down) return void request.socket.destroy();
+    const isPage = url.pathname === "/" || url.pathname.startsWith("/page/");
+    if (real && !isPage) return proxy(real, request, answer);
     if (url.pathname.startsWith("/v1/")) return void api(world, url, request, answer);
     if (url.pathname === "/healthz" || url.pathname === "/readyz") return void answer.end("ready");
     void servePage(url.pathname, built, answer);
