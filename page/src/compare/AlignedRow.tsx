@@ -2,7 +2,7 @@
 
 import type { AlignItem, Turn } from "../api/types.ts";
 import { count } from "../format.ts";
-import { nameOfTurn } from "../task/StepsList.tsx";
+import { briefOf, nameOfTurn } from "../task/StepsList.tsx";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
 import type { Line } from "./Compare.tsx";
@@ -51,7 +51,7 @@ function Cell({ turn, item, side, note }: CellProps) {
             <b>
               <Text text={call.tool} />
             </b>{" "}
-            <Text text={call.arguments ?? ""} />
+            <Text text={briefOf(call.arguments ?? "")} />
             {more > 0 && <span class="dim"> +{more}</span>}
           </>
         ) : (

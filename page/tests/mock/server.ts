@@ -245,7 +245,10 @@ async function api(
 
 /** Sends a request on to a real service, as if the page came from there. */
 function proxy(to: string, request: IncomingMessage, answer: ServerResponse): void {
-  const headers = { ...request.headers, host: new URL(to).host };
+  const headers: Record<string, string | string[] | undefined> = {
+    ...request.headers,
+    host: new URL(to).host,
+  };
   for (const name of Object.keys(headers)) {
     if (name === "origin" || name === "referer" || name.startsWith("sec-")) delete headers[name];
   }
