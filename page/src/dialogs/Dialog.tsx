@@ -1,7 +1,7 @@
 // Frame of a dialog: title, body, buttons. The first button is the safe answer and has the focus.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { me, closeDialog } from "../app-state.ts";
 import { useActs } from "../keyboard.ts";
 import { toProblem } from "../use-ask.ts";
@@ -28,7 +28,8 @@ export function Dialog(props: DialogProps) {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState("");
   useActs({}, true);
-  useEffect(() => {
+  // Before the next key arrives, so that typing on reaches the dialog.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     const box = element.current!;
     box.showModal();
