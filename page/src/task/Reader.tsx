@@ -136,6 +136,8 @@ export function Reader(props: ReaderProps) {
       setCursor({ view, flat, offset: view === "events" ? flat + model.begin : offset });
       setTarget(flat);
       void model.askOverview();
+      const near = props.lineages.filter((one) => one.id !== model.lineage).slice(0, 8);
+      void model.askOthers(near.filter((one) => Number(one.head) <= 20_000).map((one) => one.id));
     });
     return () => {
       gone = true;
@@ -151,7 +153,10 @@ export function Reader(props: ReaderProps) {
   }, [target]);
 
   useEffect(() => {
-    if (!sameView && opened) void goTo(kept.offset);
+    if (sameView || !opened) return;
+    setFresh(0);
+    if (document.activeElement === document.body) list.current?.focus();
+    void goTo(kept.offset);
   }, [view]);
 
   // The address was changed by the person or by the history of the browser.
@@ -164,16 +169,17 @@ export function Reader(props: ReaderProps) {
   }, [props.offset]);
 
   // New events: who is at the end stays there, others are told how many there are.
-  const before = useRef(layout.rows);
+  const size = view === "events" ? events : total;
+  const before = useRef({ view, size });
   useEffect(() => {
-    const grown = layout.rows - before.current;
-    before.current = layout.rows;
-    if (grown <= 0 || !model.ready.value) return;
+    const grown = before.current.view === view ? size - before.current.size : 0;
+    before.current = { view, size };
+    if (grown <= 0 || !opened) return;
     if (following.current) {
       setCursor({ view, flat: layout.rows - 1, offset: head - 1 });
       list.current?.toEnd();
     } else if (live.on) setFresh((n) => n + grown);
-  }, [layout]);
+  }, [size, view]);
   useEffect(() => {
     if (fresh > 0) tellPolitely(w.liveNew(count(fresh)));
   }, [fresh]);
@@ -278,7 +284,10 @@ export function Reader(props: ReaderProps) {
         summaries={props.summary.lineages}
         open={model.lineage}
         head={head}
-        buckets={model.overview.value?.buckets ?? []}
+        bucketsOf={(id) => {
+          const of = id === model.lineage ? model.overview : null;
+          return (of?.value ?? model.others.value.get(id))?.buckets ?? [];
+        }}
         cursor={selection.offset}
         onGo={(id, offset) => {
           if (id === model.lineage && offset >= 0) void goTo(offset);
