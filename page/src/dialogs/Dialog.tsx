@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { me, closeDialog } from "../app-state.ts";
+import { changed, closeDialog, me } from "../app-state.ts";
 import { useActs } from "../keyboard.ts";
 import { toProblem } from "../use-ask.ts";
 import { Text } from "../text/Text.tsx";
@@ -46,6 +46,7 @@ export function Dialog(props: DialogProps) {
     setWrong("");
     try {
       await props.act.run();
+      changed.value += 1;
     } catch (error) {
       const problem = toProblem(error);
       setWrong(problem.detail || problem.title || w.noAnswer);
