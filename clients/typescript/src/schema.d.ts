@@ -321,6 +321,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/points/{address}/bisect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Searches for the first event after which a condition holds, with a few states of the history.
+         *     The condition holds at the point, and from that event on.
+         */
+        get: operations["bisect"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/points/{address}/blame": {
         parameters: {
             query?: never;
@@ -1130,6 +1150,18 @@ export interface components {
         };
         /** @description A whole number up to 2^64 - 1. */
         Big: string;
+        /** @description The event that a search found. */
+        BisectedForm: {
+            /** @description The changes of the state that the event made. */
+            changes: components["schemas"]["ChangesForm"];
+            /** @description The event. */
+            event: components["schemas"]["EventAt"];
+            /** @description The address of the event. */
+            found: string;
+            /** @description The number of states that were looked at. */
+            states: components["schemas"]["Big"];
+            step?: null | components["schemas"]["Big"];
+        };
         /** @description One change of a part of a state. */
         BlameForm: {
             /** @description The actor that the event names. */
@@ -5079,6 +5111,99 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AlignmentForm"];
+                };
+            };
+            /** @description It is known */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    bisect: {
+        parameters: {
+            query: {
+                /** @description The condition, as of `milepost bisect --when`: `/variables/score < 0.5`. */
+                when: string;
+                /**
+                 * @description The address of a point before, where it does not hold. Default: the beginning of the
+                 *     history.
+                 */
+                good?: string;
+            };
+            header?: {
+                /** @description ETags of what is known */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description An address, as one segment: `essay%2F3@12` */
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    /** @description By the hash there */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BisectedForm"];
                 };
             };
             /** @description It is known */
