@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! search     texts and kinds that are looked for
+//! hits       a search in all tasks
 //! rows       events on one line each
 //! turns      pages of turns
 //! overviews  counts and metrics
@@ -9,6 +10,7 @@
 //! ```
 
 mod alignment;
+mod hits;
 mod overviews;
 mod rows;
 mod search;
@@ -23,6 +25,7 @@ use milepost::reading::HistoryIndex;
 use milepost::{Lineage, LineageId, Offset, Result, Task};
 use parking_lot::Mutex;
 
+pub use hits::HitsAsked;
 pub use overviews::SeriesAxis;
 pub use rows::RowsAsked;
 pub use search::EventSearch;
