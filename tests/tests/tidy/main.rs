@@ -34,7 +34,7 @@ const CRATES: [(&str, usize); 16] = [
     ("page", 100),
     ("server", 11_000),
     ("client", 3_700),
-    ("cli", 21_000),
+    ("cli", 21_800),
 ];
 
 /// One place where a rule is broken.
