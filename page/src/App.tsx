@@ -1,7 +1,7 @@
 // The page: login, the screen of the address, and the dialog above it.
 
 import { effect } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { me as askMe } from "./api/calls.ts";
 import { loginNeeded, revived } from "./api/link.ts";
 import { Problem } from "./api/problem.ts";
@@ -43,18 +43,24 @@ function Screen() {
 }
 
 /** Asks who the caller is, again after each login and each return of the service. */
-function useMe(): void {
+function useMe(): boolean {
+  const [asked, setAsked] = useState(false);
   const life = revived.value;
   const needed = loginNeeded.value;
   useEffect(() => {
     if (needed) return;
     askMe().then(
-      (answer) => (me.value = answer),
+      (answer) => {
+        me.value = answer;
+        setAsked(true);
+      },
       (error: unknown) => {
         if (error instanceof Problem && error.status === 401) me.value = null;
+        setAsked(true);
       },
     );
   }, [life, needed]);
+  return asked;
 }
 
 effect(() => {
@@ -62,12 +68,13 @@ effect(() => {
 });
 
 export function App() {
-  useMe();
+  const asked = useMe();
   useActs({
     keys: { run: () => openDialog(() => <KeysDialog />) },
     actions: { run: () => openDialog(() => <ActionsDialog />) },
   });
   if (loginNeeded.value) return <Login />;
+  if (!asked) return null;
   return (
     <>
       <Screen />

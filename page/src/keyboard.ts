@@ -1,7 +1,7 @@
 // Dispatch of keys to the handlers of the screen and of open dialogs.
 
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { actOf } from "./keys.ts";
 import type { Act } from "./keys.ts";
 
@@ -23,7 +23,9 @@ interface Layer {
 
 const layers: Layer[] = [];
 
-/** Grows when the handlers change, so that the list of actions is drawn again. */
+/** Grows when handlers come or go, so that buttons of actions are drawn again. */
+const layersChanged = signal(0);
+
 export const keysEnabled = signal(localStorage.getItem("milepost.keys") !== "off");
 
 export function enableKeys(on: boolean): void {
@@ -39,6 +41,7 @@ export function onRefusedKey(handler: (why: string) => void): void {
 }
 
 export function actionOf(act: Act): Action | undefined {
+  void layersChanged.value;
   for (let i = layers.length - 1; i >= 0; i--) {
     const found = layers[i]!.acts[act];
     if (found) return typeof found === "function" ? { run: found } : found;
@@ -61,11 +64,13 @@ export function useActs(acts: Acts, modal = false): void {
   const layer = useRef<Layer>({ acts, modal });
   layer.current.acts = acts;
   layer.current.modal = modal;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const own = layer.current;
     layers.push(own);
+    layersChanged.value += 1;
     return () => {
       layers.splice(layers.indexOf(own), 1);
+      layersChanged.value += 1;
     };
   }, []);
 }

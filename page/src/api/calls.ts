@@ -76,10 +76,9 @@ export const overview = (id: string, lineage: number, buckets: number, signal?: 
   ask<T.Overview>(`${task(id)}/overview${query({ lineage, buckets })}`, { signal });
 
 export const metrics = (id: string, lineage: number, signal?: Signal) =>
-  ask<{ items?: unknown; metrics?: Record<string, T.Metric> } & T.Progress>(
-    `${task(id)}/metrics${query({ lineage })}`,
-    { signal },
-  );
+  ask<{ items: T.MetricCount[] } & T.Progress>(`${task(id)}/metrics${query({ lineage })}`, {
+    signal,
+  });
 
 export interface SeriesAsked {
   at: string[];
@@ -104,8 +103,9 @@ export const at = (address: string, signal?: Signal) => ask<T.Point>(point(addre
 export const event = (address: string, signal?: Signal) =>
   ask<T.Event>(`${point(address)}/event?cut=65536`, { signal });
 
-export const valuePath = (address: string, pointer: string, of: "event" | "state") =>
-  `${point(address)}/value${query({ pointer, of })}`;
+/** Path of a value of an event's body, as text. */
+export const valuePath = (address: string, pointer: string) =>
+  `${point(address)}/value${query({ pointer })}`;
 
 export async function valueText(path: string, signal?: Signal): Promise<string> {
   const answer = await send(path, { signal, headers: { Accept: "text/plain" } });
@@ -135,6 +135,12 @@ export const align = (a: string, b: string, from: string | null, texts: boolean,
     `${point(a)}/align/${part(b)}${query({ from, limit: 1000, texts: texts ? true : null })}`,
     { signal },
   );
+
+export const bisect = (address: string, when: string, good: string, signal?: Signal) =>
+  ask<T.Bisected>(`${point(address)}/bisect${query({ when, good })}`, { signal });
+
+export const checkpoints = (id: string, lineage: number, cursor: string | null) =>
+  ask<T.Page<T.Checkpoint>>(`${task(id)}/checkpoints${query({ lineage, limit: 100, cursor })}`);
 
 // Actions
 

@@ -108,7 +108,7 @@ export interface Lineage {
 export interface MarkOf {
   label?: string | null;
   status?: string | null;
-  id?: string;
+  /** Offset of the event of the mark. */
   at?: Big;
 }
 
@@ -124,7 +124,6 @@ export interface Row {
   tool?: string;
   ok?: boolean;
   took_us?: Big;
-  bytes?: Big;
   mark?: MarkOf;
   erased?: boolean;
 }
@@ -147,7 +146,8 @@ export interface Turn {
   number: Big;
   step?: Big | null;
   name?: string | null;
-  turn?: Big;
+  /** Number of the turn in its step, from 0. */
+  turn: Big;
   iteration?: Big | null;
   first: Big;
   next: Big;
@@ -157,7 +157,7 @@ export interface Turn {
   heard?: string;
   failed?: string;
   calls: TurnCall[];
-  more_calls?: Big | number;
+  more_calls?: Big;
   usage?: Usage | null;
   metrics?: Record<string, number>;
   mark?: MarkOf | null;
@@ -250,7 +250,8 @@ export interface AlignItem {
   op: "same" | "changed" | "only_a" | "only_b" | "moved";
   a: Turn | null;
   b: Turn | null;
-  other?: Big | number | null;
+  /** Number of a moved turn in the other history. */
+  other?: Big | null;
 }
 
 export interface Align extends Page<AlignItem> {
@@ -258,18 +259,45 @@ export interface Align extends Page<AlignItem> {
   counts: Record<AlignItem["op"], Big>;
 }
 
+/** Number, or the name of one that JSON lacks: `NaN`, `inf`. */
+export type Float = number | string;
+
+export interface MetricCount {
+  name: string;
+  count: Big;
+  last: Float;
+  min: Float;
+  max: Float;
+}
+
 export interface SeriesBucket {
   x: Big;
-  first: number;
-  last: number;
-  min: number;
-  max: number;
+  first: Float;
+  last: Float;
+  min: Float;
+  max: Float;
   count: Big;
   at: Big;
 }
 
 export interface Series {
   items: ({ address: string; buckets: SeriesBucket[] } & Progress)[];
+}
+
+export interface Bisected {
+  found: string;
+  event: Event;
+  step?: Big | null;
+  changes: Diff;
+  states: Big;
+}
+
+export interface Checkpoint {
+  id: string;
+  lineage: number;
+  at: Big;
+  mark: Big;
+  label?: string | null;
 }
 
 export interface CapturedFile {

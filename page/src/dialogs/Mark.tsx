@@ -1,7 +1,8 @@
 // Mark of a checkpoint, and pin of one.
 
 import { useState } from "preact/hooks";
-import { mark, pin, rows } from "../api/calls.ts";
+import { checkpoints, mark, pin } from "../api/calls.ts";
+import type { Checkpoint, Page } from "../api/types.ts";
 import { closeDialog, say } from "../app-state.ts";
 import { Problem } from "../api/problem.ts";
 import { after } from "../task/selection.ts";
@@ -34,9 +35,18 @@ export function MarkDialog({ selection }: { selection: Selection }) {
 
 /** Finds the id of the mark within the chosen step, or directly after it. */
 async function markOf(of: Selection): Promise<string | undefined> {
-  const asked = { lineage: of.lineage, from: of.first, to: of.next + 1, limit: 5000 };
-  const page = await rows(of.task, asked).catch(() => rows(of.task, { ...asked, to: of.next }));
-  return page.items.findLast((row) => row.mark?.id)?.mark?.id;
+  let cursor: string | null = null;
+  do {
+    const page: Page<Checkpoint> = await checkpoints(of.task, of.lineage, cursor);
+    const inStep = (one: Checkpoint) => {
+      return Number(one.mark) >= of.first && Number(one.mark) <= of.next;
+    };
+    const found = page.items.find(inStep);
+    if (found) return found.id;
+    if (page.items.some((one) => Number(one.mark) < of.first)) return undefined;
+    cursor = page.next ?? null;
+  } while (cursor !== null);
+  return undefined;
 }
 
 export function PinDialog({ selection }: { selection: Selection }) {

@@ -2,7 +2,7 @@
 // wheel, touch and keys move by true pixels.
 
 import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { ComponentChildren, JSX, Ref } from "preact";
+import type { ComponentChildren, Ref } from "preact";
 import { clampTop, scaleOf, topFor, windowOf } from "./geometry.ts";
 import type { Layout } from "./geometry.ts";
 
@@ -21,7 +21,7 @@ export interface ListProps {
   cursor: number;
   draw: (flat: number) => ComponentChildren;
   /** Attributes of a row beyond those of the list. */
-  rowProps?: (flat: number) => JSX.HTMLAttributes<HTMLDivElement>;
+  rowProps?: (flat: number) => Record<string, string | number | boolean | undefined>;
   onCursor: (flat: number) => void;
   onOpen?: (flat: number) => void;
   onWindow?: (first: number, end: number) => void;

@@ -1,5 +1,197 @@
-import type { Route } from "../address.ts";
+// Metrics of many lineages and tasks, as small charts over one axis.
+
+import { useMemo, useState } from "preact/hooks";
+import { parsePoint, TASKS } from "../address.ts";
+import type { Axis, Route } from "../address.ts";
+import { metrics, series, summary } from "../api/calls.ts";
+import type { MetricCount, Series } from "../api/types.ts";
+import { go, openDialog } from "../app-state.ts";
+import { GoToDialog } from "../dialogs/GoTo.tsx";
+import { useActs } from "../keyboard.ts";
 import { Frame } from "../parts/Frame.tsx";
-export function Metrics(_: { route: Extract<Route, { screen: "metrics" }> }) {
-  return <Frame head={<h1>Metrics</h1>} keys={[]}><main /></Frame>;
+import { Choice, copy, Stale, Waiting } from "../parts/ui.tsx";
+import { Text } from "../text/Text.tsx";
+import { useAsk } from "../use-ask.ts";
+import { words } from "../words/index.ts";
+import { Chart } from "./Chart.tsx";
+import { linesOf } from "./lines.ts";
+import type { Line } from "./lines.ts";
+import { NumbersTable } from "./NumbersTable.tsx";
+import { Values } from "./Values.tsx";
+
+type MetricsRoute = Extract<Route, { screen: "metrics" }>;
+
+const CHARTS = 6;
+
+/** Reads the names of the metrics of a few of the histories. */
+async function namesOf(at: readonly string[], signal: AbortSignal): Promise<string[]> {
+  const names = new Map<string, MetricCount>();
+  for (const address of at.slice(0, 3)) {
+    const { task, lineage } = parsePoint(address);
+    const id = lineage ?? (await summary(task, signal)).active;
+    for (const one of (await metrics(task, id, signal)).items) names.set(one.name, one);
+  }
+  return [...names.keys()];
+}
+
+/** Reads a metric until the service has read all events. */
+async function readWhole(route: MetricsRoute, metric: string, signal: AbortSignal): Promise<Series> {
+  const asked = { at: route.at.slice(0, 50), metric, points: 500, x: route.x };
+  for (let round = 0; ; round++) {
+    const found = await series(asked, signal);
+    const done = found.items.every((one) => one.read === one.head);
+    if (done || round >= 40) return found;
+  }
+}
+
+interface ShownProps {
+  route: MetricsRoute;
+  name: string;
+  log: boolean;
+  chosen: number;
+  table: boolean;
+  onCursor: (x: number | null) => void;
+  onOpen: (line: Line, x: number) => void;
+}
+
+function Shown(props: ShownProps) {
+  const { route, name } = props;
+  const key = `${name} ${route.x} ${route.at.join(" ")}`;
+  const asked = useAsk(key, (signal) => readWhole(route, name, signal), true);
+  const lines = useMemo(() => (asked.value ? linesOf(asked.value) : []), [asked.value]);
+  return (
+    <figure>
+      <h2>
+        <Text text={name} />
+      </h2>
+      <Stale of={asked} />
+      {!asked.value ? (
+        <Waiting of={asked} what={name} />
+      ) : props.table ? (
+        <NumbersTable name={name} lines={lines} axis={route.x} />
+      ) : (
+        <Chart
+          name={name}
+          lines={lines}
+          axis={route.x}
+          log={props.log}
+          chosen={props.chosen}
+          onCursor={props.onCursor}
+          onOpen={props.onOpen}
+        />
+      )}
+    </figure>
+  );
+}
+
+export function Metrics({ route }: { route: MetricsRoute }) {
+  const w = words.value;
+  const [log, setLog] = useState(false);
+  const [table, setTable] = useState(false);
+  const [chosen, setChosen] = useState(0);
+  const [x, setX] = useState<number | null>(null);
+  const names = useAsk(
+    route.metric === "" && route.at.length > 0 ? route.at.slice(0, 3).join(" ") : null,
+    (signal) => namesOf(route.at, signal),
+  );
+  const shown = route.metric !== "" ? [route.metric] : (names.value?.slice(0, CHARTS) ?? []);
+  const step = (by: number) => {
+    setChosen((chosen + by + route.at.length) % Math.max(1, route.at.length));
+  };
+  useActs({
+    leave: () => (history.length > 1 ? history.back() : go(TASKS)),
+    nextLineage: () => step(1),
+    previousLineage: () => step(-1),
+    view: { run: () => setTable(!table), name: table ? w.asChart : w.asTable },
+    goTo: () => openDialog(() => <GoToDialog lineage={null} />),
+    share: { run: () => {}, why: w.notYet },
+    copyLink: () => void copy(location.href),
+  });
+  const onOpen = (line: Line, place: number) => {
+    const at = line.places.findLast((one) => one.x <= place) ?? line.places[0];
+    if (!at) return;
+    const { task, lineage } = parsePoint(line.address);
+    const address = lineage === null ? task : `${task}/${lineage}@${at.at}`;
+    go({ screen: "task", address, tab: "step", pointer: "", view: "" });
+  };
+  return (
+    <Frame
+      head={
+        <>
+          <h1>{w.metrics}</h1>
+          <span class="chip">
+            {w.countLineages(String(route.at.length))}
+          </span>
+        </>
+      }
+      buttons={
+        <>
+          {names.value && names.value.length > CHARTS && (
+            <Choice
+              label={w.columnMetric}
+              value={route.metric}
+              of={[["", w.metrics], ...names.value.map((name) => [name, name] as const)]}
+              onChange={(metric) => go({ ...route, metric }, true)}
+            />
+          )}
+          <Choice<Axis>
+            plain
+            label={w.axis}
+            value={route.x}
+            of={[
+              ["step", w.axisStep],
+              ["time", w.axisTime],
+              ["offset", w.axisOffset],
+            ]}
+            onChange={(axis) => go({ ...route, x: axis }, true)}
+          />
+          <Choice
+            plain
+            label={w.scale}
+            value={log ? "log" : "linear"}
+            of={[
+              ["linear", w.linearScale],
+              ["log", w.logScale],
+            ]}
+            onChange={(value) => setLog(value === "log")}
+          />
+          <button type="button" aria-pressed={table} onClick={() => setTable(!table)}>
+            {table ? w.asChart : w.asTable} <kbd aria-hidden="true">v</kbd>
+          </button>
+        </>
+      }
+      keys={[
+        ["previousLineage", "nextLineage", w.lineage],
+        ["view", null, w.asTable],
+        ["leave", null, w.keyLeave],
+      ]}
+      end={<span>{w.band}</span>}
+    >
+      <main class="cols" aria-label={w.metrics}>
+        <div class="charts" tabIndex={0} role="region" aria-label={w.metrics}>
+          {names.problem && <Waiting of={names} what={w.metrics} />}
+          {route.metric === "" && !names.value && <Waiting of={names} what={w.metrics} />}
+          {names.value?.length === 0 && (
+            <div class="state">
+              <h2>{w.noMetrics}</h2>
+              <p class="dim">{w.noMetricsHow}</p>
+            </div>
+          )}
+          {shown.map((name) => (
+            <Shown
+              key={name}
+              route={route}
+              name={name}
+              log={log}
+              chosen={chosen}
+              table={table}
+              onCursor={setX}
+              onOpen={onOpen}
+            />
+          ))}
+        </div>
+        <Values route={route} names={shown} x={x} chosen={chosen} choose={setChosen} />
+      </main>
+    </Frame>
+  );
 }

@@ -66,9 +66,7 @@ function Node(props: TreeProps & { name: string }) {
           {open ? "▾" : "▸"}
         </button>
       ) : (
-        <button type="button" tabIndex={-1} aria-hidden="true" disabled>
-          {" "}
-        </button>
+        <span class="twig" />
       )}
       <button type="button" class="name" onClick={() => props.choose(pointer)}>
         <Text text={props.name} />

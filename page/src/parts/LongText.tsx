@@ -11,6 +11,9 @@ import { toProblem } from "../use-ask.ts";
 import { words } from "../words/index.ts";
 import { copy } from "./ui.tsx";
 
+/** Characters of a long text that are shown at first. */
+const FIRST = 64 * 1024;
+
 /** Most bytes that are shown; larger values can only be saved. */
 const SHOWN_LIMIT = 8 * 1024 * 1024;
 
@@ -61,7 +64,9 @@ export function LongText(props: LongTextProps) {
   const [all, setAll] = useState<string | null>(null);
   const [open, setOpen] = useState(false);
   const cut = all === null && isCut(props.value) ? props.value : null;
-  const text = all !== null ? prettyText(all) : cut ? cut.cut : asText(props.value);
+  const whole = all !== null ? prettyText(all) : cut ? cut.cut : asText(props.value);
+  const long = !cut && !open && whole.length > FIRST;
+  const text = long ? whole.slice(0, FIRST) : whole;
   const path = isCut(props.value) ? props.pathOf(props.value.pointer) : "";
   const showAll = async () => {
     try {
@@ -78,7 +83,7 @@ export function LongText(props: LongTextProps) {
         {props.name}
         <span class="gap" />
         {props.children}
-        <button type="button" class="link" onClick={() => void copy(text)}>
+        <button type="button" class="link" onClick={() => void copy(whole)}>
           {w.copy}
         </button>
         {text.length > 600 && (
@@ -93,6 +98,14 @@ export function LongText(props: LongTextProps) {
         <pre tabIndex={0} class={open ? "whole" : ""} role="group">
           <Text text={text} />
         </pre>
+      )}
+      {long && (
+        <div class="warn">
+          {w.cutAt(bytes(FIRST), bytes(new Blob([whole]).size))}{" "}
+          <button type="button" class="link" onClick={() => setOpen(true)}>
+            {w.showAll(bytes(new Blob([whole]).size))}
+          </button>
+        </div>
       )}
       {cut && (
         <div class="warn">

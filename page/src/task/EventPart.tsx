@@ -12,6 +12,8 @@ import { kindWord } from "./StepsList.tsx";
 interface PartProps {
   event: Event;
   pathOf: (pointer: string) => string;
+  /** Whether nothing else is shown, so that no event is left out. */
+  alone?: boolean;
 }
 
 /** Text of a message: of a list of parts, the texts; null if there is other content. */
@@ -135,11 +137,13 @@ function Returned({ event, pathOf }: PartProps) {
 function Other({ event }: { event: Event }) {
   const [chosen, choose] = useState("");
   const { kind: _, ...fields } = event.body!;
-  const empty = Object.keys(fields).length === 0;
+  const brief = briefOf(event);
+  const empty = Object.keys(fields).length === 0 || brief !== null;
   return (
     <>
       <h3>
         <span class="m">{kindWord(event)}</span>
+        {brief && <Text text={brief} />}
         <span class="gap" />
         <span class="m">@{event.offset}</span>
       </h3>
@@ -148,8 +152,25 @@ function Other({ event }: { event: Event }) {
   );
 }
 
-/** Kinds that only say where a step begins: the title has it. */
-const QUIET = new Set(["step_started"]);
+/** Returns a mark or control in one line, or null for an event that is shown as a tree. */
+function briefOf(event: Event): string | null {
+  const body = event.body!;
+  const fields = {
+    checkpoint_marked: ["label", "cause", "status"],
+    control_changed: ["from", "to", "reason"],
+    lineage_opened: ["lineage_type", "description"],
+  }[event.kind];
+  if (!fields) return null;
+  const parts = fields.map((name) => body[name]).filter((value) => typeof value === "string");
+  return parts.join(" · ");
+}
+
+/** Whether an event says nothing that the title of the step does not. */
+function isQuiet(event: Event): boolean {
+  if (event.kind === "step_started") return true;
+  const result = event.body?.["result"];
+  return event.kind === "step_finished" && (result === undefined || result === null);
+}
 
 export function EventPart(props: PartProps) {
   const { event } = props;
@@ -165,7 +186,7 @@ export function EventPart(props: PartProps) {
       </>
     );
   }
-  if (QUIET.has(event.kind)) return null;
+  if (isQuiet(event) && !props.alone) return null;
   switch (event.kind) {
     case "message":
       return <Message {...props} />;

@@ -28,7 +28,7 @@ export function RawTab({ selection }: TabProps) {
   const one = asked.value;
   if (asked.problem?.status === 404) return <p class="dim">{w.noEvent}</p>;
   if (!one) return <Waiting of={asked} what={at} />;
-  const pathOf = (pointer: string) => valuePath(at, pointer, "event");
+  const pathOf = (pointer: string) => valuePath(at, pointer);
   return (
     <>
       <Stale of={asked} />

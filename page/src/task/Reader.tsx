@@ -108,7 +108,7 @@ export function Reader(props: ReaderProps) {
     list.current?.show(flat, true);
     keepAddress(formatPoint(model.task, model.lineage, chosen.offset), replace);
   };
-  const timer = useRef<ReturnType<typeof setTimeout>>();
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const keepAddress = (address: string, replace: boolean) => {
     clearTimeout(timer.current);
     if (!replace) return go({ ...route, address, view: route.view }, false);
@@ -219,8 +219,8 @@ export function Reader(props: ReaderProps) {
       buttons={
         <span class="acts">
           <ActButton act="compare">{w.compare}</ActButton>{" "}
-          <ActButton act="firstWhere">{w.keyFirstWhere.split(" ").slice(0, 3).join(" ")}…</ActButton>{" "}
-          <ActButton act="share">{w.keyShare}</ActButton>{" "}
+          <ActButton act="firstWhere">{w.buttonFirstWhere}</ActButton>{" "}
+          <ActButton act="share">{w.buttonShare}</ActButton>{" "}
           <ActButton act="fork" main>
             {w.doFork}
           </ActButton>
@@ -232,9 +232,9 @@ export function Reader(props: ReaderProps) {
         </code>
       }
       keys={[
-        ["down", "up", w.step],
-        ["nextFailure", null, w.keyFailure],
-        ["nextMark", null, w.keyMarks],
+        ["down", "up", w.hintStep],
+        ["nextFailure", null, w.hintFailure],
+        ["nextMark", null, w.hintMark],
         ["previousLineage", "nextLineage", w.lineage],
         ["copyAddress", null, w.copyAddress],
         ["actions", null, w.actions],

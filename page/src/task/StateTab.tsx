@@ -4,6 +4,7 @@ import { state as askState } from "../api/calls.ts";
 import type { Json } from "../api/types.ts";
 import { go, openDialog } from "../app-state.ts";
 import { BlameDialog } from "../dialogs/Blame.tsx";
+import { FirstWhereDialog, whenOf } from "../dialogs/FirstWhere.tsx";
 import { count } from "../format.ts";
 import { JsonTree, valueAt } from "../parts/JsonTree.tsx";
 import { Copy, Key, Stale, Waiting } from "../parts/ui.tsx";
@@ -31,6 +32,16 @@ function Chosen({ pointer, value, at }: { pointer: string; value: Json | undefin
           onClick={() => openDialog(() => <BlameDialog address={at} pointer={pointer} />)}
         >
           {w.whoSet} <Key act="blame" />
+        </button>
+      )}
+      {value !== undefined && (
+        <button
+          type="button"
+          onClick={() =>
+            openDialog(() => <FirstWhereDialog at={at} when={whenOf(pointer, value)} />)
+          }
+        >
+          {w.buttonFirstWhere} <Key act="firstWhere" />
         </button>
       )}
       {metric && typeof value === "number" && (

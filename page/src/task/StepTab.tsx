@@ -1,7 +1,7 @@
 // A step as a document: what was said, calls with their arguments, results whole.
 
 import { useState } from "preact/hooks";
-import { event as askEvent, events as askEvents, rows as askRows, valuePath } from "../api/calls.ts";
+import { event as askEvent, events as askEvents, valuePath } from "../api/calls.ts";
 import type { Event, Turn } from "../api/types.ts";
 import { formatPoint } from "../address.ts";
 import { costOf, count, dateTime, duration, measure } from "../format.ts";
@@ -14,29 +14,18 @@ import type { Selection } from "./selection.ts";
 import { nameOfTurn } from "./StepsList.tsx";
 
 const FIRST = 60;
-/** Events over this size are asked for one by one, with their long texts cut. */
-const LARGE = 64 * 1024;
-const LARGE_SUM = 512 * 1024;
 
-/** Reads the events of a step, long texts cut. */
+/**
+ * Reads the events of a step. A page of the service ends early if its events are large; the others
+ * are asked for one by one, with their long texts cut.
+ */
 async function load(of: Selection, end: number, signal: AbortSignal): Promise<Event[]> {
-  const range = { lineage: of.lineage, from: of.first, to: end };
-  if (end - of.first <= 1) return [await askEvent(formatPoint(of.task, of.lineage, of.first), signal)];
-  const sizes = await askRows(of.task, { ...range, limit: end - of.first }, signal);
-  const total = sizes.items.reduce((sum, row) => sum + Number(row.bytes ?? 0), 0);
-  const large = sizes.items.some((row) => Number(row.bytes ?? 0) > LARGE);
-  if (!large && total <= LARGE_SUM) {
-    const page = await askEvents(of.task, { ...range, limit: end - of.first }, signal);
-    return page.items;
-  }
-  const found: Event[] = [];
-  for (let offset = of.first; offset < end; offset += 6) {
-    const some = [];
-    for (let i = offset; i < Math.min(offset + 6, end); i++) {
-      some.push(askEvent(formatPoint(of.task, of.lineage, i), signal));
-    }
-    found.push(...(await Promise.all(some)));
-  }
+  const one = (offset: number) => askEvent(formatPoint(of.task, of.lineage, offset), signal);
+  if (end - of.first <= 1) return [await one(of.first)];
+  const limit = end - of.first;
+  const asked = { lineage: of.lineage, from: of.first, to: end, limit };
+  const found = (await askEvents(of.task, asked, signal)).items;
+  for (let offset = of.first + found.length; offset < end; offset++) found.push(await one(offset));
   return found;
 }
 
@@ -113,8 +102,9 @@ export function StepTab({ selection, turn }: TabProps) {
           <EventPart
             key={one.offset}
             event={one}
+            alone={items.length === 1}
             pathOf={(pointer) =>
-              valuePath(formatPoint(task, lineage, Number(one.offset)), pointer, "event")
+              valuePath(formatPoint(task, lineage, Number(one.offset)), pointer)
             }
           />
         ))

@@ -7,7 +7,7 @@ import { words } from "../words/index.ts";
 /** Number of a turn as it is shown: that of its step, and of the turn within it. */
 export function nameOfTurn(turn: Turn): string {
   if (turn.step == null) return `·${Number(turn.number) + 1}`;
-  const within = turn.turn !== undefined && Number(turn.turn) > 1 ? `.${turn.turn}` : "";
+  const within = turn.turn === "0" ? "" : `.${Number(turn.turn) + 1}`;
   return `${turn.step}${within}`;
 }
 
@@ -26,6 +26,19 @@ export function hasFailed(turn: Turn): boolean {
   return Boolean(turn.failed) || turn.calls.some((call) => call.ok === false);
 }
 
+/** Values of arguments that are a JSON object, as one line; other arguments as they are. */
+export function briefOf(given: string): string {
+  if (!given.startsWith("{")) return given;
+  try {
+    const values = Object.values(JSON.parse(given) as object);
+    return values
+      .map((value: unknown) => (typeof value === "string" ? value : JSON.stringify(value)))
+      .join(" · ");
+  } catch {
+    return given;
+  }
+}
+
 function firstLine(turn: Turn) {
   const call = turn.calls[0];
   if (call) {
@@ -35,7 +48,7 @@ function firstLine(turn: Turn) {
         <b>
           <Text text={call.tool} />
         </b>{" "}
-        <Text text={call.arguments ?? ""} />
+        <Text text={briefOf(call.arguments ?? "")} />
         {others > 0 && <span class="dim"> +{others}</span>}
       </span>
     );

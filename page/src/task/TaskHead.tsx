@@ -16,7 +16,7 @@ interface HeadProps extends ReaderProps {
 function Find({ search }: { search: Search }) {
   const w = words.value;
   const [text, setText] = useState(search.text);
-  const timer = useRef<ReturnType<typeof setTimeout>>();
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => {
     if (search.hits) void search.hits.search(() => search.hits!.found.value.length > 0).catch(() => {});
   }, [search.hits]);

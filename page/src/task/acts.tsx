@@ -5,6 +5,7 @@ import type { View } from "../address.ts";
 import { TABS, TASKS } from "../address.ts";
 import { chosen, go, openDialog, say, toggleChosen } from "../app-state.ts";
 import { BlameDialog } from "../dialogs/Blame.tsx";
+import { FirstWhereDialog, whenOf } from "../dialogs/FirstWhere.tsx";
 import { ForkDialog } from "../dialogs/Fork.tsx";
 import { GoToDialog } from "../dialogs/GoTo.tsx";
 import { GuideDialog } from "../dialogs/Guide.tsx";
@@ -119,7 +120,9 @@ export function useTaskActs(props: ActsProps): void {
     nextMark: () => search.mark(1),
     previousMark: () => search.mark(-1),
     goTo: dialog(() => <GoToDialog lineage={{ task: model.task, id: model.lineage }} />),
-    firstWhere: { run: () => {}, why: w.notYet },
+    firstWhere: dialog(() => (
+      <FirstWhereDialog at={after(selection)} when={whenOf(pointer)} />
+    )),
     blame: dialog(
       () => <BlameDialog address={after(selection)} pointer={pointer} />,
       pointer ? undefined : w.noPointer,

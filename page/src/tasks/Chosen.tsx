@@ -158,7 +158,7 @@ export function Chosen({ task }: { task: Summary }) {
         </div>
         {task.unreadable && <p class="bad">{w.unreadable} {task.unreadable}</p>}
         <h3>{w.lineages}</h3>
-        <ul class="tree">
+        <ul class="bare">
           {task.lineages.map((one) => (
             <LineageLine task={task} one={one} />
           ))}

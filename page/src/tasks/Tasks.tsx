@@ -52,7 +52,7 @@ function useSource(route: TasksRoute): TasksSource {
 function SearchBar({ route }: { route: TasksRoute }) {
   const w = words.value;
   const [text, setText] = useState(route.q);
-  const timer = useRef<ReturnType<typeof setTimeout>>();
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => setText(route.q), [route.q]);
   const search = (q: string) => go({ ...route, q }, true);
   const onInput = (q: string) => {
@@ -198,9 +198,9 @@ export function Tasks({ route }: { route: TasksRoute }) {
         </span>
       }
       keys={[
-        ["down", "up", w.keyRow],
-        ["open", null, w.keyOpen],
-        ["choose", null, w.keyChoose],
+        ["down", "up", w.hintMove],
+        ["open", null, w.hintOpen],
+        ["choose", null, w.columnChoose],
         ["find", null, w.search],
         ["actions", null, w.actions],
       ]}

@@ -2,13 +2,15 @@
 
 import { signal } from "@preact/signals";
 import { summaries } from "../api/calls.ts";
+import { me } from "../app-state.ts";
 import { Problem, isAbort } from "../api/problem.ts";
 import { followWhileVisible } from "../api/stream.ts";
 import type { Message } from "../api/stream.ts";
 import type { Summary } from "../api/types.ts";
 import { toProblem } from "../use-ask.ts";
 
-const LIMIT = 1000;
+/** Rows of a page: as many as the service gives. */
+const limit = () => me.peek()?.limits.summaries ?? 100;
 
 export interface TasksAsked {
   q: string;
@@ -46,7 +48,7 @@ export class TasksSource {
     this.#busy = true;
     try {
       const page = await this.#ask(null);
-      const more = this.items.value.length > LIMIT ? this.items.value.slice(LIMIT) : [];
+      const more = this.items.value.length > limit() ? this.items.value.slice(limit()) : [];
       const ids = new Set(page.items.map((item) => item.id));
       this.items.value = [...page.items, ...more.filter((item) => !ids.has(item.id))];
       if (more.length === 0) this.#next = page.next ?? null;
@@ -78,7 +80,7 @@ export class TasksSource {
   }
 
   #ask(cursor: string | null) {
-    return summaries({ ...this.asked, limit: LIMIT, cursor }, this.#abort.signal);
+    return summaries({ ...this.asked, limit: limit(), cursor }, this.#abort.signal);
   }
 
   #took(total: string | undefined): void {

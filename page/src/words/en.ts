@@ -5,6 +5,17 @@ const one = (n: string, singular: string, plural = `${singular}s`) =>
   `${n} ${rules.select(Number(n.replaceAll(",", ""))) === "one" ? singular : plural}`;
 
 export const en = {
+  // Hints below a screen, and buttons
+  hintMove: "move",
+  hintOpen: "open",
+  hintStep: "step",
+  hintFailure: "next failure",
+  hintMark: "next mark",
+  hintHit: "next difference",
+  hintTurn: "turn",
+  buttonFirstWhere: "First event where…",
+  buttonShare: "Share…",
+
   // Names of screens and parts
   tasks: "Tasks",
   task: "Task",
@@ -41,7 +52,7 @@ export const en = {
   columnCost: "Cost",
   columnMetric: "Metric",
   columnChanged: "Changed",
-  columnChoose: "Choose",
+  columnChoose: "choose",
   choose: (id: string) => `Choose ${id}`,
   sortBy: (column: string) => `Sort by ${column}`,
   metricShown: "Metric shown",
@@ -141,6 +152,16 @@ export const en = {
   nearSame: "same call in other lineages",
   also: "Step as JSON",
 
+  // The first event where a condition holds
+  when: "Condition",
+  whenHow: "Such as /metrics/loss < 0.5, exists /variables/score, joined by and, or, not",
+  whenGood: "Not yet at (address; the beginning unless given)",
+  whenAt: (address: string) => `The condition holds at ${address}. Search the first event:`,
+  doSearch: "Search",
+  whenFound: (address: string) => `It holds after ${address}.`,
+  whenStates: (n: string) => `${one(n, "state")} looked at`,
+  openThere: "Open it",
+
   // Compare
   sameTurns: "same turns",
   onlyInA: "only in A",
@@ -218,7 +239,7 @@ export const en = {
   loginStays: "The address is kept: you return to where you were.",
 
   // Bars and states
-  search: "Search",
+  search: "search",
   searchHint: "words, has:failure outcome:0 lineages:>1   (press /)",
   findHint: "find in this lineage (press /)",
   stateAny: "state: any",
@@ -285,7 +306,7 @@ export const en = {
   cancel: "Cancel",
   open: "Open",
   splitter: "Width of the list",
-  actions: "Actions",
+  actions: "actions",
   searchActions: "Search the actions",
   settings: "Settings",
   chosenCount: (n: string) => `${n} chosen`,

@@ -3,6 +3,16 @@
 import type { Words } from "./index.ts";
 
 export const zh: Words = {
+  hintMove: "移动",
+  hintOpen: "打开",
+  hintStep: "步骤",
+  hintFailure: "下一个失败",
+  hintMark: "下一个标记",
+  hintHit: "下一处差异",
+  hintTurn: "轮",
+  buttonFirstWhere: "首个符合条件的事件…",
+  buttonShare: "分享…",
+
   tasks: "任务",
   task: "任务",
   compare: "比较",
@@ -134,6 +144,15 @@ export const zh: Words = {
   plot: "绘图",
   nearSame: "其他谱系中的相同调用",
   also: "步骤的 JSON",
+
+  when: "条件",
+  whenHow: "例如 /metrics/loss < 0.5、exists /variables/score,用 and、or、not 连接",
+  whenGood: "尚不成立的地址(默认为开头)",
+  whenAt: (address) => `条件在 ${address} 成立。查找首个事件:`,
+  doSearch: "查找",
+  whenFound: (address) => `在 ${address} 之后成立。`,
+  whenStates: (n) => `查看了 ${n} 个状态`,
+  openThere: "打开它",
 
   sameTurns: "相同",
   onlyInA: "仅在 A",

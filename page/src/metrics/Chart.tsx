@@ -1,0 +1,135 @@
+// Chart of a metric: a line for each history, with the band from least to greatest value.
+
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import type { Axis } from "../address.ts";
+import { count, measure, shortTime } from "../format.ts";
+import { settings } from "../settings.ts";
+import { language, words } from "../words/index.ts";
+import { aligned, known } from "./lines.ts";
+import type { Line } from "./lines.ts";
+
+interface ChartProps {
+  name: string;
+  lines: readonly Line[];
+  axis: Axis;
+  log: boolean;
+  /** Line that is drawn on top, in the accent's colour. */
+  chosen: number;
+  onCursor: (x: number | null) => void;
+  onOpen: (line: Line, x: number) => void;
+}
+
+const DASHES = [[], [5, 3], [2, 2], [8, 3, 2, 3]];
+
+function colours() {
+  const style = getComputedStyle(document.documentElement);
+  const get = (name: string) => style.getPropertyValue(name).trim();
+  return {
+    accent: get("--accent"),
+    others: [get("--dim"), get("--warn"), get("--ok"), get("--bad")],
+    line: get("--line"),
+    ink: get("--dim"),
+  };
+}
+
+/** Series of uPlot: for each line its greatest, its least and its last value. */
+function seriesOf(props: ChartProps): { series: uPlot.Series[]; bands: uPlot.Band[] } {
+  const { accent, others } = colours();
+  const series: uPlot.Series[] = [{}];
+  const bands: uPlot.Band[] = [];
+  props.lines.forEach((line, i) => {
+    const own = i === props.chosen;
+    const colour = own ? accent : others[i % others.length]!;
+    const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
+    const at = series.length;
+    series.push(edge, { ...edge });
+    bands.push({ series: [at, at + 1], fill: `${colour}${own ? "40" : "22"}` });
+    series.push({
+      label: line.address,
+      stroke: colour,
+      width: own ? 2.2 : 1.2,
+      dash: own ? [] : DASHES[i % DASHES.length]!,
+      spanGaps: true,
+      points: { show: line.places.length < 2 },
+    });
+  });
+  return { series, bands };
+}
+
+function optionsOf(props: ChartProps, width: number): uPlot.Options {
+  const { line, ink } = colours();
+  const x = (values: number[]) =>
+    values.map((value) => (props.axis === "time" ? shortTime(value) : count(value)));
+  const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
+  return {
+    width,
+    height: 240,
+    ...seriesOf(props),
+    scales: { x: { time: false }, y: props.log ? { distr: 3 } : {} },
+    axes: [
+      { ...axis, values: (_, values) => x(values) },
+      {
+        ...axis,
+        size: 64,
+        values: (_, values) => values.map((v) => (v === null ? "" : measure(v))),
+      },
+    ],
+    legend: { show: false },
+    cursor: { drag: { x: true, y: false }, points: { show: false }, sync: { key: "metrics" } },
+    hooks: {
+      setCursor: [
+        (plot) => {
+          const i = plot.cursor.idx;
+          props.onCursor(i == null ? null : (plot.data[0][i] ?? null));
+        },
+      ],
+    },
+  };
+}
+
+function dataOf(props: ChartProps): uPlot.AlignedData {
+  const { xs, values } = aligned(props.lines);
+  const positive = (of: (number | null)[]) =>
+    props.log ? of.map((v) => (v !== null && v > 0 ? v : null)) : of;
+  const columns = values.flatMap((one) => [one.max, one.min, one.last].map(positive));
+  return [xs, ...columns] as uPlot.AlignedData;
+}
+
+export function Chart(props: ChartProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const { theme } = settings.value;
+  const text = language.value;
+
+  useEffect(() => {
+    known.value = new Map(known.peek()).set(props.name, props.lines);
+  }, [props.lines]);
+
+  useEffect(() => {
+    const element = box.current!;
+    const made = new uPlot(optionsOf(props, element.clientWidth || 800), dataOf(props), element);
+    plot.current = made;
+    const watch = new ResizeObserver(() => {
+      if (element.clientWidth > 0) made.setSize({ width: element.clientWidth, height: 240 });
+    });
+    watch.observe(element);
+    const click = () => {
+      const i = made.cursor.idx;
+      const now = latest.current;
+      const line = now.lines[now.chosen];
+      const x = i == null ? undefined : made.data[0][i];
+      if (line && x !== undefined) now.onOpen(line, x);
+    };
+    made.over.addEventListener("click", click);
+    return () => {
+      watch.disconnect();
+      made.destroy();
+    };
+  }, [props.lines, props.log, props.chosen, props.axis, theme, text]);
+
+  const label = words.value.chartOf(props.name, String(props.lines.length));
+  return <div class="chart" ref={box} role="img" aria-label={label} />;
+}

@@ -1,0 +1,87 @@
+import "./browser-globals.ts";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+const { linesOf } = await import("../../src/compare/Compare.tsx");
+const { aligned, float, placeAt } = await import("../../src/metrics/lines.ts");
+const { pointerTo, valueAt } = await import("../../src/parts/JsonTree.tsx");
+const { nextSort } = await import("../../src/tasks/TableHead.tsx");
+const { withCondition } = await import("../../src/tasks/Tasks.tsx");
+const { whenOf } = await import("../../src/dialogs/FirstWhere.tsx");
+const { eventsOf } = await import("../../src/dialogs/Fork.tsx");
+const { nextOf } = await import("../../src/task/hits.ts");
+const format = await import("../../src/format.ts");
+
+test("pointers name a value and find it again", () => {
+  const value = { "a/b": [{ "~c": 1 }] };
+  const pointer = pointerTo(pointerTo(pointerTo("", "a/b"), "0"), "~c");
+  assert.equal(pointer, "/a~1b/0/~0c");
+  assert.equal(valueAt(value, pointer), 1);
+  assert.equal(valueAt(value, "/none/x"), undefined);
+});
+
+test("a condition is written from a value", () => {
+  assert.equal(whenOf("/metrics/loss", 0.5), "/metrics/loss == 0.5");
+  assert.equal(whenOf("/a b", "x"), "\"/a b\" == \"x\"");
+  assert.equal(whenOf("/list", [1]), "exists /list");
+});
+
+test("edits become events, wrong JSON is refused", () => {
+  const none = { prompt: "", variables: "", guidance: "" };
+  assert.deepEqual(eventsOf(none), []);
+  assert.deepEqual(eventsOf({ ...none, guidance: "slower" }), [
+    { kind: "guidance_given", body: { text: "slower" } },
+  ]);
+  assert.throws(() => eventsOf({ ...none, variables: "{" }));
+});
+
+test("sorting turns around, conditions replace each other", () => {
+  assert.equal(nextSort("-changed", "failed"), "-failed");
+  assert.equal(nextSort("-failed", "failed"), "failed");
+  assert.equal(nextSort("", "id"), "id");
+  assert.equal(withCondition("a state:idle", "state", "running"), "a state:running");
+  assert.equal(withCondition("a state:idle", "state", ""), "a");
+});
+
+test("equal runs fold, their number stays", () => {
+  const item = (op: "same" | "only_a") => ({ op, a: null, b: null });
+  const lines = linesOf([item("same"), item("same"), item("only_a"), item("same")], true);
+  assert.deepEqual(
+    lines.map((line) => ("run" in line ? line.run : line.item.op)),
+    [2, "only_a", 1],
+  );
+});
+
+test("series meet on one axis and keep each spike", () => {
+  const place = (x: number, min: number, max: number) => {
+    return { x, first: min, last: min, min, max, count: 2, at: x };
+  };
+  const lines = [
+    { address: "a", places: [place(1, 0, 9), place(3, 1, 1)] },
+    { address: "b", places: [place(2, 5, 900)] },
+  ];
+  const { xs, values } = aligned(lines);
+  assert.deepEqual(xs, [1, 2, 3]);
+  assert.deepEqual(values[0]!.max, [9, null, 1]);
+  assert.deepEqual(values[1]!.max, [null, 900, null]);
+  assert.equal(placeAt(lines[0]!, 2)?.x, 1);
+  assert.equal(placeAt(lines[1]!, 3), undefined);
+  assert.equal(float("-inf"), -Infinity);
+  assert.ok(Number.isNaN(float("NaN")));
+});
+
+test("numbers, sizes and times are exact where they are long", () => {
+  assert.equal(format.count("9007199254740993"), "9,007,199,254,740,993");
+  assert.equal(format.bytes(1_234_567), "1.2 MB");
+  assert.equal(format.duration("1500000"), "1.5 s");
+  assert.equal(format.duration("90000000"), "1 min 30 s");
+  assert.equal(format.tokensOf({ input: "3" }), 3n);
+  assert.equal(format.tokensOf({ cost: 1 }), null);
+  assert.equal(format.costOf({ input: "3" }), null);
+});
+
+test("hits are found in both directions", () => {
+  assert.equal(nextOf([3, 7, 9], 7, 1), 9);
+  assert.equal(nextOf([3, 7, 9], 7, -1), 3);
+  assert.equal(nextOf([3, 7, 9], 9, 1), null);
+});
