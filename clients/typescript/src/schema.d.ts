@@ -602,6 +602,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Searches the events of all tasks, the newest task first. A page may have few hits, or none, and
+         *     still a `next`: the search stopped to answer.
+         */
+        get: operations["search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/series": {
         parameters: {
             query?: never;
@@ -1858,6 +1878,24 @@ export interface components {
             target?: string | null;
             /** @description The guidance. */
             text: string;
+        };
+        /** @description An event that a search found. */
+        HitForm: {
+            /** @description The address of the event. */
+            address: string;
+            /** @description The event on one line. */
+            row: components["schemas"]["RowForm"];
+            /** @description The task. */
+            task: string;
+        };
+        /** @description Events that a search found. */
+        HitsForm: {
+            /** @description The number of events that were read for the page. */
+            events: components["schemas"]["Big"];
+            /** @description The events, those of the newest task first, within a lineage in their order. */
+            items: components["schemas"]["HitForm"][];
+            /** @description The `cursor` of the next request; `null` at the end. */
+            next?: string | null;
         };
         /** @description A document that a coding agent gave to a hook, with its circumstances. */
         HookAsked: {
@@ -6758,6 +6796,80 @@ export interface operations {
             };
             /** @description It takes longer than a request may */
             504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search: {
+        parameters: {
+            query?: {
+                /** @description A text in the JSON of the event. Case does not count. */
+                text?: string;
+                /** @description Only events of these kinds, separated by commas: `message,step_finished`. Default: all. */
+                kind?: string;
+                /** @description Only calls and steps that failed. */
+                failed?: boolean;
+                /** @description The owner of the tasks, for admins. Default: all that the caller may see. */
+                user?: string;
+                /** @description The maximum number of hits: 1 to 1,000, default 100. */
+                limit?: number;
+                /** @description The `next` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HitsForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -34,7 +34,7 @@ const CRATES: [(&str, usize); 16] = [
     ("page", 100),
     ("server", 12_200),
     ("client", 4_000),
-    ("cli", 21_700),
+    ("cli", 21_800),
 ];
 
 /// One place where a rule is broken.
