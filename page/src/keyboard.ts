@@ -52,6 +52,7 @@ export function actionOf(act: Act): Action | undefined {
 
 /** Returns the action of the screen below open dialogs. */
 export function screenAction(act: Act): Action | undefined {
+  void layersChanged.value;
   for (const layer of [...layers].reverse()) {
     const found = layer.modal ? undefined : layer.acts[act];
     if (found) return typeof found === "function" ? { run: found } : found;

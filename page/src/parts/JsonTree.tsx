@@ -54,9 +54,11 @@ function Node(props: TreeProps & { name: string }) {
   const entries = entriesOf(value);
   const inside = chosen.startsWith(`${pointer}/`);
   const [open, setOpen] = useState((props.open ?? 0) > 0 || inside);
+  const empty = entries?.length === 0;
+  const [before, behind] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
   const line = (
     <div class={`line ${chosen === pointer ? "chosen" : ""}`}>
-      {entries ? (
+      {entries && !empty ? (
         <button
           type="button"
           aria-expanded={open}
@@ -73,8 +75,9 @@ function Node(props: TreeProps & { name: string }) {
       </button>
       {entries ? (
         <span class="dim">
-          {Array.isArray(value) ? "[" : "{"} {w.items(count(entries.length))}{" "}
-          {Array.isArray(value) ? "]" : "}"}
+          {before}
+          {!empty && ` ${w.items(count(entries.length))} `}
+          {behind}
         </span>
       ) : (
         <Leaf value={value} />

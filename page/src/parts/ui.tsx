@@ -8,7 +8,7 @@ import { say } from "../app-state.ts";
 import { clock } from "../format.ts";
 import { keyOf } from "../keys.ts";
 import type { Act } from "../keys.ts";
-import { actionOf } from "../keyboard.ts";
+import { screenAction } from "../keyboard.ts";
 import { Text } from "../text/Text.tsx";
 import type { Asked } from "../use-ask.ts";
 import { words } from "../words/index.ts";
@@ -19,7 +19,7 @@ export function Key({ act }: { act: Act }) {
 
 /** Button of an action: what its key does, disabled with the reason. */
 export function ActButton(props: { act: Act; main?: boolean; children: ComponentChildren }) {
-  const action = actionOf(props.act);
+  const action = screenAction(props.act);
   const why = action ? action.why : words.value.notYet;
   return (
     <button

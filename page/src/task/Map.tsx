@@ -29,7 +29,12 @@ interface LaneProps {
   buckets: readonly Bucket[];
 }
 
+/** Least distance of buckets, in pixels, at which each shows its mark. */
+const MARK_GAP = 11;
+
 function Ticks({ x, y, buckets, from }: Pick<LaneProps, "x" | "y" | "buckets" | "from">) {
+  const second = buckets[1] ? Number(buckets[1].from) : 0;
+  const showsMarks = x(second) - x(0) >= MARK_GAP;
   const inLane = buckets.filter((bucket) => Number(bucket.from) + Number(bucket.events) > from);
   return (
     <>
@@ -39,7 +44,7 @@ function Ticks({ x, y, buckets, from }: Pick<LaneProps, "x" | "y" | "buckets" | 
           <>
             {bucket.calls !== "0" && <path class="tick" d={`M${at} ${y - 7}V${y}`} />}
             {bucket.failed !== "0" && <path class="tick-bad" d={`M${at} ${y - 8}V${y + 8}`} />}
-            {bucket.marks !== "0" && (
+            {showsMarks && bucket.marks !== "0" && (
               <path class="tick-mark" d={`M${at} ${y - 4}l4 4l-4 4l-4-4z`} />
             )}
           </>

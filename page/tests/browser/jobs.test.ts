@@ -1,0 +1,174 @@
+// What people come for, each by keyboard alone or by mouse.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Harness, nodes, press, sees, until } from "./harness.ts";
+import { world } from "../mock/world.ts";
+
+let harness: Harness;
+before(async () => (harness = await Harness.start(world(10_000))));
+after(() => harness.end());
+
+test("finds_the_failed_task_among_ten_thousand", async () => {
+  const { page, errors } = await harness.open("#/tasks");
+  await sees(page, "1,000 of 10,006 tasks");
+  assert.ok((await page.locator("#tasks-list .row").count()) <= 100);
+  assert.ok((await nodes(page)) < 3_000);
+  await press(page, "/");
+  await page.keyboard.type("has:failure loan-0002");
+  await press(page, "Enter");
+  await sees(page, "1 task", "footer");
+  await sees(page, "no such loan", "aside");
+  await press(page, "Enter");
+  await sees(page, "renew_loan", ".list");
+  assert.match(page.url(), /#\/task\/loan-0002/);
+  await page.goBack();
+  await sees(page, "1 task", "footer");
+  assert.match(page.url(), /has:failure/);
+  assert.deepEqual(errors, []);
+});
+
+test("sorts_by_a_column_by_mouse", async () => {
+  const { page } = await harness.open("#/tasks");
+  await page.getByRole("button", { name: "Events" }).click();
+  await until("the sort", async () => {
+    return (await page.locator("#tasks-list .row").first().innerText()).includes("tune-river");
+  });
+  assert.match(page.url(), /sort=-events/);
+});
+
+test("reads_a_step_to_its_last_byte", async () => {
+  const name = [...harness.world.tasks.keys()].find((id) => id.startsWith("hostile"))!;
+  const { page } = await harness.open(`#/task/${encodeURIComponent(name)}/0@16`);
+  await sees(page, "The first 65.5 kB of 204 kB.");
+  await page.getByRole("button", { name: "show all 204 kB" }).click();
+  await until("the whole value", async () => {
+    return (await page.locator(".doc pre").first().innerText()).length >= 17 * 12_000 - 1;
+  });
+  // By the raw tab, which has a cut text, and asks for the rest.
+  await page.goto(`${harness.mock.url}/#/task/${encodeURIComponent(name)}/0@18?tab=raw&view=events`);
+  await page.getByRole("button", { name: "show all 204 kB" }).first().click();
+  await until("the whole value of the event", async () => {
+    const texts = await page.locator(".doc pre").allInnerTexts();
+    return texts.some((text) => text.length >= 17 * 12_000 - 1);
+  });
+});
+
+test("finds_the_call_that_only_one_lineage_made", async () => {
+  const { page, errors } = await harness.open("#/tasks?q=library-34");
+  await sees(page, "library-34", ".list");
+  await press(page, "c");
+  await sees(page, "only here");
+  const row = page.locator("#aligned .row[aria-selected=true]");
+  assert.match(await row.innerText(), /renew_loan\s+Maps of Rain/);
+  await press(page, "Enter");
+  await until("the other side", () => page.url().includes("#/task/library-34/0@28"));
+  await sees(page, "renew_loan", ".doc");
+  await page.goBack();
+  await sees(page, "only here");
+  assert.deepEqual(errors, []);
+});
+
+test("forks_with_an_edited_prompt", async () => {
+  const { page } = await harness.open("#/task/library-34/2@24");
+  await sees(page, "renew_loan", ".list");
+  await press(page, "f");
+  await page.getByLabel("Prompt").fill("Renew both loans.");
+  await sees(page, "prompt_changed");
+  await page.getByRole("button", { name: "Fork", exact: true }).last().click();
+  await sees(page, "Opened library-34/4.");
+  const lane = harness.world.tasks.get("library-34")!.lanes.at(-1)!;
+  assert.equal(lane.fork, 24);
+  assert.deepEqual(lane.events.at(-1)!.body, { kind: "prompt_changed", prompt: "Renew both loans." });
+  await page.getByRole("button", { name: "Open it" }).click();
+  await until("the new lineage", () => page.url().includes("library-34/4"));
+});
+
+test("rolls_back_files_as_planned_and_undo_brings_them_back", async () => {
+  const task = harness.world.tasks.get("library-34")!;
+  const { page } = await harness.open("#/task/library-34/3@25");
+  await sees(page, "renew_loan", ".list");
+  await press(page, "r");
+  await sees(page, "Changes of the state");
+  // The safe answer has the focus: Enter changes nothing.
+  const lanes = task.lanes.length;
+  await press(page, "Enter");
+  await until("the dialog to close", async () => (await page.locator("dialog").count()) === 0);
+  assert.equal(task.lanes.length, lanes);
+
+  await press(page, "r");
+  await page.getByLabel("state and files").check();
+  await page.getByLabel("Folder on the service's machine").fill("/work/desk");
+  await press(page, "Tab");
+  await sees(page, "2 files changed");
+  await sees(page, "1 file deleted");
+  const act = page.getByRole("button", { name: "Roll back 3 files" });
+  assert.equal(await act.isDisabled(), true);
+  await page.getByLabel("keep mine").check();
+  await act.click();
+  await sees(page, "Press u to undo");
+  assert.equal(task.active, task.lanes.at(-1)!.id);
+  await sees(page, "restore", ".map");
+  await press(page, "u");
+  await sees(page, "The active lineage becomes");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await until("the undo", () => task.active === 3);
+});
+
+test("pauses_guides_and_resumes", async () => {
+  const task = harness.world.tasks.get("stones")!;
+  const { page } = await harness.open("#/task/stones");
+  await sees(page, "87 stones", ".list");
+  await press(page, "p");
+  await sees(page, "next safe point");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await until("the pause", () => task.control === "paused");
+  await sees(page, "paused", "header");
+  await press(page, "i");
+  await page.getByLabel("Guidance").fill("Only the grey ones.");
+  await page.getByRole("button", { name: "Append" }).click();
+  await until("the guidance", () => {
+    return task.lanes[0]!.events.at(-1)!.body?.["text"] === "Only the grey ones.";
+  });
+  await press(page, "p");
+  await page.getByRole("button", { name: "Resume" }).click();
+  await until("the run", () => task.control === "running");
+});
+
+test("plots_fifty_lineages_and_loses_no_spike", async () => {
+  const at = Array.from({ length: 50 }, (_, i) => `at=tune-river/${i}`).join("&");
+  const { page, errors } = await harness.open(`#/metrics?${at}&metric=loss`);
+  await page.locator(".chart canvas").waitFor();
+  await press(page, "v");
+  const text = await page.getByRole("button", { name: "copy" }).click().then(() =>
+    page.evaluate(() => navigator.clipboard.readText()),
+  );
+  const greatest = Math.max(...text.split("\n").slice(1).map((line) => Number(line.split("\t")[6])));
+  assert.ok(greatest > 900);
+  assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
+  assert.deepEqual(errors, []);
+});
+
+test("finds_in_a_lineage_by_keys", async () => {
+  const { page } = await harness.open("#/task/library-34/0@3");
+  await sees(page, "find_loan", ".list");
+  const selected = () => page.locator(".list .row[aria-selected=true]").innerText();
+  await press(page, "/");
+  await page.keyboard.type("receipt");
+  await press(page, "Enter");
+  await sees(page, "hit", "header");
+  await press(page, "Escape", "n");
+  await until("the hit", async () => (await selected()).includes("send_receipt"));
+  await press(page, "g");
+  await until("the first row", async () => (await selected()).includes("card number"));
+  await press(page, "m", "m");
+  await until("the second mark", async () => (await selected()).includes("The Slow River"));
+  await press(page, ":");
+  await page.keyboard.type("38");
+  await press(page, "Enter");
+  await until("the offset", async () => (await selected()).includes("Both loans are renewed"));
+  await press(page, "Enter", "j", "j");
+  await until("an event", async () => (await selected()).includes("@39"));
+  await press(page, "y");
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "library-34/0@39");
+});

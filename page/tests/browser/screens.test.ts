@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { Harness, assertAccessible, press, sees } from "./harness.ts";
+
+let harness: Harness;
+before(async () => (harness = await Harness.start()));
+after(() => harness.end());
+
+const SCREENS: [name: string, fragment: string, text: string | RegExp, keys?: string[]][] = [
+  ["tasks", "#/tasks", "library-34"],
+  ["nothing found", "#/tasks?q=zzzz", "No task matches"],
+  ["task", "#/task/library-34", "Your loan is renewed."],
+  ["task, open step", "#/task/library-34/2@24", "renew_loan", ["Enter"]],
+  ["task, events", "#/task/library-34?view=events", "find_loan"],
+  ["task, state", "#/task/library-34/2@24?tab=state&pointer=/message_count", "who set it"],
+  ["task, changes", "#/task/library-34/2@24?tab=changes", "/message_count"],
+  ["task, files", "#/task/library-34?tab=files", "No folder was captured"],
+  ["task, raw", "#/task/library-34/2@24?tab=raw", "step_started"],
+  ["task, optimizer", "#/task/tune-river", "loss"],
+  ["chinese task", "#/task/春雨", "磁盘已满"],
+  ["empty task", "#/task/empty", "This task has no events yet"],
+  ["no task", "#/task/nothing", "It is not there, or it is not yours"],
+  ["compare", "#/compare?a=library-34/0&b=library-34/2", "only here"],
+  ["compare, only", "#/compare?a=library-34/0&b=library-34/1&only=1", "also in"],
+  ["compare, nothing", "#/compare", "Choose two or more"],
+  ["metrics", "#/metrics?at=tune-river/0&at=tune-river/7", "step_size"],
+  ["metrics, table", "#/metrics?at=tune-river/0&metric=loss", "loss", ["v"]],
+  ["store", "#/store", "Copy the anchor"],
+  ["unknown", "#/nowhere", "This is no address of the page"],
+  ["keys", "#/task/library-34", "next and previous turn", ["?"]],
+  ["actions", "#/task/library-34", "roll back", ["."]],
+  ["fork", "#/task/library-34/2@24", "Will be appended", ["f"]],
+  ["roll back", "#/task/library-34/2@24", "Changes of the state", ["r"]],
+  ["undo", "#/task/library-34", "The active lineage becomes", ["u"]],
+  ["pause", "#/task/stones", "The run stops at its next safe point", ["p"]],
+  ["guide", "#/task/stones", "Will be appended", ["i"]],
+  ["mark", "#/task/stones", "Marks a checkpoint", ["a"]],
+  ["go to", "#/task/stones", "An address, such as", [":"]],
+  ["first where", "#/task/stones", "Condition", ["b"]],
+];
+
+async function settled(page: Page, text: string | RegExp, keys: string[]): Promise<void> {
+  if (keys.length > 0) {
+    await page.locator(".list, .charts").first().waitFor();
+    await page.waitForTimeout(150);
+    await press(page, ...keys);
+  }
+  await sees(page, text);
+  await page.waitForTimeout(100);
+}
+
+for (const theme of ["light", "dark"] as const) {
+  test(`no_screen_has_a_violation, ${theme}`, async (t) => {
+    for (const [name, fragment, text, keys] of SCREENS) {
+      await t.test(name, async () => {
+        const { page, errors, strangers } = await harness.open(fragment, { theme });
+        await settled(page, text, keys ?? []);
+        await assertAccessible(page, `${name}, ${theme}`);
+        assert.deepEqual([errors, strangers], [[], []]);
+        await page.context().close();
+      });
+    }
+  });
+}
+
+test("a_screen_of_640_pixels_needs_no_second_scroll_bar", async () => {
+  for (const [name, fragment, text] of SCREENS.filter((one) => !one[3])) {
+    const { page } = await harness.open(fragment, { width: 640, height: 480 });
+    await sees(page, text).catch(() => {});
+    const { wide, body } = await page.evaluate(() => ({
+      wide: document.documentElement.scrollWidth,
+      body: document.body.scrollWidth,
+    }));
+    assert.ok(wide <= 640 && body <= 640, `${name}: ${wide}`);
+    await page.context().close();
+  }
+});
+
+test("each_screen_is_there_in_chinese", async () => {
+  for (const [name, fragment] of SCREENS.filter((one) => !one[3])) {
+    const { page, errors } = await harness.open(fragment, { language: "zh-CN" });
+    await page.locator("header").waitFor();
+    assert.equal(await page.getAttribute("html", "lang"), "zh-Hans", name);
+    const head = (await page.locator("header").innerText()) + (await page.locator("footer").innerText());
+    assert.match(head, /任务|比较|指标|存储|谱系|操作|离开|不是页面/, name);
+    assert.deepEqual(errors, []);
+    await page.context().close();
+  }
+});

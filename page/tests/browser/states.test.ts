@@ -1,0 +1,218 @@
+// States of the service, of the connection and of the log.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Harness, assertAccessible, nodes, press, sees, until } from "./harness.ts";
+import { append, fork, world } from "../mock/world.ts";
+
+let harness: Harness;
+before(async () => (harness = await Harness.start()));
+after(() => harness.end());
+
+test("an_empty_store_says_what_to_type", async () => {
+  const empty = world(0);
+  empty.tasks.clear();
+  const own = await Harness.start(empty);
+  const { page } = await own.open("#/tasks");
+  await sees(page, "milepost record --task NAME run.jsonl");
+  await assertAccessible(page, "empty store");
+  await own.end();
+});
+
+test("a_login_keeps_the_address", async () => {
+  const closed = world(3);
+  closed.tokens.add("mp_1_secret").add("code abc");
+  const own = await Harness.start(closed);
+  const { page } = await own.open("#/task/library-34/2@24");
+  await page.getByLabel("Token").fill("wrong");
+  await press(page, "Enter");
+  await sees(page, "The token was not accepted.");
+  await assertAccessible(page, "login");
+  await page.getByLabel("Token").fill("mp_1_secret");
+  await press(page, "Enter");
+  await sees(page, "renew_loan");
+  assert.match(page.url(), /library-34\/2@24/);
+  const kept = await page.evaluate(() => localStorage.getItem("milepost.session"));
+  assert.match(kept ?? "", /^ms_/);
+  assert.equal(await page.evaluate(() => document.cookie), "");
+
+  // A code works once, and is not left in the address.
+  const first = await own.open("#code=abc&to=%2Ftask%2Fstones");
+  await sees(first.page, "stones", "h1");
+  assert.doesNotMatch(first.page.url(), /abc/);
+  const second = await own.open("#code=abc&to=%2Ftask%2Fstones");
+  await sees(second.page, "The code was used already");
+  await own.end();
+});
+
+test("a_lost_connection_leaves_what_was_loaded_and_comes_back", async () => {
+  const { page } = await harness.open("#/task/library-34");
+  await sees(page, "Your loan is renewed.");
+  harness.world.down = true;
+  await press(page, "2");
+  await sees(page, "No connection.");
+  await sees(page, "send_receipt", ".list");
+  await assertAccessible(page, "disconnected");
+  harness.world.down = false;
+  await sees(page, "State at library-34/2@38");
+  await until("the bar to go", async () => (await page.locator(".bar.bad").count()) === 0);
+});
+
+test("a_slow_answer_shows_that_it_is_waited_for_and_can_be_stopped", async () => {
+  const slow = world(3);
+  slow.slow = 2_600;
+  const own = await Harness.start(slow);
+  const { page } = await own.open("#/compare").catch(async () => own.open("#/compare"));
+  await page.evaluate(() => (location.hash = "#/task/library-34"));
+  await sees(page, "Loading…");
+  await sees(page, "Reading library-34…");
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  await own.end();
+});
+
+test("read_only_disables_with_the_reason", async () => {
+  const readOnly = world(3);
+  readOnly.readOnly = true;
+  const own = await Harness.start(readOnly);
+  const { page } = await own.open("#/task/library-34");
+  await sees(page, "Your loan is renewed.");
+  const button = page.getByRole("button", { name: "Fork" });
+  assert.equal(await button.getAttribute("aria-disabled"), "true");
+  await press(page, "f");
+  await sees(page, "The service or the token is read-only.", ".notice");
+  await press(page, ".");
+  await sees(page, "The service or the token is read-only.", "dialog");
+  await assertAccessible(page, "read-only");
+  await own.end();
+});
+
+test("follows_the_head_and_does_not_jump_for_who_reads", async () => {
+  const { world: own } = harness;
+  const task = own.tasks.get("stones")!;
+  const lane = task.lanes[0]!;
+  const add = (n: number) => {
+    for (let i = 0; i < n; i++) {
+      const step = 1000 + lane.events.length;
+      append(own, task, lane, [
+        { kind: "step_started", step },
+        { kind: "tool_called", call: `n${step}`, tool: "count", arguments: "{}" },
+        { kind: "tool_returned", call: `n${step}`, tool: "count", ok: true, output: `new ${step}` },
+        { kind: "step_finished", step },
+      ]);
+    }
+  };
+  const { page, errors } = await harness.open("#/task/stones");
+  await sees(page, "87 stones", ".list");
+  await until("the stream", () => own.changed.size > 0);
+  add(3);
+  await sees(page, "33 turns");
+  const selected = page.locator(".list .row[aria-selected=true]");
+  await until("the last turn", async () => /new 1/.test(await selected.innerText()));
+  await sees(page, /new 1/, ".doc");
+
+  await press(page, "g");
+  await until("the first turn", async () => (await selected.innerText()).includes("0 stones"));
+  add(50);
+  await sees(page, "50 new");
+  assert.match(await selected.innerText(), /0 stones/);
+  await page.getByRole("button", { name: "50 new" }).click();
+  await until("the head", async () => /new 1/.test(await selected.innerText()));
+
+  // Many events: none is missing.
+  add(500);
+  await sees(page, "583 turns");
+  await sees(page, `${lane.events.length.toLocaleString("en")} events`);
+  assert.ok((await nodes(page)) < 3_000);
+  assert.deepEqual(errors, []);
+});
+
+test("a_task_that_moved_says_so", async () => {
+  const { world: own } = harness;
+  const task = own.tasks.get("春雨")!;
+  const { page } = await harness.open("#/task/春雨/0@3");
+  await sees(page, "好的", ".list");
+  await until("the stream", () => own.changed.size > 0);
+  const lane = fork(own, task, task.lanes[0]!, 8, "restore", "");
+  task.active = lane.id;
+  for (const tell of own.changed) tell(task, lane.id);
+  await sees(page, "The task moved from 春雨/0 to 春雨/1@8.");
+  assert.match(decodeURIComponent(page.url()), /春雨\/0@3/);
+  await assertAccessible(page, "moved");
+  await page.getByRole("button", { name: "Go there" }).click();
+  await until("the move", () => !page.url().includes("@"));
+});
+
+test("an_erased_and_an_unknown_event_have_their_own_words", async () => {
+  const name = [...harness.world.tasks.keys()].find((id) => id.startsWith("hostile"))!;
+  const { page } = await harness.open(`#/task/${encodeURIComponent(name)}/0@23?view=events`);
+  await sees(page, "The body of this event was erased.");
+  await press(page, "k");
+  await sees(page, "3q2+7w==", ".doc");
+});
+
+test("nothing_in_a_log_runs", async () => {
+  const name = [...harness.world.tasks.keys()].find((id) => id.startsWith("hostile"))!;
+  const { page, errors, strangers } = await harness.open(`#/task/${encodeURIComponent(name)}/0@1`);
+  await sees(page, "<script>", ".list");
+  for (const view of ["v", "v"]) {
+    await press(page, view, "g");
+    for (let i = 0; i < 25; i++) {
+      await press(page, "1", "2", "3", "5", "j");
+      await page.waitForTimeout(10);
+    }
+  }
+  await page.goto(`${harness.mock.url}/#/task/${encodeURIComponent(name)}/0@1?view=events`);
+  await sees(page, "U+202E", ".doc");
+  await sees(page, "␇", ".doc");
+  await assertAccessible(page, "hostile");
+  await page.goto(`${harness.mock.url}/#/tasks?q=hostile`);
+  await sees(page, "hostile");
+  const ran = await page.evaluate(() => (globalThis as { __ran?: number }).__ran);
+  assert.equal(ran, undefined);
+  assert.equal(await page.locator("img, iframe, script:not([src])").count(), 0);
+  assert.deepEqual([errors, strangers], [[], []]);
+});
+
+test("a_million_events_need_few_nodes_and_bytes", async () => {
+  harness.world.asked.length = 0;
+  const { page, errors } = await harness.open("#/task/million");
+  await sees(page, "value 1400000");
+  await page.waitForTimeout(500);
+  const asked = harness.world.asked.filter((one) => one.path !== "/v1/me");
+  assert.ok(asked.length <= 6, JSON.stringify(asked.map((one) => one.path)));
+  const bytes = asked.reduce((sum, one) => sum + one.bytes, 0);
+  assert.ok(bytes <= 250_000, String(bytes));
+  assert.ok((await nodes(page)) < 3_000);
+  await press(page, ":");
+  await page.keyboard.type("500002");
+  await press(page, "Enter");
+  await sees(page, "value 700007", ".list");
+  await press(page, "v");
+  await sees(page, "@500002", ".list");
+  await press(page, "e");
+  await sees(page, "@524997", ".list");
+  await press(page, "G");
+  await sees(page, "@999999", ".list");
+  await page.locator(".list").hover();
+  await page.mouse.wheel(0, -280);
+  await sees(page, "@999960", ".list");
+  assert.ok((await nodes(page)) < 3_000);
+  assert.ok((await page.locator(".list .row").count()) <= 100);
+  assert.deepEqual(errors, []);
+});
+
+test("keys_do_nothing_while_one_types_and_can_be_switched_off", async () => {
+  const { page } = await harness.open("#/task/library-34/0@3");
+  await sees(page, "find_loan", ".list");
+  await press(page, "/");
+  await page.keyboard.type("fj?r.");
+  assert.equal(await page.locator("dialog").count(), 0);
+  await press(page, "Escape", "?");
+  await page.getByLabel("Keys of single letters").selectOption("off");
+  await press(page, "Escape");
+  await until("the dialog to close", async () => (await page.locator("dialog").count()) === 0);
+  await press(page, "f");
+  assert.equal(await page.locator("dialog").count(), 0);
+  await press(page, "ArrowDown");
+  await until("the arrow", () => page.url().includes("@8"));
+});
