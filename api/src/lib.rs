@@ -86,9 +86,9 @@ pub use jobs::{
 pub use me::{LimitsForm, MeForm, SessionAsked, SessionForm, StoreIdForm};
 pub use points::{CheckpointState, EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
 pub use readings::{
-    AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, MetricCountForm, MetricsForm,
-    OverviewBucketForm, OverviewForm, ReadMarkForm, RowForm, RowsForm, SeriesBucketForm,
-    SeriesForm, TurnCallForm, TurnForm, TurnsForm,
+    AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, HitForm, HitsForm, MetricCountForm,
+    MetricsForm, OverviewBucketForm, OverviewForm, ReadMarkForm, RowForm, RowsForm,
+    SeriesBucketForm, SeriesForm, TurnCallForm, TurnForm, TurnsForm,
 };
 pub use remedies::Remedy;
 pub use requests::{

@@ -78,6 +78,30 @@ pub struct RowsForm {
     pub head: Big,
 }
 
+/// An event that a search found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct HitForm {
+    /// The address of the event.
+    pub address: String,
+    /// The task.
+    pub task: String,
+    /// The event on one line.
+    pub row: RowForm,
+}
+
+/// Events that a search found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct HitsForm {
+    /// The events, those of the newest task first, within a lineage in their order.
+    pub items: Vec<HitForm>,
+    /// The `cursor` of the next request; `null` at the end.
+    pub next: Option<String>,
+    /// The number of events that were read for the page.
+    pub events: Big,
+}
+
 /// A call of a tool in a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(ToSchema))]

@@ -37,8 +37,9 @@ const WORDS: [(&[&str], &str); 13] = [
         "`milepost start TASK` starts a task, `milepost init` makes a store",
     ),
     (
-        &["ui", "web", "dashboard"],
-        "`milepost checkpoint` is a screen to go back with; `milepost serve` answers over HTTP",
+        &["web", "dashboard", "browser"],
+        "`milepost ui` opens the store in a browser; `milepost checkpoint` is a screen to go back \
+         with",
     ),
     (
         &["rm", "remove", "drop"],

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use milepost_api::{
-    AlignmentForm, Listed, MetricsForm, OverviewForm, RowsForm, SeriesForm, TurnsForm,
+    AlignmentForm, HitsForm, Listed, MetricsForm, OverviewForm, RowsForm, SeriesForm, TurnsForm,
 };
 use milepost_codec::LineageId;
 
@@ -87,6 +87,19 @@ impl Client {
             .query("kind", query.kind)
             .query("text", query.text)
             .query("failed", query.failed.then_some(true)))
+    }
+
+    /// Searches the events of all tasks, the newest task first. Of the query, `text`, `kind`,
+    /// `failed` and `limit` count. A page may have few hits, or none, and still a `next`.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`: nothing is looked for, or the cursor is not one of this list.
+    pub async fn search(&self, query: ReadQuery, cursor: Option<&str>) -> Result<HitsForm> {
+        let request = self.get(["v1", "search"])?.query("text", query.text);
+        let request = request.query("kind", query.kind).query("limit", query.limit);
+        let request = request.query("failed", query.failed.then_some(true));
+        request.query("cursor", cursor).read().await
     }
 
     /// Returns counts of a lineage in at most this many buckets; 200 for `None`.

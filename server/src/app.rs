@@ -249,7 +249,7 @@ impl App {
         self.0.engine.read().clone()
     }
 
-    /// Returns the reader of lineages, with its indexes.
+    /// Returns the reader of lineages, with its maps of lineages.
     pub(crate) fn reader(&self) -> Arc<Reader> {
         Arc::clone(&self.0.reader)
     }

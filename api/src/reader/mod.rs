@@ -1,7 +1,8 @@
-//! Reading lineages: indexes that are kept, and answers made from them.
+//! Reading lineages: maps that are kept, and answers made from them.
 //!
 //! ```text
 //! search     texts and kinds that are looked for
+//! hits       a search in all tasks
 //! rows       events on one line each
 //! turns      pages of turns
 //! overviews  counts and metrics
@@ -9,6 +10,7 @@
 //! ```
 
 mod alignment;
+mod hits;
 mod overviews;
 mod rows;
 mod search;
@@ -19,10 +21,11 @@ use std::sync::Arc;
 
 use milepost::clock::{Clock, SystemClock};
 use milepost::ids::TaskNo;
-use milepost::reading::HistoryIndex;
+use milepost::reading::HistoryMap;
 use milepost::{Lineage, LineageId, Offset, Result, Task};
 use parking_lot::Mutex;
 
+pub use hits::HitsAsked;
 pub use overviews::SeriesAxis;
 pub use rows::RowsAsked;
 pub use search::EventSearch;
@@ -34,13 +37,13 @@ const SLICE_US: u64 = 250_000;
 /// Number of events between two looks at the clock.
 const LOOK: u64 = 256;
 
-/// The memory of all indexes, in bytes.
+/// The memory of all maps, in bytes.
 const BYTES: usize = 64 << 20;
 
-/// A lineage whose index is kept.
+/// A lineage whose map is kept.
 type Key = (TaskNo, LineageId);
 
-/// Reads lineages, and keeps their indexes: at most 64 MiB, and the one last used.
+/// Reads lineages, and keeps their maps: at most 64 MiB, and the one last used.
 pub struct Reader {
     kept: Mutex<Kept>,
     clock: Box<dyn Clock>,
@@ -48,29 +51,29 @@ pub struct Reader {
 
 #[derive(Debug, Default)]
 struct Kept {
-    indexes: HashMap<Key, Used>,
+    maps: HashMap<Key, Used>,
     /// Number of requests so far.
     requests: u64,
 }
 
-/// A kept index.
+/// A kept map.
 #[derive(Debug)]
 struct Used {
-    index: Arc<Mutex<LineageIndex>>,
+    map: Arc<Mutex<LineageMap>>,
     weight: usize,
     /// The number of its last request.
     last: u64,
 }
 
-/// An index of a lineage, for one state of its history.
+/// A map of a lineage, for one state of its history.
 #[derive(Debug)]
-struct LineageIndex {
-    history: HistoryIndex,
+struct LineageMap {
+    history: HistoryMap,
     /// The first event, and the number of erased events of the task.
     made_for: (Offset, u64),
 }
 
-/// The progress of an index, with an answer.
+/// The progress of a map, with an answer.
 #[derive(Debug)]
 struct Read<T> {
     answer: T,
@@ -96,9 +99,9 @@ impl Reader {
         Self { kept: Mutex::default(), clock }
     }
 
-    /// Drops all indexes: the engine was opened anew.
+    /// Drops all maps: the engine was opened anew.
     pub fn clear(&self) {
-        self.kept.lock().indexes.clear();
+        self.kept.lock().maps.clear();
     }
 
     /// Returns the time when a request that begins now has read enough.
@@ -107,61 +110,61 @@ impl Reader {
         Deadline { clock: &*self.clock, end_us, events: 0 }
     }
 
-    /// Reads on in a lineage, and answers from its index.
-    fn index<T>(
+    /// Reads on in a lineage, and answers from its map.
+    fn mapped<T>(
         &self,
         task: &Task,
         lineage: &Lineage,
         deadline: &mut Deadline<'_>,
-        answer: impl FnOnce(&HistoryIndex) -> T,
+        answer: impl FnOnce(&HistoryMap) -> T,
     ) -> Result<Read<T>> {
         // Read before the events: an event that is erased in between is read again.
         let erased = task.erased();
         let info = lineage.info()?;
         let (begin, head) = (info.begin, info.head.next);
         let key = (task.no(), lineage.id());
-        let new = || LineageIndex { history: HistoryIndex::new(begin), made_for: (begin, erased) };
-        let index = {
+        let new = || LineageMap { history: HistoryMap::new(begin), made_for: (begin, erased) };
+        let map = {
             let mut kept = self.kept.lock();
             kept.requests += 1;
             let last = kept.requests;
-            let used = kept.indexes.entry(key).or_insert_with(|| {
-                let index = Arc::new(Mutex::new(new()));
-                Used { index, weight: 0, last }
+            let used = kept.maps.entry(key).or_insert_with(|| {
+                let map = Arc::new(Mutex::new(new()));
+                Used { map, weight: 0, last }
             });
             used.last = last;
-            Arc::clone(&used.index)
+            Arc::clone(&used.map)
         };
-        let mut index = index.lock();
-        if index.made_for != (begin, erased) || index.history.read() > head {
-            *index = new();
+        let mut map = map.lock();
+        if map.made_for != (begin, erased) || map.history.read() > head {
+            *map = new();
         }
-        for event in lineage.read(index.history.read()..head)? {
-            index.history.add(&event?);
+        for event in lineage.read(map.history.read()..head)? {
+            map.history.add(&event?);
             if deadline.is_over() {
                 break;
             }
         }
-        let read = index.history.read();
-        let (answer, weight) = (answer(&index.history), index.history.weight());
-        drop(index);
+        let read = map.history.read();
+        let (answer, weight) = (answer(&map.history), map.history.weight());
+        drop(map);
         self.kept.lock().weighed(key, weight);
         Ok(Read { answer, read, head })
     }
 }
 
 impl Kept {
-    /// Notes the weight of an index, and drops those that were not used for longest.
+    /// Notes the weight of a map, and drops those that were not used for longest.
     fn weighed(&mut self, key: Key, weight: usize) {
-        if let Some(used) = self.indexes.get_mut(&key) {
+        if let Some(used) = self.maps.get_mut(&key) {
             used.weight = weight;
         }
         loop {
-            let all: usize = self.indexes.values().map(|used| used.weight).sum();
-            let others = self.indexes.iter().filter(|(other, _)| **other != key);
+            let all: usize = self.maps.values().map(|used| used.weight).sum();
+            let others = self.maps.iter().filter(|(other, _)| **other != key);
             let oldest = others.min_by_key(|(_, used)| used.last).map(|(other, _)| *other);
             match oldest.filter(|_| all > BYTES) {
-                Some(oldest) => self.indexes.remove(&oldest),
+                Some(oldest) => self.maps.remove(&oldest),
                 None => return,
             };
         }

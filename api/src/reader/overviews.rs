@@ -34,8 +34,8 @@ impl Reader {
         most: usize,
     ) -> Result<OverviewForm> {
         let lineage = lineage_of(task, lineage)?;
-        let answer = self.index(task, &lineage, &mut self.deadline(), |index| {
-            (index.overview(most), index.turns())
+        let answer = self.mapped(task, &lineage, &mut self.deadline(), |map| {
+            (map.overview(most), map.turns())
         })?;
         let Read { answer: ((width, buckets), turns), read, head } = answer;
         Ok(OverviewForm {
@@ -54,8 +54,8 @@ impl Reader {
     /// As [`overview`](Self::overview).
     pub fn metrics(&self, task: &Task, lineage: Option<LineageId>) -> Result<MetricsForm> {
         let lineage = lineage_of(task, lineage)?;
-        let answer = self.index(task, &lineage, &mut self.deadline(), |index| {
-            index.metrics().map(|(name, all)| count_form(name, &all)).collect()
+        let answer = self.mapped(task, &lineage, &mut self.deadline(), |map| {
+            map.metrics().map(|(name, all)| count_form(name, &all)).collect()
         })?;
         let Read { answer: items, read, head } = answer;
         Ok(MetricsForm { items, read: Big(read), head: Big(head) })
@@ -77,8 +77,8 @@ impl Reader {
         let mut deadline = self.deadline();
         let series = points.iter().map(|(task, point)| {
             let lineage = task.lineage_named(point.lineage)?;
-            let answer = self.index(task, &lineage, &mut deadline, |index| {
-                index.series(metric, point.offset, most)
+            let answer = self.mapped(task, &lineage, &mut deadline, |map| {
+                map.series(metric, point.offset, most)
             })?;
             Ok(SeriesForm {
                 address: point.to_string(),

@@ -45,7 +45,7 @@ impl Reader {
             next = event.offset.saturating_add(1);
             calls.note(&event);
             if asked.search.takes(&event) {
-                items.push(form(&event, &calls));
+                items.push(row_form(&event, &calls));
             }
             if items.len() == asked.limit || deadline.is_over() {
                 break;
@@ -57,14 +57,14 @@ impl Reader {
 
 /// The tools and times of the calls that did not return so far.
 #[derive(Debug, Default)]
-struct Calls {
+pub(super) struct Calls {
     open: HashMap<String, (String, u64)>,
     /// The tool and the time of the call that returned last.
     returned: Option<(String, u64)>,
 }
 
 impl Calls {
-    fn note(&mut self, event: &Event) {
+    pub(super) fn note(&mut self, event: &Event) {
         self.returned = None;
         match &event.body {
             Some(Body::ToolCalled(called)) => {
@@ -82,7 +82,8 @@ impl Calls {
     }
 }
 
-fn form(event: &Event, calls: &Calls) -> RowForm {
+/// Returns the row of an event that the calls have noted.
+pub(super) fn row_form(event: &Event, calls: &Calls) -> RowForm {
     let mut usage = UsageSum::default();
     usage.add(event);
     let mut form = RowForm {

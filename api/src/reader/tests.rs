@@ -84,7 +84,7 @@ proptest! {
         let whole: Vec<_> = whole.collect();
         let hasty = Reader::with_clock(Box::<Hasty>::default());
         prop_assert_eq!(&all(&hasty, &task, turns(limit)), &whole);
-        // Once the index is whole, the conditions find the same turns.
+        // Once the map is whole, the conditions find the same turns.
         let search = EventSearch::default().failed(true);
         let failed = all(&hasty, &task, TurnsAsked { search, ..turns(limit) });
         let expected: Vec<_> = whole.iter().filter(|turn| turn.failed.is_some()).cloned().collect();
@@ -137,18 +137,18 @@ fn the_indexes_that_were_not_used_for_longest_go_first() {
     let mut kept = Kept::default();
     for no in 1..=4 {
         let made_for = (0, 0);
-        let index = LineageIndex { history: HistoryIndex::new(0), made_for };
-        let index = Arc::new(Mutex::new(index));
-        kept.indexes.insert(key(no), Used { index, weight: 0, last: 10 - no });
+        let map = LineageMap { history: HistoryMap::new(0), made_for };
+        let map = Arc::new(Mutex::new(map));
+        kept.maps.insert(key(no), Used { map, weight: 0, last: 10 - no });
         kept.weighed(key(no), BYTES / 3);
     }
-    let mut left: Vec<_> = kept.indexes.keys().map(|key| key.0.0).collect();
+    let mut left: Vec<_> = kept.maps.keys().map(|key| key.0.0).collect();
     left.sort_unstable();
     // 4 was added last, and is the one that the request is about.
     assert_eq!(left, [1, 2, 4]);
     // One that is larger than all of the memory serves its own request.
     kept.weighed(key(1), BYTES * 2);
-    assert_eq!(kept.indexes.keys().collect::<Vec<_>>(), [&key(1)]);
+    assert_eq!(kept.maps.keys().collect::<Vec<_>>(), [&key(1)]);
 }
 
 #[test]

@@ -41,24 +41,24 @@ impl Reader {
     pub fn turns(&self, task: &Task, asked: &TurnsAsked) -> Result<TurnsForm> {
         let lineage = lineage_of(task, asked.lineage)?;
         let mut deadline = self.deadline();
-        let read = self.index(task, &lineage, &mut deadline, |index| {
+        let read = self.mapped(task, &lineage, &mut deadline, |map| {
             let from = match asked.place {
                 TurnPlace::From(from) => from,
                 TurnPlace::Near(offset) => {
-                    let turn = index.turn_at(offset).unwrap_or(0);
+                    let turn = map.turn_at(offset).unwrap_or(0);
                     turn.saturating_sub(asked.limit as u64 / 2)
                 }
             };
             let from = match asked.search.takes_failed() {
-                true => index.failed_from(from).unwrap_or(index.turns()),
+                true => map.failed_from(from).unwrap_or(map.turns()),
                 false => from,
             };
-            (from, index.resume(from).cloned(), index.turns())
+            (from, map.resume(from).cloned(), map.turns())
         })?;
         let Read { answer: (from, resume, total), read, head } = read;
         let mut page = Page { from, total, limit: asked.limit, items: Vec::new(), next: from };
         if let Some(resume) = resume.filter(|_| from < total) {
-            // Another time for the page: an index that takes long never keeps it from its turns.
+            // Another time for the page: a map that takes long never keeps it from its turns.
             page.read((&lineage, read), resume, &asked.search, &mut self.deadline())?;
         }
         let items = page.items.iter().map(|(number, turn)| turn_form(*number, turn)).collect();

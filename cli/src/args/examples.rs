@@ -297,6 +297,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "ui",
+        &[
+            ("ui", "the tasks, in your browser"),
+            ("ui run@17 --no-browser", "event 17; prints the address to open"),
+        ],
+    ),
+    (
         "agent",
         &[
             ("agent install claude-code", "its sessions are recorded from now on"),

@@ -69,7 +69,17 @@ const GROUPS: [Group; 7] = [
     },
     Group {
         title: "Serve and set up",
-        commands: &["serve", "jobs", "token", "webhook", "config", "completions", "man", "openapi"],
+        commands: &[
+            "serve",
+            "ui",
+            "jobs",
+            "token",
+            "webhook",
+            "config",
+            "completions",
+            "man",
+            "openapi",
+        ],
         example: "serve --listen 127.0.0.1:7733",
     },
 ];

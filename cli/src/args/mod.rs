@@ -43,7 +43,7 @@ pub use rewind::Rewind;
 pub use run::{Run, RunWhen};
 pub use serve::{
     ConfigCheck, ConfigCommand, Jobs, LogFormat, Serve, ServeFlags, Token, TokenCommand,
-    TokenCreate,
+    TokenCreate, Ui,
 };
 pub use steer::{Control, Edit, Guide};
 pub use story::{Bisect, Blame, ByHand, States};
@@ -237,6 +237,9 @@ pub enum Command {
     Stats(Stats),
     /// Serve the store over HTTP until SIGTERM or Ctrl-C; see docs/HTTP.md.
     Serve(Serve),
+    /// Open the store as a page in a browser, until Ctrl-C. If another program has the store open,
+    /// that has to be `milepost serve`, which has the page at its address.
+    Ui(Ui),
     /// Record the sessions of coding agents: hooks in their settings; see docs/AGENTS.md.
     Agent(AgentArgs),
     /// List your defaults and aliases, and check the configuration of `serve`.

@@ -1,5 +1,6 @@
-//! Arguments of `serve`, `config` and `token`.
+//! Arguments of `serve`, `ui`, `config` and `token`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,6 +38,18 @@ pub struct ServeFlags {
     /// The format of the log on standard error: `human` (the default), `json` or `none`.
     #[arg(long, value_name = "FORMAT")]
     pub log: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Ui {
+    /// The address of the point that the page shows; see `milepost --help`. Default: all tasks.
+    pub address: Option<String>,
+    /// Print the address of the page, which works once and for a minute, and open no browser.
+    #[arg(long)]
+    pub no_browser: bool,
+    /// The address and port to listen on, of this machine only; port 0 picks a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
 }
 
 #[derive(Debug, Subcommand)]

@@ -63,6 +63,7 @@ mod token;
 mod transcript;
 mod trust;
 mod turn_text;
+mod ui;
 mod under_agent;
 mod undo;
 mod verify;
@@ -152,6 +153,7 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
             let failure = Failure::new("this needs the store itself, and another program has it");
             match needs.only_reads.then(|| store.read_only(&there)).flatten() {
                 Some(engine) => engine,
+                None if matches!(command, Command::Ui(_)) => return Err(failure.hint(ui::IN_USE)),
                 None => return Err(failure.hint(there.instead())),
             }
         }
@@ -177,6 +179,7 @@ fn on_store(store: &StoreArgs, engine: &Engine, command: Command, out: &mut Out)
             export::run(engine, task, &args, out)
         }
         Command::Bisect(args) => bisect::run(store, engine, &args, out),
+        Command::Ui(args) => ui::run(engine, &args, out),
         Command::Diff(args) if args.files => file_diff::run(engine, &args, out),
         command => on_source(&Local(engine), command, out),
     }
@@ -241,6 +244,7 @@ fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()
         | Command::Repair(_)
         | Command::Trust(_)
         | Command::Serve(_)
+        | Command::Ui(_)
         | Command::Config(_)
         | Command::Agent(_)
         | Command::Rewind(_)

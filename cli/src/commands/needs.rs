@@ -73,6 +73,7 @@ impl Needs {
             Command::Pin(_) | Command::Unpin(_) | Command::Delete(_) | Command::Erase(_) => NONE,
             Command::Branch(_) | Command::Jobs(_) => NONE,
             Command::Switch(_) | Command::Redo(_) => WRITES,
+            Command::Ui(_) => Self { store: true, ..WRITES },
             Command::Start(_) => Self { creates: true, ..WRITES },
             // These open a store themselves, or none.
             Command::Demo(_) | Command::DemoWorker(_) | Command::Record(_) => NONE,

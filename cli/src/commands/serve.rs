@@ -20,7 +20,7 @@ use crate::output::{Out, note};
 use crate::store_locator::StoreArgs;
 
 /// Idle time after which a thread that waits for the disk ends. Each of them keeps some memory.
-const KEEP_ALIVE: Duration = Duration::from_secs(1);
+pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
 pub fn run(mut store: StoreArgs, args: &Serve, out: &mut Out) -> Result<()> {
     allocator::start_again_with_settings();
@@ -195,7 +195,7 @@ fn read_again(tls: Tls) -> Result<()> {
 /// Returns a future that completes with the first signal to stop. The second one ends the process:
 /// acknowledged events are durable. SIGHUP, which a closed terminal sends, is a signal to stop
 /// unless it reloads the certificate.
-fn stopped(has_tls: bool) -> Result<impl Future<Output = ()> + Send + 'static> {
+pub(super) fn stopped(has_tls: bool) -> Result<impl Future<Output = ()> + Send + 'static> {
     let taken = |kind| signal(kind).map_err(|e| cannot("take signals", &e));
     let (mut term, mut int, mut hup) = (
         taken(SignalKind::terminate())?,
@@ -226,7 +226,7 @@ fn end_at_once() {
     }
 }
 
-fn cannot(what: &str, error: &std::io::Error) -> Failure {
+pub(super) fn cannot(what: &str, error: &std::io::Error) -> Failure {
     Failure::new(format!("cannot {what}: {error}"))
 }
 

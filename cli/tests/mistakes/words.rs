@@ -10,7 +10,7 @@ pub const UNKNOWN: &[Row] = &[
     ("revert run", 2, "no command `revert`", "milepost restore"),
     ("commit", 2, "no command `commit`", "milepost mark"),
     ("rm run", 2, "no command `rm`", "milepost delete"),
-    ("ui", 2, "no command `ui`", "milepost checkpoint"),
+    ("dashboard", 2, "no command `dashboard`", "milepost ui"),
     ("tsks", 2, "tsks", "'tasks'"),
     ("checkpont run", 2, "checkpont", "'checkpoint'"),
     ("frobnicate", 2, "frobnicate", "--help"),

@@ -61,6 +61,7 @@ const CALLS: &[(&str, Call)] = &[
     ("series", || Box::pin(readings::series())),
     ("align", || Box::pin(readings::align())),
     ("value", || Box::pin(readings::value())),
+    ("search", || Box::pin(readings::search())),
     ("bisect", || Box::pin(readings::bisect())),
     ("blame", || Box::pin(calls::blame())),
     ("branch", || Box::pin(calls::branch())),

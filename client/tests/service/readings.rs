@@ -168,3 +168,30 @@ pub async fn bisect() {
     let error = client.bisect("run", "/step/number >= ", None).await.unwrap_err();
     assert!(error.to_string().contains("at character 17"), "{error}");
 }
+
+pub async fn search() {
+    let (served, client) = run().await;
+    let other = served.engine.start_task("other", "local").unwrap();
+    other.append(Append::batch(step(7, true))).unwrap();
+    let text = ReadQuery { text: Some("7 TESTS".into()), limit: Some(1), ..Default::default() };
+    let (mut found, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = client.search(text.clone(), cursor.as_deref()).await.unwrap();
+        found.extend(page.items.into_iter().map(|hit| hit.address));
+        match page.next {
+            Some(next) => cursor = Some(next),
+            None => break,
+        }
+        // A task that is started in between changes nothing.
+        let new = format!("new {}", found.len());
+        let new = served.engine.start_task(&new, "local").unwrap();
+        new.append(Append::batch(step(7, true))).unwrap();
+    }
+    assert_eq!(found, ["other/0@4", "run/0@39"]);
+    let hits = client.search(failed(), None).await.unwrap().items;
+    assert_eq!((hits.len(), hits[0].row.text.as_str()), (1, "failed: 3 tests"));
+    let error = client.search(ReadQuery::default(), None).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let error = client.search(failed(), Some("1.2")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}

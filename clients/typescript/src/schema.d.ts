@@ -321,6 +321,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/points/{address}/bisect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Searches for the first event after which a condition holds, with a few states of the history.
+         *     The condition holds at the point, and from that event on.
+         */
+        get: operations["bisect"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/points/{address}/blame": {
         parameters: {
             query?: never;
@@ -576,6 +596,26 @@ export interface paths {
         put?: never;
         /** Returns the effects of a cleanup without changing anything. */
         post: operations["plan_retention"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Searches the events of all tasks, the newest task first. A page may have few hits, or none, and
+         *     still a `next`: the search stopped to answer.
+         */
+        get: operations["search"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1130,6 +1170,18 @@ export interface components {
         };
         /** @description A whole number up to 2^64 - 1. */
         Big: string;
+        /** @description The event that a search found. */
+        BisectedForm: {
+            /** @description The changes of the state that the event made. */
+            changes: components["schemas"]["ChangesForm"];
+            /** @description The event. */
+            event: components["schemas"]["EventAt"];
+            /** @description The address of the event. */
+            found: string;
+            /** @description The number of states that were looked at. */
+            states: components["schemas"]["Big"];
+            step?: null | components["schemas"]["Big"];
+        };
         /** @description One change of a part of a state. */
         BlameForm: {
             /** @description The actor that the event names. */
@@ -1826,6 +1878,24 @@ export interface components {
             target?: string | null;
             /** @description The guidance. */
             text: string;
+        };
+        /** @description An event that a search found. */
+        HitForm: {
+            /** @description The address of the event. */
+            address: string;
+            /** @description The event on one line. */
+            row: components["schemas"]["RowForm"];
+            /** @description The task. */
+            task: string;
+        };
+        /** @description Events that a search found. */
+        HitsForm: {
+            /** @description The number of events that were read for the page. */
+            events: components["schemas"]["Big"];
+            /** @description The events, those of the newest task first, within a lineage in their order. */
+            items: components["schemas"]["HitForm"][];
+            /** @description The `cursor` of the next request; `null` at the end. */
+            next?: string | null;
         };
         /** @description A document that a coding agent gave to a hook, with its circumstances. */
         HookAsked: {
@@ -5141,6 +5211,99 @@ export interface operations {
             };
         };
     };
+    bisect: {
+        parameters: {
+            query: {
+                /** @description The condition, as of `milepost bisect --when`: `/variables/score < 0.5`. */
+                when: string;
+                /**
+                 * @description The address of a point before, where it does not hold. Default: the beginning of the
+                 *     history.
+                 */
+                good?: string;
+            };
+            header?: {
+                /** @description ETags of what is known */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description An address, as one segment: `essay%2F3@12` */
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    /** @description By the hash there */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BisectedForm"];
+                };
+            };
+            /** @description It is known */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     blame: {
         parameters: {
             query: {
@@ -6633,6 +6796,80 @@ export interface operations {
             };
             /** @description It takes longer than a request may */
             504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search: {
+        parameters: {
+            query?: {
+                /** @description A text in the JSON of the event. Case does not count. */
+                text?: string;
+                /** @description Only events of these kinds, separated by commas: `message,step_finished`. Default: all. */
+                kind?: string;
+                /** @description Only calls and steps that failed. */
+                failed?: boolean;
+                /** @description The owner of the tasks, for admins. Default: all that the caller may see. */
+                user?: string;
+                /** @description The maximum number of hits: 1 to 1,000, default 100. */
+                limit?: number;
+                /** @description The `next` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HitsForm"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };

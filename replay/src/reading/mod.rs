@@ -6,7 +6,7 @@
 //! turns    events -> turns
 //! usage    tokens, cost and model that were recorded
 //! summary  title, counts, usage and last values of a history
-//! index    where turns begin, and counts and metrics in buckets
+//! map      where turns begin, and counts and metrics in buckets
 //! outcome  success or failure of a lineage
 //! row      an event on one line
 //! text     one line of bounded length
@@ -14,7 +14,7 @@
 
 // tidy: names the parts
 mod align;
-mod index;
+mod map;
 mod outcome;
 mod row;
 mod summary;
@@ -23,7 +23,7 @@ mod turns;
 mod usage;
 
 pub use align::{AlignOptions, Aligned, AlignedOp, align, common};
-pub use index::{HistoryIndex, MetricBucket, OverviewBucket, Resume};
+pub use map::{HistoryMap, MetricBucket, OverviewBucket, Resume};
 pub use outcome::{OUTCOME_POINTERS, Outcome};
 pub use row::row;
 pub use summary::{MetricRange, Summary};

@@ -32,9 +32,9 @@ const CRATES: [(&str, usize); 16] = [
     ("sessions", 1_600),
     ("jobs", 2_400),
     ("page", 100),
-    ("server", 11_900),
-    ("client", 3_900),
-    ("cli", 21_000),
+    ("server", 12_200),
+    ("client", 4_000),
+    ("cli", 21_800),
 ];
 
 /// One place where a rule is broken.

@@ -27,6 +27,7 @@
 //! maintenance.rs   verification and retention, for admins
 //! jobs.rs          jobs, for admins
 //! agent.rs         documents of hooks of coding agents
+//! search.rs        a search in all tasks
 //! stats.rs         statistics
 //! me.rs            the caller and the service
 //! sessions.rs      sessions of browsers
@@ -54,6 +55,7 @@ mod pins;
 mod points;
 mod readings;
 mod restores;
+mod search;
 mod sessions;
 mod start;
 mod states;
@@ -114,6 +116,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(passes::routes())
         .merge(values::routes())
         .merge(readings::routes())
+        .merge(search::routes())
         .merge(align::routes())
         .merge(bisect::routes())
         .merge(blame::routes())

@@ -1,4 +1,4 @@
-//! The index of a history: where its turns begin, and its counts and metrics in buckets.
+//! The map of a history: where its turns begin, and its counts and metrics in buckets.
 
 mod overview;
 mod series;
@@ -36,24 +36,24 @@ pub struct Resume {
     pub turns: Turns,
 }
 
-/// The index of a history. Its size follows the number of turns: about 10 bytes each.
+/// The map of a history. Its size follows the number of turns: about 10 bytes each.
 ///
 /// ```
 /// use milepost_codec::{Body, Header, LineageId, Message};
 /// use milepost_replay::Event;
-/// use milepost_replay::reading::HistoryIndex;
+/// use milepost_replay::reading::HistoryMap;
 ///
-/// let mut index = HistoryIndex::new(0);
+/// let mut map = HistoryMap::new(0);
 /// for (offset, role) in [(0, "user"), (1, "assistant"), (2, "user"), (3, "assistant")] {
 ///     let body = Some(Body::Message(Message::text(role, "text")));
-///     index.add(&Event { lineage: LineageId(0), offset, header: Header::default(), body });
+///     map.add(&Event { lineage: LineageId(0), offset, header: Header::default(), body });
 /// }
-/// assert_eq!((index.turns(), index.read()), (2, 4));
-/// assert_eq!(index.turn_at(2), Some(0));
-/// assert_eq!(index.overview(1).1[0].events, 4);
+/// assert_eq!((map.turns(), map.read()), (2, 4));
+/// assert_eq!(map.turn_at(2), Some(0));
+/// assert_eq!(map.overview(1).1[0].events, 4);
 /// ```
 #[derive(Debug, Clone)]
-pub struct HistoryIndex {
+pub struct HistoryMap {
     read: Offset,
     open: Turns,
     /// The offset of the first event of each turn.
@@ -65,8 +65,8 @@ pub struct HistoryIndex {
     series: BTreeMap<String, Series>,
 }
 
-impl HistoryIndex {
-    /// Creates the index of a history whose first event is at this offset.
+impl HistoryMap {
+    /// Creates the map of a history whose first event is at this offset.
     pub fn new(begin: Offset) -> Self {
         Self {
             read: begin,

@@ -55,10 +55,10 @@ fn history() -> impl Strategy<Value = Vec<Event>> {
         .prop_map(|(begin, bodies)| events(begin, bodies))
 }
 
-fn index(events: &[Event]) -> HistoryIndex {
-    let mut index = HistoryIndex::new(events.first().map_or(0, |event| event.offset));
-    events.iter().for_each(|event| index.add(event));
-    index
+fn map(events: &[Event]) -> HistoryMap {
+    let mut map = HistoryMap::new(events.first().map_or(0, |event| event.offset));
+    events.iter().for_each(|event| map.add(event));
+    map
 }
 
 /// Returns the turns of events; the last one may be unfinished.
@@ -71,10 +71,10 @@ fn divided(mut turns: Turns, events: &[Event]) -> Vec<Turn> {
 proptest! {
     #[test]
     fn turns_that_are_read_from_a_place_in_the_middle_are_those_of_the_whole(events in history()) {
-        let (index, all) = (index(&events), divided(Turns::default(), &events));
-        prop_assert_eq!(index.turns(), all.len() as u64);
-        for number in 0..index.turns() {
-            let resume = index.resume(number).unwrap();
+        let (map, all) = (map(&events), divided(Turns::default(), &events));
+        prop_assert_eq!(map.turns(), all.len() as u64);
+        for number in 0..map.turns() {
+            let resume = map.resume(number).unwrap();
             prop_assert!(resume.number <= number && number - resume.number < RESUME as u64);
             let from = events.iter().position(|event| event.offset == resume.offset).unwrap();
             let turns = divided(resume.turns.clone(), &events[from..]);
@@ -82,16 +82,16 @@ proptest! {
         }
         for event in &events {
             let found = all.iter().rposition(|turn| turn.first <= event.offset);
-            prop_assert_eq!(index.turn_at(event.offset), found.map(|number| number as u64));
+            prop_assert_eq!(map.turn_at(event.offset), found.map(|number| number as u64));
         }
     }
 
     #[test]
     fn the_next_failed_turn_is_found(events in history()) {
-        let (index, all) = (index(&events), divided(Turns::default(), &events));
+        let (map, all) = (map(&events), divided(Turns::default(), &events));
         for number in 0..=all.len() {
             let next = (number..all.len()).find(|number| all[*number].failed.is_some());
-            prop_assert_eq!(index.failed_from(number as u64), next.map(|number| number as u64));
+            prop_assert_eq!(map.failed_from(number as u64), next.map(|number| number as u64));
         }
     }
 
@@ -101,7 +101,7 @@ proptest! {
     ) {
         let mut summary = Summary::default();
         events.iter().for_each(|event| summary.add(event));
-        let (width, buckets) = index(&events).overview(most);
+        let (width, buckets) = map(&events).overview(most);
         prop_assert!(buckets.len() <= most && width.is_power_of_two());
         let count = |of: fn(&OverviewBucket) -> u64| buckets.iter().map(of).sum::<u64>();
         prop_assert_eq!(count(|bucket| bucket.events), events.len() as u64);
@@ -124,8 +124,8 @@ proptest! {
         values in proptest::collection::vec(-9.0..9.0, 0..80), most in 1_usize..12,
     ) {
         let bodies = values.iter().zip(0..).map(|(value, step)| finished(step, *value));
-        let index = index(&events(0, bodies.collect()));
-        let buckets = index.series("loss", Offset::MAX, most);
+        let map = map(&events(0, bodies.collect()));
+        let buckets = map.series("loss", Offset::MAX, most);
         prop_assert!(buckets.len() <= most);
         let count = buckets.iter().map(|bucket| bucket.count).sum::<u64>();
         prop_assert_eq!(count, values.len() as u64);
@@ -141,7 +141,7 @@ proptest! {
             prop_assert_eq!((bucket.first, bucket.last), (own[0], own[own.len() - 1]));
             left = behind;
         }
-        if let Some((name, whole)) = index.metrics().next() {
+        if let Some((name, whole)) = map.metrics().next() {
             prop_assert_eq!((name, whole.count), ("loss", values.len() as u64));
             prop_assert_eq!(whole.last, values[values.len() - 1]);
         }
@@ -150,7 +150,7 @@ proptest! {
 
 #[test]
 fn a_series_ends_before_an_offset() {
-    let index = index(&events(0, (0..6).map(|step| finished(step, 1.0)).collect()));
-    assert_eq!(index.series("loss", 4, 10).len(), 4);
-    assert_eq!(index.series("other", 4, 10), []);
+    let map = map(&events(0, (0..6).map(|step| finished(step, 1.0)).collect()));
+    assert_eq!(map.series("loss", 4, 10).len(), 4);
+    assert_eq!(map.series("other", 4, 10), []);
 }

@@ -1,0 +1,178 @@
+//! `ui`: the page of the store in a browser of this machine.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use milepost::Engine;
+use milepost::internals::threads;
+use milepost_server::{Listening, Server, ServerOptions, Tokens};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+
+use super::serve::{KEEP_ALIVE, cannot, stopped};
+use crate::args::Ui;
+use crate::backend::hints;
+use crate::error::{Failure, Result};
+use crate::output::{Out, note};
+use crate::secrets;
+
+/// The program that opens a file in the user's browser.
+const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+
+/// Next steps if another program has the store open.
+pub(super) const IN_USE: &str = "end that program, or let `milepost serve` have the store open: \
+    it has the same page at its address";
+
+/// Serves the page until a signal, to the user of this machine only: every caller needs a session,
+/// and sessions begin with a code.
+pub(super) fn run(engine: &Engine, args: &Ui, out: &mut Out) -> Result<()> {
+    if !args.listen.ip().is_loopback() {
+        let text = format!("{} is no address of this machine alone", args.listen);
+        return Err(Failure::new(text)
+            .hint("`milepost serve` answers other machines, with the tokens of `milepost token`"));
+    }
+    let screen = match &args.address {
+        Some(address) => {
+            hints::point(engine, address)?;
+            format!("/task/{}", encoded(address))
+        }
+        None => "/tasks".into(),
+    };
+    let options = ServerOptions::default().sessions_only(true).backups(milepost_formats::backup);
+    let server = Server::new(engine, Tokens::none(), options)?;
+    // A store with hooks has its socket already.
+    let _attached = server.attach().ok();
+    let runtime = Builder::new_multi_thread()
+        .enable_all()
+        .thread_keep_alive(KEEP_ALIVE)
+        .build()
+        .map_err(|e| cannot("start", &e))?;
+    let served = runtime.block_on(async {
+        let stop = stopped(false)?;
+        let listener = TcpListener::bind(args.listen).await;
+        let listening = listener.map(Listening::tcp).map_err(|e| {
+            cannot(&format!("listen on {}", args.listen), &e)
+                .hint("`--listen 127.0.0.1:0` takes a free port")
+        })?;
+        let at = listening.at().map_err(|e| cannot("listen", &e))?;
+        let code = server.code()?;
+        let address = format!("{at}/#code={code}&to={}", encoded(&screen));
+        let _redirect = show(&at, address, args.no_browser, out)?;
+        server.serve(listening, stop).await.map_err(|e| cannot("answer", &e))
+    });
+    engine.end_hooks();
+    runtime.shutdown_background();
+    served
+}
+
+/// Opens the address in a browser, or prints it.
+fn show(at: &str, address: String, prints: bool, out: &mut Out) -> Result<Option<Redirect>> {
+    match (out.json, prints) {
+        (true, true) => out.json(&json!({ "listening": at, "address": address }))?,
+        (true, false) => out.json(&json!({ "listening": at }))?,
+        (false, true) => out.line(&address)?,
+        (false, false) => out.line(format!("listening on {at}"))?,
+    }
+    out.flush()?;
+    if prints {
+        note("the address works once, within a minute; Ctrl-C ends the page");
+        return Ok(None);
+    }
+    let redirect = Redirect::write(&address).map_err(|e| {
+        cannot("write the file that a browser opens", &e)
+            .hint("`--no-browser` prints the address of the page instead")
+    })?;
+    let file = redirect.0.clone();
+    threads::start("browser", move || {
+        if let Err(why) = open(&file) {
+            note(&format!("{why}: open {address} within a minute"));
+        }
+    })
+    .map_err(|e| cannot("start", &io::Error::other(e)))?;
+    Ok(Some(redirect))
+}
+
+/// Opens a file in the user's browser.
+fn open(file: &Path) -> std::result::Result<(), String> {
+    let mut command = Command::new(OPENER);
+    command.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.env_remove(secrets::TOKEN).env_remove(secrets::KEY);
+    // Ctrl-C is for this command, and not for a browser that it starts.
+    command.process_group(0);
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{OPENER}` failed ({status})")),
+        Err(error) => Err(format!("cannot start `{OPENER}`: {error}")),
+    }
+}
+
+/// A file that leads a browser to an address. Lists of processes show arguments to other users, and
+/// the content of this file to none. Removed when dropped.
+struct Redirect(PathBuf);
+
+impl Redirect {
+    fn write(address: &str) -> io::Result<Self> {
+        let random = milepost::internals::new_secret().map_err(io::Error::other)?;
+        let name = format!("milepost-{}.html", blake3::hash(&random).to_hex());
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let folder = runtime.filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir);
+        let path = folder.join(name);
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&path)?;
+        let redirect = Self(path);
+        let address = address.replace('&', "&amp;");
+        file.write_all(
+            format!(
+                "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" \
+                 content=\"no-referrer\">\n<meta http-equiv=\"refresh\" \
+                 content=\"0;url={address}\">\n<title>Milepost</title>\n"
+            )
+            .as_bytes(),
+        )?;
+        Ok(redirect)
+    }
+}
+
+impl Drop for Redirect {
+    fn drop(&mut self) {
+        // One that is left has a code that has expired.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Percent-encodes a text for a part of a fragment.
+fn encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => encoded.push(char::from(byte)),
+            b'-' | b'.' | b'_' | b'~' | b'/' | b'@' | b':' => encoded.push(char::from(byte)),
+            // Writing to a string cannot fail.
+            byte => _ = write!(encoded, "%{byte:02X}"),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_one_part_of_a_fragment() {
+        for (address, part) in [
+            ("essay/2@41", "essay/2@41"),
+            ("a b", "a%20b"),
+            ("a%2Fb~3", "a%252Fb~3"),
+            ("x?tab=raw&to=\"#", "x%3Ftab%3Draw%26to%3D%22%23"),
+            ("任务", "%E4%BB%BB%E5%8A%A1"),
+        ] {
+            assert_eq!(encoded(address), part);
+        }
+    }
+}
