@@ -313,6 +313,11 @@ export const en = {
   open: "Open",
   splitter: "Width of the list",
   actions: "actions",
+  actionsTitle: "Actions",
+  next: "next",
+  previous: "previous",
+  read: "Read",
+  backToList: "Back to the list",
   searchActions: "Search the actions",
   settings: "Settings",
   chosenCount: (n: string) => `${n} chosen`,
@@ -359,8 +364,8 @@ export const en = {
   doRollBackFiles: (n: string) => `Roll back ${one(n, "file")}`,
   rolledBack: (to: string) => `Rolled back to ${to}. Press u to undo.`,
   undoTitle: "Undo",
-  undoHow: (from: string, to: string) =>
-    `The active lineage becomes ${to} again, instead of ${from}. Redo takes this back.`,
+  undoHow: (from: string) =>
+    `The lineage before the last restore or switch becomes active again, instead of ${from}. Redo takes this back.`,
   doUndo: "Undo",
   undone: (to: string) => `The active lineage is ${to} again.`,
   pauseTitle: "Pause",

@@ -110,7 +110,7 @@ test("rolls_back_files_as_planned_and_undo_brings_them_back", async () => {
   assert.equal(task.active, task.lanes.at(-1)!.id);
   await sees(page, "restore", ".map");
   await press(page, "u");
-  await sees(page, "The active lineage becomes");
+  await sees(page, "becomes active again");
   await page.getByRole("button", { name: "Undo" }).click();
   await until("the undo", () => task.active === 3);
 });

@@ -32,7 +32,7 @@ const SCREENS: [name: string, fragment: string, text: string | RegExp, keys?: st
   ["actions", "#/task/library-34", "roll back", ["."]],
   ["fork", "#/task/library-34/2@24", "Will be appended", ["f"]],
   ["roll back", "#/task/library-34/2@24", "Changes of the state", ["r"]],
-  ["undo", "#/task/library-34", "The active lineage becomes", ["u"]],
+  ["undo", "#/task/library-34", "becomes active again", ["u"]],
   ["pause", "#/task/stones", "The run stops at its next safe point", ["p"]],
   ["guide", "#/task/stones", "Will be appended", ["i"]],
   ["mark", "#/task/stones", "Marks a checkpoint", ["a"]],
