@@ -156,7 +156,9 @@ export function Reader(props: ReaderProps) {
     if (sameView || !opened) return;
     setFresh(0);
     if (document.activeElement === document.body) list.current?.focus();
-    void goTo(kept.offset);
+    if (!following.current) return void goTo(kept.offset);
+    setCursor({ view, flat: layout.rows - 1, offset: head - 1 });
+    list.current?.toEnd();
   }, [view]);
 
   // The address was changed by the person or by the history of the browser.
