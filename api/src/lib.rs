@@ -84,7 +84,10 @@ pub use jobs::{
     RecoveryForm,
 };
 pub use me::{LimitsForm, MeForm, SessionAsked, SessionForm, StoreIdForm};
-pub use points::{CheckpointState, EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
+pub use points::{
+    CheckpointState, EventAt, FileChangeForm, FileChangeKind, FileChangesForm, FileForm, PartForm,
+    PointForm, StateForm, StateOrPart,
+};
 pub use readings::{
     AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, HitForm, HitsForm, MetricCountForm,
     MetricsForm, OverviewBucketForm, OverviewForm, ReadMarkForm, RowForm, RowsForm,
