@@ -26,6 +26,9 @@ export function listenToAddress(): void {
   addEventListener("popstate", read);
 }
 
+/** Grows with each action that changed something, so that screens ask again. */
+export const changed = signal(0);
+
 /** Open dialog, drawn above the screen. */
 export const dialog = signal<{ draw: () => ComponentChildren } | null>(null);
 

@@ -36,6 +36,6 @@ const built = readdirSync(out)
 if (what === "serve") await import(pathToFileURL(built[0]).href);
 else {
   const only = process.argv[3] ? [`--test-name-pattern=${process.argv[3]}`] : [];
-  const args = ["--test", "--test-reporter=spec", "--test-timeout=120000", ...only, ...built];
+  const args = ["--test", "--test-reporter=spec", "--test-timeout=400000", ...only, ...built];
   process.exit(spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1);
 }

@@ -1,8 +1,8 @@
 // Frame of a dialog: title, body, buttons. The first button is the safe answer and has the focus.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { me, closeDialog } from "../app-state.ts";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { changed, closeDialog, me } from "../app-state.ts";
 import { useActs } from "../keyboard.ts";
 import { toProblem } from "../use-ask.ts";
 import { Text } from "../text/Text.tsx";
@@ -28,7 +28,8 @@ export function Dialog(props: DialogProps) {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState("");
   useActs({}, true);
-  useEffect(() => {
+  // Before the next key arrives, so that typing on reaches the dialog.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     const box = element.current!;
     box.showModal();
@@ -45,6 +46,7 @@ export function Dialog(props: DialogProps) {
     setWrong("");
     try {
       await props.act.run();
+      changed.value += 1;
     } catch (error) {
       const problem = toProblem(error);
       setWrong(problem.detail || problem.title || w.noAnswer);

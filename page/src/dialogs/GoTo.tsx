@@ -19,9 +19,9 @@ export function GoToDialog({ lineage }: { lineage: { task: string; id: number } 
       return go(parseRoute(given.slice(fragment)));
     }
     const offset = /^@?(\d{1,15})$/.exec(given)?.[1];
-    const wanted = offset && lineage ? formatPoint(lineage.task, lineage.id, +offset) : given;
-    const point = await at(wanted);
-    const address = wanted.includes("@") ? point.address : wanted;
+    const known = offset && lineage ? formatPoint(lineage.task, lineage.id, +offset) : null;
+    const point = known === null && given.includes("@") ? await at(given) : null;
+    const address = known ?? point?.address ?? given;
     closeDialog();
     go({ screen: "task", address, tab: "step", pointer: "", view: "" });
   };

@@ -177,6 +177,7 @@ export function List(props: ListProps) {
   return (
     <div
       class={`list ${props.class ?? ""}`}
+      id={props.id}
       ref={box}
       role={role}
       tabIndex={0}

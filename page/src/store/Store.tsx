@@ -31,7 +31,7 @@ function Verify() {
   };
   return (
     <section>
-      <h3>{w.verify}</h3>
+      <h2 class="sub">{w.verify}</h2>
       <button type="button" disabled={state === "runs"} onClick={() => void run()}>
         {state === "runs" ? w.verifyRuns : w.verify}
       </button>
@@ -55,7 +55,7 @@ function Anchor() {
   const asked = useAsk("anchor", anchor);
   return (
     <section>
-      <h3>{w.anchor}</h3>
+      <h2 class="sub">{w.anchor}</h2>
       <p class="dim">{w.anchorHow}</p>
       {asked.value !== null ? (
         <>
@@ -96,7 +96,7 @@ export function Store() {
             {state.problem ? <span class="bad">{state.problem.message}</span> : state.value?.trim()}
           </Fact>
         </dl>
-        <h3>{w.statistics}</h3>
+        <h2 class="sub">{w.statistics}</h2>
         {numbers.value !== null ? (
           <JsonTree value={numbers.value} pointer="" chosen={chosen} choose={choose} open={3} />
         ) : (

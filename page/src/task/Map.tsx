@@ -12,10 +12,10 @@ const LANE = 24;
 interface MapProps {
   lineages: readonly Lineage[];
   summaries: readonly LineageSummary[];
-  /** Lineage that is open, its head, and parts of it as far as they are known. */
+  /** Lineage that is open, and its head. */
   open: number;
   head: number;
-  buckets: readonly Bucket[];
+  bucketsOf: (lineage: number) => readonly Bucket[];
   cursor: number;
   onGo: (lineage: number, offset: number) => void;
 }
@@ -32,7 +32,9 @@ interface LaneProps {
 /** Least distance of buckets, in pixels, at which each shows its mark. */
 const MARK_GAP = 11;
 
-function Ticks({ x, y, buckets, from }: Pick<LaneProps, "x" | "y" | "buckets" | "from">) {
+function Ticks({ x, y, buckets, from, own }: Omit<LaneProps, "head">) {
+  const tone = own ? "tick" : "tick other";
+  const mark = own ? "tick-mark" : "tick-mark other";
   const second = buckets[1] ? Number(buckets[1].from) : 0;
   const showsMarks = x(second) - x(0) >= MARK_GAP;
   const inLane = buckets.filter((bucket) => Number(bucket.from) + Number(bucket.events) > from);
@@ -42,10 +44,10 @@ function Ticks({ x, y, buckets, from }: Pick<LaneProps, "x" | "y" | "buckets" | 
         const at = x(Number(bucket.from));
         return (
           <>
-            {bucket.calls !== "0" && <path class="tick" d={`M${at} ${y - 7}V${y}`} />}
+            {bucket.calls !== "0" && <path class={tone} d={`M${at} ${y - (own ? 7 : 5)}V${y}`} />}
             {bucket.failed !== "0" && <path class="tick-bad" d={`M${at} ${y - 8}V${y + 8}`} />}
             {showsMarks && bucket.marks !== "0" && (
-              <path class="tick-mark" d={`M${at} ${y - 4}l4 4l-4 4l-4-4z`} />
+              <path class={mark} d={`M${at} ${y - 4}l4 4l-4 4l-4-4z`} />
             )}
           </>
         );
@@ -59,7 +61,7 @@ function Lane(props: LaneProps) {
   return (
     <>
       <path class={own ? "lane own" : "lane"} d={`M${x(from)} ${y}H${x(head)}`} />
-      {own && <Ticks {...props} />}
+      <Ticks {...props} />
     </>
   );
 }
@@ -132,7 +134,7 @@ export function LineageMap(props: MapProps) {
                 from={fork}
                 head={headOf(one)}
                 own={one.id === props.open}
-                buckets={props.buckets}
+                buckets={props.bucketsOf(one.id)}
               />
             </>
           );

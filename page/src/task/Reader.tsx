@@ -1,6 +1,6 @@
 // Screen of a task: head, map, list, reading pane.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatPoint } from "../address.ts";
 import type { View } from "../address.ts";
 import type { Lineage, Summary } from "../api/types.ts";
@@ -27,6 +27,7 @@ import { EventCells, hasFailed, TurnRow } from "./StepsList.tsx";
 import type { TaskRoute } from "./Task.tsx";
 import { TaskHead } from "./TaskHead.tsx";
 import { useSearch } from "./search.ts";
+import type { Place } from "./search.ts";
 
 export interface ReaderProps {
   route: TaskRoute;
@@ -39,8 +40,9 @@ export interface ReaderProps {
   reload: () => void;
 }
 
-/** Place in the list: the flat row, and the offset that it stands for. */
+/** Place in the list of a view: the flat row, and the offset that it stands for. */
 interface Cursor {
+  view: View;
   flat: number;
   offset: number;
 }
@@ -77,8 +79,15 @@ export function Reader(props: ReaderProps) {
   const view: View = route.view || (hasSteps ? "steps" : "events");
   const list = useRef<ListHandle>(null);
   const following = useRef(props.offset === null);
-  const [cursor, setCursor] = useState<Cursor>({ flat: 0, offset: props.offset ?? head - 1 });
+  const [kept, setCursor] = useState<Cursor>({ view, flat: 0, offset: props.offset ?? head - 1 });
+  // Another view has other rows: its row of the same offset, as far as it is known.
+  const sameView = kept.view === view;
+  const moved = view === "events" ? kept.offset - model.begin : 0;
+  const cursor: Cursor = sameView ? kept : { view, flat: moved, offset: kept.offset };
   const [fresh, setFresh] = useState(0);
+  const [target, setTarget] = useState<number | null>(null);
+  const [opened, setOpened] = useState(false);
+  const place = useRef<Place>({ first: 0, next: 1 });
 
   const events = Math.max(0, head - model.begin);
   const layout = useMemo(
@@ -102,9 +111,10 @@ export function Reader(props: ReaderProps) {
   const moveTo = (to: number, replace = true) => {
     const now = view === "events" ? layout : flatNow();
     const flat = Math.max(0, Math.min(now.rows - 1, to));
-    const chosen = selectionOf(model, view, now, { flat, offset: 0 });
+    const chosen = selectionOf(model, view, now, { view, flat, offset: 0 });
     following.current = false;
-    setCursor({ flat, offset: chosen.offset });
+    place.current = chosen;
+    setCursor({ view, flat, offset: chosen.offset });
     list.current?.show(flat, true);
     keepAddress(formatPoint(model.task, model.lineage, chosen.offset), replace);
   };
@@ -123,47 +133,66 @@ export function Reader(props: ReaderProps) {
       if (gone) return;
       const flat = view === "events" ? (props.offset ?? head - 1) - model.begin : number;
       const offset = Number(model.turns.get(number)?.first ?? props.offset ?? 0);
-      setCursor({ flat, offset: view === "events" ? flat + model.begin : offset });
-      list.current?.show(flat, true);
-      list.current?.focus();
+      setCursor({ view, flat, offset: view === "events" ? flat + model.begin : offset });
+      setTarget(flat);
       void model.askOverview();
+      const near = props.lineages.filter((one) => one.id !== model.lineage).slice(0, 8);
+      void model.askOthers(near.filter((one) => Number(one.head) <= 20_000).map((one) => one.id));
     });
     return () => {
       gone = true;
     };
   }, [model]);
 
+  // Scrolls there once the list has its rows; only then items are asked for.
+  useLayoutEffect(() => {
+    if (target === null) return;
+    list.current?.show(target, true);
+    list.current?.focus();
+    setOpened(true);
+  }, [target]);
+
+  useEffect(() => {
+    if (sameView || !opened) return;
+    setFresh(0);
+    if (document.activeElement === document.body) list.current?.focus();
+    void goTo(kept.offset);
+  }, [view]);
+
   // The address was changed by the person or by the history of the browser.
   useEffect(() => {
     if (props.offset === null || !model.ready.value || props.offset === cursor.offset) return;
+    clearTimeout(timer.current);
     const at = selection;
     if (props.offset >= at.first && props.offset < at.next) return;
     void goTo(props.offset);
   }, [props.offset]);
 
   // New events: who is at the end stays there, others are told how many there are.
-  const before = useRef(layout.rows);
+  const size = view === "events" ? events : total;
+  const before = useRef({ view, size });
   useEffect(() => {
-    const grown = layout.rows - before.current;
-    before.current = layout.rows;
-    if (grown <= 0 || !model.ready.value) return;
+    const grown = before.current.view === view ? size - before.current.size : 0;
+    before.current = { view, size };
+    if (grown <= 0 || !opened) return;
     if (following.current) {
-      setCursor({ flat: layout.rows - 1, offset: head - 1 });
+      setCursor({ view, flat: layout.rows - 1, offset: head - 1 });
       list.current?.toEnd();
     } else if (live.on) setFresh((n) => n + grown);
-  }, [layout]);
+  }, [size, view]);
   useEffect(() => {
     if (fresh > 0) tellPolitely(w.liveNew(count(fresh)));
   }, [fresh]);
 
   const live = useLive(model, lineage.active, props.reload);
   const selection = selectionOf(model, view, layout, cursor);
-  const search = useSearch(model, () => selection.offset, goTo);
+  place.current = selection;
+  const search = useSearch(model, () => place.current, goTo);
   const toEnd = () => {
     setFresh(0);
     following.current = lineage.active;
     const flat = layout.rows - 1;
-    setCursor({ flat, offset: head - 1 });
+    setCursor({ view, flat, offset: head - 1 });
     list.current?.toEnd();
     const address = lineage.active ? model.task : `${model.task}/${model.lineage}@${head}`;
     keepAddress(address, true);
@@ -177,13 +206,13 @@ export function Reader(props: ReaderProps) {
   useTaskActs({ ...props, view, layout, cursor: cursor.flat, selection, list, search, moveTo, goTo, toEnd, toggle });
 
   const onWindow = useMemo(() => {
+    if (!opened) return () => {};
     if (view === "events") return (first: number, end: number) => model.rows.want(first, end);
     return (first: number, end: number) => {
-      if (!model.ready.peek()) return;
       const last = layout.place(Math.max(first, end - 1)).item;
       model.turns.want(layout.place(first).item, Math.min(last + 1, model.total.peek()));
     };
-  }, [view, model, layout]);
+  }, [view, model, layout, opened]);
   const onScrolled = (first: number, end: number) => {
     onWindow(first, end);
     if (fresh > 0 && list.current?.atEnd()) setFresh(0);
@@ -255,7 +284,10 @@ export function Reader(props: ReaderProps) {
         summaries={props.summary.lineages}
         open={model.lineage}
         head={head}
-        buckets={model.overview.value?.buckets ?? []}
+        bucketsOf={(id) => {
+          const of = id === model.lineage ? model.overview : null;
+          return (of?.value ?? model.others.value.get(id))?.buckets ?? [];
+        }}
         cursor={selection.offset}
         onGo={(id, offset) => {
           if (id === model.lineage && offset >= 0) void goTo(offset);
@@ -302,7 +334,7 @@ export function Reader(props: ReaderProps) {
         <Pane
           route={route}
           selection={selection}
-          ready={model.ready.value && head > 0}
+          ready={opened && head > 0}
           turn={selection.turn === null ? null : (model.turns.get(selection.turn) ?? null)}
         />
       </main>

@@ -112,16 +112,18 @@ export function TurnRow({ turn, open }: { turn: Turn; open: boolean }) {
 
 /** Short word of a kind of event. */
 export function kindWord(row: Pick<Row, "kind" | "mark">): string {
+  const w = words.value;
   const short: Record<string, string> = {
-    tool_called: words.value.call,
-    tool_returned: words.value.result,
-    message: "message",
-    checkpoint_marked: "◆ mark",
-    lineage_opened: "⑂ lineage",
-    step_started: words.value.step,
-    step_finished: "end",
-    step_failed: "✗ end",
-    variables_patched: "vars",
+    tool_called: w.call,
+    tool_returned: w.result,
+    message: w.kindMessage,
+    checkpoint_marked: `◆ ${w.kindMark}`,
+    lineage_opened: `⑂ ${w.lineage}`,
+    step_started: w.hintStep,
+    step_finished: w.kindEnd,
+    step_failed: `✗ ${w.kindEnd}`,
+    guidance_given: w.kindGuidance,
+    control_changed: w.control,
   };
   return short[row.kind] ?? row.kind;
 }

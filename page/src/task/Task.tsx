@@ -1,11 +1,11 @@
 // Task at an address: finds the lineage and the place, and opens them.
 
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { parsePoint } from "../address.ts";
 import type { Route } from "../address.ts";
 import { at, lineages, summary } from "../api/calls.ts";
 import type { Problem } from "../api/problem.ts";
-import { go } from "../app-state.ts";
+import { changed, go } from "../app-state.ts";
 import { Frame, noteFromTasks } from "../parts/Frame.tsx";
 import { ProblemBox, Waiting } from "../parts/ui.tsx";
 import { Text } from "../text/Text.tsx";
@@ -23,6 +23,24 @@ function useResolved(address: string) {
   const asked = useAsk(asks ? address : null, (signal) => at(address, signal));
   const found = asked.value ? parsePoint(asked.value.address) : null;
   return { parts: asks ? found : parts, asked };
+}
+
+/**
+ * Asks again after each action, and once for a lineage that is not known: it may be new. Returns
+ * whether it was asked for since.
+ */
+function useReloads(unknown: number | null, asOf: number, reload: () => void): boolean {
+  const since = useRef(0);
+  const actions = changed.value;
+  useEffect(() => {
+    if (actions > 0) reload();
+  }, [actions]);
+  useEffect(() => {
+    if (unknown === null) return;
+    since.current = Date.now();
+    reload();
+  }, [unknown]);
+  return since.current > 0 && asOf > since.current;
 }
 
 function Head({ task }: { task: string }) {
@@ -56,8 +74,8 @@ export function Task({ route }: { route: TaskRoute }) {
   const w = words.value;
   const { parts, asked } = useResolved(route.address);
   const task = parts?.task ?? null;
-  const info = useAsk(task && `summary ${task}`, (signal) => summary(task!, signal), true);
-  const list = useAsk(task && `lineages ${task}`, (signal) => lineages(task!, signal), true);
+  const info = useAsk(task && `summary ${task}`, (signal) => summary(task!, signal));
+  const list = useAsk(task && `lineages ${task}`, (signal) => lineages(task!, signal));
   useEffect(() => () => noteFromTasks(false), []);
 
   const mine = info.value?.id === task ? info.value : null;
@@ -70,15 +88,21 @@ export function Task({ route }: { route: TaskRoute }) {
   }, [task, lineage?.id, lineage?.begin]);
   useEffect(() => () => model?.end(), [model]);
 
+  const missing = mine !== null && items !== null && lineage === null;
+  const reload = () => {
+    info.reload();
+    list.reload();
+  };
+  const looked = useReloads(missing ? id : null, list.asOf, reload);
+
   const failed = asked.problem ?? (mine ? null : info.problem) ?? (items ? null : list.problem);
   if (!parts || !mine || !items || !lineage || !model) {
-    const missing = mine && items && !lineage;
     return (
       <Frame head={<Head task={task ?? route.address} />} keys={[["leave", null, w.keyLeave]]}>
         <main>
           {failed ? (
             <ProblemBox problem={failed} reload={info.reload} />
-          ) : missing ? (
+          ) : missing && looked ? (
             <div class="state">
               <h2>{w.notFound}</h2>
               <p class="dim">{w.notFoundHow}</p>
@@ -107,10 +131,7 @@ export function Task({ route }: { route: TaskRoute }) {
       lineage={lineage}
       model={model}
       offset={parts.offset}
-      reload={() => {
-        info.reload();
-        list.reload();
-      }}
+      reload={reload}
     />
   );
 }

@@ -1,7 +1,7 @@
 // Head of a task: its name, lineage, outcome, control, and the field to find in it.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Choice, controlWord, OutcomeSign } from "../parts/ui.tsx";
+import { Choice, controlWord, outcomeText, OutcomeSign } from "../parts/ui.tsx";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
 import type { ReaderProps } from "./Reader.tsx";
@@ -80,7 +80,7 @@ export function TaskHead(props: HeadProps) {
           {w.lineage} {lineage.id}
         </span>
       )}
-      {outcome && (
+      {outcome && (outcome.good != null || outcomeText(outcome) !== null) && (
         <span class="chip">
           <OutcomeSign of={outcome} long />
         </span>

@@ -37,22 +37,22 @@ export function ProgressBar({ model, search }: { model: LineageModel; search: Se
   const { hits } = search;
   if (hits?.running.value) {
     return (
-      <div class="bar dim">
+      <section class="bar dim" aria-label={w.search}>
         {w.searching(count(hits.read.value), count(head))}
         <button type="button" onClick={() => hits.stop()}>
           {w.stop}
         </button>
-      </div>
+      </section>
     );
   }
   if (!model.ready.value || read >= head - 200 || model.stopped.value) return null;
   return (
-    <div class="bar dim">
+    <section class="bar dim" aria-label={w.loading}>
       <progress aria-label={w.loading} value={read} max={head} />
       {w.readingEvents(count(read), count(head))}
       <button type="button" onClick={() => (model.stopped.value = true)}>
         {w.stop}
       </button>
-    </div>
+    </section>
   );
 }

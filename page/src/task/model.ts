@@ -20,6 +20,8 @@ export class LineageModel {
   readonly stopped = signal(false);
   readonly problem = signal<Problem | null>(null);
   readonly overview = signal<Overview | null>(null);
+  /** Overviews of other lineages, for the map. */
+  readonly others = signal<ReadonlyMap<number, Overview>>(new Map());
   readonly turns: Paged<Turn>;
   readonly rows: Paged<Row>;
   /** Rows of open turns, by the number of the turn. */
@@ -118,6 +120,20 @@ export class LineageModel {
       this.overview.value = await overview(this.task, this.lineage, buckets, this.signal);
     } catch (error) {
       if (!isAbort(error)) this.overview.value = null;
+    }
+  }
+
+  /** Reads overviews of other lineages one after the other, once the screen is at rest. */
+  async askOthers(lineages: readonly number[]): Promise<void> {
+    await pause(1_000);
+    for (const id of lineages) {
+      if (this.signal.aborted) return;
+      try {
+        const found = await overview(this.task, id, 200, this.signal);
+        this.others.value = new Map(this.others.value).set(id, found);
+      } catch {
+        return;
+      }
     }
   }
 

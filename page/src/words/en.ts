@@ -109,6 +109,12 @@ export const en = {
   timeNotRecorded: "time not recorded",
   fromTo: (from: string, to: string) => `@${from} to @${to}`,
 
+  // Kinds of events
+  kindMessage: "message",
+  kindMark: "mark",
+  kindEnd: "end",
+  kindGuidance: "guidance",
+
   // The reading pane
   call: "call",
   result: "result",

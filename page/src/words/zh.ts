@@ -104,6 +104,11 @@ export const zh: Words = {
   timeNotRecorded: "用时未记录",
   fromTo: (from, to) => `@${from} 至 @${to}`,
 
+  kindMessage: "消息",
+  kindMark: "标记",
+  kindEnd: "结束",
+  kindGuidance: "引导",
+
   call: "调用",
   result: "返回",
   resultFailed: "失败的返回",

@@ -33,12 +33,14 @@ export class Harness {
   private constructor(
     readonly browser: Browser,
     readonly mock: Mock,
+    /** Address of the real service behind the page, if there is one. */
+    readonly real: string | undefined,
   ) {}
 
-  static async start(of: World = world()): Promise<Harness> {
+  static async start(of: World = world(), real?: string): Promise<Harness> {
     const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
     const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-    return new Harness(browser, await start(of, "built"));
+    return new Harness(browser, await start(of, "built", 0, real), real);
   }
 
   get world(): World {

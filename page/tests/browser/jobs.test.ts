@@ -162,7 +162,7 @@ test("finds_in_a_lineage_by_keys", async () => {
   await press(page, "g");
   await until("the first row", async () => (await selected()).includes("card number"));
   await press(page, "m", "m");
-  await until("the second mark", async () => (await selected()).includes("The Slow River"));
+  await until("the third mark", async () => (await selected()).includes("Maps of Rain"));
   await press(page, ":");
   await page.keyboard.type("38");
   await press(page, "Enter");
