@@ -15,8 +15,8 @@ pub(crate) use milepost_api::{
     ControlAsked, ControlForm, EraseAsked, ErasedForm, EventAt, EventForm, Fields, FileForm,
     GuidanceAsked, LineageForm, Listed, MovedForm, PinAsked, PinForm, PointForm, Problem,
     RangeForm, RestoreAsked, RestorePlanForm, RestoredForm, RetentionAsked, RetentionForm,
-    StateOrPart, StatsForm, SummaryForm, SwitchAsked, TaskForm, TaskGiven, UnmarkedForm,
-    VerifyAsked, VerifyForm,
+    StateOrPart, StatsForm, SummariesForm, SummaryForm, SwitchAsked, TaskForm, TaskGiven,
+    UnmarkedForm, VerifyAsked, VerifyForm,
 };
 
 /// Returns the `Location` of a name below a path. The name is one segment (RFC 3986).

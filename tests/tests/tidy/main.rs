@@ -32,7 +32,7 @@ const CRATES: [(&str, usize); 16] = [
     ("sessions", 1_600),
     ("jobs", 2_400),
     ("page", 100),
-    ("server", 11_000),
+    ("server", 12_200),
     ("client", 3_700),
     ("cli", 21_800),
 ];
