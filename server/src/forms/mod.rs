@@ -16,8 +16,8 @@ pub(crate) use milepost_api::{
     EventForm, Fields, FileChangesForm, FileForm, GuidanceAsked, HitsForm, LineageForm, Listed,
     MetricsForm, MovedForm, OverviewForm, PinAsked, PinForm, PointForm, Problem, RangeForm,
     RestoreAsked, RestorePlanForm, RestoredForm, RetentionAsked, RetentionForm, RowsForm,
-    SeriesForm, StateOrPart, StatsForm, SummaryForm, SwitchAsked, TaskForm, TaskGiven, TurnsForm,
-    UnmarkedForm, VerifyAsked, VerifyForm,
+    SeriesForm, StateOrPart, StatsForm, SummariesForm, SummaryForm, SwitchAsked, TaskForm,
+    TaskGiven, TurnsForm, UnmarkedForm, VerifyAsked, VerifyForm,
 };
 
 /// Returns the `Location` of a name below a path. The name is one segment (RFC 3986).
