@@ -8,7 +8,7 @@
 //! tasks, events, checkpoints, points   contents of a task
 //! cut                                  long texts of a value, cut
 //! attachments                          data attached to checkpoints
-//! summaries                            tasks in a few numbers
+//! summaries, summary_query             tasks in a few numbers, and filters and orders of them
 //! readings                             rows, turns, overviews, metrics, alignments
 //! me                                   the caller and its sessions
 //! requests                             bodies of requests
@@ -63,6 +63,7 @@ pub mod service;
 mod shared;
 mod stats;
 mod summaries;
+mod summary_query;
 mod tasks;
 mod tools;
 mod values;
@@ -84,7 +85,10 @@ pub use jobs::{
     RecoveryForm,
 };
 pub use me::{LimitsForm, MeForm, SessionAsked, SessionForm, StoreIdForm};
-pub use points::{CheckpointState, EventAt, FileForm, PartForm, PointForm, StateForm, StateOrPart};
+pub use points::{
+    CheckpointState, EventAt, FileChangeForm, FileChangeKind, FileChangesForm, FileForm, PartForm,
+    PointForm, StateForm, StateOrPart,
+};
 pub use readings::{
     AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, HitForm, HitsForm, MetricCountForm,
     MetricsForm, OverviewBucketForm, OverviewForm, ReadMarkForm, RowForm, RowsForm,
@@ -105,7 +109,10 @@ pub use retention::{CapturesForm, RetainedForm, RetainedTotal, RetentionForm, Tr
 pub use schema::big_or_none;
 pub use shared::{Listed, Problem};
 pub use stats::{CountsForm, DiskForm, StatsForm, StoreForm, TaskStatsForm, UserForm};
-pub use summaries::{LineageSummaryForm, MetricForm, OutcomeForm, SummaryForm, UsageForm};
+pub use summaries::{
+    LineageSummaryForm, MetricForm, OutcomeForm, SummariesForm, SummaryForm, UsageForm,
+};
+pub use summary_query::{SortValue, SummaryFilter, SummaryOrder};
 pub use tasks::{LineageForm, ParentForm, TaskForm};
 pub use tools::{FileCounts, ToolCallForm, ToolReturnForm};
 pub use values::{Big, micros};

@@ -115,6 +115,52 @@ pub struct PartForm {
     pub value: Json,
 }
 
+/// The kind of a change of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FileChangeKind {
+    /// Only in the later capture.
+    Added,
+    /// Only in the earlier capture.
+    Removed,
+    /// In both, with another content, target or kind.
+    Changed,
+    /// In both, with only the permission bits changed.
+    Mode,
+    /// In both, at different paths.
+    Renamed,
+}
+
+/// A difference between two captures. `diff --files --json` prints the same changes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct FileChangeForm {
+    /// The kind of the change.
+    pub change: FileChangeKind,
+    /// The entry in the earlier capture; `null` if it was added.
+    pub before: Option<FileForm>,
+    /// The entry in the later capture; `null` if it was removed.
+    pub after: Option<FileForm>,
+}
+
+impl FileChangeForm {
+    /// Returns the path, in the later capture if it is there.
+    pub fn path(&self) -> Option<&TreePath> {
+        self.after.as_ref().or(self.before.as_ref()).map(|entry| &entry.path)
+    }
+}
+
+/// Differences between two captures, in order of paths.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct FileChangesForm {
+    /// The first 10,000 differences.
+    pub items: Vec<FileChangeForm>,
+    /// `true` if there are more.
+    pub more: bool,
+}
+
 /// A path of a captured folder. `milepost files --json` prints the same. Names that are not UTF-8
 /// are `{"base64": "…"}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -159,9 +159,26 @@ pub struct SummaryForm {
     pub lineages: Vec<LineageSummaryForm>,
     /// The number of older lineages that a list leaves out.
     pub older_lineages: u32,
+    /// Values of the last state, by the JSON pointers that the request names. A value over 256
+    /// bytes is `{"cut": BEGINNING, "bytes": LENGTH}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
+    pub columns: BTreeMap<String, Value>,
     /// The reason why the events of the task cannot be read; absent if they can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
+}
+
+/// A page of summaries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(ToSchema))]
+pub struct SummariesForm {
+    /// The summaries of the page.
+    pub items: Vec<SummaryForm>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next: Option<String>,
+    /// The number of summaries on all pages.
+    pub total: Big,
 }
 
 impl SummaryForm {

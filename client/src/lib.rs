@@ -129,6 +129,6 @@ pub use maintenance::{Retention, StatsQuery, Verify};
 pub use readings::{ReadQuery, SeriesQuery};
 pub use restores::Restore;
 pub use states::{CheckpointStates, StatesQuery};
-pub use tasks::{NewTask, TaskQuery};
+pub use tasks::{NewTask, SummaryQuery, TaskQuery};
 pub use unix_socket::is_listening;
 pub use webhook::Webhook;

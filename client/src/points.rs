@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use milepost_api::{
     BisectedForm, BlamedForm, BranchAsked, ChangesForm, EraseAsked, ErasedForm, EventAt,
-    LineageForm, PartForm, PointForm, StateForm,
+    FileChangesForm, LineageForm, PartForm, PointForm, StateForm,
 };
 use milepost_codec::Json;
 
@@ -60,6 +60,15 @@ impl Client {
     pub async fn state_at(&self, address: &str, pointer: &str) -> Result<PartForm> {
         let request = self.get(["v1", "points", address, "state"])?;
         request.query("pointer", Some(pointer)).read().await
+    }
+
+    /// Returns the first 10,000 differences between the folders captured at two points.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`: no such point, or no folder was captured before it.
+    pub async fn file_changes(&self, before: &str, after: &str) -> Result<FileChangesForm> {
+        self.get(["v1", "points", before, "file-changes", after])?.read().await
     }
 
     /// Searches for the first event after which a condition holds, as `milepost bisect --when`

@@ -1,6 +1,6 @@
 //! Tasks and their lineages.
 
-use milepost_api::{LineageForm, Listed, SummaryForm, TaskForm, TaskGiven};
+use milepost_api::{LineageForm, Listed, SummariesForm, SummaryForm, TaskForm, TaskGiven};
 use milepost_codec::Json;
 use reqwest::Method;
 
@@ -20,6 +20,32 @@ pub struct TaskQuery {
     pub limit: Option<u32>,
     /// The `next` of the previous page.
     pub cursor: Option<String>,
+}
+
+/// Filters and order of a list of summaries.
+#[derive(Debug, Clone, Default)]
+pub struct SummaryQuery {
+    /// The owner, for admins. Default: the caller.
+    pub user: Option<String>,
+    /// Only tasks whose id begins with this text.
+    pub prefix: Option<String>,
+    /// Words of the id or the title, and conditions: see [`milepost_api::SummaryFilter`].
+    pub q: Option<String>,
+    /// The column to sort by, with `-` before it for descending: `-failed`.
+    pub sort: Option<String>,
+    /// JSON pointers into the last state, without commas.
+    pub columns: Vec<String>,
+    /// The page size: 1 to 1,000, default 20.
+    pub limit: Option<u32>,
+    /// The `next` of the previous page.
+    pub cursor: Option<String>,
+}
+
+impl From<TaskQuery> for SummaryQuery {
+    fn from(query: TaskQuery) -> Self {
+        let TaskQuery { user, prefix, limit, cursor } = query;
+        Self { user, prefix, limit, cursor, ..Self::default() }
+    }
 }
 
 /// A task to start.
@@ -104,14 +130,17 @@ impl Client {
         listed(request, query).read().await
     }
 
-    /// Returns a page of tasks with what happened in them, newest first.
+    /// Returns a page of tasks with what happened in them, newest first, or sorted and searched.
     ///
     /// # Errors
     ///
-    /// As [`Client::tasks`].
-    pub async fn summaries(&self, query: TaskQuery) -> Result<Listed<SummaryForm>> {
-        let request = self.get(["v1", "summaries"])?;
-        listed(request, query).read().await
+    /// As [`Client::tasks`]. `Invalid`: a condition or the column to sort by is not known.
+    pub async fn summaries(&self, query: impl Into<SummaryQuery>) -> Result<SummariesForm> {
+        let SummaryQuery { user, prefix, q, sort, columns, limit, cursor } = query.into();
+        let columns = (!columns.is_empty()).then(|| columns.join(","));
+        let request = self.get(["v1", "summaries"])?.query("q", q).query("sort", sort);
+        let request = request.query("columns", columns);
+        listed(request, TaskQuery { user, prefix, limit, cursor }).read().await
     }
 
     /// Returns a task with what happened in it.

@@ -137,9 +137,9 @@ pub mod state {
 pub mod reading {
     pub use crate::history::summary::{LineageSummary, TaskSummary};
     pub use milepost_replay::reading::{
-        AlignOptions, Aligned, AlignedOp, HistoryMap, MIXED_CURRENCIES, MetricBucket,
-        MetricRange, OUTCOME_POINTERS, Outcome, OverviewBucket, Resume, Summary, TEXT_MAX, Turn,
-        TurnCall, TurnMark, Turns, Usage, UsageSum, align, common, row,
+        AlignOptions, Aligned, AlignedOp, HistoryMap, MIXED_CURRENCIES, MetricBucket, MetricRange,
+        OUTCOME_POINTERS, Outcome, OverviewBucket, Resume, Summary, TEXT_MAX, Turn, TurnCall,
+        TurnMark, Turns, Usage, UsageSum, align, common, row,
     };
 }
 

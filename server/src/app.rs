@@ -26,6 +26,7 @@ use crate::permit::{Heavy, Permits, UnderWay};
 use crate::quotas::Quotas;
 use crate::request_scope::{Ids, RequestContext};
 use crate::sessions::Sessions;
+use crate::summaries::Summaries;
 use crate::tokens::Tokens;
 use crate::view::View;
 
@@ -70,6 +71,7 @@ pub(crate) struct Shared {
     pub(crate) permits: Permits,
     /// Shared by all services of the engine.
     pub(crate) jobs: Arc<Jobs>,
+    pub(crate) summaries: Arc<Summaries>,
     /// One permit for each event stream.
     streams: Arc<Semaphore>,
     /// Bytes of appends that run without a thread.
@@ -81,6 +83,9 @@ pub(crate) struct Shared {
     /// True once the server is stopping.
     stop: watch::Sender<bool>,
 }
+
+/// The parts that all services of an engine share.
+type SharedParts = (Arc<RwLock<Engine>>, Arc<Budgets>, Arc<Jobs>, Arc<Summaries>);
 
 /// Sets its flag when dropped, after which the work has no caller.
 pub(crate) struct Waits(Arc<AtomicBool>);
@@ -123,7 +128,7 @@ impl App {
     ) -> Result<Self> {
         let engine = Arc::new(RwLock::new(engine));
         let budgets = Arc::new(Budgets::new(options.memory));
-        let shared = (engine, budgets, Arc::new(Jobs::new()?));
+        let shared = (engine, budgets, Arc::new(Jobs::new()?), Arc::default());
         Self::of(shared, tokens, options, clock, false)
     }
 
@@ -134,13 +139,14 @@ impl App {
         options: ServerOptions,
         clock: Box<dyn Clock>,
     ) -> Result<Self> {
-        let Shared { engine, budgets, jobs, .. } = &*self.0;
-        let shared = (Arc::clone(engine), Arc::clone(budgets), Arc::clone(jobs));
+        let Shared { engine, budgets, jobs, summaries, .. } = &*self.0;
+        let (jobs, summaries) = (Arc::clone(jobs), Arc::clone(summaries));
+        let shared = (Arc::clone(engine), Arc::clone(budgets), jobs, summaries);
         Self::of(shared, tokens, options, clock, true)
     }
 
     fn of(
-        (engine, budgets, jobs): (Arc<RwLock<Engine>>, Arc<Budgets>, Arc<Jobs>),
+        (engine, budgets, jobs, summaries): SharedParts,
         tokens: Tokens,
         options: ServerOptions,
         clock: Box<dyn Clock>,
@@ -166,6 +172,7 @@ impl App {
             parts: budget::TokenBudgets::default(),
             permits: Permits::default(),
             jobs,
+            summaries,
             streams,
             room: Semaphore::new(SMALL_APPENDS),
             streams_of: UnderWay::default(),
@@ -258,6 +265,8 @@ impl App {
     pub(crate) fn replace(&self, engine: Engine) {
         self.0.reader.clear();
         *self.0.engine.write() = engine;
+        // The new engine may have other commits under the same numbers.
+        self.0.summaries.clear();
     }
 
     /// Returns the free bytes of the store's disk, if known.

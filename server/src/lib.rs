@@ -10,13 +10,13 @@
 //! routes/            one family of routes a folder
 //! connections        accepts connections, serves and closes them (write_timeout)
 //! middleware         authorization, log and limits around each request (compress, body_guard)
-//! streams            events as they are committed
+//! streams            events as they are committed (summary_stream)
 //! append_task        appends, inline or on a thread
 //! state_text         a state as JSON, longer than memory (stream_body)
 //! job_runner         long work on threads of its own
 //! states             states at a point, computed once for concurrent requests
 //! extract            bodies, queries and names of requests (decompress)
-//! app                the state that all requests share (jobs, meters)
+//! app                the state that all requests share (jobs, meters, summaries)
 //! feeds              one feed for all streams of a task (sse)
 //! folds              states that requests use
 //! view/              the engine as the caller sees it (workspace_folder)
@@ -72,6 +72,8 @@ mod state_text;
 mod states;
 mod stream_body;
 mod streams;
+mod summaries;
+mod summary_stream;
 mod tls;
 mod tokens;
 mod view;

@@ -66,6 +66,13 @@ pub(crate) fn problem(problem: &serde_json::Value) -> Bytes {
     text.into()
 }
 
+/// Encodes an event without a place.
+pub(crate) fn named(name: &str, data: &impl Serialize) -> Bytes {
+    let mut text = Vec::new();
+    frame(&mut text, name, None, data);
+    text.into()
+}
+
 fn frame(to: &mut Vec<u8>, name: &str, place: Option<Place>, data: &impl Serialize) {
     // Writing to a buffer cannot fail.
     if let Some(place) = place {

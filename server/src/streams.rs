@@ -29,7 +29,7 @@ use crate::permit::Heavy;
 use crate::sse::{self, Place};
 
 /// Interval of comments that keep an idle connection open.
-const KEEP_OPEN: Duration = Duration::from_secs(15);
+pub(crate) const KEEP_OPEN: Duration = Duration::from_secs(15);
 
 /// Maximum bytes and events of one piece.
 const PIECE: usize = 64 << 10;
@@ -77,7 +77,14 @@ pub(crate) async fn open(app: &App, caller: &Caller, wanted: Wanted) -> Result<B
     Ok(Body::from_stream(Pieces(waiting)))
 }
 
-struct Pieces(Receiver<Bytes>);
+/// The body of a stream.
+pub(crate) struct Pieces(Receiver<Bytes>);
+
+impl Pieces {
+    pub(crate) fn new(pieces: Receiver<Bytes>) -> Self {
+        Self(pieces)
+    }
+}
 
 impl Stream for Pieces {
     type Item = io::Result<Bytes>;

@@ -8,11 +8,10 @@ use milepost::query::{Blame, Blamed, LineageInfo, Page, TaskInfo, TaskStats};
 use milepost::retention::Pin;
 use milepost::state::{Change, Changes};
 use milepost::{Appended, AppendedEach, Body, Checkpoint, Event, Hash, Json, KeyedEvent, Point};
-use milepost_workspace::{EntryKind, PathBytes, SnapshotEntry};
 
 use crate::{
     AppendedForm, Big, BlameForm, BlamedForm, ChangeForm, ChangesForm, CheckpointForm, CountsForm,
-    DiskForm, ErasedForm, EventAt, EventForm, FaultForm, FileForm, KeyedForm, LineageForm, Listed,
+    DiskForm, ErasedForm, EventAt, EventForm, FaultForm, KeyedForm, LineageForm, Listed,
     ParentForm, PinForm, PlaceForm, PointForm, StoreForm, TaskForm, TaskStatsForm, VerifyForm,
     micros,
 };
@@ -102,29 +101,6 @@ impl From<Event> for EventForm {
             correlation: header.correlation,
             key: header.key,
             body: event.body,
-        }
-    }
-}
-
-impl From<SnapshotEntry> for FileForm {
-    fn from(entry: SnapshotEntry) -> Self {
-        let (kind, mode) = (entry.item.kind, entry.item.mode);
-        let is_file = kind.is_file();
-        Self {
-            path: entry.path,
-            kind: match kind {
-                EntryKind::Directory { .. } => "directory".into(),
-                EntryKind::Link { .. } => "link".into(),
-                _ => "file".into(),
-            },
-            mode: format!("{mode:04o}"),
-            size: kind.file_len().map(Big),
-            hash: kind.file_hash(),
-            unstable: is_file.then(|| kind.is_unstable()),
-            target: match kind {
-                EntryKind::Link { target } => Some(PathBytes(target)),
-                _ => None,
-            },
         }
     }
 }

@@ -3,6 +3,7 @@
 // tidy: names the parts
 mod answers;
 mod attachments;
+mod files;
 mod requests;
 mod restores;
 mod retention;

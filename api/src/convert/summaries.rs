@@ -1,5 +1,7 @@
 //! Conversions of summaries.
 
+use std::collections::BTreeMap;
+
 use milepost::reading::{LineageSummary, MetricRange, Outcome, TaskSummary, Usage};
 
 use crate::{Big, LineageSummaryForm, MetricForm, OutcomeForm, SummaryForm, UsageForm, micros};
@@ -76,6 +78,7 @@ impl From<TaskSummary> for SummaryForm {
             usage,
             lineages: lineages.into_iter().map(Into::into).collect(),
             older_lineages: 0,
+            columns: BTreeMap::new(),
             unreadable,
         }
     }

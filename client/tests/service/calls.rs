@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use milepost_client::api::{Big, StatsForm};
+use milepost_client::api::{Big, FileChangeForm, FileChangeKind, StatsForm};
 use milepost_client::codec::{
     ArtifactsEdited, Body, Json, MarkStatus, Message, RunControl, TreePath,
 };
@@ -10,6 +10,7 @@ use milepost_client::{
     Append, ChangeControl, CheckpointQuery, Client, ClientBuilder, EditArtifacts, ErrorKind,
     EventQuery, Followed, Guidance, Mark, NewTask, Retention, Start, StatsQuery, TaskQuery, Verify,
 };
+use milepost_workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
 
 use crate::served::{Served, long};
@@ -232,6 +233,30 @@ pub async fn files() {
         ("src/a b%.bin".to_owned(), "file", Some(Big(700_000))),
     ];
     assert_eq!(files, expected);
+}
+
+pub async fn file_changes() {
+    let served = Served::with_files().await;
+    std::fs::write(served.folder().join("draft.md"), "# Two\n").unwrap();
+    std::fs::rename(served.folder().join("src/a b%.bin"), served.folder().join("a.bin")).unwrap();
+    std::fs::write(served.folder().join("new"), "").unwrap();
+    let workspace = Workspace::open(served.folder(), WorkspaceOptions::default()).unwrap();
+    let task = served.engine.task("essay").unwrap();
+    workspace.capture(&served.engine, &task, None).unwrap();
+    let client = served.client();
+    let changes = client.file_changes("essay@files", "essay").await.unwrap();
+    let name = |change: &FileChangeForm| (change.path().unwrap().to_string(), change.change);
+    let names: Vec<_> = changes.items.iter().map(name).collect();
+    let expected = [
+        ("a.bin".to_owned(), FileChangeKind::Renamed),
+        ("draft.md".to_owned(), FileChangeKind::Changed),
+        ("new".to_owned(), FileChangeKind::Added),
+    ];
+    assert_eq!((names, changes.more), (expected.to_vec(), false));
+    let none = client.file_changes("essay", "essay").await.unwrap();
+    assert!(none.items.is_empty());
+    let error = client.file_changes("essay@0", "essay").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
 pub async fn file() {

@@ -62,6 +62,7 @@ const CALLS: &[(&str, Call)] = &[
     ("align", || Box::pin(readings::align())),
     ("value", || Box::pin(readings::value())),
     ("search", || Box::pin(readings::search())),
+    ("file_changes", || Box::pin(calls::file_changes())),
     ("bisect", || Box::pin(readings::bisect())),
     ("blame", || Box::pin(calls::blame())),
     ("branch", || Box::pin(calls::branch())),

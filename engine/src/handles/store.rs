@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use milepost_codec::{LogId, Result, StoreId};
+use milepost_codec::{LogId, Result, Seq, StoreId};
 use milepost_store::clock::Clock;
 use milepost_store::metrics::Metrics;
 use milepost_store::open_report::OpenReport;
@@ -75,6 +75,11 @@ impl<'a> Store<'a> {
             stats.anchored = anchoring.writer.anchored();
         }
         Ok(stats)
+    }
+
+    /// Returns the number of the last commit.
+    pub fn seq(&self) -> Seq {
+        self.engine.inner.catalog.log().seq()
     }
 
     /// Returns `true` if the store can be read: it is not closed.

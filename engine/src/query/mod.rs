@@ -2,9 +2,11 @@
 
 pub(crate) mod bisect;
 pub(crate) mod blame;
+mod versions;
 
 pub use self::bisect::{Bisect, Verdict};
 pub use self::blame::{Blame, Blamed};
+pub use self::versions::TaskVersion;
 pub use crate::handles::lineage::LineageInfo;
 pub use crate::history::address::AddressTarget;
 pub use crate::history::lists::{CheckpointOrder, CheckpointQuery, Page, TaskInfo, TaskQuery};
@@ -100,15 +102,7 @@ impl View {
         let page = self.tasks(query)?;
         let mut items = Vec::with_capacity(page.items.len());
         for task in page.items {
-            match self.summary_of(task.clone()) {
-                Ok(summary) => items.push(summary),
-                Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
-                Err(_) if self.engine().inner.catalog.task(task.no).is_err() => {}
-                Err(error) => {
-                    let unreadable = Some(error.to_string());
-                    items.push(TaskSummary { task, lineages: Vec::new(), unreadable });
-                }
-            }
+            items.extend(self.summary_or_reason(task)?);
         }
         Ok(Page { items, next: page.next })
     }
@@ -120,6 +114,20 @@ impl View {
     /// `NotFound`: there is no such task. Others as [`Query::summaries`].
     pub fn summary(&self, task: &str) -> Result<TaskSummary> {
         self.summary_of(self.task(task)?.info()?)
+    }
+
+    /// Returns the summary of a task, or the reason why its events cannot be read; `None` if it was
+    /// deleted.
+    fn summary_or_reason(&self, task: TaskInfo) -> Result<Option<TaskSummary>> {
+        match self.summary_of(task.clone()) {
+            Ok(summary) => Ok(Some(summary)),
+            Err(error) if error.kind() == ErrorKind::Unavailable => Err(error),
+            Err(_) if self.engine().inner.catalog.task(task.no).is_err() => Ok(None),
+            Err(error) => {
+                let unreadable = Some(error.to_string());
+                Ok(Some(TaskSummary { task, lineages: Vec::new(), unreadable }))
+            }
+        }
     }
 
     fn summary_of(&self, task: TaskInfo) -> Result<TaskSummary> {

@@ -1,6 +1,7 @@
 //! Summaries that are kept in the index, next to summaries of all events.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -83,8 +84,19 @@ fn check(engine: &Engine, task: &Task) -> Result<()> {
     Ok(())
 }
 
+/// Checks that a version has one summary.
+fn check_version(engine: &Engine, seen: &mut HashMap<u64, String>) -> Result<()> {
+    let task = engine.query().task_versions()?.pop().unwrap();
+    assert_eq!((task.id.as_str(), task.user.as_str()), ("essay", "ana"));
+    let summary = format!("{:?}", engine.query().summary_of(task.no)?);
+    let first = seen.entry(task.version).or_insert_with(|| summary.clone());
+    assert_eq!(*first, summary);
+    Ok(())
+}
+
 fn run(engine: &Engine, ops: &[Op]) -> Result<()> {
     let mut task = engine.start_task("essay", "ana")?;
+    let mut seen = HashMap::new();
     for op in ops {
         let begin = task.lineage().info()?.begin;
         let (head, at) = (task.head()?.next, |share: f64, head: u64| {
@@ -108,6 +120,7 @@ fn run(engine: &Engine, ops: &[Op]) -> Result<()> {
             Op::Compact => _ = engine.retention().compact(&mut |_| {})?,
             Op::Look => check(engine, &task)?,
         }
+        check_version(engine, &mut seen)?;
     }
     check(engine, &task)
 }
@@ -141,6 +154,40 @@ fn an_erased_event_is_in_no_summary() {
     assert_eq!(title(&engine).as_deref(), Some("my secret"));
     engine.retention().erase(&task.point(1).unwrap(), None).unwrap();
     assert_eq!(title(&engine).as_deref(), Some("write"));
+}
+
+#[test]
+fn a_version_changes_with_each_commit_to_its_task_and_with_no_other() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("essay", "ana").unwrap();
+    let other = engine.start_task("other", "ana").unwrap();
+    let of = |id: &str| {
+        let mut all = engine.query().task_versions().unwrap().into_iter();
+        all.find(|task| task.id == id).map(|task| task.version)
+    };
+    let mut seen = vec![of("essay")];
+    let unchanged = of("other");
+    let mut is_new = |what: &str| {
+        let now = of("essay");
+        assert!(!seen.contains(&now), "{what}");
+        seen.push(now);
+    };
+    task.append(Message::text("user", "my secret")).unwrap();
+    is_new("an event");
+    engine.retention().erase(&task.point(1).unwrap(), None).unwrap();
+    is_new("an erasure");
+    task.checkpoint(Mark::new().status(MarkStatus::Failure)).unwrap();
+    is_new("a mark");
+    engine.branch(&task.point(1).unwrap(), None).unwrap();
+    is_new("a branch");
+    engine.restore(&task.point(2).unwrap()).run().unwrap();
+    is_new("a restore");
+    engine.undo("essay").run().unwrap();
+    is_new("an undo");
+    assert_eq!(of("other"), unchanged);
+    engine.retention().delete_task("other").unwrap();
+    assert_eq!(of("other"), None);
+    assert_eq!(engine.query().summary_of(other.no()).unwrap(), None);
 }
 
 #[test]

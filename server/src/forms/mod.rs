@@ -13,11 +13,11 @@ pub(crate) use append::{EventGiven, Line, LineGiven};
 pub(crate) use milepost_api::{
     AlignmentForm, AppendedForm, Big, BisectedForm, BlamedForm, BranchAsked, ChangesForm,
     CheckpointForm, CheckpointGiven, ControlAsked, ControlForm, EraseAsked, ErasedForm, EventAt,
-    EventForm, Fields, FileForm, GuidanceAsked, HitsForm, LineageForm, Listed, MetricsForm,
-    MovedForm, OverviewForm, PinAsked, PinForm, PointForm, Problem, RangeForm, RestoreAsked,
-    RestorePlanForm, RestoredForm, RetentionAsked, RetentionForm, RowsForm, SeriesForm,
-    StateOrPart, StatsForm, SummaryForm, SwitchAsked, TaskForm, TaskGiven, TurnsForm, UnmarkedForm,
-    VerifyAsked, VerifyForm,
+    EventForm, Fields, FileChangesForm, FileForm, GuidanceAsked, HitsForm, LineageForm, Listed,
+    MetricsForm, MovedForm, OverviewForm, PinAsked, PinForm, PointForm, Problem, RangeForm,
+    RestoreAsked, RestorePlanForm, RestoredForm, RetentionAsked, RetentionForm, RowsForm,
+    SeriesForm, StateOrPart, StatsForm, SummariesForm, SummaryForm, SwitchAsked, TaskForm,
+    TaskGiven, TurnsForm, UnmarkedForm, VerifyAsked, VerifyForm,
 };
 
 /// Returns the `Location` of a name below a path. The name is one segment (RFC 3986).

@@ -4,7 +4,7 @@ use serde_json::Value;
 use crate::served::Served;
 
 /// What is read, by path.
-const READ: [&str; 23] = [
+const READ: [&str; 24] = [
     "/v1/tasks",
     "/v1/tasks/{task}",
     "/v1/tasks/{task}/lineages",
@@ -24,6 +24,7 @@ const READ: [&str; 23] = [
     "/v1/tasks/{task}/overview",
     "/v1/tasks/{task}/metrics",
     "/v1/series",
+    "/v1/points/{address}/file-changes/{other}",
     "/v1/search",
     "/v1/points/{address}/bisect",
     "/v1/points/{address}/align/{other}",

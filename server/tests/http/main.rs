@@ -42,6 +42,7 @@ mod sessions;
 mod sockets;
 mod start;
 mod streams;
+mod summaries;
 mod tags;
 mod theirs;
 mod tls;

@@ -106,6 +106,7 @@ const ROWS: &[Row] = &[
     row("POST", "/v1/points/TASK@1/events", HELLO, [201, 404, 201]),
     row("POST", "/v1/points/TASK@1/erase", "", OWN),
     get("/v1/points/TASK/files", OWN),
+    get("/v1/points/TASK/file-changes/TASK", OWN),
     get("/v1/points/TASK/files/draft.md", OWN),
     // Checkpoints
     get("/v1/checkpoints", OPEN),

@@ -25,15 +25,15 @@ const CRATES: [(&str, usize); 16] = [
     ("engine", 20_400),
     ("runtime", 4_600),
     ("workspace", 16_500),
-    ("api", 5_200),
+    ("api", 5_800),
     ("langgraph", 1_400),
     ("formats", 12_300),
     ("agents", 2_800),
     ("sessions", 1_600),
     ("jobs", 2_400),
     ("page", 100),
-    ("server", 12_200),
-    ("client", 4_000),
+    ("server", 12_900),
+    ("client", 4_100),
     ("cli", 21_800),
 ];
 

@@ -12,7 +12,8 @@ use milepost::{Address, CheckpointId, Engine, ErrorKind, Json, LineageId};
 use milepost_api::{
     AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, FileForm,
     JobAsked, JobForm, JobResult, LineageForm, Listed, PinForm, PointForm, RestoredForm,
-    RetentionAsked, RetentionForm, StoreForm, SummaryForm, TaskForm, UserForm, VerifyForm,
+    RetentionAsked, RetentionForm, StoreForm, SummariesForm, SummaryForm, TaskForm, UserForm,
+    VerifyForm,
 };
 use milepost_client::{
     ChangeControl, CheckpointQuery, EditArtifacts, EventQuery, Guidance, Mark, NewTask, Restore,
@@ -65,7 +66,11 @@ impl Backend for Remote {
         self.pages(limit, cursor, |limit, cursor| {
             let (user, limit) = (user.map(str::to_owned), Some(limit));
             let prefix = prefix.map(str::to_owned);
-            self.client.summaries(TaskQuery { user, prefix, limit, cursor })
+            let page = self.client.summaries(TaskQuery { user, prefix, limit, cursor });
+            async move {
+                let SummariesForm { items, next, .. } = page.await?;
+                Ok(Listed { items, next })
+            }
         })
     }
 

@@ -6,7 +6,7 @@ use milepost_api::{Big, LimitsForm, MeForm, StoreIdForm, micros};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::LIMIT_MAX;
+use super::summaries::SUMMARIES_MAX;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
@@ -51,7 +51,7 @@ async fn me(
             body: Big(app.options.body as u64),
             rows: ROWS,
             turns: TURNS,
-            summaries: u32::try_from(LIMIT_MAX).unwrap_or(u32::MAX),
+            summaries: u32::try_from(SUMMARIES_MAX).unwrap_or(u32::MAX),
         },
     };
     Ok(Json(form))

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! tasks.rs         tasks and lineages
+//! summaries.rs     summaries of tasks
 //! start.rs         start and deletion of tasks
 //! events.rs        events of a lineage
 //! event_filter.rs  filter of events by kind and iteration
@@ -61,6 +62,7 @@ mod start;
 mod states;
 mod stats;
 mod stream;
+mod summaries;
 mod tasks;
 mod values;
 
@@ -101,6 +103,7 @@ impl utoipa::Modify for Bearer {
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Description::openapi())
         .merge(tasks::routes())
+        .merge(summaries::routes())
         .merge(start::routes())
         .merge(append::routes())
         .merge(attachments::routes())

@@ -18,7 +18,6 @@ use crate::forms::{LineageForm, Listed, SummaryForm, TaskForm};
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(list))
-        .routes(routes!(summaries))
         .routes(routes!(summary))
         .routes(routes!(one))
         .routes(routes!(lineages))
@@ -68,29 +67,6 @@ async fn list(
     let query = query.of(&caller)?;
     let page = app.view(&caller, move |view| Ok(view.tasks(&query)?)).await?;
     Ok(Json(Listed::of(page, TaskForm::from)))
-}
-
-/// Lists tasks with what happened in them, newest first: title, outcome of each lineage, counts,
-/// usage, last error.
-#[utoipa::path(
-    get,
-    path = "/v1/summaries",
-    operation_id = "summaries",
-    tag = "tasks",
-    params(ListQuery),
-    responses(
-        (status = 200, body = Listed<SummaryForm>),
-        ListProblems,
-    ),
-)]
-async fn summaries(
-    State(app): State<App>,
-    caller: Caller,
-    Query(query): Query<ListQuery>,
-) -> Result<Json<Listed<SummaryForm>>, ApiError> {
-    let query = query.of(&caller)?;
-    let page = app.long_view(&caller, move |view| Ok(view.summaries(&query)?)).await?;
-    Ok(Json(Listed::of(page, |task| SummaryForm::from(task).listed())))
 }
 
 /// Returns a task.
