@@ -149,6 +149,27 @@ test("plots_fifty_lineages_and_loses_no_spike", async () => {
   assert.deepEqual(errors, []);
 });
 
+test("reads_what_changed_in_a_file", async () => {
+  const { page, errors } = await harness.open("#/task/stones/0@22?tab=files");
+  await sees(page, "Changed in this step");
+  await page.getByRole("button", { name: "notes/count.md changed" }).click();
+  await sees(page, "Changes of notes/count.md");
+  await sees(page, "+| 4 | 12 |", ".hunk .is");
+  await page.getByRole("button", { name: "done.txt added" }).click();
+  await sees(page, "+<b>half of it</b>", ".hunk .is");
+  assert.deepEqual(errors, []);
+});
+
+test("compares_the_states_of_two_lineages", async () => {
+  const { page, errors } = await harness.open("#/compare?a=library-34/0&b=library-34/2");
+  await sees(page, "only here");
+  await press(page, "2");
+  await sees(page, "/message_count", ".change");
+  await press(page, "1");
+  await sees(page, "only here");
+  assert.deepEqual(errors, []);
+});
+
 test("finds_in_a_lineage_by_keys", async () => {
   const { page } = await harness.open("#/task/library-34/0@3");
   await sees(page, "find_loan", ".list");

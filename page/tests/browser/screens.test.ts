@@ -16,6 +16,7 @@ const SCREENS: [name: string, fragment: string, text: string | RegExp, keys?: st
   ["task, state", "#/task/library-34/2@24?tab=state&pointer=/message_count", "who set it"],
   ["task, changes", "#/task/library-34/2@24?tab=changes", "/message_count"],
   ["task, files", "#/task/library-34?tab=files", "No folder was captured"],
+  ["task, captured files", "#/task/stones/0@22?tab=files", "Changed in this step"],
   ["task, raw", "#/task/library-34/2@24?tab=raw", "step_started"],
   ["task, optimizer", "#/task/tune-river", "loss"],
   ["chinese task", "#/task/春雨", "磁盘已满"],
