@@ -106,7 +106,9 @@ async function retry(): Promise<void> {
 }
 
 /** Builds a query from fields that are present. */
-export function query(fields: Record<string, string | number | boolean | null | undefined>): string {
+export function query(
+  fields: Record<string, string | number | boolean | null | undefined>,
+): string {
   const parts = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) {
     if (value !== undefined && value !== null && value !== "") parts.append(name, String(value));

@@ -26,7 +26,7 @@ export class Problem extends Error {
     this.hint = document.hint;
   }
 
-  /** Returns whether the service or the network failed, so that the same request may succeed later. */
+  /** Returns whether the same request may succeed later: the service or the network failed. */
   get passing(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 502;
   }

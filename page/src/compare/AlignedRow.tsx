@@ -76,7 +76,13 @@ function noteOf(item: AlignItem, items: readonly AlignItem[]): string {
 
 const SIGNS = { same: "=", changed: "≠", only_a: "A", only_b: "B", moved: "⇅" } as const;
 
-export function AlignedRow({ line, items }: { line: Line | undefined; items: readonly AlignItem[] }) {
+export function AlignedRow({
+  line,
+  items,
+}: {
+  line: Line | undefined;
+  items: readonly AlignItem[];
+}) {
   if (!line) return null;
   if ("run" in line) {
     return (

@@ -9,7 +9,9 @@ export function Counts({ source }: { source: AlignSource }) {
   const counts = source.counts.value!;
   const first = source.items.value.find((item) => item.op !== "same");
   const place = first
-    ? [first.a && `A @${first.a.first}`, first.b && `B @${first.b.first}`].filter(Boolean).join(" · ")
+    ? [first.a && `A @${first.a.first}`, first.b && `B @${first.b.first}`]
+        .filter(Boolean)
+        .join(" · ")
     : w.noDifference;
   const facts: [string, string, string][] = [
     [w.commonTurns, count(source.common.value), ""],

@@ -12,7 +12,6 @@ import { Dialog, Field } from "./Dialog.tsx";
 /** Writes the condition that a value of the state suggests. */
 export function whenOf(pointer: string, value?: Json): string {
   if (pointer === "") return "";
-  // eslint-disable-next-line no-control-regex
   const plain = /^[^\s\u0000-\u001f()=!<>"]+$/.test(pointer);
   const name = plain ? pointer : JSON.stringify(pointer);
   if (value === undefined) return `exists ${name}`;

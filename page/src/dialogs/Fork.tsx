@@ -25,7 +25,8 @@ export function eventsOf(edits: Edits): { kind: string; body: { [name: string]: 
     const patch = JSON.parse(edits.variables) as Json;
     events.push({ kind: "variables_patched", body: { form: "merge", patch } });
   }
-  if (edits.guidance.trim()) events.push({ kind: "guidance_given", body: { text: edits.guidance } });
+  if (edits.guidance.trim())
+    events.push({ kind: "guidance_given", body: { text: edits.guidance } });
   return events;
 }
 
@@ -112,10 +113,7 @@ export function ForkDialog({ selection }: { selection: Selection }) {
         onChange={setPlace}
       />
       <Field name={w.description}>
-        <input
-          value={description}
-          onInput={(event) => setDescription(event.currentTarget.value)}
-        />
+        <input value={description} onInput={(event) => setDescription(event.currentTarget.value)} />
       </Field>
       <h3>{w.edits}</h3>
       {area("prompt", w.editPrompt)}

@@ -23,11 +23,7 @@ export function MarkDialog({ selection }: { selection: Selection }) {
     <Dialog title={w.markTitle} act={{ name: w.doMark, run }}>
       <p>{w.markHow(after(selection))}</p>
       <Field name={w.label}>
-        <input
-          data-focus
-          value={label}
-          onInput={(event) => setLabel(event.currentTarget.value)}
-        />
+        <input data-focus value={label} onInput={(event) => setLabel(event.currentTarget.value)} />
       </Field>
     </Dialog>
   );

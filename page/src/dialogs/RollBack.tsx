@@ -95,9 +95,7 @@ export function RollBackDialog({ selection }: { selection: Selection }) {
   const conflicts = plan?.files?.conflicts ?? [];
   const open = conflicts.filter((one) => choices[pathOf(one)] === undefined);
   const files = plan?.files;
-  const touched = files
-    ? files.creates.length + files.changes.length + files.deletes.length
-    : 0;
+  const touched = files ? files.creates.length + files.changes.length + files.deletes.length : 0;
   const run = async () => {
     const by = (of: string) => Object.keys(choices).filter((path) => choices[path] === of);
     await restore({

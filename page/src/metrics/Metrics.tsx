@@ -35,7 +35,11 @@ async function namesOf(at: readonly string[], signal: AbortSignal): Promise<stri
 }
 
 /** Reads a metric until the service has read all events. */
-async function readWhole(route: MetricsRoute, metric: string, signal: AbortSignal): Promise<Series> {
+async function readWhole(
+  route: MetricsRoute,
+  metric: string,
+  signal: AbortSignal,
+): Promise<Series> {
   const asked = { at: route.at.slice(0, 50), metric, points: 500, x: route.x };
   for (let round = 0; ; round++) {
     const found = await series(asked, signal);
@@ -119,9 +123,7 @@ export function Metrics({ route }: { route: MetricsRoute }) {
       head={
         <>
           <h1>{w.metrics}</h1>
-          <span class="chip">
-            {w.countLineages(String(route.at.length))}
-          </span>
+          <span class="chip">{w.countLineages(String(route.at.length))}</span>
         </>
       }
       buttons={

@@ -61,7 +61,7 @@ export function ProblemBox({ problem, reload }: { problem: Problem; reload?: () 
   );
 }
 
-/** What is shown while an answer is missing: nothing at first, then a line, an error if it failed. */
+/** Shown while an answer is missing: nothing at first, then a line; the error if it failed. */
 export function Waiting({ of, what }: { of: Asked<unknown>; what: string }) {
   const w = words.value;
   if (of.problem) return <ProblemBox problem={of.problem} reload={of.reload} />;

@@ -14,6 +14,8 @@ interface PartProps {
   pathOf: (pointer: string) => string;
   /** Whether nothing else is shown, so that no event is left out. */
   alone?: boolean;
+  /** Whether the step has no result of this call. */
+  open?: boolean;
 }
 
 /** Text of a message: of a list of parts, the texts; null if there is other content. */
@@ -79,7 +81,7 @@ function Rest({ fields }: { fields: { [name: string]: Json } }) {
   );
 }
 
-function Called({ event, pathOf }: PartProps) {
+function Called({ event, pathOf, open }: PartProps) {
   const w = words.value;
   const body = event.body!;
   const tool = String(body["tool"] ?? "");
@@ -91,7 +93,12 @@ function Called({ event, pathOf }: PartProps) {
     </span>
   );
   if (!short || Object.keys(given).length === 0) {
-    return <LongText name={name} value={body["arguments"] ?? ""} pathOf={pathOf} />;
+    return (
+      <>
+        <LongText name={name} value={body["arguments"] ?? ""} pathOf={pathOf} />
+        {open && <p class="warn">{w.noResult}</p>}
+      </>
+    );
   }
   return (
     <>
@@ -108,6 +115,7 @@ function Called({ event, pathOf }: PartProps) {
           </>
         ))}
       </dl>
+      {open && <p class="warn">{w.noResult}</p>}
     </>
   );
 }
@@ -147,6 +155,7 @@ function Other({ event }: { event: Event }) {
         <span class="gap" />
         <span class="m">@{event.offset}</span>
       </h3>
+      {event.kind === "unknown" && <p class="warn">{words.value.unknownKind}</p>}
       {!empty && <JsonTree value={fields} pointer="" chosen={chosen} choose={choose} open={2} />}
     </>
   );

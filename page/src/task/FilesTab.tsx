@@ -72,7 +72,7 @@ export function FilesTab({ selection }: TabProps) {
         <div class="file-list" tabIndex={0} role="region" aria-label={w.files}>
           {changes.length > 0 && (
             <>
-              <h3>{w.changedFiles}</h3>
+              <h2 class="sub">{w.changedFiles}</h2>
               <ul class="bare">
                 {changes.slice(0, LISTED).map((one) => (
                   <FileLine
@@ -83,7 +83,7 @@ export function FilesTab({ selection }: TabProps) {
                   />
                 ))}
               </ul>
-              <h3>{w.allFiles}</h3>
+              <h2 class="sub">{w.allFiles}</h2>
             </>
           )}
           <ul class="bare">

@@ -108,8 +108,7 @@ export function LineageMap(props: MapProps) {
               props.onGo(one.id, -1);
             }}
           >
-            {one.id}{" "}
-            <Text text={one.description || (one.parent ? one.type : w.root)} />
+            {one.id} <Text text={one.description || (one.parent ? one.type : w.root)} />
             {one.active && lineages.length > 1 ? ` · ${w.active}` : ""}
           </a>
         ))}

@@ -204,7 +204,19 @@ export function Reader(props: ReaderProps) {
     if (view === "events" || sub >= 0 || model.isOpen(item)) return readPane();
     await model.unfold(item).catch((error: unknown) => say(toProblem(error).message, true));
   };
-  useTaskActs({ ...props, view, layout, cursor: cursor.flat, selection, list, search, moveTo, goTo, toEnd, toggle });
+  useTaskActs({
+    ...props,
+    view,
+    layout,
+    cursor: cursor.flat,
+    selection,
+    list,
+    search,
+    moveTo,
+    goTo,
+    toEnd,
+    toggle,
+  });
 
   const onWindow = useMemo(() => {
     if (!opened) return () => {};
@@ -256,11 +268,7 @@ export function Reader(props: ReaderProps) {
           </ActButton>
         </span>
       }
-      foot={
-        <code class="m">
-          {formatPoint(model.task, model.lineage, selection.offset)}
-        </code>
-      }
+      foot={<code class="m">{formatPoint(model.task, model.lineage, selection.offset)}</code>}
       keys={[
         ["down", "up", w.hintStep],
         ["nextFailure", null, w.hintFailure],

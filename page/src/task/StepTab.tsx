@@ -91,6 +91,8 @@ export function StepTab({ selection, turn }: TabProps) {
   const items = asked.value?.filter((one) => {
     return Number(one.offset) >= first && Number(one.offset) < selection.next;
   });
+  const results = items?.filter((one) => one.kind === "tool_returned") ?? [];
+  const returned = new Set(results.map((one) => one.body?.["call"]));
   if (asked.problem?.status === 404 && selection.next - first === 1) {
     return <p class="dim">{w.noEvent}</p>;
   }
@@ -103,9 +105,8 @@ export function StepTab({ selection, turn }: TabProps) {
             key={one.offset}
             event={one}
             alone={items.length === 1}
-            pathOf={(pointer) =>
-              valuePath(formatPoint(task, lineage, Number(one.offset)), pointer)
-            }
+            open={items.length > 1 && !returned.has(one.body?.["call"])}
+            pathOf={(pointer) => valuePath(formatPoint(task, lineage, Number(one.offset)), pointer)}
           />
         ))
       ) : (

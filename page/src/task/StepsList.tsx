@@ -79,13 +79,14 @@ function secondLine(turn: Turn) {
     const failed = call.ok === false;
     return (
       <span class={failed ? "m bad" : "m"}>
-        {failed ? "✗" : "→"}{" "}
-        <Text text={call.result ?? words.value.none} />
+        {failed ? "✗" : "→"} <Text text={call.result ?? words.value.none} />
       </span>
     );
   }
   const metrics = metricsText(turn);
-  return <span class={metrics ? "m" : ""}>{turn.heard ? <Text text={turn.heard} /> : metrics}</span>;
+  return (
+    <span class={metrics ? "m" : ""}>{turn.heard ? <Text text={turn.heard} /> : metrics}</span>
+  );
 }
 
 export function TurnRow({ turn, open }: { turn: Turn; open: boolean }) {

@@ -58,9 +58,7 @@ function Trimmed({ begin }: { begin: string }) {
       <p>{w.beginsAt(begin)}</p>
       <button
         type="button"
-        onClick={() =>
-          go({ screen: "task", address: begin, tab: "step", pointer: "", view: "" })
-        }
+        onClick={() => go({ screen: "task", address: begin, tab: "step", pointer: "", view: "" })}
       >
         {w.toBegin}
       </button>

@@ -18,7 +18,8 @@ function Find({ search }: { search: Search }) {
   const [text, setText] = useState(search.text);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => {
-    if (search.hits) void search.hits.search(() => search.hits!.found.value.length > 0).catch(() => {});
+    if (search.hits)
+      void search.hits.search(() => search.hits!.found.value.length > 0).catch(() => {});
   }, [search.hits]);
   const leave = () => document.querySelector<HTMLElement>(".list")?.focus();
   return (

@@ -58,7 +58,9 @@ function lineageBeside(props: ActsProps, direction: 1 | -1): void {
 }
 
 function inPane(): boolean {
-  return document.activeElement?.closest("#pane, .tabs") !== null && document.activeElement !== null;
+  return (
+    document.activeElement?.closest("#pane, .tabs") !== null && document.activeElement !== null
+  );
 }
 
 /** Gives the focus to the list, and shows it where only one pane fits. */
@@ -127,9 +129,7 @@ export function useTaskActs(props: ActsProps): void {
     nextMark: () => search.mark(1),
     previousMark: () => search.mark(-1),
     goTo: dialog(() => <GoToDialog lineage={{ task: model.task, id: model.lineage }} />),
-    firstWhere: dialog(() => (
-      <FirstWhereDialog at={after(selection)} when={whenOf(pointer)} />
-    )),
+    firstWhere: dialog(() => <FirstWhereDialog at={after(selection)} when={whenOf(pointer)} />),
     blame: dialog(
       () => <BlameDialog address={after(selection)} pointer={pointer} />,
       pointer ? undefined : w.noPointer,

@@ -156,16 +156,18 @@ export function Chosen({ task }: { task: Summary }) {
             </button>
           )}
         </div>
-        {task.unreadable && <p class="bad">{w.unreadable} {task.unreadable}</p>}
+        {task.unreadable && (
+          <p class="bad">
+            {w.unreadable} {task.unreadable}
+          </p>
+        )}
         <h3>{w.lineages}</h3>
         <ul class="bare">
           {task.lineages.map((one) => (
             <LineageLine task={task} one={one} />
           ))}
         </ul>
-        {task.older_lineages > 0 && (
-          <div class="dim">{w.older(count(task.older_lineages))}</div>
-        )}
+        {task.older_lineages > 0 && <div class="dim">{w.older(count(task.older_lineages))}</div>}
         {task.last_error && (
           <>
             <h3>{w.lastError}</h3>

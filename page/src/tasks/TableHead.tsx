@@ -63,11 +63,7 @@ export function TableHead({ route, shown, setShown, metric }: HeadProps) {
         <Column of="tokens" name={w.columnTokens} num />
         <Column of="cost" name={w.columnCost} num />
         <span role="columnheader" class="num">
-          <button
-            type="button"
-            title={w.metricShown}
-            onClick={() => setShown(next[shown])}
-          >
+          <button type="button" title={w.metricShown} onClick={() => setShown(next[shown])}>
             {metric || w.columnMetric} {w[shown]}
           </button>
         </span>

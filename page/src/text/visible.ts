@@ -16,10 +16,10 @@ export interface Style {
 }
 
 /** Bidi controls, and other characters without width that change how text looks. */
-const BIDI = /[\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]/;
-const SPECIAL =
-  // eslint-disable-next-line no-control-regex
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/;
+const BIDI = /[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/;
+
+/** Those, and control characters other than tab and line feed. */
+const SPECIAL = new RegExp(`[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f]|${BIDI.source}`);
 
 const SEQUENCE = /^\u001b\[([0-9;]{0,64})([@-~])/;
 

@@ -47,7 +47,6 @@ export const en = {
   columnFailed: "Failed",
   columnEvents: "Events",
   columnLineages: "Lineages",
-  columnOutcome: "Outcome",
   columnTokens: "Tokens",
   columnCost: "Cost",
   columnMetric: "Metric",
@@ -83,7 +82,6 @@ export const en = {
   size: "size",
   mode: "mode",
   path: "path",
-  took: "took",
   checkpoint: "checkpoint",
   forkAt: (parent: string, at: string) => `fork of ${parent} at @${at}`,
   root: "root",
@@ -95,13 +93,11 @@ export const en = {
   controlStopped: "stopped",
   countTasks: (n: string) => one(n, "task"),
   countTasksOf: (n: string, total: string) => `${n} of ${total} tasks`,
-  countSteps: (n: string) => one(n, "step"),
   countTurns: (n: string) => one(n, "turn"),
   countEvents: (n: string) => one(n, "event"),
   countCalls: (n: string) => one(n, "call"),
   countFailed: (n: string) => `${n} failed`,
   countLineages: (n: string) => one(n, "lineage"),
-  countMarks: (n: string) => one(n, "mark"),
   usageTokens: (input: string, output: string) => `${input} tokens in, ${output} out`,
   usageCache: (read: string) => `${read} from the cache`,
   tokensNotRecorded: "tokens not recorded",
@@ -130,7 +126,6 @@ export const en = {
   cutAt: (shown: string, size: string) => `The first ${shown} of ${size}.`,
   showImage: (size: string) => `Show the image (${size})`,
   imageOf: (name: string) => `Image ${name}`,
-  moreCalls: (n: string) => `${one(n, "further call")}: open the turn to read them`,
   moreEvents: (n: string) => `Show ${one(n, "further event")}`,
   erased: "The body of this event was erased. Its header and hash remain.",
   unknownKind: "The service does not know this kind of event. The whole body is below.",
@@ -164,8 +159,6 @@ export const en = {
   blameOlder: "Older changes were removed by a cleanup.",
   whoSet: "who set it",
   plot: "plot",
-  nearSame: "same call in other lineages",
-  also: "Step as JSON",
 
   // The first event where a condition holds
   when: "Condition",
@@ -195,16 +188,13 @@ export const en = {
   swap: "Swap",
   openA: "Open A",
   openB: "Open B",
-  sideOf: (side: string, lineage: string) => `${side} · ${lineage}`,
   sameRun: (n: string) => `${one(n, "same turn")}`,
   alignedBy: "aligned by call and arguments; texts do not count",
   alignedByTexts: "aligned by call, arguments and texts",
   compareWhat: "Choose two or more lineages or tasks",
   compareHow: "In Tasks or on a task's lineages, choose with x, then press c.",
   compareWith: "Compare with",
-  addSide: "Add",
   comparePair: "Pair shown",
-  tooLongToCompare: "The histories are too long to align.",
 
   // Metrics
   axis: "x axis",
@@ -218,11 +208,10 @@ export const en = {
   asChart: "Chart",
   band: "band: least to greatest value of each bucket",
   noMetrics: "No metrics were recorded",
-  noMetricsHow: "A step_finished event carries them: {\"metrics\": {\"loss\": 0.5}}.",
+  noMetricsHow: 'A step_finished event carries them: {"metrics": {"loss": 0.5}}.',
   valuesAt: (x: string) => `At ${x}`,
   notThere: "not there",
   chartOf: (name: string, n: string) => `${name} of ${one(n, "lineage")}`,
-  countValues: (n: string) => one(n, "value"),
 
   // The store
   storeId: "id",
@@ -294,7 +283,6 @@ export const en = {
   dismiss: "Dismiss",
   unknownAddress: "This is no address of the page",
   hits: (n: string) => one(n, "hit"),
-  hitOf: (n: string, total: string) => `${n} of ${total}`,
   noHits: "No hit",
   searching: (read: string, head: string) => `Searching: @${read} of @${head}`,
   noFurther: "There is none in this direction.",
@@ -330,7 +318,6 @@ export const en = {
   searchActions: "Search the actions",
   settings: "Settings",
   chosenCount: (n: string) => `${n} chosen`,
-  skip: "Skip to the list",
 
   // Dialogs
   goToHow: "An address, such as essay/2@41, or an offset of this lineage",
@@ -374,7 +361,8 @@ export const en = {
   rolledBack: (to: string) => `Rolled back to ${to}. Press u to undo.`,
   undoTitle: "Undo",
   undoHow: (from: string) =>
-    `The lineage before the last restore or switch becomes active again, instead of ${from}. Redo takes this back.`,
+    `The lineage before the last restore or switch becomes active again, instead of ${from}. ` +
+    "Redo takes this back.",
   doUndo: "Undo",
   undone: (to: string) => `The active lineage is ${to} again.`,
   pauseTitle: "Pause",

@@ -92,6 +92,11 @@ export async function press(page: Page, ...keys: string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key);
 }
 
+/** Waits until no dialog is open, so that keys reach the screen. */
+export async function closed(page: Page): Promise<void> {
+  await until("the dialog to close", async () => (await page.locator("dialog").count()) === 0);
+}
+
 /** Waits until a condition holds. */
 export async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
   const end = Date.now() + 8_000;
@@ -111,7 +116,10 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
   await page.evaluate(`${source}; globalThis.axe = axe; 0`);
   const found = await page.evaluate(async () => {
     type Axe = {
-      run: (on: Document, options: object) => Promise<{
+      run: (
+        on: Document,
+        options: object,
+      ) => Promise<{
         violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[];
       }>;
     };

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Harness, nodes, press, sees, until } from "./harness.ts";
+import { Harness, closed, nodes, press, sees, until } from "./harness.ts";
 import { world } from "../mock/world.ts";
 
 let harness: Harness;
@@ -46,7 +46,9 @@ test("reads_a_step_to_its_last_byte", async () => {
     return (await page.locator(".doc pre").first().innerText()).length >= 17 * 12_000 - 1;
   });
   // By the raw tab, which has a cut text, and asks for the rest.
-  await page.goto(`${harness.mock.url}/#/task/${encodeURIComponent(name)}/0@18?tab=raw&view=events`);
+  await page.goto(
+    `${harness.mock.url}/#/task/${encodeURIComponent(name)}/0@18?tab=raw&view=events`,
+  );
   await page.getByRole("button", { name: "show all 204 kB" }).first().click();
   await until("the whole value of the event", async () => {
     const texts = await page.locator(".doc pre").allInnerTexts();
@@ -79,7 +81,10 @@ test("forks_with_an_edited_prompt", async () => {
   await sees(page, "Opened library-34/4.");
   const lane = harness.world.tasks.get("library-34")!.lanes.at(-1)!;
   assert.equal(lane.fork, 24);
-  assert.deepEqual(lane.events.at(-1)!.body, { kind: "prompt_changed", prompt: "Renew both loans." });
+  assert.deepEqual(lane.events.at(-1)!.body, {
+    kind: "prompt_changed",
+    prompt: "Renew both loans.",
+  });
   await page.getByRole("button", { name: "Open it" }).click();
   await until("the new lineage", () => page.url().includes("library-34/4"));
 });
@@ -93,7 +98,7 @@ test("rolls_back_files_as_planned_and_undo_brings_them_back", async () => {
   // The safe answer has the focus: Enter changes nothing.
   const lanes = task.lanes.length;
   await press(page, "Enter");
-  await until("the dialog to close", async () => (await page.locator("dialog").count()) === 0);
+  await closed(page);
   assert.equal(task.lanes.length, lanes);
 
   await press(page, "r");
@@ -123,6 +128,7 @@ test("pauses_guides_and_resumes", async () => {
   await sees(page, "next safe point");
   await page.getByRole("button", { name: "Pause" }).click();
   await until("the pause", () => task.control === "paused");
+  await closed(page);
   await sees(page, "paused", "header");
   await press(page, "i");
   await page.getByLabel("Guidance").fill("Only the grey ones.");
@@ -130,6 +136,7 @@ test("pauses_guides_and_resumes", async () => {
   await until("the guidance", () => {
     return task.lanes[0]!.events.at(-1)!.body?.["text"] === "Only the grey ones.";
   });
+  await closed(page);
   await press(page, "p");
   await page.getByRole("button", { name: "Resume" }).click();
   await until("the run", () => task.control === "running");
@@ -140,10 +147,16 @@ test("plots_fifty_lineages_and_loses_no_spike", async () => {
   const { page, errors } = await harness.open(`#/metrics?${at}&metric=loss`);
   await page.locator(".chart canvas").waitFor();
   await press(page, "v");
-  const text = await page.getByRole("button", { name: "copy" }).click().then(() =>
-    page.evaluate(() => navigator.clipboard.readText()),
+  const text = await page
+    .getByRole("button", { name: "copy" })
+    .click()
+    .then(() => page.evaluate(() => navigator.clipboard.readText()));
+  const greatest = Math.max(
+    ...text
+      .split("\n")
+      .slice(1)
+      .map((line) => Number(line.split("\t")[6])),
   );
-  const greatest = Math.max(...text.split("\n").slice(1).map((line) => Number(line.split("\t")[6])));
   assert.ok(greatest > 900);
   assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
   assert.deepEqual(errors, []);
@@ -188,7 +201,9 @@ test("finds_in_a_lineage_by_keys", async () => {
   await page.keyboard.type("38");
   await press(page, "Enter");
   await until("the offset", async () => (await selected()).includes("Both loans are renewed"));
-  await press(page, "Enter", "j", "j");
+  await press(page, "Enter");
+  await sees(page, "@39", ".list");
+  await press(page, "j", "j");
   await until("an event", async () => (await selected()).includes("@39"));
   await press(page, "y");
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "library-34/0@39");

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
-import { Harness, assertAccessible, press, sees, until } from "./harness.ts";
+import { Harness, assertAccessible, closed, press, sees, until } from "./harness.ts";
 import { agent, chinese, hostile, optimizer } from "../mock/logs.ts";
 import type { Task } from "../mock/logs.ts";
 
@@ -123,7 +123,7 @@ test("the real service forks, moves, undoes, guides and marks", { skip }, async 
   await sees(page, "find_loan", ".list");
   await press(page, "f");
   await page.getByLabel("Prompt").fill("Renew both loans.");
-  await page.getByLabel("Variables").fill("{\"strict\": true}");
+  await page.getByLabel("Variables").fill('{"strict": true}');
   await page.locator("dialog .foot .main").click();
   await sees(page, "Opened library-2/1.");
   await page.getByRole("button", { name: "Open it" }).click();
@@ -148,6 +148,7 @@ test("the real service forks, moves, undoes, guides and marks", { skip }, async 
   await page.getByLabel("Guidance").fill("Both, please.");
   await page.locator("dialog .foot .main").click();
   await sees(page, "Appended.", ".notice");
+  await closed(page);
   await press(page, "a");
   await page.getByLabel("Label").fill("checked");
   await page.locator("dialog .foot .main").click();

@@ -85,7 +85,8 @@ test("each_screen_is_there_in_chinese", async () => {
     await page.goto(`${harness.mock.url}/${fragment}`);
     await page.waitForTimeout(200);
     assert.equal(await page.getAttribute("html", "lang"), "zh-Hans", name);
-    const head = (await page.locator("header").innerText()) + (await page.locator("footer").innerText());
+    const head =
+      (await page.locator("header").innerText()) + (await page.locator("footer").innerText());
     assert.match(head, /任务|比较|指标|存储|谱系|操作|离开|不是页面/, name);
     assert.deepEqual(errors, []);
   }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Harness, assertAccessible, nodes, press, sees, until } from "./harness.ts";
+import { Harness, assertAccessible, closed, nodes, press, sees, until } from "./harness.ts";
 import { append, fork, world } from "../mock/world.ts";
 
 let harness: Harness;
@@ -126,6 +126,45 @@ test("follows_the_head_and_does_not_jump_for_who_reads", async () => {
   assert.deepEqual(errors, []);
 });
 
+test("a_run_of_a_thousand_events_a_second_is_followed", async () => {
+  const { world: own } = harness;
+  const task = own.tasks.get("empty")!;
+  const lane = task.lanes[0]!;
+  const { page, errors } = await harness.open("#/task/empty");
+  await sees(page, "This task has no events yet");
+  await until("the stream", () => own.changed.size > 0);
+  await page.evaluate(() => {
+    const longest = { ms: 0 };
+    Object.assign(globalThis, { longest });
+    new PerformanceObserver((list) => {
+      for (const one of list.getEntries()) longest.ms = Math.max(longest.ms, one.duration);
+    }).observe({ entryTypes: ["longtask"] });
+  });
+  let step = 0;
+  for (let tick = 0; tick < 30; tick++) {
+    for (let i = 0; i < 25; i++) {
+      step += 1;
+      append(own, task, lane, [
+        { kind: "step_started", step },
+        { kind: "tool_called", call: `n${step}`, tool: "count", arguments: "{}" },
+        { kind: "tool_returned", call: `n${step}`, tool: "count", ok: true, output: `n ${step}` },
+        { kind: "step_finished", step },
+      ]);
+    }
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  await sees(page, "750 turns");
+  await until("the last turn", async () => {
+    return (await page.locator(".list .row[aria-selected=true]").innerText()).includes("n 750");
+  });
+  const ms = await page.evaluate(
+    () => (globalThis as unknown as { longest: { ms: number } }).longest.ms,
+  );
+  assert.ok(ms < 500, `a task of ${ms} ms`);
+  assert.ok((await nodes(page)) < 3_000);
+  assert.deepEqual(errors, []);
+});
+
 test("a_task_that_moved_says_so", async () => {
   const { world: own } = harness;
   const task = own.tasks.get("春雨")!;
@@ -210,7 +249,7 @@ test("keys_do_nothing_while_one_types_and_can_be_switched_off", async () => {
   await press(page, "Escape", "?");
   await page.getByLabel("Keys of single letters").selectOption("off");
   await press(page, "Escape");
-  await until("the dialog to close", async () => (await page.locator("dialog").count()) === 0);
+  await closed(page);
   await press(page, "f");
   assert.equal(await page.locator("dialog").count(), 0);
   await press(page, "ArrowDown");

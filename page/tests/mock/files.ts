@@ -9,7 +9,10 @@ function contents(at: At): Map<string, string> {
   const steps = at.lane.events.slice(0, at.offset).filter((one) => one.kind === "step_finished");
   const lines = ["# Stones", "", "A heap is counted once.", "", "| heap | stones |", "|---|---|"];
   steps.forEach((_, i) => lines.push(`| ${i} | ${i * 3} |`));
-  const files = new Map([["notes/count.md", `${lines.join("\n")}\n`], ["raw/heap.bin", "\u0000"]]);
+  const files = new Map([
+    ["notes/count.md", `${lines.join("\n")}\n`],
+    ["raw/heap.bin", "\u0000"],
+  ]);
   if (steps.length > 4) files.set("done.txt", "<b>half of it</b>\n");
   return files;
 }
@@ -20,7 +23,10 @@ function form(path: string, text: string): CapturedFile {
 
 export function filesOf(at: At): { items: CapturedFile[]; next: null } {
   const folder: CapturedFile = { path: "notes", kind: "directory", mode: "0755" };
-  return { items: [folder, ...[...contents(at)].map(([path, text]) => form(path, text))], next: null };
+  return {
+    items: [folder, ...[...contents(at)].map(([path, text]) => form(path, text))],
+    next: null,
+  };
 }
 
 export function fileText(at: At, path: string): string {

@@ -35,7 +35,10 @@ class Writer {
   #step = 0;
   #time: number;
 
-  constructor(from: Stored[] = [], readonly gap = 40_000) {
+  constructor(
+    from: Stored[] = [],
+    readonly gap = 40_000,
+  ) {
     this.events = [...from];
     this.#time = from.at(-1)?.time_us ?? START;
     this.#step = from.filter((one) => one.kind === "step_started").length;
@@ -49,7 +52,10 @@ class Writer {
   }
 
   say(role: string, content: unknown, extra: object = {}): this {
-    return this.add({ kind: "message", role, content, ...extra }, role === "user" ? "ana" : "agent");
+    return this.add(
+      { kind: "message", role, content, ...extra },
+      role === "user" ? "ana" : "agent",
+    );
   }
 
   call(tool: string, given: object, output: string, ok = true): this {
@@ -98,7 +104,9 @@ function loans(log: Writer, order: readonly string[], renewsBoth: boolean): Writ
   log.step((l) =>
     l.say(
       "assistant",
-      "Both loans are due next week.\n\n```json\n{\"renew\": [\"The Slow River\", \"Maps of Rain\"]}\n```\nShall I renew them for **three weeks**?",
+      "Both loans are due next week.\n\n" +
+        '```json\n{"renew": ["The Slow River", "Maps of Rain"]}\n```\n' +
+        "Shall I renew them for **three weeks**?",
       { usage: { input: 812, output: 64, model: "tiny-1" } },
     ),
   );
@@ -119,7 +127,8 @@ export function agent(): Task {
     .say("system", "# Desk of a library\n\nRenew loans when the reader asks for it.").events;
   const make = (id: number, order: readonly string[], both: boolean): Lane => {
     const log = new Writer(base);
-    if (id > 0) log.add({ kind: "lineage_opened", lineage_type: "branch", description: `trial ${id}` });
+    if (id > 0)
+      log.add({ kind: "lineage_opened", lineage_type: "branch", description: `trial ${id}` });
     log.say("user", "I want to renew The Slow River and Maps of Rain.");
     loans(log, order, both);
     const value = both ? 1 : 0;
@@ -168,7 +177,7 @@ export function optimizer(): Task {
   return { id: "tune-river", user: "ana", control: "idle", active: 0, created_us: START, lanes };
 }
 
-const SCRIPT = "<script>globalThis.__ran=1</script><img src=x onerror=\"globalThis.__ran=1\">";
+const SCRIPT = '<script>globalThis.__ran=1</script><img src=x onerror="globalThis.__ran=1">';
 
 /** Texts that try to run, to hide, or to break the layout. */
 export function hostile(): Task {
@@ -177,7 +186,9 @@ export function hostile(): Task {
     .add({ kind: "lineage_opened", lineage_type: "root", description: SCRIPT })
     .say("user", `${SCRIPT} \u001b[31mred\u001b[0m \u0007bell \u202egnp.exe \u200bhidden`)
     .step((l) => l.say("assistant", `javascript:alert(1) ${SCRIPT}`))
-    .step((l) => l.call(`rm ${SCRIPT}`, { command: SCRIPT }, `\u001b[1;32mok\u001b[0m ${SCRIPT}`, false))
+    .step((l) =>
+      l.call(`rm ${SCRIPT}`, { command: SCRIPT }, `\u001b[1;32mok\u001b[0m ${SCRIPT}`, false),
+    )
     .step((l) => l.call("deep", { json: JSON.parse(deep) }, deep))
     .step((l) => l.call("large", { bytes: 200_000 }, "0123456789abcdef\n".repeat(12_000)))
     .add({ kind: "application", name: SCRIPT, data: { [SCRIPT]: SCRIPT, __proto__: null } })
@@ -227,9 +238,14 @@ export function running(): Task {
 }
 
 export function nothing(): Task {
-  return { id: "empty", user: "ana", control: "idle", active: 0, created_us: START, lanes: [
-    lane(0, { events: [] }),
-  ] };
+  return {
+    id: "empty",
+    user: "ana",
+    control: "idle",
+    active: 0,
+    created_us: START,
+    lanes: [lane(0, { events: [] })],
+  };
 }
 
 /** Small tasks, so that the table is long. */

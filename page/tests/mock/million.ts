@@ -6,7 +6,13 @@ export const MILLION = 1_000_000;
 /** Events of a turn: step, call, result, end, mark. */
 const SIZE = 5;
 
-const KINDS = ["step_started", "tool_called", "tool_returned", "step_finished", "checkpoint_marked"];
+const KINDS = [
+  "step_started",
+  "tool_called",
+  "tool_returned",
+  "step_finished",
+  "checkpoint_marked",
+];
 
 export function millionEvent(offset: number) {
   const step = Math.floor(offset / SIZE) + 1;

@@ -6,7 +6,6 @@ import type { Body, Lane, Stored, Task } from "./logs.ts";
 
 const short = (text: unknown) => {
   const line = String(typeof text === "string" ? text : JSON.stringify(text ?? ""))
-    // eslint-disable-next-line no-control-regex
     .replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, " ");
   return line.length > 160 ? `${line.slice(0, 159)}…` : line;
 };
@@ -19,7 +18,9 @@ export function brief(given: unknown): string {
     return short(given);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) return short(value);
-  const all = Object.values(value).map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+  const all = Object.values(value).map((one) =>
+    typeof one === "string" ? one : JSON.stringify(one),
+  );
   return short(all.join(" "));
 }
 
@@ -57,7 +58,11 @@ export function row(lane: Lane, offset: number): Row {
   if (typeof body["tool"] === "string") found.tool = body["tool"];
   if (typeof body["ok"] === "boolean") found.ok = body["ok"];
   if (body.kind === "checkpoint_marked") {
-    found.mark = { label: String(body["label"]), status: String(body["status"]), at: String(offset) };
+    found.mark = {
+      label: String(body["label"]),
+      status: String(body["status"]),
+      at: String(offset),
+    };
   }
   return found;
 }
@@ -135,7 +140,13 @@ function turnOf(lane: Lane, open: Open, number: number): Turn {
     ...(said ? { said: short(said.body?.["content"]) } : {}),
     ...(failed ? { failed: short(failed.body?.["output"] ?? failed.body?.["error"]) } : {}),
     ...(usage
-      ? { usage: { input: String(usage.input), output: String(usage.output), model: usage.model ?? null } }
+      ? {
+          usage: {
+            input: String(usage.input),
+            output: String(usage.output),
+            model: usage.model ?? null,
+          },
+        }
       : {}),
     ...(metrics && Object.keys(metrics).length > 0 ? { metrics } : {}),
     ...(mark ? { mark: { label: String(mark["label"]), status: String(mark["status"]) } } : {}),

@@ -137,7 +137,8 @@ export function stateOf(at: At): Record<string, unknown> {
   const messages: unknown[] = [];
   at.lane.events.slice(0, at.offset).forEach((event, offset) => {
     const body = event.body ?? {};
-    if (event.kind === "step_started") state["step"] = { number: (body as { step: number }).step, status: "running" };
+    if (event.kind === "step_started")
+      state["step"] = { number: (body as { step: number }).step, status: "running" };
     if (event.kind === "step_finished") {
       const done = body as { step: number; metrics?: object };
       state["step"] = { number: done.step, status: "finished" };
@@ -171,23 +172,27 @@ export function diff(a: At, b: At): object[] {
 }
 
 function matches(item: Summary, q: string): boolean {
-  return q.split(/\s+/).filter(Boolean).every((word) => {
-    const [, name, rest] = /^(\w+):(.*)$/.exec(word) ?? [];
-    const than = (value: number) => {
-      const [, sign, number] = /^([<>]?)(.*)$/.exec(rest ?? "") ?? [];
-      if (sign === ">") return value > Number(number);
-      return sign === "<" ? value < Number(number) : value === Number(number);
-    };
-    if (name === "has") return item.failed !== "0";
-    if (name === "state") return item.control === rest;
-    if (name === "user") return item.user === rest;
-    if (name === "lineages") return than(item.lineages.length);
-    if (name === "outcome") {
-      return item.lineages.some((one) => JSON.stringify(one.outcome.value) === rest);
-    }
-    if (name === "steps" || name === "calls" || name === "failed") return than(Number(item[name]));
-    return `${item.id} ${item.title ?? ""}`.toLowerCase().includes(word.toLowerCase());
-  });
+  return q
+    .split(/\s+/)
+    .filter(Boolean)
+    .every((word) => {
+      const [, name, rest] = /^(\w+):(.*)$/.exec(word) ?? [];
+      const than = (value: number) => {
+        const [, sign, number] = /^([<>]?)(.*)$/.exec(rest ?? "") ?? [];
+        if (sign === ">") return value > Number(number);
+        return sign === "<" ? value < Number(number) : value === Number(number);
+      };
+      if (name === "has") return item.failed !== "0";
+      if (name === "state") return item.control === rest;
+      if (name === "user") return item.user === rest;
+      if (name === "lineages") return than(item.lineages.length);
+      if (name === "outcome") {
+        return item.lineages.some((one) => JSON.stringify(one.outcome.value) === rest);
+      }
+      if (name === "steps" || name === "calls" || name === "failed")
+        return than(Number(item[name]));
+      return `${item.id} ${item.title ?? ""}`.toLowerCase().includes(word.toLowerCase());
+    });
 }
 
 function sortValue(item: Summary, column: string): number | string {
@@ -229,7 +234,13 @@ export function rowsPage(lane: Lane, get: URLSearchParams) {
     if (kind && !kind.includes(event.kind)) continue;
     if (get.get("failed") === "true" && !isFailed(event)) continue;
     const one = row(lane, offset);
-    if (text && !JSON.stringify(event.body ?? "").toLowerCase().includes(text)) continue;
+    if (
+      text &&
+      !JSON.stringify(event.body ?? "")
+        .toLowerCase()
+        .includes(text)
+    )
+      continue;
     items.push(one);
   }
   return { items, next: offset < to ? String(offset) : null, head: String(head) };
@@ -261,7 +272,9 @@ export function millionAnswer(path: string, get: URLSearchParams): unknown {
     const to = Math.min(MILLION, Number(get.get("to") ?? MILLION));
     const failed = get.get("failed") === "true";
     const offsets = failed
-      ? range(0, 40).map((i) => (i + 1) * 25_000 - 3).filter((o) => o >= from && o < to)
+      ? range(0, 40)
+          .map((i) => (i + 1) * 25_000 - 3)
+          .filter((o) => o >= from && o < to)
       : range(from, Math.min(from + limit, to));
     const items = path.endsWith("/rows")
       ? offsets.map(millionRow)

@@ -114,7 +114,11 @@ function ofTask(world: World, name: string, rest: string, get: URLSearchParams):
     case "events": {
       const head = lane.events.length;
       const from = Number(get.get("from") ?? 0);
-      const to = Math.min(head, Number(get.get("to") ?? head), from + Number(get.get("limit") ?? 100));
+      const to = Math.min(
+        head,
+        Number(get.get("to") ?? head),
+        from + Number(get.get("limit") ?? 100),
+      );
       const items = [];
       for (let i = from; i < to; i++) items.push(routes.eventForm(task, lane, i));
       return { items, next: to < head ? String(to) : null, head: String(head) };
@@ -154,7 +158,12 @@ function ofPoint(
   }
 }
 
-function stream(world: World, path: string, request: IncomingMessage, answer: ServerResponse): void {
+function stream(
+  world: World,
+  path: string,
+  request: IncomingMessage,
+  answer: ServerResponse,
+): void {
   answer.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
   answer.write(":\n\n");
   const name = /^\/v1\/tasks\/([^/]+)\/events$/.exec(path)?.[1];
@@ -169,13 +178,17 @@ function stream(world: World, path: string, request: IncomingMessage, answer: Se
     if (task.active !== lineage) {
       const lane = routes.laneOf(task, String(task.active));
       const move = { from: lineage, to: task.active, at: String(lane.fork) };
-      answer.write(`id: ${task.active}:${lane.fork}\nevent: lineage\ndata: ${JSON.stringify(move)}\n\n`);
+      answer.write(
+        `id: ${task.active}:${lane.fork}\nevent: lineage\ndata: ${JSON.stringify(move)}\n\n`,
+      );
       [lineage, next] = [task.active, lane.fork];
     }
     const lane = routes.laneOf(task, null);
     for (; next < lane.events.length; next++) {
       const data = JSON.stringify(routes.eventForm(task, lane, next));
-      answer.write(`id: ${lineage}:${next + 1}\nevent: ${lane.events[next]!.kind}\ndata: ${data}\n\n`);
+      answer.write(
+        `id: ${lineage}:${next + 1}\nevent: ${lane.events[next]!.kind}\ndata: ${data}\n\n`,
+      );
     }
     return true;
   };
@@ -270,12 +283,7 @@ function proxy(to: string, request: IncomingMessage, answer: ServerResponse): vo
 }
 
 /** Starts the mock with the built page of a folder. With `real`, a service answers /v1. */
-export async function start(
-  world: World,
-  built: string,
-  port = 0,
-  real?: string,
-): Promise<Mock> {
+export async function start(world: World, built: string, port = 0, real?: string): Promise<Mock> {
   const server: Server = createServer((request, answer) => {
     const url = new URL(request.url!, "http://mock");
     if (world.down) return void request.socket.destroy();

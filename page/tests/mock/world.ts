@@ -42,7 +42,14 @@ export function append(of: World, task: Task, lane: Lane, bodies: Body[]): void 
 }
 
 /** Opens a lineage at an offset of another one. */
-export function fork(of: World, task: Task, from: Lane, at: number, type: string, text: string): Lane {
+export function fork(
+  of: World,
+  task: Task,
+  from: Lane,
+  at: number,
+  type: string,
+  text: string,
+): Lane {
   const opened: Stored = {
     body: { kind: "lineage_opened", lineage_type: type, description: text },
     kind: "lineage_opened",

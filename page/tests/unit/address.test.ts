@@ -21,7 +21,15 @@ test("an address is read and written as it was", () => {
 });
 
 test("an address with characters of any kind comes back", () => {
-  for (const address of ["a?b#c%d&e", "x y/0@1", "e\u0301\u202e", "a%2Fb@l=m", "\"<>`", "a+b", "%"]) {
+  for (const address of [
+    "a?b#c%d&e",
+    "x y/0@1",
+    "e\u0301\u202e",
+    "a%2Fb@l=m",
+    '"<>`',
+    "a+b",
+    "%",
+  ]) {
     const route = parseRoute("#/task/x");
     assert.equal(route.screen, "task");
     const there = { ...route, address, pointer: address };

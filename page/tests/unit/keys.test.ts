@@ -47,6 +47,6 @@ test("both languages have the same words, and none is empty", () => {
 });
 
 test("numbers take the plural that they ask for", () => {
-  assert.equal(en.countSteps("1"), "1 step");
-  assert.equal(en.countSteps("1,200"), "1,200 steps");
+  assert.equal(en.countTurns("1"), "1 turn");
+  assert.equal(en.countTurns("1,200"), "1,200 turns");
 });

@@ -75,7 +75,10 @@ test("pages are asked for once, and given up when they are out of view", async (
   list.want(4, 13);
   assert.deepEqual(asked, [0, 10]);
   list.want(500, 505);
-  assert.deepEqual(given.map((signal) => signal.aborted), [true, true, false]);
+  assert.deepEqual(
+    given.map((signal) => signal.aborted),
+    [true, true, false],
+  );
   await new Promise((done) => setTimeout(done, 20));
   assert.equal(list.get(503), 503);
   assert.equal(list.get(3), undefined);

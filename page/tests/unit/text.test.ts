@@ -9,7 +9,9 @@ const plain = (text: string) =>
     .join("");
 
 test("colours of terminals become styles, and nothing of their sequences is left", () => {
-  const pieces = visible("a \u001b[1;31mred\u001b[0m b \u001b[38;5;2mgreen\u001b[39m\u001b[48;2;1;2;3m x");
+  const pieces = visible(
+    "a \u001b[1;31mred\u001b[0m b \u001b[38;5;2mgreen\u001b[39m\u001b[48;2;1;2;3m x",
+  );
   assert.deepEqual(
     pieces.map((piece) => (piece.kind === "text" ? [piece.text, piece.style ?? null] : null)),
     [
@@ -57,13 +59,14 @@ test("code fences are set apart, an open one to the end", () => {
 });
 
 test("an event stream is read in pieces of any size", () => {
-  const text = "id: 0:1\nevent: message\ndata: {\"a\":\ndata: 1}\n\n: comment\n\r\nid: 0:2\ndata: x\n\n";
+  const text =
+    'id: 0:1\nevent: message\ndata: {"a":\ndata: 1}\n\n: comment\n\r\nid: 0:2\ndata: x\n\n';
   for (let size = 1; size < text.length; size++) {
     const parser = new Parser();
     const found = [];
     for (let i = 0; i < text.length; i += size) found.push(...parser.push(text.slice(i, i + size)));
     assert.deepEqual(found, [
-      { id: "0:1", event: "message", data: "{\"a\":\n1}" },
+      { id: "0:1", event: "message", data: '{"a":\n1}' },
       { id: "0:2", event: "message", data: "x" },
     ]);
   }

@@ -22,7 +22,7 @@ test("pointers name a value and find it again", () => {
 
 test("a condition is written from a value", () => {
   assert.equal(whenOf("/metrics/loss", 0.5), "/metrics/loss == 0.5");
-  assert.equal(whenOf("/a b", "x"), "\"/a b\" == \"x\"");
+  assert.equal(whenOf("/a b", "x"), '"/a b" == "x"');
   assert.equal(whenOf("/list", [1]), "exists /list");
 });
 
