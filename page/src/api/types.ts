@@ -159,7 +159,7 @@ export interface Turn {
   calls: TurnCall[];
   more_calls?: Big;
   usage?: Usage | null;
-  metrics?: Record<string, number>;
+  metrics?: Record<string, Float>;
   mark?: MarkOf | null;
 }
 

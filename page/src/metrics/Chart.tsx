@@ -14,6 +14,7 @@ interface ChartProps {
   lines: readonly Line[];
   axis: Axis;
   log: boolean;
+  height: number;
   /** Line that is drawn on top, in the accent's colour. */
   chosen: number;
   onCursor: (x: number | null) => void;
@@ -33,12 +34,19 @@ function colours() {
   };
 }
 
+/** Numbers of the lines in the order of drawing: the chosen one last, so that it is on top. */
+function orderOf(props: ChartProps): number[] {
+  const all = props.lines.map((_, i) => i);
+  return [...all.filter((i) => i !== props.chosen), ...all.filter((i) => i === props.chosen)];
+}
+
 /** Series of uPlot: for each line its greatest, its least and its last value. */
 function seriesOf(props: ChartProps): { series: uPlot.Series[]; bands: uPlot.Band[] } {
   const { accent, others } = colours();
   const series: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
-  props.lines.forEach((line, i) => {
+  for (const i of orderOf(props)) {
+    const line = props.lines[i]!;
     const own = i === props.chosen;
     const colour = own ? accent : others[i % others.length]!;
     const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
@@ -53,7 +61,7 @@ function seriesOf(props: ChartProps): { series: uPlot.Series[]; bands: uPlot.Ban
       spanGaps: true,
       points: { show: line.places.length < 2 },
     });
-  });
+  }
   return { series, bands };
 }
 
@@ -64,7 +72,7 @@ function optionsOf(props: ChartProps, width: number): uPlot.Options {
   const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
   return {
     width,
-    height: 240,
+    height: props.height,
     ...seriesOf(props),
     scales: { x: { time: false }, y: props.log ? { distr: 3 } : {} },
     axes: [
@@ -92,7 +100,10 @@ function dataOf(props: ChartProps): uPlot.AlignedData {
   const { xs, values } = aligned(props.lines);
   const positive = (of: (number | null)[]) =>
     props.log ? of.map((v) => (v !== null && v > 0 ? v : null)) : of;
-  const columns = values.flatMap((one) => [one.max, one.min, one.last].map(positive));
+  const columns = orderOf(props).flatMap((i) => {
+    const one = values[i]!;
+    return [one.max, one.min, one.last].map(positive);
+  });
   return [xs, ...columns] as uPlot.AlignedData;
 }
 
@@ -113,7 +124,8 @@ export function Chart(props: ChartProps) {
     const made = new uPlot(optionsOf(props, element.clientWidth || 800), dataOf(props), element);
     plot.current = made;
     const watch = new ResizeObserver(() => {
-      if (element.clientWidth > 0) made.setSize({ width: element.clientWidth, height: 240 });
+      if (element.clientWidth > 0)
+        made.setSize({ width: element.clientWidth, height: props.height });
     });
     watch.observe(element);
     const click = () => {
@@ -128,7 +140,7 @@ export function Chart(props: ChartProps) {
       watch.disconnect();
       made.destroy();
     };
-  }, [props.lines, props.log, props.chosen, props.axis, theme, text]);
+  }, [props.lines, props.log, props.chosen, props.axis, props.height, theme, text]);
 
   const label = words.value.chartOf(props.name, String(props.lines.length));
   return <div class="chart" ref={box} role="img" aria-label={label} />;

@@ -52,6 +52,7 @@ interface ShownProps {
   route: MetricsRoute;
   name: string;
   log: boolean;
+  height: number;
   chosen: number;
   table: boolean;
   onCursor: (x: number | null) => void;
@@ -79,6 +80,7 @@ function Shown(props: ShownProps) {
           lines={lines}
           axis={route.x}
           log={props.log}
+          height={props.height}
           chosen={props.chosen}
           onCursor={props.onCursor}
           onOpen={props.onOpen}
@@ -185,6 +187,7 @@ export function Metrics({ route }: { route: MetricsRoute }) {
               route={route}
               name={name}
               log={log}
+              height={[420, 420, 320][shown.length] ?? 240}
               chosen={chosen}
               table={table}
               onCursor={setX}

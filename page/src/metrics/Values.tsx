@@ -23,11 +23,11 @@ function valueOf(name: string, index: number, x: number | null): string {
 
 export function Values({ route, names, x, chosen, choose }: ValuesProps) {
   const w = words.value;
-  const at = x === null ? w.last : route.x === "time" ? shortTime(x) : count(x);
+  const at = x === null ? null : route.x === "time" ? shortTime(x) : count(x);
   return (
     <aside class="pane side" aria-label={w.metrics}>
-      <div class="doc" tabIndex={0} role="region" aria-label={w.valuesAt(at)}>
-        <h2>{w.valuesAt(at)}</h2>
+      <div class="doc" tabIndex={0} role="region" aria-label={w.metrics}>
+        <h2>{at === null ? w.lastValues : w.valuesAt(at)}</h2>
         {route.at.slice(0, 50).map((address, i) => (
           <>
             <h3>

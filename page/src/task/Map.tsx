@@ -83,6 +83,10 @@ export function LineageMap(props: MapProps) {
   const w = words.value;
   const { lineages } = props;
   const [svg, width] = useWidth();
+  const names = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    names.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }, [props.open, lineages.length]);
   const headOf = (one: Lineage) => (one.id === props.open ? props.head : Number(one.head));
   const most = Math.max(1, ...lineages.map(headOf));
   const x = (offset: number) => Math.round((offset / most) * (width - 8) * 10) / 10 + 4;
@@ -98,7 +102,7 @@ export function LineageMap(props: MapProps) {
   };
   return (
     <section class="map" aria-label={w.lineageMap}>
-      <div class="names">
+      <div class="names" ref={names}>
         {lineages.map((one) => (
           <a
             href="#"

@@ -56,7 +56,7 @@ function Facts({ turn }: { turn: Turn }) {
       {metrics.map(([name, value]) => (
         <span>
           {" · "}
-          {name} {measure(value)}
+          {name} {typeof value === "number" ? measure(value) : value}
         </span>
       ))}
     </div>

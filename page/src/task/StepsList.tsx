@@ -1,6 +1,7 @@
 // List of turns, a line each; open turns show their events.
 
 import type { Row, Turn } from "../api/types.ts";
+import { measure } from "../format.ts";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
 
@@ -61,9 +62,14 @@ function firstLine(turn: Turn) {
   );
 }
 
+/** A number as it is read; NaN and infinities come as texts. */
+function number(value: number | string): string {
+  return typeof value === "number" ? measure(value) : value;
+}
+
 function metricsText(turn: Turn): string {
   const metrics = Object.entries(turn.metrics ?? {});
-  return metrics.map(([name, value]) => `${name} ${value}`).join("  ");
+  return metrics.map(([name, value]) => `${name} ${number(value)}`).join("  ");
 }
 
 function secondLine(turn: Turn) {

@@ -114,7 +114,9 @@ export function Task({ route }: { route: TaskRoute }) {
   if (parts.offset !== null && parts.offset < begin) {
     return (
       <Frame head={<Head task={mine.id} />} keys={[["leave", null, w.keyLeave]]}>
-        <Trimmed begin={`${mine.id}/${lineage.id}@${begin}`} />
+        <main>
+          <Trimmed begin={`${mine.id}/${lineage.id}@${begin}`} />
+        </main>
       </Frame>
     );
   }

@@ -209,6 +209,7 @@ export const en = {
   band: "band: least to greatest value of each bucket",
   noMetrics: "No metrics were recorded",
   noMetricsHow: 'A step_finished event carries them: {"metrics": {"loss": 0.5}}.',
+  lastValues: "Last values",
   valuesAt: (x: string) => `At ${x}`,
   notThere: "not there",
   chartOf: (name: string, n: string) => `${name} of ${one(n, "lineage")}`,

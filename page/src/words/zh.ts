@@ -198,6 +198,7 @@ export const zh: Words = {
   band: "色带:每段的最小值到最大值",
   noMetrics: "没有记录指标",
   noMetricsHow: '指标由 step_finished 事件携带:{"metrics": {"loss": 0.5}}。',
+  lastValues: "最后的值",
   valuesAt: (x) => `在 ${x} 处`,
   notThere: "没有",
   chartOf: (name, n) => `${n} 条谱系的 ${name}`,

@@ -181,6 +181,15 @@ test("a_task_that_moved_says_so", async () => {
   await until("the move", () => !page.url().includes("@"));
 });
 
+test("a_trimmed_point_leads_to_the_beginning", async () => {
+  harness.world.tasks.get("loan-00001")!.lanes[0]!.begin = 2;
+  const { page } = await harness.open("#/task/loan-00001/0@1");
+  await sees(page, "The history begins at loan-00001/0@2 now.");
+  await assertAccessible(page, "trimmed");
+  await page.getByRole("button", { name: "Go to the beginning" }).click();
+  await sees(page, "renew_loan", ".list");
+});
+
 test("an_erased_and_an_unknown_event_have_their_own_words", async () => {
   const name = [...harness.world.tasks.keys()].find((id) => id.startsWith("hostile"))!;
   const { page } = await harness.open(`#/task/${encodeURIComponent(name)}/0@23?view=events`);

@@ -15,6 +15,8 @@ export interface Lane {
   description: string | null;
   parent: number | null;
   fork: number;
+  /** First offset that a cleanup left. */
+  begin?: number;
   events: Stored[];
   outcome: { status?: string; value?: unknown; good?: boolean };
 }

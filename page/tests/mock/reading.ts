@@ -5,8 +5,10 @@ import type { AlignItem, Bucket, Row, SeriesBucket, Summary, Turn } from "../../
 import type { Body, Lane, Stored, Task } from "./logs.ts";
 
 const short = (text: unknown) => {
-  const line = String(typeof text === "string" ? text : JSON.stringify(text ?? ""))
-    .replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, " ");
+  const line = String(typeof text === "string" ? text : JSON.stringify(text ?? "")).replace(
+    /[\s\u0000-\u001f\u007f-\u009f]+/g,
+    " ",
+  );
   return line.length > 160 ? `${line.slice(0, 159)}…` : line;
 };
 

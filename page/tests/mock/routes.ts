@@ -93,7 +93,7 @@ export function lineageForm(task: Task, lane: Lane): Lineage {
     opened_us: String(time),
     head: String(head),
     hash: hash(task.id, lane.id, head),
-    begin: "0",
+    begin: String(lane.begin ?? 0),
     events: String(head - lane.fork),
     active: lane.id === task.active,
   };
