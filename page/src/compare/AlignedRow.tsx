@@ -5,7 +5,7 @@ import { count } from "../format.ts";
 import { briefOf, nameOfTurn } from "../task/StepsList.tsx";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
-import type { Line } from "./Compare.tsx";
+import type { Line } from "./lines.ts";
 
 interface CellProps {
   turn: Turn | null;

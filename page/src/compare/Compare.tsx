@@ -3,7 +3,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parsePoint } from "../address.ts";
 import type { Route } from "../address.ts";
-import type { AlignItem } from "../api/types.ts";
 import { go, openDialog, say } from "../app-state.ts";
 import { ForkDialog } from "../dialogs/Fork.tsx";
 import { GoToDialog } from "../dialogs/GoTo.tsx";
@@ -20,25 +19,12 @@ import { words } from "../words/index.ts";
 import { taskRoute } from "../tasks/Chosen.tsx";
 import { AlignedRow } from "./AlignedRow.tsx";
 import { Counts } from "./Counts.tsx";
+import { linesOf } from "./lines.ts";
+import type { Line } from "./lines.ts";
 import { AlignSource } from "./source.ts";
 import { StatesApart } from "./StatesApart.tsx";
 
 type CompareRoute = Extract<Route, { screen: "compare" }>;
-
-/** Rows of the list: items of the alignment, and runs of equal ones that are folded. */
-export type Line = { item: AlignItem; index: number } | { run: number };
-
-export function linesOf(items: readonly AlignItem[], only: boolean): Line[] {
-  if (!only) return items.map((item, index) => ({ item, index }));
-  const lines: Line[] = [];
-  items.forEach((item, index) => {
-    const last = lines[lines.length - 1];
-    if (item.op !== "same") lines.push({ item, index });
-    else if (last && "run" in last) last.run += 1;
-    else lines.push({ run: 1 });
-  });
-  return lines;
-}
 
 function useAlign(route: CompareRoute): AlignSource | null {
   const [a, b] = route.of;

@@ -6,7 +6,7 @@ import { ChangeList } from "../parts/Changes.tsx";
 import { Stale, Waiting } from "../parts/ui.tsx";
 import { useAsk } from "../use-ask.ts";
 import { words } from "../words/index.ts";
-import type { TabProps } from "./Pane.tsx";
+import type { TabProps } from "./props.ts";
 import { after, before } from "./selection.ts";
 
 export function ChangesTab({ selection }: TabProps) {

@@ -9,7 +9,7 @@ import { Text } from "../text/Text.tsx";
 import { useAsk } from "../use-ask.ts";
 import { words } from "../words/index.ts";
 import { FileContent, nameOf } from "./FileContent.tsx";
-import type { TabProps } from "./Pane.tsx";
+import type { TabProps } from "./props.ts";
 import { after, before } from "./selection.ts";
 
 const LISTED = 2000;

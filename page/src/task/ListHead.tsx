@@ -6,9 +6,9 @@ import { go } from "../app-state.ts";
 import { count } from "../format.ts";
 import { Key } from "../parts/ui.tsx";
 import { words } from "../words/index.ts";
-import { readPane } from "./Pane.tsx";
 import type { LineageModel } from "./model.ts";
-import type { TaskRoute } from "./Task.tsx";
+import { readPane } from "./props.ts";
+import type { TaskRoute } from "./props.ts";
 
 interface HeadProps {
   model: LineageModel;

@@ -13,7 +13,7 @@ import { RawTab } from "./RawTab.tsx";
 import type { Selection } from "./selection.ts";
 import { StateTab } from "./StateTab.tsx";
 import { StepTab } from "./StepTab.tsx";
-import type { TaskRoute } from "./Task.tsx";
+import type { TabProps, TaskRoute } from "./props.ts";
 
 export interface PaneProps {
   route: TaskRoute;
@@ -23,13 +23,6 @@ export interface PaneProps {
   ready: boolean;
 }
 
-export interface TabProps {
-  selection: Selection;
-  turn: Turn | null;
-  pointer: string;
-  choosePointer: (pointer: string) => void;
-}
-
 const VIEWS: Record<Tab, (props: TabProps) => preact.ComponentChild> = {
   step: (props) => <StepTab {...props} />,
   state: (props) => <StateTab {...props} />,
@@ -37,12 +30,6 @@ const VIEWS: Record<Tab, (props: TabProps) => preact.ComponentChild> = {
   files: (props) => <FilesTab {...props} />,
   raw: (props) => <RawTab {...props} />,
 };
-
-/** Gives the focus to the reading pane, and shows it where only one pane fits. */
-export function readPane(): void {
-  reading.value = true;
-  setTimeout(() => document.getElementById("pane")?.focus({ preventScroll: true }));
-}
 
 export function Pane({ route, selection, turn, ready }: PaneProps) {
   const w = words.value;

@@ -8,7 +8,7 @@ import { Copy, Fact, Stale, Waiting } from "../parts/ui.tsx";
 import { Text } from "../text/Text.tsx";
 import { useAsk } from "../use-ask.ts";
 import { words } from "../words/index.ts";
-import type { TabProps } from "./Pane.tsx";
+import type { TabProps } from "./props.ts";
 import { addressOf } from "./selection.ts";
 
 /** Finds the texts of a body that were cut. */

@@ -3,7 +3,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatPoint } from "../address.ts";
 import type { View } from "../address.ts";
-import type { Lineage, Summary } from "../api/types.ts";
 import { go, reading, say, tellPolitely } from "../app-state.ts";
 import { count } from "../format.ts";
 import { Layout } from "../list/geometry.ts";
@@ -21,24 +20,14 @@ import { useLive } from "./live.ts";
 import { LineageMap } from "./Map.tsx";
 import type { LineageModel } from "./model.ts";
 import { MovedBar, ProgressBar } from "./bars.tsx";
-import { Pane, readPane } from "./Pane.tsx";
+import { Pane } from "./Pane.tsx";
+import { openLineage, readPane } from "./props.ts";
+import type { ReaderProps } from "./props.ts";
 import type { Selection } from "./selection.ts";
 import { EventCells, hasFailed, TurnRow } from "./StepsList.tsx";
-import type { TaskRoute } from "./Task.tsx";
 import { TaskHead } from "./TaskHead.tsx";
 import { useSearch } from "./search.ts";
 import type { Place } from "./search.ts";
-
-export interface ReaderProps {
-  route: TaskRoute;
-  summary: Summary;
-  lineages: readonly Lineage[];
-  lineage: Lineage;
-  model: LineageModel;
-  /** Offset of the address, or null to follow the head. */
-  offset: number | null;
-  reload: () => void;
-}
 
 /** Place in the list of a view: the flat row, and the offset that it stands for. */
 interface Cursor {
@@ -349,11 +338,4 @@ export function Reader(props: ReaderProps) {
       </main>
     </Frame>
   );
-}
-
-/** Opens another lineage, at the same offset where it has one. */
-export function openLineage(props: ReaderProps, id: number, offset = -1): void {
-  const { model, route } = props;
-  const base = `${model.task}/${id}`;
-  go({ ...route, address: offset >= 0 ? `${base}@${offset}` : base });
 }

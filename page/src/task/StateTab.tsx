@@ -11,7 +11,7 @@ import { Copy, Key, Stale, Waiting } from "../parts/ui.tsx";
 import { Text } from "../text/Text.tsx";
 import { useAsk } from "../use-ask.ts";
 import { words } from "../words/index.ts";
-import type { TabProps } from "./Pane.tsx";
+import type { TabProps } from "./props.ts";
 import { after } from "./selection.ts";
 
 const MESSAGES = 20;

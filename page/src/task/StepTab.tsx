@@ -9,7 +9,7 @@ import { Waiting } from "../parts/ui.tsx";
 import { useAsk } from "../use-ask.ts";
 import { words } from "../words/index.ts";
 import { EventPart } from "./EventPart.tsx";
-import type { TabProps } from "./Pane.tsx";
+import type { TabProps } from "./props.ts";
 import type { Selection } from "./selection.ts";
 import { nameOfTurn } from "./StepsList.tsx";
 

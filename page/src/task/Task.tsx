@@ -2,7 +2,6 @@
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { parsePoint } from "../address.ts";
-import type { Route } from "../address.ts";
 import { at, lineages, summary } from "../api/calls.ts";
 import { changed, go } from "../app-state.ts";
 import { Frame, noteFromTasks } from "../parts/Frame.tsx";
@@ -11,9 +10,8 @@ import { Text } from "../text/Text.tsx";
 import { useAsk } from "../use-ask.ts";
 import { words } from "../words/index.ts";
 import { LineageModel } from "./model.ts";
+import type { TaskRoute } from "./props.ts";
 import { Reader } from "./Reader.tsx";
-
-export type TaskRoute = Extract<Route, { screen: "task" }>;
 
 /** Resolves an address that only the service can: of a label, a checkpoint, an alias. */
 function useResolved(address: string) {

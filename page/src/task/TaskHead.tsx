@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Choice, controlWord, outcomeText, OutcomeSign } from "../parts/ui.tsx";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
-import type { ReaderProps } from "./Reader.tsx";
+import type { ReaderProps } from "./props.ts";
 import { hitsText } from "./search.ts";
 import type { Search } from "./search.ts";
 

@@ -21,10 +21,9 @@ import type { ListHandle } from "../list/List.tsx";
 import { copy } from "../parts/ui.tsx";
 import { lineagesToCompare } from "../tasks/Chosen.tsx";
 import { words } from "../words/index.ts";
-import { openLineage } from "./Reader.tsx";
-import type { ReaderProps } from "./Reader.tsx";
+import { openLineage, readPane } from "./props.ts";
+import type { ReaderProps } from "./props.ts";
 import type { Search } from "./search.ts";
-import { readPane } from "./Pane.tsx";
 import { addressOf, after } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 

@@ -2,16 +2,10 @@
 
 import { computed, signal } from "@preact/signals";
 import { en } from "./en.ts";
+import type { Words } from "./form.ts";
 import { zh } from "./zh.ts";
 
-/** The same words: texts, and functions of the same parameters. */
-export type Words = { [word in keyof typeof en]: Same<(typeof en)[word]> };
-type Same<T> = T extends (...given: infer Given) => string ? (...given: Given) => string : string;
-
-/** Names of words without parameters. */
-export type Word = {
-  [word in keyof typeof en]: (typeof en)[word] extends string ? word : never;
-}[keyof typeof en];
+export type { Word, Words } from "./form.ts";
 
 export type Language = "en" | "zh";
 const KEY = "milepost.language";

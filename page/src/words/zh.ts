@@ -1,6 +1,6 @@
 // Simplified Chinese.
 
-import type { Words } from "./index.ts";
+import type { Words } from "./form.ts";
 
 export const zh: Words = {
   hintMove: "移动",

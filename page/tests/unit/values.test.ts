@@ -2,7 +2,7 @@ import "./browser-globals.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const { linesOf } = await import("../../src/compare/Compare.tsx");
+const { linesOf } = await import("../../src/compare/lines.ts");
 const { aligned, float, placeAt } = await import("../../src/metrics/lines.ts");
 const { pointerTo, valueAt } = await import("../../src/parts/JsonTree.tsx");
 const { nextSort } = await import("../../src/tasks/TableHead.tsx");
