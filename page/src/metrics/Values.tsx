@@ -24,10 +24,11 @@ function valueOf(name: string, index: number, x: number | null): string {
 export function Values({ route, names, x, chosen, choose }: ValuesProps) {
   const w = words.value;
   const at = x === null ? null : route.x === "time" ? shortTime(x) : count(x);
+  const title = at === null ? w.lastValues : w.valuesAt(at);
   return (
-    <aside class="pane side" aria-label={w.metrics}>
-      <div class="doc" tabIndex={0} role="region" aria-label={w.metrics}>
-        <h2>{at === null ? w.lastValues : w.valuesAt(at)}</h2>
+    <aside class="pane side" aria-label={title}>
+      <div class="doc" tabIndex={0} role="group" aria-label={title}>
+        <h2>{title}</h2>
         {route.at.slice(0, 50).map((address, i) => (
           <>
             <h3>
