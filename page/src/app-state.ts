@@ -26,6 +26,9 @@ export function listenToAddress(): void {
   addEventListener("popstate", read);
 }
 
+/** Whether a narrow screen shows the reading pane in place of the list. */
+export const reading = signal(false);
+
 /** Grows with each action that changed something, so that screens ask again. */
 export const changed = signal(0);
 

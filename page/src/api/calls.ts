@@ -127,6 +127,9 @@ export const diff = (a: string, b: string, signal?: Signal) =>
 export const files = (address: string, signal?: Signal) =>
   ask<T.Page<T.CapturedFile>>(`${point(address)}/files`, { signal });
 
+export const fileChanges = (a: string, b: string, signal?: Signal) =>
+  ask<{ items: T.FileChange[]; more: boolean }>(`${point(a)}/file-changes/${part(b)}`, { signal });
+
 export const filePath = (address: string, path: string) =>
   `${point(address)}/files/${path.split("/").map(part).join("/")}`;
 

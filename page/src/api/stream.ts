@@ -51,6 +51,8 @@ export interface Follow {
   path: string;
   lastId?: string;
   onMessage: (message: Message) => void;
+  /** Called each time the stream begins. */
+  onOpen?: () => void;
   /** Called if the stream cannot be had and is not asked for again. */
   onRefused?: (problem: Problem) => void;
 }
@@ -73,6 +75,7 @@ export async function follow(options: Follow, signal: AbortSignal): Promise<void
     try {
       const reader = await readOnce(options, last, signal);
       const parser = new Parser();
+      options.onOpen?.();
       for (;;) {
         const { done, value } = await reader.read();
         if (done) break;

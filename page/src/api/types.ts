@@ -310,6 +310,12 @@ export interface CapturedFile {
   unstable?: boolean;
 }
 
+export interface FileChange {
+  change: "added" | "removed" | "changed" | "mode" | "renamed";
+  before: CapturedFile | null;
+  after: CapturedFile | null;
+}
+
 export interface PlannedPath {
   path: string | { base64: string };
   kind?: string;

@@ -21,6 +21,7 @@ import { taskRoute } from "../tasks/Chosen.tsx";
 import { AlignedRow } from "./AlignedRow.tsx";
 import { Counts } from "./Counts.tsx";
 import { AlignSource } from "./source.ts";
+import { StatesApart } from "./StatesApart.tsx";
 
 type CompareRoute = Extract<Route, { screen: "compare" }>;
 
@@ -87,6 +88,7 @@ function Pair({ route, source }: { route: CompareRoute; source: AlignSource }) {
   const list = useRef<ListHandle>(null);
   const [cursor, setCursor] = useState(0);
   const jumped = useRef(false);
+  const [shows, setShows] = useState<"turns" | "state">("turns");
   const line = lines[Math.min(cursor, lines.length - 1)];
   const item = line && "item" in line ? line.item : null;
 
@@ -154,6 +156,8 @@ function Pair({ route, source }: { route: CompareRoute; source: AlignSource }) {
       run: () => go({ ...route, only: !route.only }, true),
       name: w.onlyDifferences,
     },
+    tab1: { run: () => setShows("turns"), name: w.steps },
+    tab2: { run: () => setShows("state"), name: w.state },
     leave: () => history.back(),
     goTo: () => openDialog(() => <GoToDialog lineage={null} />),
     fork: { run: forkHere, why: whyReadOnly() },
@@ -200,6 +204,13 @@ function Pair({ route, source }: { route: CompareRoute; source: AlignSource }) {
           )}
           <button
             type="button"
+            aria-pressed={shows === "state"}
+            onClick={() => setShows(shows === "state" ? "turns" : "state")}
+          >
+            {w.state} <kbd aria-hidden="true">2</kbd>
+          </button>
+          <button
+            type="button"
             aria-pressed={route.only}
             onClick={() => go({ ...route, only: !route.only }, true)}
           >
@@ -237,7 +248,9 @@ function Pair({ route, source }: { route: CompareRoute; source: AlignSource }) {
     >
       <main class="pane rest" aria-label={w.compare}>
         {source.counts.value && <Counts source={source} />}
-        {problem && items.length === 0 ? (
+        {shows === "state" ? (
+          <StatesApart a={source.a} b={source.b} />
+        ) : problem && items.length === 0 ? (
           <ProblemBox problem={problem} reload={() => void source.more()} />
         ) : source.done.value && items.length === 0 ? (
           <div class="state">{w.noDifference}</div>

@@ -1,6 +1,7 @@
 // All actions of the screen, searchable, with their keys and the reasons of those not possible.
 
 import { useState } from "preact/hooks";
+import { TABS } from "../address.ts";
 import { closeDialog, say } from "../app-state.ts";
 import { screenAction } from "../keyboard.ts";
 import type { Action } from "../keyboard.ts";
@@ -16,10 +17,26 @@ interface Line {
   action: Action;
 }
 
+/** What can be done comes before ways to move. */
+const ORDER = { act: 0, find: 1, move: 2 } as const;
+
+/** Says which of two directions an action has, if it has one. */
+function directionOf(act: Act): string {
+  const w = words.value;
+  if (/^(next|down|last)/.test(act)) return act === "last" ? w.last : w.next;
+  if (/^(previous|up)/.test(act)) return w.previous;
+  return "";
+}
+
+function tabName(act: Act): string | undefined {
+  const tab = /^tab(\d)$/.exec(act)?.[1];
+  return tab === undefined ? undefined : words.value[TABS[Number(tab) - 1]!];
+}
+
 function lines(): Line[] {
   const w = words.value;
   const found: Line[] = [];
-  for (const row of KEYS) {
+  for (const row of KEYS.toSorted((a, b) => ORDER[a.group] - ORDER[b.group])) {
     row.acts.forEach((act, i) => {
       const action = screenAction(act);
       if (!action || act === "actions") return;
@@ -27,7 +44,7 @@ function lines(): Line[] {
         copyAddress: w.copyAddress,
         copyLink: w.copyLink,
       };
-      const name = action.name ?? pair[act] ?? w[row.word];
+      const name = action.name ?? pair[act] ?? tabName(act) ?? w[row.word];
       found.push({ act, key: shown(row.keys[i] ?? ""), name, action });
     });
   }
@@ -55,7 +72,7 @@ export function ActionsDialog() {
     event.preventDefault();
   };
   return (
-    <Dialog title={w.actions}>
+    <Dialog title={w.actionsTitle}>
       <input
         data-focus
         type="search"
@@ -79,7 +96,7 @@ export function ActionsDialog() {
             >
               <kbd>{line.key}</kbd>
               <span>{line.name}</span>
-              <span class="dim">{line.action.why}</span>
+              <span class="dim">{line.action.why ?? directionOf(line.act)}</span>
             </button>
           </li>
         ))}

@@ -13,7 +13,6 @@ export function whyNoUndo(lineages: readonly Lineage[]): string | undefined {
 export function UndoDialog({ task, lineages }: { task: string; lineages: readonly Lineage[] }) {
   const w = words.value;
   const active = lineages.find((one) => one.active);
-  const parent = active?.parent?.lineage;
   const name = (id: number | undefined) => (id === undefined ? task : `${task}/${id}`);
   const run = async () => {
     const done = await undo(task);
@@ -23,7 +22,7 @@ export function UndoDialog({ task, lineages }: { task: string; lineages: readonl
   };
   return (
     <Dialog title={w.undoTitle} act={{ name: w.doUndo, run }}>
-      <p>{w.undoHow(name(active?.id), name(parent))}</p>
+      <p>{w.undoHow(name(active?.id))}</p>
     </Dialog>
   );
 }

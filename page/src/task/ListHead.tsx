@@ -6,6 +6,7 @@ import { go } from "../app-state.ts";
 import { count } from "../format.ts";
 import { Key } from "../parts/ui.tsx";
 import { words } from "../words/index.ts";
+import { readPane } from "./Pane.tsx";
 import type { LineageModel } from "./model.ts";
 import type { TaskRoute } from "./Task.tsx";
 
@@ -37,6 +38,9 @@ export function ListHead({ model, view, route }: HeadProps) {
         )}
       </span>
       <span class="gap" />
+      <button type="button" class="link narrow-only" onClick={readPane}>
+        {w.read} →
+      </button>
       {button("steps", w.steps)}
       {button("events", w.events)} <Key act="view" />
     </div>

@@ -3,7 +3,7 @@
 import { TABS } from "../address.ts";
 import type { Tab } from "../address.ts";
 import type { Turn } from "../api/types.ts";
-import { go } from "../app-state.ts";
+import { go, reading } from "../app-state.ts";
 import { Key } from "../parts/ui.tsx";
 import type { Act } from "../keys.ts";
 import { words } from "../words/index.ts";
@@ -38,6 +38,12 @@ const VIEWS: Record<Tab, (props: TabProps) => preact.ComponentChild> = {
   raw: (props) => <RawTab {...props} />,
 };
 
+/** Gives the focus to the reading pane, and shows it where only one pane fits. */
+export function readPane(): void {
+  reading.value = true;
+  setTimeout(() => document.getElementById("pane")?.focus({ preventScroll: true }));
+}
+
 export function Pane({ route, selection, turn, ready }: PaneProps) {
   const w = words.value;
   const choose = (tab: Tab) => go({ ...route, tab }, true);
@@ -51,6 +57,16 @@ export function Pane({ route, selection, turn, ready }: PaneProps) {
   };
   return (
     <div class="pane rest">
+      <button
+        type="button"
+        class="narrow-only"
+        onClick={() => {
+          reading.value = false;
+          setTimeout(() => document.getElementById("steps")?.focus());
+        }}
+      >
+        ← {w.backToList}
+      </button>
       <div class="tabs" role="tablist" aria-label={w.readingPane} onKeyDown={onKeyDown}>
         {TABS.map((tab, i) => (
           <button

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { formatPoint } from "../address.ts";
 import type { View } from "../address.ts";
 import type { Lineage, Summary } from "../api/types.ts";
-import { go, say, tellPolitely } from "../app-state.ts";
+import { go, reading, say, tellPolitely } from "../app-state.ts";
 import { count } from "../format.ts";
 import { Layout } from "../list/geometry.ts";
 import { List } from "../list/List.tsx";
@@ -21,7 +21,7 @@ import { useLive } from "./live.ts";
 import { LineageMap } from "./Map.tsx";
 import type { LineageModel } from "./model.ts";
 import { MovedBar, ProgressBar } from "./bars.tsx";
-import { Pane } from "./Pane.tsx";
+import { Pane, readPane } from "./Pane.tsx";
 import type { Selection } from "./selection.ts";
 import { EventCells, hasFailed, TurnRow } from "./StepsList.tsx";
 import type { TaskRoute } from "./Task.tsx";
@@ -156,7 +156,9 @@ export function Reader(props: ReaderProps) {
     if (sameView || !opened) return;
     setFresh(0);
     if (document.activeElement === document.body) list.current?.focus();
-    void goTo(kept.offset);
+    if (!following.current) return void goTo(kept.offset);
+    setCursor({ view, flat: layout.rows - 1, offset: head - 1 });
+    list.current?.toEnd();
   }, [view]);
 
   // The address was changed by the person or by the history of the browser.
@@ -199,9 +201,8 @@ export function Reader(props: ReaderProps) {
   };
   const toggle = async (flat: number) => {
     const { item, sub } = layout.place(flat);
-    if (view === "events" || sub >= 0) return document.getElementById("pane")?.focus();
-    if (model.isOpen(item)) document.getElementById("pane")?.focus();
-    else await model.unfold(item).catch((error: unknown) => say(toProblem(error).message, true));
+    if (view === "events" || sub >= 0 || model.isOpen(item)) return readPane();
+    await model.unfold(item).catch((error: unknown) => say(toProblem(error).message, true));
   };
   useTaskActs({ ...props, view, layout, cursor: cursor.flat, selection, list, search, moveTo, goTo, toEnd, toggle });
 
@@ -294,7 +295,7 @@ export function Reader(props: ReaderProps) {
           else openLineage(props, id, offset);
         }}
       />
-      <main class="cols" aria-label={model.task}>
+      <main class={`cols list-read ${reading.value ? "reading" : ""}`} aria-label={model.task}>
         <div class="pane first" style={{ width: `${settings.value.split}%` }}>
           <ListHead model={model} view={view} summary={props.summary} route={route} />
           {problem && (layout.rows === 0 || !model.ready.value) ? (

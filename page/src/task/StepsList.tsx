@@ -118,7 +118,7 @@ export function kindWord(row: Pick<Row, "kind" | "mark">): string {
     tool_returned: w.result,
     message: w.kindMessage,
     checkpoint_marked: `◆ ${w.kindMark}`,
-    lineage_opened: `⑂ ${w.lineage}`,
+    lineage_opened: `↳ ${w.lineage}`,
     step_started: w.hintStep,
     step_finished: w.kindEnd,
     step_failed: `✗ ${w.kindEnd}`,

@@ -4,7 +4,6 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { parsePoint } from "../address.ts";
 import type { Route } from "../address.ts";
 import { at, lineages, summary } from "../api/calls.ts";
-import type { Problem } from "../api/problem.ts";
 import { changed, go } from "../app-state.ts";
 import { Frame, noteFromTasks } from "../parts/Frame.tsx";
 import { ProblemBox, Waiting } from "../parts/ui.tsx";
@@ -51,12 +50,11 @@ function Head({ task }: { task: string }) {
   );
 }
 
-function Trimmed({ problem, begin }: { problem: Problem; begin: string }) {
+function Trimmed({ begin }: { begin: string }) {
   const w = words.value;
   return (
     <div class="state">
       <h2>{w.trimmed}</h2>
-      <p class="dim">{problem.detail}</p>
       <p>{w.beginsAt(begin)}</p>
       <button
         type="button"
@@ -115,10 +113,10 @@ export function Task({ route }: { route: TaskRoute }) {
     );
   }
   const begin = Number(lineage.begin);
-  if (parts.offset !== null && parts.offset < begin && model.problem.value) {
+  if (parts.offset !== null && parts.offset < begin) {
     return (
       <Frame head={<Head task={mine.id} />} keys={[["leave", null, w.keyLeave]]}>
-        <Trimmed problem={model.problem.value} begin={`${mine.id}/${lineage.id}@${begin}`} />
+        <Trimmed begin={`${mine.id}/${lineage.id}@${begin}`} />
       </Frame>
     );
   }

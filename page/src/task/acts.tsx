@@ -2,8 +2,8 @@
 
 import type { Ref } from "preact";
 import type { View } from "../address.ts";
-import { TABS, TASKS } from "../address.ts";
-import { chosen, go, openDialog, say, toggleChosen } from "../app-state.ts";
+import { formatRoute, TABS, TASKS } from "../address.ts";
+import { chosen, go, openDialog, reading, say, toggleChosen } from "../app-state.ts";
 import { BlameDialog } from "../dialogs/Blame.tsx";
 import { FirstWhereDialog, whenOf } from "../dialogs/FirstWhere.tsx";
 import { ForkDialog } from "../dialogs/Fork.tsx";
@@ -24,6 +24,7 @@ import { words } from "../words/index.ts";
 import { openLineage } from "./Reader.tsx";
 import type { ReaderProps } from "./Reader.tsx";
 import type { Search } from "./search.ts";
+import { readPane } from "./Pane.tsx";
 import { addressOf, after } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
@@ -60,9 +61,15 @@ function inPane(): boolean {
   return document.activeElement?.closest("#pane, .tabs") !== null && document.activeElement !== null;
 }
 
+/** Gives the focus to the list, and shows it where only one pane fits. */
+function readList(props: ActsProps): void {
+  reading.value = false;
+  setTimeout(() => props.list.current?.focus());
+}
+
 function leave(props: ActsProps): void {
   const { layout, cursor, view, model } = props;
-  if (inPane()) return props.list.current?.focus();
+  if (inPane()) return readList(props);
   if (view === "steps") {
     const { item, sub } = layout.place(cursor);
     if (sub >= 0) return props.moveTo(layout.flatOf(item));
@@ -104,8 +111,8 @@ export function useTaskActs(props: ActsProps): void {
     leave: () => leave(props),
     nextLineage: () => lineageBeside(props, 1),
     previousLineage: () => lineageBeside(props, -1),
-    nextPane: () => document.getElementById("pane")?.focus(),
-    previousPane: () => props.list.current?.focus(),
+    nextPane: readPane,
+    previousPane: () => readList(props),
     tab1: tab(0),
     tab2: tab(1),
     tab3: tab(2),
@@ -146,7 +153,7 @@ export function useTaskActs(props: ActsProps): void {
     copyAddress: () => void copy(addressOf(selection)),
     copyLink: () => {
       const base = location.href.split("#")[0];
-      void copy(`${base}#/task/${encodeURI(addressOf(selection))}`);
+      void copy(`${base}${formatRoute({ ...route, address: addressOf(selection) })}`);
     },
   });
 }

@@ -39,6 +39,7 @@ export function useLive(model: LineageModel, active: boolean, onMoved: () => voi
         return;
       }
       if (message.event === "problem") return;
+      if (message.event === "control_changed") moved.current();
       const [lineage, next] = message.id.split(":").map(Number);
       if (lineage !== model.lineage || next === undefined) return;
       head = Math.max(head, next);

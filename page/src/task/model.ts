@@ -9,6 +9,8 @@ import { Paged } from "../list/paged.ts";
 import { toProblem } from "../use-ask.ts";
 
 const PAGE = 100;
+/** Least time between two overviews of a lineage that grows, in milliseconds. */
+const OVERVIEW_GAP = 2_000;
 
 export class LineageModel {
   readonly head = signal(0);
@@ -28,6 +30,7 @@ export class LineageModel {
   readonly open = signal<ReadonlyMap<number, readonly Row[]>>(new Map());
   readonly #abort = new AbortController();
   #refreshing = false;
+  #overviewAt = 0;
   #again = false;
 
   constructor(
@@ -116,6 +119,7 @@ export class LineageModel {
   }
 
   async askOverview(buckets = 200): Promise<void> {
+    this.#overviewAt = Date.now();
     try {
       this.overview.value = await overview(this.task, this.lineage, buckets, this.signal);
     } catch (error) {
@@ -163,6 +167,7 @@ export class LineageModel {
           this.#took(page);
           this.turns.put(from, page.items);
         });
+        if (Date.now() - this.#overviewAt > OVERVIEW_GAP) void this.askOverview();
         await pause(100);
       } while (this.#again && !this.signal.aborted);
     } catch (error) {

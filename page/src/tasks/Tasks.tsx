@@ -35,7 +35,7 @@ function conditionOf(q: string, name: string): string {
 
 function useSource(route: TasksRoute): TasksSource {
   const source = useMemo(
-    () => new TasksSource({ q: route.q, sort: route.sort, columns: route.columns }),
+    () => new TasksSource({ q: route.q, sort: route.sort || "-changed", columns: route.columns }),
     [route.q, route.sort, route.columns],
   );
   useEffect(() => {

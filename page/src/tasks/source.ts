@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { summaries } from "../api/calls.ts";
+import { query } from "../api/link.ts";
 import { me } from "../app-state.ts";
 import { Problem, isAbort } from "../api/problem.ts";
 import { followWhileVisible } from "../api/stream.ts";
@@ -110,6 +111,10 @@ export class TasksSource {
       this.live.value = "stream";
       const row: unknown = parsed(message.data);
       if (typeof row !== "object" || row === null || !("id" in row)) return;
+      if (message.event === "deleted") {
+        this.items.value = this.items.value.filter((item) => item.id !== row.id);
+        return;
+      }
       changed.set((row as Summary).id, row as Summary);
       if (!frame) frame = requestAnimationFrame(apply);
     };
@@ -121,7 +126,14 @@ export class TasksSource {
       }, 2_000);
     };
     this.live.value = "stream";
-    const stop = followWhileVisible({ path: "/v1/summaries", onMessage, onRefused });
+    // Rows that changed while the stream was away are read again.
+    let opened = 0;
+    const onOpen = () => {
+      opened += 1;
+      if (opened > 1) void this.reload();
+    };
+    const path = `/v1/summaries${query({ columns: this.asked.columns })}`;
+    const stop = followWhileVisible({ path, onMessage, onRefused, onOpen });
     return () => {
       stop();
       clearInterval(poll);

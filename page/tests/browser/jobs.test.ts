@@ -110,7 +110,7 @@ test("rolls_back_files_as_planned_and_undo_brings_them_back", async () => {
   assert.equal(task.active, task.lanes.at(-1)!.id);
   await sees(page, "restore", ".map");
   await press(page, "u");
-  await sees(page, "The active lineage becomes");
+  await sees(page, "becomes active again");
   await page.getByRole("button", { name: "Undo" }).click();
   await until("the undo", () => task.active === 3);
 });
@@ -146,6 +146,27 @@ test("plots_fifty_lineages_and_loses_no_spike", async () => {
   const greatest = Math.max(...text.split("\n").slice(1).map((line) => Number(line.split("\t")[6])));
   assert.ok(greatest > 900);
   assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
+  assert.deepEqual(errors, []);
+});
+
+test("reads_what_changed_in_a_file", async () => {
+  const { page, errors } = await harness.open("#/task/stones/0@22?tab=files");
+  await sees(page, "Changed in this step");
+  await page.getByRole("button", { name: "notes/count.md changed" }).click();
+  await sees(page, "Changes of notes/count.md");
+  await sees(page, "+| 4 | 12 |", ".hunk .is");
+  await page.getByRole("button", { name: "done.txt added" }).click();
+  await sees(page, "+<b>half of it</b>", ".hunk .is");
+  assert.deepEqual(errors, []);
+});
+
+test("compares_the_states_of_two_lineages", async () => {
+  const { page, errors } = await harness.open("#/compare?a=library-34/0&b=library-34/2");
+  await sees(page, "only here");
+  await press(page, "2");
+  await sees(page, "/message_count", ".change");
+  await press(page, "1");
+  await sees(page, "only here");
   assert.deepEqual(errors, []);
 });
 

@@ -5,6 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { act } from "./actions.ts";
+import { fileChangesOf, filesOf, fileText } from "./files.ts";
 import type { Task } from "./logs.ts";
 import { MILLION, millionTurns } from "./million.ts";
 import { summary } from "./reading.ts";
@@ -143,7 +144,9 @@ function ofPoint(
     case "align":
       return routes.alignAnswer(at, routes.pointOf(world, other!), get);
     case "files":
-      throw new Refused(404, "no capture before this point");
+      return filesOf(at);
+    case "file-changes":
+      return fileChangesOf(at, routes.pointOf(world, other!));
     case "blame":
       return { task: at.task.id, pointer: get.get("pointer"), changes: [], before_oldest: null };
     default:
@@ -183,6 +186,10 @@ function stream(world: World, path: string, request: IncomingMessage, answer: Se
 }
 
 function valueText(world: World, path: string, get: URLSearchParams): string | null {
+  const [, address, file] = /^\/v1\/points\/([^/]+)\/files\/(.+)$/.exec(path) ?? [];
+  if (address && file) {
+    return fileText(routes.pointOf(world, decodeURIComponent(address)), decodeURIComponent(file));
+  }
   const name = /^\/v1\/points\/([^/]+)\/value$/.exec(path)?.[1];
   if (!name) return null;
   const at = routes.pointOf(world, decodeURIComponent(name));
