@@ -2,15 +2,19 @@
 
 use serde_json::{Map, Value};
 
+/// The length of the object that takes the place of a text, without what it has of that.
+const OBJECT: usize = 64;
+
 /// Replaces each text of a value that is longer than some bytes by an object: `cut`, its beginning,
-/// `bytes`, the length of the whole, and `pointer`, its place in the value.
+/// `bytes`, the length of the whole, and `pointer`, its place in the value. A text stays whole if the
+/// object would not be shorter.
 ///
 /// ```
 /// use serde_json::json;
 ///
-/// let mut body = json!({"role": "tool", "content": ["a long text"]});
+/// let mut body = json!({"role": "tool", "content": ["a long text".repeat(20)]});
 /// milepost_api::cut_texts(&mut body, 6);
-/// let cut = json!({"cut": "a long", "bytes": "11", "pointer": "/content/0"});
+/// let cut = json!({"cut": "a long", "bytes": "220", "pointer": "/content/0"});
 /// assert_eq!(body, json!({"role": "tool", "content": [cut]}));
 /// ```
 pub fn cut_texts(value: &mut Value, most: usize) {
@@ -20,7 +24,9 @@ pub fn cut_texts(value: &mut Value, most: usize) {
 fn cut(value: &mut Value, most: usize, pointer: &mut String) {
     let length = pointer.len();
     match value {
-        Value::String(text) if text.len() > most => {
+        Value::String(text)
+            if text.len() > most.saturating_add(pointer.len()).saturating_add(OBJECT) =>
+        {
             let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
             let begin = text.get(..end).unwrap_or_default().to_owned();
             let bytes = text.len().to_string();

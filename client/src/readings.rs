@@ -151,7 +151,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `NotFound`: no such point. `Invalid`: a history of more than 100,000 turns.
+    /// `NotFound`: no such point. `Invalid`: a history of more than 20,000 turns.
     pub async fn align(
         &self,
         a: &str,

@@ -37,6 +37,8 @@ pub(crate) enum ApiError {
     TooLarge(usize),
     /// The answer would be too large. The text has the alternative.
     TooMuch(&'static str),
+    /// The range begins behind the end of a value of this many bytes.
+    BehindTheEnd(usize),
     MediaType(&'static str),
     /// The encoding of the body is none of these.
     Encoding(&'static str),
@@ -122,6 +124,7 @@ impl ApiError {
             Self::Precondition(..) => (412, "conflict", "The head is another one"),
             Self::TooLarge(_) => (413, "too_large", "The body is too large"),
             Self::TooMuch(_) => (413, "too_large", "The answer would be too large"),
+            Self::BehindTheEnd(_) => (416, "invalid", "The range is behind the end"),
             Self::MediaType(_) => (415, "media_type", "The body is of another type"),
             Self::Encoding(_) => (415, "media_type", "The body is packed in another way"),
             Self::TooFast(_) => (429, "too_many", "Too many requests a second"),
@@ -167,6 +170,7 @@ impl ApiError {
             // One text for all causes.
             Self::Unauthorized => "send a valid token as `Authorization: Bearer TOKEN`".into(),
             Self::Forbidden(text) | Self::TooMuch(text) => (*text).into(),
+            Self::BehindTheEnd(bytes) => format!("the value has {bytes} bytes"),
             Self::Method => "`Allow` says which it answers".into(),
             Self::NotAcceptable(offered) => format!("ask for {}", offered.join(" or ")),
             Self::TooLarge(most) => format!("a body has at most {most} bytes"),
@@ -245,6 +249,10 @@ impl ApiError {
             }
             Self::BodyTimeout => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            Self::BehindTheEnd(bytes) => {
+                let range = HeaderValue::try_from(format!("bytes */{bytes}"));
+                headers.extend(range.map(|range| (header::CONTENT_RANGE, range)));
             }
             Self::Encoding(known) => {
                 headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(known));

@@ -30,6 +30,9 @@ const WITHOUT_TOKEN: usize = 4;
 /// The path of sessions. A code starts one without a token.
 const SESSIONS: &str = "/v1/sessions";
 
+/// The maximum length of a body with a code.
+const CODE_BODY: u64 = 1 << 10;
+
 /// Paths that need no token.
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
@@ -246,10 +249,14 @@ fn known(
     Ok(Some(caller))
 }
 
-/// Returns true if a request starts a session and has no token; its body may have a code.
+/// Returns true if a request starts a session and has no token; its body may have a code. Without
+/// a token no longer body is read.
 fn may_have_code(request: &Request) -> bool {
-    let has_token = request.headers().contains_key(header::AUTHORIZATION);
-    request.method() == Method::POST && request.uri().path() == SESSIONS && !has_token
+    let has = |name| request.headers().contains_key(name);
+    let is_plain = !has(header::AUTHORIZATION) && !has(header::CONTENT_ENCODING);
+    let is_short = request.body().size_hint().upper().is_some_and(|bytes| bytes <= CODE_BODY);
+    let is_start = request.method() == Method::POST && request.uri().path() == SESSIONS;
+    is_start && is_plain && is_short
 }
 
 /// The answer hides the cause, since the caller is not identified.

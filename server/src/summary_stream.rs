@@ -43,6 +43,7 @@ pub(crate) async fn open(app: &App, caller: &Caller, changes: Changes) -> Result
         caller: caller.clone(),
         changes: Arc::new(changes),
         sent: HashMap::new(),
+        seen: None,
         _permit: permit,
     };
     stream.changed().await?;
@@ -57,6 +58,8 @@ struct SummaryStream {
     changes: Arc<Changes>,
     /// The version and the id of each task that the client knows.
     sent: HashMap<TaskNo, (u64, String)>,
+    /// The versions that were compared last.
+    seen: Option<Arc<Vec<TaskVersion>>>,
     _permit: StreamPermit,
 }
 
@@ -119,10 +122,17 @@ impl SummaryStream {
 
     /// Returns what changed since the last call.
     async fn changed(&mut self) -> Result<Changed, ApiError> {
-        let (app, changes) = (self.app.clone(), Arc::clone(&self.changes));
+        let app = self.app.clone();
+        let read = self.app.work(move |engine| Ok(app.summaries.versions(engine)?));
+        let versions = read.await?;
+        // Without a commit they are the same ones.
+        if self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &versions)) {
+            return Ok(Changed::default());
+        }
+        self.seen = Some(Arc::clone(&versions));
+        let changes = Arc::clone(&self.changes);
         let mut sent = std::mem::take(&mut self.sent);
-        let work = move |engine: &Engine| {
-            let versions = app.summaries.versions(engine)?;
+        let work = move |_: &Engine| {
             let shown = || versions.iter().filter(|task| changes.shown.shows(task));
             let is_new = |task: &&TaskVersion| {
                 sent.get(&task.no).is_none_or(|(version, _)| *version != task.version)

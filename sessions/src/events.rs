@@ -261,6 +261,7 @@ impl Place {
         };
         self.capture_for_call(session, &mark.before(), heard.key)?;
         session.conversation.read_on(&self.engine, subagent, TailStop::AfterCall(id));
+        session.ended.remove(id);
         session.open.push(OpenCall {
             id: id.to_owned(),
             actor,
@@ -301,9 +302,7 @@ impl Place {
         let heard_it = self.hear(session, heard, Some(&id));
         let captured = heard_it.and_then(|()| {
             // The hook of an agent that was killed may come behind the end of its process.
-            let task = self.engine.task(&session.task)?;
-            let is_captured = open.is_none() && is_appended(&task, &gone_key(&id), true)?;
-            match is_captured {
+            match open.is_none() && session.ended.remove(&id) {
                 true => Ok(()),
                 false => self.capture_for_call(session, &mark.after(), heard.key),
             }
@@ -329,7 +328,7 @@ impl Place {
         let key =
             format!("{HOOK_KEY}gone:{process}:{}", self.engine.task(&session.task)?.head()?.next);
         self.append(session, &key, Application::new(GONE, &facts)?.into())?;
-        for open in &open {
+        for (n, open) in open.iter().enumerate() {
             let mark = CallMark {
                 call: &open.id,
                 actor: &open.actor,
@@ -338,15 +337,10 @@ impl Place {
                 is_uncaptured: open.is_uncaptured || open.is_stale || is_long(open),
             };
             let mark = mark.after().status(MarkStatus::Failure);
-            self.capture_for_call(session, &mark, &gone_key(&open.id))?;
+            self.capture_for_call(session, &mark, &format!("{key}:{n}"))?;
+            session.ended.insert(open.id.clone());
         }
         self.control(session, RunControl::Stopped)?;
         self.capture(session)
     }
-}
-
-/// Returns the key of the capture of a call whose agent ended before it returned. Its first 200
-/// characters tell a call from the others: a key is shorter than the id of a call may be.
-fn gone_key(call: &str) -> String {
-    HOOK_KEY.chars().chain("gone:".chars()).chain(call.chars().take(200)).collect()
 }

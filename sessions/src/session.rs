@@ -1,6 +1,6 @@
 //! One session: its task, its conversation and its open calls.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use milepost::{Engine, LineageId, Result};
 use milepost_agents::Agent;
@@ -45,6 +45,8 @@ pub(crate) struct Session {
     pub(crate) processes: BTreeSet<u32>,
     pub(crate) conversation: Conversation,
     pub(crate) open: Vec<OpenCall>,
+    /// Calls that were captured when their agent's process ended. Their last hooks may follow.
+    pub(crate) ended: HashSet<String>,
 }
 
 impl Session {
@@ -58,6 +60,7 @@ impl Session {
             processes: BTreeSet::new(),
             conversation: Conversation::new(agent, id, user),
             open: Vec::new(),
+            ended: HashSet::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The thread of a recorder: one document after the other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,6 +34,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Number of these looks.
 const LOOKS: u32 = 30;
 
+/// Maximum number of sessions whose agents ended, and whose last hooks may follow.
+const ENDED: usize = 100;
+
 /// Most bytes of the id of a session that is a task.
 const TASK_MAX: usize = 150;
 
@@ -65,6 +68,8 @@ pub(crate) struct Worker {
     place: Place,
     options: RecorderOptions,
     sessions: HashMap<String, Session>,
+    /// The calls of sessions whose agents ended, by session.
+    ended: HashMap<String, HashSet<String>>,
     own: Sender<Work>,
 }
 
@@ -83,7 +88,7 @@ impl Worker {
         };
         let file_wait = options.file_wait;
         let place = Place { engine: engine.clone(), workspace, file_wait };
-        Ok(Self { place, options, sessions: HashMap::new(), own })
+        Ok(Self { place, options, sessions: HashMap::new(), ended: HashMap::new(), own })
     }
 
     /// Works until the recorder is stopped, or was idle for long.
@@ -262,6 +267,7 @@ impl Worker {
             let task = continued.map_or_else(|| id.clone(), |(task, _)| task);
             let mut session = Session::new(event.agent, &id, task, &self.options.user);
             session.lineage = lineage;
+            session.ended = self.ended.remove(&event.session).unwrap_or_default();
             self.sessions.insert(event.session.clone(), session);
         }
         let Some(session) = self.sessions.get_mut(&event.session) else { return Ok(false) };
@@ -304,7 +310,12 @@ impl Worker {
                 warn!(target: "milepost::sessions", session = id, %error, "end not recorded");
             }
         }
-        self.sessions.remove(id);
+        if let Some(session) = self.sessions.remove(id).filter(|gone| !gone.ended.is_empty()) {
+            if self.ended.len() >= ENDED {
+                self.ended.clear();
+            }
+            self.ended.insert(id.to_owned(), session.ended);
+        }
     }
 }
 

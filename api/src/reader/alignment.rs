@@ -9,14 +9,14 @@ use crate::{AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, Big, TurnForm}
 
 impl Reader {
     /// Maximum number of turns of a history that is aligned.
-    pub const ALIGNED_MAX: usize = 100_000;
+    pub const ALIGNED_MAX: usize = 20_000;
 
     /// Aligns the histories before two points. Returns the lines of a page.
     ///
     /// # Errors
     ///
-    /// As [`Lineage::read`](milepost::Lineage::read). `Invalid`: a history is longer than
-    /// [`ALIGNED_MAX`](Self::ALIGNED_MAX).
+    /// As [`Lineage::read`](milepost::Lineage::read). `Invalid`: a history has more turns than
+    /// [`ALIGNED_MAX`](Self::ALIGNED_MAX), or a million events.
     pub fn align(
         &self,
         [a, b]: [&(Task, Point); 2],
@@ -28,8 +28,8 @@ impl Reader {
             let turns = self.all_turns(&lineage, point.offset, Self::ALIGNED_MAX)?;
             turns.ok_or_else(|| {
                 Error::invalid(format!(
-                    "{point} has more than {} turns: align points that are earlier, or compare \
-                     overviews",
+                    "{point} has more than {} turns, or a million events: align points that are \
+                     earlier, or compare overviews",
                     Self::ALIGNED_MAX
                 ))
             })

@@ -48,9 +48,10 @@ impl Place {
         })
     }
 
-    fn cursor(&self, task: &TaskInfo) -> String {
+    /// Returns the cursor of the place. Without a task it is the beginning of the next one.
+    fn cursor(&self) -> String {
         let list = self.list.as_deref().unwrap_or_default();
-        format!("{}.{}.{}.{list}", task.no.0, self.lineage, self.offset)
+        format!("{}.{}.{}.{list}", self.task.unwrap_or(u64::MAX), self.lineage, self.offset)
     }
 }
 
@@ -84,14 +85,17 @@ impl Reader {
                     (place.lineage, place.offset) = (0, 0);
                 }
                 if !found.in_task(view, &task, &mut place, asked)? {
-                    let cursor = place.cursor(&task);
-                    return Ok(found.form(Some(cursor)));
+                    place.task = Some(task.no.0);
+                    return Ok(found.form(Some(place.cursor())));
                 }
                 place.task = None;
             }
             match page.next {
                 Some(list) => place.list = Some(list),
                 None => return Ok(found.form(None)),
+            }
+            if found.deadline.is_over() {
+                return Ok(found.form(Some(place.cursor())));
             }
         }
     }

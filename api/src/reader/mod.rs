@@ -34,9 +34,6 @@ pub use turns::{TurnPlace, TurnsAsked};
 /// The longest time for which a request reads, in microseconds.
 const SLICE_US: u64 = 250_000;
 
-/// Number of events between two looks at the clock.
-const LOOK: u64 = 256;
-
 /// The memory of all maps, in bytes.
 const BYTES: usize = 64 << 20;
 
@@ -107,7 +104,7 @@ impl Reader {
     /// Returns the time when a request that begins now has read enough.
     fn deadline(&self) -> Deadline<'_> {
         let end_us = self.clock.now_us().saturating_add(SLICE_US);
-        Deadline { clock: &*self.clock, end_us, events: 0 }
+        Deadline { clock: &*self.clock, end_us }
     }
 
     /// Reads on in a lineage, and answers from its map.
@@ -115,29 +112,28 @@ impl Reader {
         &self,
         task: &Task,
         lineage: &Lineage,
-        deadline: &mut Deadline<'_>,
+        deadline: &Deadline<'_>,
         answer: impl FnOnce(&HistoryMap) -> T,
     ) -> Result<Read<T>> {
-        // Read before the events: an event that is erased in between is read again.
-        let erased = task.erased();
-        let info = lineage.info()?;
-        let (begin, head) = (info.begin, info.head.next);
         let key = (task.no(), lineage.id());
-        let new = || LineageMap { history: HistoryMap::new(begin), made_for: (begin, erased) };
         let map = {
             let mut kept = self.kept.lock();
             kept.requests += 1;
             let last = kept.requests;
             let used = kept.maps.entry(key).or_insert_with(|| {
-                let map = Arc::new(Mutex::new(new()));
-                Used { map, weight: 0, last }
+                let map = LineageMap { history: HistoryMap::new(0), made_for: (0, 0) };
+                Used { map: Arc::new(Mutex::new(map)), weight: 0, last }
             });
             used.last = last;
             Arc::clone(&used.map)
         };
         let mut map = map.lock();
-        if map.made_for != (begin, erased) || map.history.read() > head {
-            *map = new();
+        // Read before the events: an event that is erased in between is read again. Read while the
+        // map is held: an earlier head would be less than what it has.
+        let made_for = (lineage.info()?.begin, task.erased());
+        let head = lineage.head()?.next;
+        if map.made_for != made_for || map.history.read() > head {
+            *map = LineageMap { history: HistoryMap::new(made_for.0), made_for };
         }
         for event in lineage.read(map.history.read()..head)? {
             map.history.add(&event?);
@@ -175,14 +171,12 @@ impl Kept {
 struct Deadline<'a> {
     clock: &'a dyn Clock,
     end_us: u64,
-    events: u64,
 }
 
 impl Deadline<'_> {
-    /// Counts an event. Returns `true` if the time is over.
-    fn is_over(&mut self) -> bool {
-        self.events += 1;
-        self.events.is_multiple_of(LOOK) && self.clock.now_us() >= self.end_us
+    /// Returns `true` if the time is over. An event may be long, so each is followed by a look.
+    fn is_over(&self) -> bool {
+        self.clock.now_us() >= self.end_us
     }
 }
 

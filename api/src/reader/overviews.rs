@@ -1,7 +1,9 @@
 //! Counts and metrics of a history, in buckets.
 
+use std::ops::Range;
+
 use milepost::reading::{MetricBucket, OverviewBucket};
-use milepost::{LineageId, Point, Result, Task};
+use milepost::{Body, Lineage, LineageId, Offset, Point, Result, Task};
 use milepost_codec::Float;
 
 use super::{Read, Reader, lineage_of};
@@ -34,9 +36,8 @@ impl Reader {
         most: usize,
     ) -> Result<OverviewForm> {
         let lineage = lineage_of(task, lineage)?;
-        let answer = self.mapped(task, &lineage, &mut self.deadline(), |map| {
-            (map.overview(most), map.turns())
-        })?;
+        let answer =
+            self.mapped(task, &lineage, &self.deadline(), |map| (map.overview(most), map.turns()))?;
         let Read { answer: ((width, buckets), turns), read, head } = answer;
         Ok(OverviewForm {
             width: Big(width),
@@ -54,7 +55,7 @@ impl Reader {
     /// As [`overview`](Self::overview).
     pub fn metrics(&self, task: &Task, lineage: Option<LineageId>) -> Result<MetricsForm> {
         let lineage = lineage_of(task, lineage)?;
-        let answer = self.mapped(task, &lineage, &mut self.deadline(), |map| {
+        let answer = self.mapped(task, &lineage, &self.deadline(), |map| {
             map.metrics().map(|(name, all)| count_form(name, &all)).collect()
         })?;
         let Read { answer: items, read, head } = answer;
@@ -74,21 +75,44 @@ impl Reader {
         axis: SeriesAxis,
         most: usize,
     ) -> Result<Vec<SeriesForm>> {
-        let mut deadline = self.deadline();
+        let deadline = self.deadline();
         let series = points.iter().map(|(task, point)| {
             let lineage = task.lineage_named(point.lineage)?;
-            let answer = self.mapped(task, &lineage, &mut deadline, |map| {
-                map.series(metric, point.offset, most)
+            let answer = self.mapped(task, &lineage, &deadline, |map| {
+                map.series(metric, point.offset).to_vec()
             })?;
+            let mut buckets = answer.answer;
+            if let Some(last) = buckets.pop_if(|last| last.count > 1 && point.offset < answer.read)
+            {
+                buckets.extend(values(&lineage, metric, last.at..point.offset)?);
+            }
+            let buckets = MetricBucket::joined(&buckets, most);
             Ok(SeriesForm {
                 address: point.to_string(),
-                buckets: answer.answer.iter().map(|bucket| series_form(bucket, axis)).collect(),
+                buckets: buckets.iter().map(|bucket| series_form(bucket, axis)).collect(),
                 read: Big(answer.read.min(point.offset)),
                 head: Big(point.offset),
             })
         });
         series.collect()
     }
+}
+
+/// Reads the values of a metric in a range, as one bucket. The last bucket of a series may have
+/// values beyond a point.
+fn values(lineage: &Lineage, metric: &str, range: Range<Offset>) -> Result<Option<MetricBucket>> {
+    let mut all: Option<MetricBucket> = None;
+    for event in lineage.read(range)? {
+        let event = event?;
+        let Some(Body::StepFinished(finished)) = &event.body else { continue };
+        let Some(value) = finished.metrics.get(metric) else { continue };
+        let value = MetricBucket::of(value.0, finished.step, &event);
+        match &mut all {
+            Some(all) => all.join(&value),
+            None => all = Some(value),
+        }
+    }
+    Ok(all)
 }
 
 impl From<OverviewBucket> for OverviewBucketForm {

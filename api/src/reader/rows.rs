@@ -11,6 +11,9 @@ use crate::{Big, ReadMarkForm, RowForm, RowsForm};
 /// Maximum number of calls whose returns are waited for.
 const CALLS: usize = 1024;
 
+/// The longest tool, and id of a call, in bytes. A longer one is cut.
+const NAME: usize = 200;
+
 /// A range of events, and those that are looked for in it.
 #[derive(Debug, Clone)]
 pub struct RowsAsked {
@@ -39,7 +42,7 @@ impl Reader {
         let from = asked.from.filter(|from| *from > 0).unwrap_or(info.begin);
         let to = asked.to.unwrap_or(head).min(head).max(from);
         let (mut items, mut calls) = (Vec::new(), Calls::default());
-        let (mut next, mut deadline) = (from, self.deadline());
+        let (mut next, deadline) = (from, self.deadline());
         for event in lineage.read(from..to)? {
             let event = event?;
             next = event.offset.saturating_add(1);
@@ -71,15 +74,21 @@ impl Calls {
                 if self.open.len() == CALLS {
                     self.open.clear();
                 }
-                let call = (called.tool.clone(), event.header.time_us);
-                self.open.insert(called.call.clone(), call);
+                let call = (short(&called.tool), event.header.time_us);
+                self.open.insert(short(&called.call), call);
             }
             Some(Body::ToolReturned(returned)) => {
-                self.returned = self.open.remove(&returned.call);
+                self.returned = self.open.remove(&short(&returned.call));
             }
             _ => {}
         }
     }
+}
+
+/// Returns the beginning of a name or an id, of at most 200 bytes.
+fn short(name: &str) -> String {
+    let end = (0..=NAME.min(name.len())).rev().find(|end| name.is_char_boundary(*end));
+    name.get(..end.unwrap_or(0)).unwrap_or_default().to_owned()
 }
 
 /// Returns the row of an event that the calls have noted.
@@ -103,12 +112,13 @@ pub(super) fn row_form(event: &Event, calls: &Calls) -> RowForm {
     };
     match &event.body {
         Some(Body::ToolCalled(called)) => {
-            (form.tool, form.call) = (Some(called.tool.clone()), Some(called.call.clone()));
+            (form.tool, form.call) = (Some(short(&called.tool)), Some(short(&called.call)));
         }
         Some(Body::ToolReturned(returned)) => {
             let call = calls.returned.as_ref();
-            form.call = Some(returned.call.clone());
-            form.tool = returned.tool.clone().or_else(|| call.map(|(tool, _)| tool.clone()));
+            form.call = Some(short(&returned.call));
+            form.tool =
+                returned.tool.as_deref().map(short).or_else(|| call.map(|(tool, _)| tool.clone()));
             form.ok = Some(returned.ok);
             let took_us = call.and_then(|(_, began)| event.header.time_us.checked_sub(*began));
             form.took_us = took_us.map(Big);

@@ -10,13 +10,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::{Big, TurnForm};
 
-/// A clock that advances by a quarter of a second at each look: a request reads one piece.
+/// A clock that advances at each look: a request reads a hundred events.
 #[derive(Debug, Default)]
 struct Hasty(AtomicU64);
 
 impl Clock for Hasty {
     fn now_us(&self) -> u64 {
-        self.0.fetch_add(SLICE_US, Ordering::Relaxed)
+        self.0.fetch_add(SLICE_US / 100, Ordering::Relaxed)
     }
 }
 

@@ -29,6 +29,9 @@ pub struct TurnsAsked {
     pub search: EventSearch,
 }
 
+/// Maximum number of events that all turns of a history are made of.
+const EVENTS: usize = 1_000_000;
+
 /// A turn with its number.
 type Numbered = (u64, Turn);
 
@@ -40,8 +43,8 @@ impl Reader {
     /// As [`Lineage::read`](milepost::Lineage::read). `NotFound`: the task has no such lineage.
     pub fn turns(&self, task: &Task, asked: &TurnsAsked) -> Result<TurnsForm> {
         let lineage = lineage_of(task, asked.lineage)?;
-        let mut deadline = self.deadline();
-        let read = self.mapped(task, &lineage, &mut deadline, |map| {
+        let deadline = self.deadline();
+        let read = self.mapped(task, &lineage, &deadline, |map| {
             let from = match asked.place {
                 TurnPlace::From(from) => from,
                 TurnPlace::Near(offset) => {
@@ -59,14 +62,15 @@ impl Reader {
         let mut page = Page { from, total, limit: asked.limit, items: Vec::new(), next: from };
         if let Some(resume) = resume.filter(|_| from < total) {
             // Another time for the page: a map that takes long never keeps it from its turns.
-            page.read((&lineage, read), resume, &asked.search, &mut self.deadline())?;
+            page.read((&lineage, read), resume, &asked.search, &self.deadline())?;
         }
         let items = page.items.iter().map(|(number, turn)| turn_form(*number, turn)).collect();
         let next = Some(Big(page.next)).filter(|next| next.0 < total);
         Ok(TurnsForm { items, next, total: Big(total), read: Big(read), head: Big(head) })
     }
 
-    /// Returns the turns of the history before an offset; `None` if there are more than this many.
+    /// Returns the turns of the history before an offset; `None` if there are more than this many,
+    /// or more than a million events.
     pub(super) fn all_turns(
         &self,
         lineage: &Lineage,
@@ -75,9 +79,9 @@ impl Reader {
     ) -> Result<Option<Vec<Turn>>> {
         let begin = lineage.info()?.begin;
         let (mut turns, mut all) = (Turns::default(), Vec::new());
-        for event in lineage.read(begin..end)? {
+        for (n, event) in lineage.read(begin..end)?.enumerate() {
             all.extend(turns.add(&event?));
-            if all.len() > most {
+            if all.len() > most || n >= EVENTS {
                 return Ok(None);
             }
         }
@@ -103,18 +107,22 @@ impl Page {
         (lineage, end): (&Lineage, Offset),
         resume: Resume,
         search: &EventSearch,
-        deadline: &mut Deadline<'_>,
+        deadline: &Deadline<'_>,
     ) -> Result<()> {
         let (mut number, mut turns, mut hits) = (resume.number, resume.turns, Vec::new());
         for event in lineage.read(resume.offset..end)? {
             let event = event?;
+            // The first turn is read to its end: a page without it would not get on.
+            if deadline.is_over() && self.next > self.from {
+                return Ok(());
+            }
             if search.has_text() && search.has(&event) {
                 hits.push(event.offset);
             }
             if let Some(turn) = turns.add(&event) {
                 self.take(number, turn, search, &mut hits);
                 number += 1;
-                if self.items.len() == self.limit || (self.next > self.from && deadline.is_over()) {
+                if self.items.len() == self.limit {
                     return Ok(());
                 }
             }
@@ -151,7 +159,7 @@ pub(super) fn turn_form(number: u64, turn: &Turn) -> TurnForm {
         took_us: call.took_us.map(Big),
         at: Big(call.at),
     });
-    let more_calls = turn.calls.len().saturating_sub(TurnForm::CALLS) as u64;
+    let more_calls = turn.calls.len().saturating_sub(TurnForm::CALLS) as u64 + turn.more_calls;
     let mark = turn.mark.as_ref();
     let metrics = turn.metrics.iter();
     TurnForm {

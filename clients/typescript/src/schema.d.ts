@@ -466,6 +466,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/points/{address}/file-changes/{other}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns the differences between the folders captured at two points. */
+        get: operations["file_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/points/{address}/files": {
         parameters: {
             query?: never;
@@ -701,8 +718,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists tasks with what happened in them, newest first: title, outcome of each lineage, counts,
-         *     usage, last error.
+         * Lists tasks with what happened in them: title, outcome of each lineage, counts, usage, last
+         *     error. Newest first, or sorted and searched; or, as an event stream, each task that changes.
          */
         get: operations["summaries"];
         put?: never;
@@ -1788,6 +1805,25 @@ export interface components {
             /** @description The log or file. */
             place: string;
         };
+        /** @description A difference between two captures. `diff --files --json` prints the same changes. */
+        FileChangeForm: {
+            after?: null | components["schemas"]["FileForm"];
+            before?: null | components["schemas"]["FileForm"];
+            /** @description The kind of the change. */
+            change: components["schemas"]["FileChangeKind"];
+        };
+        /**
+         * @description The kind of a change of a file.
+         * @enum {string}
+         */
+        FileChangeKind: "added" | "removed" | "changed" | "mode" | "renamed";
+        /** @description Differences between two captures, in order of paths. */
+        FileChangesForm: {
+            /** @description The first 10,000 differences. */
+            items: components["schemas"]["FileChangeForm"][];
+            /** @description `true` if there are more. */
+            more: boolean;
+        };
         /** @description Numbers of changed files and folders. */
         FileCounts: {
             /** @description Changed files, and files with other permission bits. */
@@ -2425,64 +2461,6 @@ export interface components {
                 head: components["schemas"]["Big"];
                 /** @description The offset before which all events were read. */
                 read: components["schemas"]["Big"];
-            }[];
-            /** @description The cursor of the next page; `null` on the last page. */
-            next?: string | null;
-        };
-        /** @description A page of a list. */
-        Listed_SummaryForm: {
-            /** @description The items of the page. */
-            items: {
-                /**
-                 * Format: int32
-                 * @description The active lineage.
-                 */
-                active: number;
-                /** @description The number of calls of tools. */
-                calls: components["schemas"]["Big"];
-                /** @description Time of the last event: RFC 3339, UTC. */
-                changed: string;
-                /** @description Microseconds since the Unix epoch. */
-                changed_us: components["schemas"]["Big"];
-                /** @description The last control. */
-                control: string;
-                /** @description RFC 3339, UTC. */
-                created: string;
-                /** @description Microseconds since the Unix epoch. */
-                created_us: components["schemas"]["Big"];
-                /** @description Events of all lineages, each counted in the lineage it was appended to. */
-                events: components["schemas"]["Big"];
-                /** @description The number of calls and steps that failed. */
-                failed: components["schemas"]["Big"];
-                /** @description The next offset of the active lineage. */
-                head: components["schemas"]["Big"];
-                /** @description The id of the task. */
-                id: string;
-                /** @description The last failure, on one line of at most 160 characters. */
-                last_error?: string | null;
-                /** @description The lineages, oldest first. */
-                lineages: components["schemas"]["LineageSummaryForm"][];
-                /** @description The metrics, by name. */
-                metrics: {
-                    [key: string]: components["schemas"]["MetricForm"];
-                };
-                /**
-                 * Format: int32
-                 * @description The number of older lineages that a list leaves out.
-                 */
-                older_lineages: number;
-                /** @description The last phase. */
-                phase?: string | null;
-                step?: null | components["schemas"]["Big"];
-                /** @description The number of steps. */
-                steps: components["schemas"]["Big"];
-                /** @description The first message of a user, on one line of at most 160 characters. */
-                title?: string | null;
-                /** @description The reason why the events of the task cannot be read; absent if they can. */
-                unreadable?: string | null;
-                usage?: null | components["schemas"]["UsageForm"];
-                /** @description The owner. */
-                user: string;
             }[];
             /** @description The cursor of the next page; `null` on the last page. */
             next?: string | null;
@@ -3170,6 +3148,15 @@ export interface components {
             /** @description True if a key is needed to compute the store's hashes. */
             keyed: boolean;
         };
+        /** @description A page of summaries. */
+        SummariesForm: {
+            /** @description The summaries of the page. */
+            items: components["schemas"]["SummaryForm"][];
+            /** @description The cursor of the next page; `null` on the last page. */
+            next?: string | null;
+            /** @description The number of summaries on all pages. */
+            total: components["schemas"]["Big"];
+        };
         /** @description Summary of a task: what its active lineage did, and the usage of all lineages. */
         SummaryForm: {
             /**
@@ -3183,6 +3170,11 @@ export interface components {
             changed: string;
             /** @description Microseconds since the Unix epoch. */
             changed_us: components["schemas"]["Big"];
+            /**
+             * @description Values of the last state, by the JSON pointers that the request names. A value over 256
+             *     bytes is `{"cut": BEGINNING, "bytes": LENGTH}`.
+             */
+            columns?: Record<string, unknown>;
             /** @description The last control. */
             control: string;
             /** @description RFC 3339, UTC. */
@@ -6008,6 +6000,93 @@ export interface operations {
             };
         };
     };
+    file_changes: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags of what is known */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description An address, as one segment: `essay%2F3@12` */
+                address: string;
+                /** @description A later one, of any task that one may see */
+                other: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    /** @description The ids of the captures */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileChangesForm"];
+                };
+            };
+            /** @description It is known */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token may not do it */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token has too many requests under way, or asks too often: see `Retry-After` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The store cannot answer, or there is no memory left for it: see `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     files: {
         parameters: {
             query?: never;
@@ -7174,14 +7253,35 @@ export interface operations {
             query?: {
                 /** @description The owner, for admins. Default: the caller. */
                 user?: string;
-                /** @description Only tasks whose id begins with this text, in the order of their ids. */
+                /**
+                 * @description Only tasks whose id begins with this text, in the order of their ids unless `sort` names
+                 *     another one.
+                 */
                 prefix?: string;
-                /** @description The page size: 1 to 100, default 20. */
+                /**
+                 * @description Words of the id or the title, and conditions, separated by spaces: `has:failure`,
+                 *     `outcome:0`, `state:running`, `user:ana`, `steps:>20`. All of them have to hold.
+                 */
+                q?: string;
+                /**
+                 * @description The column to sort by, with `-` before it for descending: `-failed`. Default: the newest
+                 *     first.
+                 */
+                sort?: string;
+                /**
+                 * @description JSON pointers into the last state, separated by commas: `/variables/score,/phase`. At most
+                 *     16.
+                 */
+                columns?: string;
+                /** @description The page size: 1 to 1,000, default 20. */
                 limit?: number;
                 /** @description The `next` of the previous page. */
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                /** @description `application/json`: a page; `text/event-stream`: each task that changes */
+                Accept?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7192,7 +7292,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Listed_SummaryForm"];
+                    "application/json": components["schemas"]["SummariesForm"];
+                    "text/event-stream": string;
                 };
             };
             400: {
@@ -7212,6 +7313,23 @@ export interface operations {
                 };
             };
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There are too many tasks to sort or search */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -92,7 +92,7 @@ const ROWS: &[Row] = &[
     get("/v1/points/TASK@first/diff/TASK@1", OWN),
     get_as("/v1/points/TASK/diff/TASK@1", "application/json-patch+json"),
     get("/v1/points/TASK/blame?pointer=/step", OWN),
-    get("/v1/points/TASK@1/event?cut=1", OWN),
+    get("/v1/points/TASK@1/event?cut=256", OWN),
     get("/v1/points/TASK/bisect?when=exists%20/step/number", [400, 404, 400]),
     get("/v1/points/TASK@1/value?pointer=/kind", OWN),
     get("/v1/points/TASK@first/align/TASK", OWN),

@@ -105,6 +105,9 @@ async fn a_code_begins_one_session_and_its_session_outlives_tokens() {
     assert_eq!(served.post(SESSIONS, "").await.status, 401);
     assert_eq!(by_code(&served, &"0".repeat(32)).await.status, 401);
     let code = served.server().code().unwrap();
+    let long = format!("{}{}", json!({ "code": code }), " ".repeat(2000));
+    let came = served.post(SESSIONS, &long).await;
+    assert_eq!(came.status, 401, "no long body is read: {came:?}");
     let came = by_code(&served, &code).await;
     assert_eq!(came.status, 201, "{came:?}");
     let again = by_code(&served, &code).await;

@@ -110,17 +110,8 @@ impl HistoryMap {
             if !is_known && (self.series.len() == METRICS || name.len() > METRIC_NAME) {
                 continue;
             }
-            let value = value.0;
-            self.series.entry(name.clone()).or_insert_with(Series::new).add(&MetricBucket {
-                at: event.offset,
-                step: finished.step,
-                time_us: event.header.time_us,
-                first: value,
-                last: value,
-                min: value,
-                max: value,
-                count: 1,
-            });
+            let value = MetricBucket::of(value.0, finished.step, event);
+            self.series.entry(name.clone()).or_insert_with(Series::new).add(&value);
         }
     }
 
@@ -145,7 +136,7 @@ impl HistoryMap {
         let place = self.failed.partition_point(|failed| *failed < number);
         let open = || {
             let last = self.turns().checked_sub(1).filter(|last| *last >= number)?;
-            self.open.unfinished()?.failed.map(|_| last)
+            self.open.is_failed().then_some(last)
         };
         self.failed.get(place).copied().or_else(open)
     }
@@ -167,16 +158,18 @@ impl HistoryMap {
         self.series.iter().filter_map(|(name, series)| Some((name.as_str(), series.whole()?)))
     }
 
-    /// Returns the values of a metric before an offset, in at most this many buckets.
-    pub fn series(&self, metric: &str, before: Offset, most: usize) -> Vec<MetricBucket> {
-        self.series.get(metric).map(|series| series.buckets(before, most)).unwrap_or_default()
+    /// Returns the buckets of a metric that begin before an offset. The last one may have values
+    /// beyond it.
+    pub fn series(&self, metric: &str, before: Offset) -> &[MetricBucket] {
+        self.series.get(metric).map(|series| series.buckets(before)).unwrap_or_default()
     }
 
     /// Returns about the bytes of memory that it takes.
     pub fn weight(&self) -> usize {
         let turns = (self.firsts.capacity() + self.failed.capacity()) * size_of::<u64>();
-        let resumes = self.resumes.capacity() * (size_of::<Resume>() + 64);
+        let resumes = self.resumes.capacity() * (size_of::<Resume>() + METRIC_NAME);
         let series = self.series.values().map(|series| series.weight() + METRIC_NAME);
-        turns + resumes + self.overview.weight() + series.sum::<usize>()
+        let open = self.open.weight();
+        turns + resumes + open + self.overview.weight() + series.sum::<usize>()
     }
 }

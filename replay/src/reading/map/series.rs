@@ -2,6 +2,8 @@
 
 use milepost_codec::Offset;
 
+use crate::event::Event;
+
 /// Maximum number of buckets that are kept. With more, two become one.
 const BUCKETS: usize = if cfg!(test) { 8 } else { 4096 };
 
@@ -28,7 +30,19 @@ pub struct MetricBucket {
 }
 
 impl MetricBucket {
-    fn join(&mut self, behind: &Self) {
+    /// Returns a value, with its step, its time and its offset.
+    pub fn of(value: f64, step: u64, event: &Event) -> Self {
+        let (at, time_us) = (event.offset, event.header.time_us);
+        Self { at, step, time_us, first: value, last: value, min: value, max: value, count: 1 }
+    }
+
+    /// Joins consecutive buckets, so that at most this many are left.
+    pub fn joined(buckets: &[Self], most: usize) -> Vec<Self> {
+        joined(buckets, buckets.len().div_ceil(most.max(1)).max(1))
+    }
+
+    /// Adds the values after those of the bucket.
+    pub fn join(&mut self, behind: &Self) {
         self.last = behind.last;
         self.min = self.min.min(behind.min);
         self.max = self.max.max(behind.max);
@@ -60,12 +74,10 @@ impl Series {
         self.buckets.push(*value);
     }
 
-    /// Returns the values before an offset, in at most this many buckets. If buckets have several
-    /// values, the last one may reach beyond the offset.
-    pub(super) fn buckets(&self, before: Offset, most: usize) -> Vec<MetricBucket> {
+    /// Returns the buckets that begin before an offset. The last one may reach beyond it.
+    pub(super) fn buckets(&self, before: Offset) -> &[MetricBucket] {
         let end = self.buckets.partition_point(|bucket| bucket.at < before);
-        let buckets = self.buckets.get(..end).unwrap_or_default();
-        joined(buckets, buckets.len().div_ceil(most.max(1)).max(1))
+        self.buckets.get(..end).unwrap_or_default()
     }
 
     /// Returns all values as one bucket.

@@ -9,14 +9,20 @@ use serde::Serialize;
 
 use crate::event::Event;
 
-use crate::reading::text::{Line, arguments, first_line};
-use crate::reading::usage::{Usage, UsageSum};
+use crate::reading::text::{Line, TEXT_MAX, arguments, first_line};
+use crate::reading::usage::{Usage, UsageSum, bounded};
 
 /// The role of the messages that begin turns.
 const ASSISTANT: &str = "assistant";
 
 /// Number of calls of a turn among which a result finds its own.
 const CALLS_OPEN: usize = 64;
+
+/// Maximum number of calls of a turn that are kept.
+const CALLS_MAX: usize = 1000;
+
+/// The longest name, and id of a call, in bytes. A longer one is cut.
+const NAME: usize = 200;
 
 /// A call of a tool in a turn.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -83,8 +89,11 @@ pub struct Turn {
     pub took_us: u64,
     /// The assistant's message.
     pub said: Option<String>,
-    /// The calls.
+    /// The first calls: at most 1,000.
     pub calls: Vec<TurnCall>,
+    /// The number of further calls.
+    #[serde(skip_serializing_if = "is_none")]
+    pub more_calls: u64,
     /// The last message of another role.
     pub heard: Option<String>,
     /// The reason of a failure: the step's error, or the output of a call that failed.
@@ -159,7 +168,8 @@ impl Turns {
         match body {
             Body::StepStarted(step) => {
                 let ended = self.end();
-                let (number, name) = (step.step, step.name.clone());
+                let name = step.name.as_deref().map(|name| bounded(name, NAME).to_owned());
+                let number = step.step;
                 self.step = Some(CurrentStep { number, name, turns: 0 });
                 self.begin(event);
                 ended
@@ -179,7 +189,10 @@ impl Turns {
                     let so_far = open.turn.calls_digest;
                     let digest = digest(&(so_far, &called.tool, called.arguments.text()));
                     open.turn.calls_digest = digest;
-                    open.turn.calls.push(call);
+                    match open.turn.calls.len() < CALLS_MAX {
+                        true => open.turn.calls.push(call),
+                        false => open.turn.more_calls += 1,
+                    }
                 });
                 ended
             }
@@ -221,6 +234,17 @@ impl Turns {
     /// Returns the offset of the first event of the open turn.
     pub(crate) fn first(&self) -> Option<Offset> {
         self.open.as_ref().map(|open| open.turn.first)
+    }
+
+    /// Returns `true` if the open turn has failed so far.
+    pub(crate) fn is_failed(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.turn.failed.is_some())
+    }
+
+    /// Returns about the bytes of memory that it takes.
+    pub(crate) fn weight(&self) -> usize {
+        let calls = self.open.as_ref().map_or(0, |open| open.turn.calls.len());
+        calls * (size_of::<TurnCall>() + 2 * NAME + 2 * TEXT_MAX) + NAME
     }
 
     /// Returns what takes the events from the first one of the open turn on, and divides them in
@@ -334,9 +358,10 @@ impl Open {
             self.turn.failed =
                 Some(text.filter(|text| !text.is_empty()).unwrap_or("failed".into()));
         }
+        let id = bounded(&returned.call, NAME);
         let calls = self.turn.calls.iter_mut().rev().take(CALLS_OPEN);
         // A result whose call is in another turn belongs to that.
-        if let Some(call) = calls.into_iter().find(|call| call.call == returned.call) {
+        if let Some(call) = calls.into_iter().find(|call| call.call == id) {
             call.ok = Some(returned.ok);
             call.result = result;
             call.took_us = time_us.checked_sub(call.time_us);
@@ -346,8 +371,8 @@ impl Open {
 
 fn call_of(called: &ToolCalled, event: &Event) -> TurnCall {
     TurnCall {
-        call: called.call.clone(),
-        tool: called.tool.clone(),
+        call: bounded(&called.call, NAME).to_owned(),
+        tool: bounded(&called.tool, NAME).to_owned(),
         arguments: arguments(&called.arguments),
         ok: None,
         result: None,
@@ -355,6 +380,11 @@ fn call_of(called: &ToolCalled, event: &Event) -> TurnCall {
         at: event.offset,
         time_us: event.header.time_us,
     }
+}
+
+/// Returns `true` for no calls.
+fn is_none(calls: &u64) -> bool {
+    *calls == 0
 }
 
 /// Returns a digest to compare values within one process.

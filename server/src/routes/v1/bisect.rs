@@ -72,7 +72,8 @@ async fn bisect(
         let seen = Seen::at(view, &address)?;
         let good = query.good.as_deref().map(|good| view.point(good)).transpose()?;
         let tag = seen.tag.clone().erased(view.erased(&seen.point)?);
-        let tag = good.iter().fold(tag, |tag, good| tag.and(good.offset));
+        let tag = tag.and(blake3::hash(query.when.as_bytes()).to_hex());
+        let tag = good.iter().fold(tag, |tag, good| tag.and(good.lineage).and(good.offset));
         Tagged::unless(&known, tag, || {
             let bisected = service::bisect(view, good.as_ref(), &seen.point, &condition)?;
             Ok(Json(bisected))

@@ -69,6 +69,9 @@ async fn list(
 /// The maximum number of changes of files in an answer.
 const CHANGES: usize = 10_000;
 
+/// The number of differing files from which folders are not compared.
+const COMPARED: u64 = 100_000;
+
 /// Returns the differences between the folders captured at two points.
 #[utoipa::path(
     get,
@@ -85,6 +88,7 @@ const CHANGES: usize = 10_000;
             of the captures"))),
         (status = 304, description = "It is known"),
         ReadProblems,
+        (status = 413, description = "More than 100,000 files differ"),
     ),
 )]
 async fn changes(
@@ -99,7 +103,14 @@ async fn changes(
             |address: &str| -> Result<_, ApiError> { Ok(view.captured(&view.point(address)?)?) };
         let (before, after) = (captured(&before)?, captured(&after)?);
         let tag = Tag::new(before.info().root).and(after.info().root);
-        Tagged::unless(&known, tag, || Ok(Json(FileChangesForm::of(before.diff(&after)?, CHANGES))))
+        Tagged::unless(&known, tag, || {
+            if before.count_differences(&after, COMPARED)? >= COMPARED {
+                return Err(ApiError::TooMuch(
+                    "more than 100,000 files differ: `milepost diff --files` compares them",
+                ));
+            }
+            Ok(Json(FileChangesForm::of(before.diff(&after)?, CHANGES)))
+        })
     })
     .await
 }

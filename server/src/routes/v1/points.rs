@@ -85,12 +85,17 @@ async fn one(
     .await
 }
 
+/// The least number of bytes to which texts of an event are cut.
+const CUT_MIN: usize = 256;
+
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct EventQuery {
     /// Cuts texts of the body that are longer than this many bytes: each is an object with `cut`,
-    /// its beginning, `bytes`, the length of the whole, and `pointer`, its place in the body.
+    /// its beginning, `bytes`, the length of the whole, and `pointer`, its place in the body. At
+    /// least 256.
+    #[param(minimum = 256)]
     cut: Option<usize>,
 }
 
@@ -119,6 +124,9 @@ async fn event(
     PathName(address): PathName,
     Query(query): Query<EventQuery>,
 ) -> Result<Response, ApiError> {
+    if let Some(cut) = query.cut.filter(|cut| *cut < CUT_MIN) {
+        return Err(ApiError::Invalid(format!("cut is {CUT_MIN} or more, not {cut}")));
+    }
     // A long event takes several times its length while it is read.
     app.long_view(&caller, move |view| {
         let point = view.point(&address)?;

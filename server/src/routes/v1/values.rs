@@ -41,18 +41,18 @@ struct Piece {
 
 impl Piece {
     /// Takes the bytes that a `Range` header asks for; all of them without one, or with one of
-    /// another form. `None`: the range is behind the end.
-    fn of(mut bytes: Vec<u8>, asked: Option<(usize, Option<usize>)>) -> Option<Self> {
+    /// another form.
+    fn of(mut bytes: Vec<u8>, asked: Option<(usize, Option<usize>)>) -> Result<Self, ApiError> {
         let whole = bytes.len();
         let Some((from, last)) = asked else {
-            return Some(Self { bytes, from: 0, whole });
+            return Ok(Self { bytes, from: 0, whole });
         };
         let end = last.map_or(whole, |last| last.saturating_add(1).min(whole));
         if from >= end {
-            return None;
+            return Err(ApiError::BehindTheEnd(whole));
         }
         bytes.truncate(end);
-        Some(Self { bytes: bytes.split_off(from), from, whole })
+        Ok(Self { bytes: bytes.split_off(from), from, whole })
     }
 
     fn response(self, is_part: bool) -> Response {
@@ -122,11 +122,11 @@ async fn value(
         let tag = named(&point, Tag::new(hash)).and("value").erased(erased);
         Tagged::unless(&known, tag, || bytes_at(event.body.as_ref(), &query.pointer))
     });
-    Ok(match found.await?.map(|bytes| Piece::of(bytes, asked)) {
-        Tagged::New(tag, Some(piece)) => {
-            Tagged::New(tag, piece.response(asked.is_some())).into_response()
+    Ok(match found.await? {
+        Tagged::New(tag, bytes) => {
+            let answer = Piece::of(bytes, asked)?.response(asked.is_some());
+            Tagged::New(tag, answer).into_response()
         }
-        Tagged::New(_, None) => StatusCode::RANGE_NOT_SATISFIABLE.into_response(),
         Tagged::Same(tag) => Tagged::<Response>::Same(tag).into_response(),
     })
 }
