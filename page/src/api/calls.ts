@@ -142,6 +142,12 @@ export const align = (a: string, b: string, from: string | null, texts: boolean,
 export const bisect = (address: string, when: string, good: string, signal?: Signal) =>
   ask<T.Bisected>(`${point(address)}/bisect${query({ when, good })}`, { signal });
 
+/** Searches the events of all tasks. A page may be empty and have a next one. */
+export const searchEvents = (text: string, cursor: string | null, signal?: Signal) =>
+  ask<T.Page<T.SearchHit> & { events: T.Big }>(`/v1/search${query({ text, limit: 100, cursor })}`, {
+    signal,
+  });
+
 export const checkpoints = (id: string, lineage: number, cursor: string | null) =>
   ask<T.Page<T.Checkpoint>>(`${task(id)}/checkpoints${query({ lineage, limit: 100, cursor })}`);
 

@@ -292,6 +292,12 @@ export interface Bisected {
   states: Big;
 }
 
+export interface SearchHit {
+  address: string;
+  task: string;
+  row: Row;
+}
+
 export interface Checkpoint {
   id: string;
   lineage: number;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Harness, closed, nodes, press, sees, until } from "./harness.ts";
+import { Harness, assertAccessible, closed, nodes, press, sees, until } from "./harness.ts";
 import { world } from "../mock/world.ts";
 
 let harness: Harness;
@@ -159,6 +159,18 @@ test("plots_fifty_lineages_and_loses_no_spike", async () => {
   );
   assert.ok(greatest > 900);
   assert.ok((await nodes(page)) < 3_000, String(await nodes(page)));
+  assert.deepEqual(errors, []);
+});
+
+test("finds_a_text_in_the_events_of_all_tasks", async () => {
+  const { page, errors } = await harness.open("#/tasks?q=printed nowhere");
+  await sees(page, "No task matches");
+  await page.goto(`${harness.mock.url}/#/tasks?q=磁盘已满`);
+  await page.getByRole("button", { name: "Search the events of all tasks" }).click();
+  await sees(page, "2 hits", "dialog");
+  await assertAccessible(page, "search of events");
+  await page.getByRole("button", { name: "春雨/0@13" }).click();
+  await sees(page, "磁盘已满", ".doc");
   assert.deepEqual(errors, []);
 });
 

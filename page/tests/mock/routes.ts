@@ -305,6 +305,22 @@ export function seriesAnswer(world: World, get: URLSearchParams) {
   return { items };
 }
 
+export function searchAnswer(world: World, text: string) {
+  const items = [];
+  let events = 0;
+  for (const task of world.tasks.values()) {
+    for (const lane of task.lanes) {
+      for (let i = lane.fork; i < lane.events.length; i++) {
+        events += 1;
+        const has = JSON.stringify(lane.events[i]!.body ?? "").includes(text);
+        if (has)
+          items.push({ address: `${task.id}/${lane.id}@${i}`, task: task.id, row: row(lane, i) });
+      }
+    }
+  }
+  return { items: items.slice(0, 100), next: null, events: String(events) };
+}
+
 export function metricsAnswer(lane: Lane) {
   const head = String(lane.events.length);
   const items = [...metricsOf(lane)].map(([name, values]) => {

@@ -84,6 +84,7 @@ function read(world: World, path: string, get: URLSearchParams): unknown {
     };
   }
   if (path === "/v1/summaries") return routes.summariesPage(world, get);
+  if (path === "/v1/search") return routes.searchAnswer(world, get.get("text") ?? "");
   if (path === "/v1/series") return routes.seriesAnswer(world, get);
   if (path === "/v1/stats") return { tasks: String(world.tasks.size), seq: "44", applied: "44" };
   if (path === "/v1/anchor") return { milepost_anchor: 1, store: "6f1c2a", seq: "44" };
