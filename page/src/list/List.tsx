@@ -61,7 +61,9 @@ function useScroll(layout: Layout, memory: string | undefined) {
   };
 
   const onScroll = () => {
-    const at = box.current!.scrollTop;
+    // The last event of a list may come after it is gone.
+    const at = box.current?.scrollTop;
+    if (at === undefined) return;
     if (Math.abs(at - now.current.ours) < 1) {
       now.current.ours = -1;
       return;
@@ -85,7 +87,8 @@ function useScroll(layout: Layout, memory: string | undefined) {
   useLayoutEffect(() => {
     const next = clampTop(now.current.top, layout.total, view);
     const place = now.current.top / scaleOf(layout.total, view).ratio;
-    if (next !== now.current.top || Math.abs(box.current!.scrollTop - place) >= 1) moveTo(next);
+    const at = box.current?.scrollTop ?? place;
+    if (next !== now.current.top || Math.abs(at - place) >= 1) moveTo(next);
   }, [layout.total, view]);
 
   useEffect(() => {
