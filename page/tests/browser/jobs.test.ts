@@ -103,7 +103,7 @@ test("rolls_back_files_as_planned_and_undo_brings_them_back", async () => {
 
   await press(page, "r");
   await page.getByLabel("state and files").check();
-  await page.getByLabel("Folder on the service's machine").fill("/work/desk");
+  await page.getByLabel("Folder on the service's machine").fill("/srv/desk");
   await press(page, "Tab");
   await sees(page, "2 files changed");
   await sees(page, "1 file deleted");
