@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 const OBJECT: usize = 64;
 
 /// Replaces each text of a value that is longer than some bytes by an object: `cut`, its beginning,
-/// `bytes`, the length of the whole, and `pointer`, its place in the value. A text stays whole if the
-/// object would not be shorter.
+/// `bytes`, the length of the whole, and `pointer`, its place in the value. A text stays whole if
+/// the object would not be shorter.
 ///
 /// ```
 /// use serde_json::json;

@@ -71,7 +71,7 @@ fn all(reader: &Reader, task: &Task, mut asked: TurnsAsked) -> Vec<TurnForm> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
     fn pages_have_all_turns_also_if_each_request_reads_a_piece(

@@ -9,11 +9,11 @@ use super::place;
 fn a_dash_and_a_number_are_a_count_as_in_git() {
     let place = place();
     for (short, long) in [
-        ("log run -3", "log run -n 3"),
+        ("log run -3 --utc", "log run -n 3 --utc"),
         ("log -3 run --events", "log run --events -n 3"),
         ("search e -2", "search e -n 2"),
         ("checkpoints run -1", "checkpoints run --limit 1"),
-        ("tasks -2", "tasks -n 2"),
+        ("tasks -2 --utc", "tasks -n 2 --utc"),
     ] {
         let [short, long] = [short, long].map(|line| place.say(line));
         assert_eq!((short.code, &short.out), (0, &long.out), "{short:?}");

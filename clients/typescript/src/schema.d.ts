@@ -5787,7 +5787,8 @@ export interface operations {
             query?: {
                 /**
                  * @description Cuts texts of the body that are longer than this many bytes: each is an object with `cut`,
-                 *     its beginning, `bytes`, the length of the whole, and `pointer`, its place in the body.
+                 *     its beginning, `bytes`, the length of the whole, and `pointer`, its place in the body. At
+                 *     least 256.
                  */
                 cut?: number;
             };
@@ -6060,6 +6061,15 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description More than 100,000 files differ */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
