@@ -34,7 +34,7 @@ const CRATES: [(&str, usize); 16] = [
     ("page", 100),
     ("server", 11_900),
     ("client", 3_900),
-    ("cli", 21_000),
+    ("cli", 25_000),
 ];
 
 /// One place where a rule is broken.

@@ -1,0 +1,336 @@
+//! The document of a turn or an event: what was said and done, the state, files, JSON.
+
+use milepost::reading::row;
+use milepost::state::{ChangeKind, MessageRange};
+use milepost::{Body, ErrorKind, Hash};
+use milepost_api::{Big, ChangesForm, EventForm, PointForm, TurnForm, UsageForm};
+
+use super::task::{DocumentKey, TaskView};
+use crate::backend::{Backend, event_of};
+use crate::error::{Failure, Result};
+use crate::output::{
+    BodyLine, Style, body_lines, count, duration, excerpt, grouped, printable, printable_lines,
+    size, time_short, words,
+};
+use crate::terminal::{Line, Tone};
+
+/// The most of a document: bytes, events of a turn, and files.
+const BYTES: usize = 256 << 10;
+const EVENTS: u64 = 200;
+const FILES: usize = 2000;
+
+/// The most of one text of an event, in bytes.
+const TEXT: usize = 64 << 10;
+
+/// Columns of the value of a change.
+const VALUE: usize = 160;
+
+/// The documents of a turn or an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tab {
+    Step,
+    State,
+    Changes,
+    Files,
+    Raw,
+}
+
+/// The tabs in their order.
+pub const TABS: [(Tab, &str); 5] = [
+    (Tab::Step, "Step"),
+    (Tab::State, "State"),
+    (Tab::Changes, "Changes"),
+    (Tab::Files, "Files"),
+    (Tab::Raw, "Raw"),
+];
+
+/// Reads a document. A failure is its text.
+pub fn read(source: &dyn Backend, view: &TaskView, key: DocumentKey) -> Vec<Line> {
+    let point = |at: u64| point(view, key, at);
+    let (first, next) = (key.spot.first, key.spot.next);
+    let lines = match key.tab {
+        Tab::Step => step(source, view, key),
+        Tab::State => state(source, &point(next)),
+        Tab::Changes => changes(source, &point(first), &point(next)),
+        Tab::Files => files(source, &point(next)),
+        Tab::Raw => raw(source, &point(first)),
+    };
+    lines.unwrap_or_else(|failure| vec![Line::new(Tone::Removed, shown(&failure))])
+}
+
+fn shown(failure: &Failure) -> String {
+    printable(&failure.to_string()).into_owned()
+}
+
+/// Returns the point of an offset, without reading the store.
+fn point(view: &TaskView, key: DocumentKey, at: u64) -> PointForm {
+    PointForm {
+        address: words::address(&view.form.id, key.lineage, at),
+        task: view.form.id.clone(),
+        lineage: key.lineage,
+        offset: Big(at),
+        // Requests name the address only.
+        hash: Hash([0; 32]),
+        checkpoint: None,
+    }
+}
+
+/// Lines of a document that ends where it has no more room.
+struct Lines {
+    lines: Vec<Line>,
+    bytes: usize,
+}
+
+impl Lines {
+    fn new() -> Self {
+        Self { lines: Vec::new(), bytes: 0 }
+    }
+
+    fn add(&mut self, tone: Tone, text: impl Into<String>) {
+        let text = text.into();
+        self.bytes += text.len() + 1;
+        self.lines.push(Line::new(tone, text));
+    }
+
+    /// Adds lines of a text up to a number of bytes, and the command that prints the whole.
+    fn text(&mut self, tone: Tone, text: &str, most: usize, whole: &str) {
+        let mut taken = 0;
+        for line in text.split('\n') {
+            taken += line.len() + 1;
+            if taken > most + 1 {
+                let left = size((text.len() + line.len() + 1 - taken) as u64);
+                self.add(Tone::Dim, format!("… {left} more: `{whole}`"));
+                return;
+            }
+            self.add(tone, line);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes > BYTES
+    }
+}
+
+fn step(source: &dyn Backend, view: &TaskView, key: DocumentKey) -> Result<Vec<Line>> {
+    let mut lines = Lines::new();
+    let turn = view.turns.chosen().filter(|turn| turn.first.0 == key.spot.first);
+    if let Some(turn) = turn.filter(|_| !view.is_events) {
+        heading(turn, &mut lines);
+    }
+    let end = key.spot.next.min(key.spot.first.saturating_add(EVENTS));
+    let (mut last, point) = (key.spot.first, point(view, key, key.spot.first));
+    let stopped = source.events(&point, key.spot.first..end, &mut |event| {
+        if lines.is_full() {
+            return Err(Failure::reported(0));
+        }
+        last = event.offset.0 + 1;
+        of_event(&event, view, &mut lines);
+        Ok(())
+    });
+    if let Err(failure) = stopped
+        && !lines.is_full()
+    {
+        return Err(failure);
+    }
+    if last < key.spot.next {
+        let more = count(key.spot.next - last, "event");
+        lines.add(Tone::Dim, format!("… {more} more: `v` lists them"));
+    }
+    Ok(lines.lines)
+}
+
+fn heading(turn: &TurnForm, lines: &mut Lines) {
+    let step = turn.step.map(|step| format!("Step {step}")).unwrap_or_else(|| "No step".into());
+    let name = turn.name.as_deref().map(|name| format!("  {}", excerpt(name, VALUE)));
+    lines.add(Tone::Title, format!("{step}{}", name.unwrap_or_default()));
+    let calls = turn.calls.len() as u64 + turn.more_calls.map_or(0, |more| more.0);
+    lines.add(
+        Tone::Dim,
+        format!(
+            "@{} to @{}   {}   {}   {}",
+            turn.first,
+            turn.next.0.saturating_sub(1),
+            count(calls, "call"),
+            usage(turn.usage.as_ref()),
+            duration(turn.took_us.0)
+        ),
+    );
+    for (name, value) in &turn.metrics {
+        lines.add(Tone::Plain, format!("{} {}", printable(name), value.0));
+    }
+    if let Some(failed) = &turn.failed {
+        lines.add(Tone::Removed, format!("✗ {}", printable(failed)));
+    }
+    lines.add(Tone::Plain, "");
+}
+
+/// Returns tokens and cost in words.
+pub fn usage(usage: Option<&UsageForm>) -> String {
+    let Some(usage) = usage else {
+        return "tokens not recorded".into();
+    };
+    let tokens = usage.tokens().map(|tokens| format!("{} tokens", grouped(tokens)));
+    let cost = usage.cost.map(|cost| {
+        format!("cost {cost:.4} {}", printable(usage.currency.as_deref().unwrap_or_default()))
+    });
+    let parts: Vec<String> = tokens.into_iter().chain(cost).collect();
+    parts.join(", ").trim_end().to_owned()
+}
+
+/// Adds an event: a line about it, and its text.
+fn of_event(event: &EventForm, view: &TaskView, lines: &mut Lines) {
+    let actor = event.actor.as_deref().map(|actor| format!("  {}", excerpt(actor, 40)));
+    let head = format!(
+        "@{} {}  {}{}",
+        event.offset,
+        printable(&event.kind),
+        time_short(event.time_us.0),
+        actor.unwrap_or_default()
+    );
+    lines.add(Tone::Dim, head);
+    let whole = || {
+        let address = words::address(&view.form.id, view.lineage, event.offset.0);
+        format!("milepost show {address}")
+    };
+    let Some(body) = &event.body else {
+        lines.add(Tone::Plain, "the body was erased");
+        return lines.add(Tone::Plain, "");
+    };
+    if !has_text(body) {
+        // Raw has the whole.
+        lines.add(Tone::Plain, printable(&row(&event_of(event.clone()))));
+        return lines.add(Tone::Plain, "");
+    }
+    let (mut taken, mut all) = (0, 0);
+    for line in body_lines(body) {
+        let BodyLine { indent, head, style, rest } = line;
+        let text = format!("{:indent$}{head}{rest}", "");
+        all += text.len();
+        if taken + text.len() > TEXT {
+            continue;
+        }
+        taken += text.len();
+        lines.add(tone(style), text.trim_end());
+    }
+    if taken < all {
+        let left = size((all - taken) as u64);
+        lines.add(Tone::Dim, format!("… {left} more: `{}`", whole()));
+    }
+    lines.add(Tone::Plain, "");
+}
+
+/// Returns `true` for a kind of event with a text of its own; others are a line.
+fn has_text(body: &Body) -> bool {
+    matches!(
+        body,
+        Body::Message(_)
+            | Body::ToolCalled(_)
+            | Body::ToolReturned(_)
+            | Body::PromptChanged(_)
+            | Body::GuidanceGiven(_)
+            | Body::StepFailed(_)
+            | Body::Application(_)
+    )
+}
+
+fn tone(style: Option<Style>) -> Tone {
+    match style {
+        Some(Style::Bold) => Tone::Title,
+        Some(Style::Good) => Tone::Added,
+        Some(Style::Bad) => Tone::Removed,
+        Some(Style::Dim) => Tone::Dim,
+        Some(Style::Name) | None => Tone::Plain,
+    }
+}
+
+fn state(source: &dyn Backend, point: &PointForm) -> Result<Vec<Line>> {
+    let state = source.state(point, MessageRange::Last(3))?;
+    let mut lines = Lines::new();
+    let address = printable(&point.address);
+    lines.add(Tone::Title, format!("State at {address}"));
+    let whole = format!("milepost state {address} --messages all");
+    lines.add(Tone::Dim, format!("with its last 3 messages; `{whole}` prints all"));
+    lines.text(Tone::Plain, &printable_lines(&format!("{state:#}")), BYTES, &whole);
+    Ok(lines.lines)
+}
+
+fn changes(source: &dyn Backend, before: &PointForm, after: &PointForm) -> Result<Vec<Line>> {
+    let changes = source.changes(before, after)?;
+    let (from, to) = (printable(&before.address), printable(&after.address));
+    let mut lines = Lines::new();
+    lines.add(Tone::Title, format!("State from @{} to @{}", before.offset, after.offset));
+    let whole = format!("milepost diff {from} {to}");
+    let shown = of_changes(&changes, BYTES / VALUE);
+    let is_empty = shown.is_empty();
+    lines.lines.extend(shown);
+    if is_empty {
+        lines.add(Tone::Dim, "no change");
+    } else {
+        lines.add(Tone::Dim, format!("`{whole}` prints values in full"));
+    }
+    Ok(lines.lines)
+}
+
+/// Returns changes of a state, one line each.
+pub fn of_changes(changes: &ChangesForm, most: usize) -> Vec<Line> {
+    let value = |value: &Option<serde_json::Value>| {
+        value.as_ref().map(|value| excerpt(&value.to_string(), VALUE)).unwrap_or_default()
+    };
+    let line = |change: &milepost_api::ChangeForm| {
+        let path = excerpt(&change.path, VALUE);
+        let (before, after) = (value(&change.before), value(&change.after));
+        match change.kind {
+            ChangeKind::Add => Line::new(Tone::Added, format!("+ {path}: {after}")),
+            ChangeKind::Remove => Line::new(Tone::Removed, format!("- {path}: {before}")),
+            ChangeKind::Replace => {
+                Line::new(Tone::Changed, format!("~ {path}: {before} -> {after}"))
+            }
+        }
+    };
+    let mut lines: Vec<Line> = changes.items.iter().take(most).map(line).collect();
+    if changes.more || changes.items.len() > most {
+        lines.push(Line::new(Tone::Dim, "… more changes"));
+    }
+    lines
+}
+
+fn files(source: &dyn Backend, point: &PointForm) -> Result<Vec<Line>> {
+    let (mut lines, mut number) = (Lines::new(), 0);
+    let read = source.files(point, &mut |file| {
+        number += 1;
+        if number > FILES {
+            return Err(Failure::reported(0));
+        }
+        let bytes = file.size.map(|bytes| size(bytes.0)).unwrap_or_else(|| file.kind.to_string());
+        let path = printable(&file.path.to_string()).into_owned();
+        lines.add(Tone::Plain, format!("{bytes:>10}  {path}"));
+        Ok(())
+    });
+    match read {
+        Err(failure) if failure.kind() == Some(ErrorKind::NotFound) => {
+            return Ok(vec![Line::new(Tone::Dim, "no files were captured before this point")]);
+        }
+        Err(failure) if number <= FILES => return Err(failure),
+        Err(_) => {
+            let whole = format!("milepost files {}", printable(&point.address));
+            lines.add(Tone::Dim, format!("… more files: `{whole}`"));
+        }
+        Ok(()) => {}
+    }
+    let title = format!("Files captured before {}", printable(&point.address));
+    lines.lines.insert(0, Line::new(Tone::Title, title));
+    Ok(lines.lines)
+}
+
+fn raw(source: &dyn Backend, point: &PointForm) -> Result<Vec<Line>> {
+    let event = source.event(point)?;
+    let mut lines = Lines::new();
+    lines.add(Tone::Dim, format!("hash {}", event.hash));
+    let text = serde_json::to_string(&event)?;
+    // A number out of range, such as 1e400, is valid in a log: the text stays as it is.
+    let value = serde_json::from_str::<serde_json::Value>(&text);
+    let text = value.map_or(text, |value| format!("{value:#}"));
+    let whole = format!("milepost show {} --raw", printable(&point.address));
+    lines.text(Tone::Plain, &printable_lines(&text), BYTES, &whole);
+    Ok(lines.lines)
+}
