@@ -132,7 +132,8 @@ impl App {
                     *failed = Some(why.clone());
                 }
             }
-            _ => self.refused.push(request),
+            other if self.refused.contains(&other) => {}
+            other => self.refused.push(other),
         }
         self.say(Tone::Removed, why);
     }

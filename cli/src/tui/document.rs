@@ -244,13 +244,19 @@ fn tone(style: Option<Style>) -> Tone {
 }
 
 fn state(source: &dyn Backend, point: &PointForm) -> Result<Vec<Line>> {
-    let state = source.state(point, MessageRange::Last(3))?;
+    let mut state = source.state(point, MessageRange::Last(3))?;
+    // Values first: they are looked for more often.
+    let messages = state.as_object_mut().and_then(|fields| fields.remove("messages"));
     let mut lines = Lines::new();
     let address = printable(&point.address);
     lines.add(Tone::Title, format!("State at {address}"));
     let whole = format!("milepost state {address} --messages all");
-    lines.add(Tone::Dim, format!("with its last 3 messages; `{whole}` prints all"));
+    lines.add(Tone::Dim, format!("`{whole}` prints all"));
     lines.text(Tone::Plain, &printable_lines(&format!("{state:#}")), BYTES, &whole);
+    if let Some(messages) = messages {
+        lines.add(Tone::Title, "Last messages");
+        lines.text(Tone::Plain, &printable_lines(&format!("{messages:#}")), BYTES, &whole);
+    }
     Ok(lines.lines)
 }
 

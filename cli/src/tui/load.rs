@@ -177,7 +177,10 @@ impl Reading<'_> {
             }
         };
         match (found, next) {
-            (Some(offset), _) => view.go(offset),
+            (Some(offset), _) => {
+                view.go(offset);
+                view.found = Some(offset);
+            }
             (None, Some(at)) => view.hunt = Some(Hunt { at, ..hunt }),
             (None, None) => return none(),
         }

@@ -134,8 +134,14 @@ impl App {
         if let Some(view) = &mut self.task {
             let spot = view.spot();
             let at = match is_forward {
-                true => spot.map_or(view.rows.begin, |spot| spot.next),
-                false => spot.map_or(view.head(), |spot| spot.first),
+                true => {
+                    let found = view.found.map_or(0, |found| found + 1);
+                    spot.map_or(view.rows.begin, |spot| spot.next).max(found)
+                }
+                false => {
+                    let found = view.found.unwrap_or(u64::MAX);
+                    spot.map_or(view.head(), |spot| spot.first).min(found)
+                }
             };
             view.hunt = Some(Hunt { what, is_forward, at });
         }

@@ -46,6 +46,8 @@ pub struct TaskView {
     /// First visible line of the documents.
     pub scroll: [usize; 2],
     pub hunt: Option<Hunt>,
+    /// The event that was found last, until the cursor moves. It may be outside of every turn.
+    pub found: Option<u64>,
     /// The text that was found last.
     pub text: String,
     /// Events that came below while the cursor was elsewhere.
@@ -71,6 +73,7 @@ impl TaskView {
             pane: Pane::List,
             scroll: [0; 2],
             hunt: None,
+            found: None,
             text: String::new(),
             new: 0,
         };
@@ -124,6 +127,7 @@ impl TaskView {
         let offset = offset.min(self.head().saturating_sub(1)).max(self.rows.begin);
         self.rows.go(offset);
         self.placing = (!self.is_events).then_some(offset);
+        self.found = None;
         self.scroll = [0; 2];
     }
 
@@ -200,6 +204,7 @@ impl TaskView {
 
     fn moved(&mut self) {
         self.placing = None;
+        self.found = None;
         self.scroll = [0; 2];
         if self.is_at_end() {
             self.new = 0;
