@@ -340,3 +340,54 @@ fn raw(source: &dyn Backend, point: &PointForm) -> Result<Vec<Line>> {
     lines.text(Tone::Plain, &printable_lines(&text), BYTES, &whole);
     Ok(lines.lines)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::view;
+    use super::*;
+
+    fn event(kind: &str, body: &str) -> EventForm {
+        let text = format!(
+            r#"{{"offset":"7","lineage":0,"kind":"{kind}","time":"","time_us":"1","body":{body}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn text(event: &EventForm) -> Vec<String> {
+        let mut lines = Lines::new();
+        of_event(event, &view("a b", 30), &mut lines);
+        lines.lines.into_iter().map(|line| line.text).collect()
+    }
+
+    #[test]
+    fn a_text_is_shown_with_its_lines_and_other_events_as_one() {
+        let said = r#"{"kind":"message","role":"user","content":"one\n\u001b[2Jtwo"}"#;
+        let lines = text(&event("message", said));
+        assert_eq!(lines[1..], ["user:", "    one", "    \\u{1b}[2Jtwo", ""]);
+        let step = r#"{"kind":"step_started","step":3,"name":"look"}"#;
+        assert_eq!(text(&event("step_started", step))[1..], ["step 3: look", ""]);
+        assert_eq!(text(&event("message", "null"))[1..], ["the body was erased", ""]);
+    }
+
+    #[test]
+    fn a_text_that_is_cut_says_how_much_is_left_and_what_prints_it() {
+        let line = "x".repeat(999);
+        let long = vec![line; 100].join("\\n");
+        let body = format!(r#"{{"kind":"message","role":"user","content":"{long}"}}"#);
+        let lines = text(&event("message", &body));
+        let last = &lines[lines.len() - 2];
+        assert_eq!(last, "… 34.3 KiB more: `milepost show a%20b/0@7`");
+        let mut cut = Lines::new();
+        cut.text(Tone::Plain, "aaa\nbbb\nccc", 8, "whole");
+        let shown: Vec<&str> = cut.lines.iter().map(|line| line.text.as_str()).collect();
+        assert_eq!(shown, ["aaa", "bbb", "… 3 B more: `whole`"]);
+    }
+
+    #[test]
+    fn usage_that_was_not_recorded_is_not_guessed() {
+        assert_eq!(usage(None), "tokens not recorded");
+        let form = serde_json::json!({"input": "1200", "output": "34", "cost": 0.5});
+        let form: UsageForm = serde_json::from_value(form).unwrap();
+        assert_eq!(usage(Some(&form)), "1,234 tokens, cost 0.5000");
+    }
+}

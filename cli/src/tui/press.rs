@@ -191,7 +191,7 @@ impl App {
                 None => self.say(Tone::Dim, "no address to copy"),
             },
             Does::Choose => {
-                self.chosen = self.address();
+                self.chosen = self.address_to_compare();
                 let text = self.chosen.clone().unwrap_or_else(|| "nothing".into());
                 self.say(Tone::Dim, format!("chosen: {text}; `c` compares with it"));
             }
@@ -361,5 +361,115 @@ impl App {
             Does::Last => view.go_by(isize::MAX),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::actions::ActionPlan;
+    use super::super::testing::{turns, view};
+    use super::*;
+
+    fn opened() -> App {
+        let mut app = App::new();
+        let mut view = view("essay", 30);
+        view.take_turns(0, turns(0, 10, 10));
+        app.open(view);
+        app
+    }
+
+    fn asked() -> App {
+        let mut app = opened();
+        let (address, question) = ("essay/0@3".to_owned(), "Roll back?".to_owned());
+        let (deed, has_files) = (Deed::RollBack, false);
+        app.plan = Some(ActionPlan { deed, address, question, has_files, is_yes: false });
+        app
+    }
+
+    #[test]
+    fn only_a_clear_yes_does_what_was_asked() {
+        for strokes in [
+            vec![Stroke::Enter],
+            vec![Stroke::Esc],
+            vec![Stroke::Char('n')],
+            vec![Stroke::Char('f'), Stroke::Enter],
+            vec![Stroke::Text("y".into()), Stroke::Enter],
+            vec![Stroke::Tab, Stroke::Left, Stroke::Enter],
+        ] {
+            let mut app = asked();
+            strokes.iter().for_each(|stroke| assert!(!app.press(stroke.clone())));
+            let has_done = app.doing.is_some() || app.asked.contains(&Request::Act);
+            assert!(!has_done && app.plan.is_none(), "{strokes:?}");
+        }
+        for strokes in [vec![Stroke::Char('y')], vec![Stroke::Right, Stroke::Enter]] {
+            let mut app = asked();
+            strokes.iter().for_each(|stroke| assert!(!app.press(stroke.clone())));
+            assert_eq!(app.doing.as_ref().map(|plan| &plan.deed), Some(&Deed::RollBack));
+            assert_eq!(app.next_request(), Some(Request::Act), "{strokes:?}");
+        }
+    }
+
+    #[test]
+    fn each_action_asks_for_its_plan_first() {
+        for (key, deed) in [('f', Deed::Fork), ('r', Deed::RollBack), ('u', Deed::Undo)] {
+            let mut app = opened();
+            app.press(Stroke::Char(key));
+            assert_eq!(app.asked, [Request::Plan(deed)]);
+            assert!(app.doing.is_none());
+        }
+        let mut app = opened();
+        app.press(Stroke::Char('a'));
+        app.press(Stroke::Text("good".into()));
+        app.press(Stroke::Enter);
+        assert_eq!(app.asked, [Request::Plan(Deed::Mark("good".into()))]);
+    }
+
+    #[test]
+    fn no_key_works_while_a_text_is_typed_but_the_end() {
+        let mut app = opened();
+        app.press(Stroke::Char('/'));
+        for key in "rufp?.q".chars() {
+            app.press(Stroke::Char(key));
+        }
+        assert_eq!(app.prompt.as_ref().map(|prompt| prompt.typed.as_str()), Some("rufp?.q"));
+        assert!(app.asked.is_empty());
+        assert!(app.press(Stroke::Quit));
+    }
+
+    #[test]
+    fn esc_leaves_a_search_then_a_pane_then_the_screen_then_the_view() {
+        let mut app = opened();
+        app.press(Stroke::Enter);
+        app.press(Stroke::Char('e'));
+        assert!(app.task.as_ref().is_some_and(|view| view.hunt.is_some()));
+        let state = |app: &App| {
+            let view = app.task.as_ref().unwrap();
+            (view.hunt.is_some(), view.pane, app.place())
+        };
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            assert!(!app.press(Stroke::Esc));
+            seen.push(state(&app));
+        }
+        let expected = [
+            (false, Pane::Document, Place::Task),
+            (false, Pane::List, Place::Task),
+            (false, Pane::List, Place::Tasks),
+        ];
+        assert_eq!(seen, expected);
+        assert!(!app.press(Stroke::Left), "only Esc ends the view");
+        assert!(app.press(Stroke::Esc));
+    }
+
+    #[test]
+    fn a_lineage_is_compared_with_a_chosen_one() {
+        let mut app = opened();
+        app.press(Stroke::Char('c'));
+        assert_eq!(app.place(), Place::Task, "nothing is chosen");
+        app.press(Stroke::Char('x'));
+        app.press(Stroke::Char(']'));
+        app.press(Stroke::Char('c'));
+        let compared = app.compare.map(|compare| compare.addresses);
+        assert_eq!(compared, Some(["essay/0@30".to_owned(), "essay/1@22".to_owned()]));
     }
 }

@@ -234,11 +234,9 @@ fn is_small(area: Rect) -> bool {
     area.width < LEAST.0 || area.height < LEAST.1
 }
 
-/// Returns the address of a lineage's point without its task.
-fn place_of(address: &str) -> String {
-    let (front, point) = address.rsplit_once('@').unwrap_or((address, ""));
-    let lineage = front.rsplit_once('/').map_or("", |(_, lineage)| lineage);
-    format!("{lineage}@{point}")
+/// Returns the lineage and the point of an address, without its task.
+fn place_of(address: &str) -> &str {
+    address.find(['/', '@']).and_then(|at| address.get(at..)).unwrap_or_default()
 }
 
 /// Returns two areas next to each other, with a rule between them.
