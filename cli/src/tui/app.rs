@@ -179,9 +179,11 @@ impl App {
 
     /// Returns the next request of a task: the list first, then the document, then the rest.
     fn of_task(&self, view: &TaskView) -> Option<Request> {
+        let rows = view.rows.wanted().map(|(from, count)| Request::Rows(from, count));
         let list = match (view.placing, view.is_events) {
+            (Some(_), false) if view.is_waiting() => rows.or(Some(Request::Locate)),
             (Some(_), false) => Some(Request::Locate),
-            (_, true) => view.rows.wanted().map(|(from, count)| Request::Rows(from, count)),
+            (_, true) => rows,
             (_, false) => view.turns.wanted().map(|(from, count)| Request::Turns(from, count)),
         };
         let tabs = self.tabs(view).into_iter();

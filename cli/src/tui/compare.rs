@@ -2,6 +2,7 @@
 
 use milepost_api::{AlignCountsForm, AlignOp, AlignedForm, AlignmentForm, TurnForm};
 
+use super::metrics::value_text;
 use super::paged::Paged;
 
 /// Lines of a page: each page aligns the whole histories anew.
@@ -125,7 +126,8 @@ pub fn result(turn: &TurnForm) -> String {
     let of_calls = turn.calls.iter().rev().find_map(|call| call.result.clone());
     let heard = || turn.heard.clone().filter(|_| turn.said.is_some() && turn.calls.is_empty());
     let metrics = || {
-        let all = turn.metrics.iter().map(|(name, value)| format!("{name}={}", value.0));
+        let all =
+            turn.metrics.iter().map(|(name, value)| format!("{name}={}", value_text(value.0)));
         all.collect::<Vec<_>>().join(" ")
     };
     turn.failed.clone().or(of_calls).or_else(heard).unwrap_or_else(metrics)

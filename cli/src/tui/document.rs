@@ -5,6 +5,7 @@ use milepost::state::{ChangeKind, MessageRange};
 use milepost::{Body, ErrorKind, Hash};
 use milepost_api::{Big, ChangesForm, EventForm, PointForm, TurnForm, UsageForm};
 
+use super::metrics::value_text;
 use super::task::{DocumentKey, TaskView};
 use crate::backend::{Backend, event_of};
 use crate::error::{Failure, Result};
@@ -156,7 +157,7 @@ fn heading(turn: &TurnForm, lines: &mut Lines) {
         ),
     );
     for (name, value) in &turn.metrics {
-        lines.add(Tone::Plain, format!("{} {}", printable(name), value.0));
+        lines.add(Tone::Plain, format!("{} {}", printable(name), value_text(value.0)));
     }
     if let Some(failed) = &turn.failed {
         lines.add(Tone::Removed, format!("✗ {}", printable(failed)));

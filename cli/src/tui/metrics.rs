@@ -49,6 +49,12 @@ impl MetricsView {
     }
 }
 
+/// Returns a value as text: all its digits, with an exponent if it is small or large.
+pub fn value_text(value: f64) -> String {
+    let is_plain = value == 0.0 || (1e-3..1e9).contains(&value.abs()) || !value.is_finite();
+    if is_plain { value.to_string() } else { format!("{value:e}") }
+}
+
 /// The ranges of a chart: steps, and values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChartRange {

@@ -95,18 +95,20 @@ struct Pace {
     looked: u64,
     /// Something changed since the last draw.
     is_changed: bool,
+    /// A key was pressed since the last draw. Its effect is shown before the next request.
+    is_pressed: bool,
 }
 
 fn show(reading: &Reading<'_>, app: &mut App, color: bool) -> Result<()> {
     let mut screen = Screen::take()?;
-    let mut pace = Pace { drawn: 0, looked: now_us(), is_changed: true };
+    let mut pace = Pace { drawn: 0, looked: now_us(), is_changed: true, is_pressed: false };
     loop {
         let now = now_us();
         if pace.is_changed && pace.next_draw(now) == 0 {
             screen
                 .terminal
                 .draw(|frame| draw::draw(frame, app, ViewLooks { color, now_us: now }))?;
-            (pace.drawn, pace.is_changed) = (now, false);
+            pace = Pace { drawn: now, is_changed: false, is_pressed: false, ..pace };
         }
         if press_waiting(app, &mut pace)? {
             return Ok(());
@@ -118,7 +120,9 @@ fn show(reading: &Reading<'_>, app: &mut App, color: bool) -> Result<()> {
             pace.looked = now_us();
             app.ask(Request::Refresh);
         }
-        work(reading, app, &mut pace)?;
+        if !pace.is_pressed {
+            work(reading, app, &mut pace)?;
+        }
     }
 }
 
@@ -138,13 +142,14 @@ impl Pace {
 fn press_waiting(app: &mut App, pace: &mut Pace) -> Result<bool> {
     let now = now_us();
     let wait = match (app.next_request().is_some(), pace.is_changed) {
+        _ if pace.is_pressed => pace.next_draw(now),
         (true, _) => 0,
         (false, true) => pace.next_draw(now),
         (false, false) => pace.next_look(now),
     };
     let mut is_waiting = event::poll(Duration::from_micros(wait))?;
     while is_waiting {
-        pace.is_changed = true;
+        (pace.is_changed, pace.is_pressed) = (true, true);
         if let Some(stroke) = Stroke::of(event::read()?)
             && app.press(stroke)
         {

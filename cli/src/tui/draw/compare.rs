@@ -48,7 +48,7 @@ fn heads(view: &CompareView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     let head = |at: usize, name: &str| {
         let address = view.addresses.get(at).map(String::as_str).unwrap_or_default();
         let side = if view.side == at { "▸" } else { " " };
-        format!("{side}{name} {} {}", name_of(address), place_of(address))
+        format!("{side}{name} {}{}", name_of(address), place_of(address))
     };
     let line = format!("{}   {}", fitted(&head(0, "A"), half), fitted(&head(1, "B"), half));
     put(buf, line_of(area, 0), &line, looks.style(Tone::Title));

@@ -8,7 +8,7 @@ use super::{ViewLooks, choose, next_to};
 use crate::output::{excerpt, printable};
 use crate::terminal::{Tone, behind, line_of, put, split_below};
 use crate::tui::app::App;
-use crate::tui::metrics::{ChartRange, MetricsView, chart};
+use crate::tui::metrics::{ChartRange, MetricsView, chart, value_text};
 
 /// Columns of the names on a screen with room for both.
 const NAMES: u16 = 30;
@@ -36,7 +36,7 @@ pub fn draw(app: &mut App, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     let top = (view.cursor + 1).saturating_sub(height);
     for (at, metric) in names.items.iter().enumerate().skip(top).take(height) {
         let line = line_of(left, at - top);
-        let text = format!("{}  {}", excerpt(&metric.name, 40), metric.last.0);
+        let text = format!("{}  {}", excerpt(&metric.name, 40), value_text(metric.last.0));
         put(buf, behind(line, 2), &text, looks.style(Tone::Plain));
         if at == view.cursor {
             choose(line, true, buf);
@@ -63,8 +63,8 @@ fn charts(view: &MetricsView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
 }
 
 fn one(series: &SeriesForm, range: ChartRange, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
-    let last = series.buckets.last().map(|bucket| bucket.last.0.to_string());
-    let (least, most) = range.values;
+    let last = series.buckets.last().map(|bucket| value_text(bucket.last.0));
+    let (least, most) = (value_text(range.values.0), value_text(range.values.1));
     let title = format!(
         "{}   last {}   {least} to {most}",
         printable(&series.address),

@@ -108,7 +108,7 @@ fn list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
         put(buf, behind(line_of(rows, 0), 2), failed, looks.style(Tone::Removed));
         return;
     }
-    match view.is_events {
+    match view.is_events || view.is_waiting() {
         true => events_list(view, looks, rows, buf),
         false => turns_list(view, looks, rows, buf),
     }
@@ -163,12 +163,12 @@ fn short_kind(kind: &str) -> String {
 fn turns_list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
     let lines = if area.height >= TWO_LINES { 2 } else { 1 };
     view.turns.set_height((area.height / lines).into());
-    if view.turns.is_empty() {
+    if view.placing.is_some() || view.turns.is_empty() {
         let text = match view.placing {
             Some(_) => "reading…",
             None => "no steps: `v` shows the events",
         };
-        put(buf, behind(line_of(area, 0), 2), text, looks.style(Tone::Dim));
+        return put(buf, behind(line_of(area, 0), 2), text, looks.style(Tone::Dim));
     }
     for (at, index) in view.turns.visible().enumerate() {
         let first = line_of(area, at * usize::from(lines));

@@ -9,6 +9,7 @@ use crate::output::{age, excerpt, grouped, grouped_short, printable};
 use crate::terminal::{Line, Tone, behind, line_of, put, split_below};
 use crate::tui::document::usage;
 use crate::tui::lanes::outcome;
+use crate::tui::metrics::value_text;
 use crate::tui::tasks::{SORTS, TasksView};
 
 /// Lineages whose outcome has a mark.
@@ -122,7 +123,8 @@ fn about(task: &SummaryForm) -> Vec<Line> {
     add(Tone::Plain, format!("steps     {steps}, calls {calls}, failed {failed}"));
     add(Tone::Plain, format!("usage     {}", usage(task.usage.as_ref())));
     for (name, metric) in &task.metrics {
-        let (last, min, max) = (metric.last.0, metric.min.0, metric.max.0);
+        let (last, min, max) =
+            (value_text(metric.last.0), value_text(metric.min.0), value_text(metric.max.0));
         let text = format!("{}  {last} ({min} to {max})", printable(name));
         add(Tone::Plain, text);
     }

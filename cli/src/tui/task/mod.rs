@@ -131,9 +131,14 @@ impl TaskView {
         self.scroll = [0; 2];
     }
 
+    /// Returns `true` if events take the place of turns: the index is not at the cursor so far.
+    pub fn is_waiting(&self) -> bool {
+        !self.is_events && self.placing.is_some() && self.read > 0 && self.read < self.head()
+    }
+
     /// Returns the chosen turn or event.
     pub fn spot(&self) -> Option<Spot> {
-        if self.is_events {
+        if self.is_events || self.is_waiting() {
             let at = self.rows.cursor;
             return (!self.rows.is_empty()).then_some(Spot { first: at, next: at + 1 });
         }
@@ -178,26 +183,30 @@ impl TaskView {
 
     /// Moves the cursor of the list.
     pub fn go_by(&mut self, steps: i64) {
-        match self.is_events {
-            true => self.rows.go_by(steps),
-            false => self.turns.go_by(steps),
-        }
-        self.moved();
+        self.move_list(|rows| rows.go_by(steps), |turns| turns.go_by(steps));
     }
 
     pub fn go_page(&mut self, is_down: bool) {
-        match self.is_events {
-            true => self.rows.go_page(is_down),
-            false => self.turns.go_page(is_down),
-        }
-        self.moved();
+        self.move_list(|rows| rows.go_page(is_down), |turns| turns.go_page(is_down));
     }
 
     pub fn go_end(&mut self, is_last: bool) {
         let to = if is_last { u64::MAX } else { 0 };
+        self.move_list(|rows| rows.go(to), |turns| turns.go(to));
+    }
+
+    fn move_list(
+        &mut self,
+        in_rows: impl FnOnce(&mut Paged<RowForm>),
+        in_turns: impl FnOnce(&mut Paged<TurnForm>),
+    ) {
+        if self.is_waiting() {
+            in_rows(&mut self.rows);
+            return self.go(self.rows.cursor);
+        }
         match self.is_events {
-            true => self.rows.go(to),
-            false => self.turns.go(to),
+            true => in_rows(&mut self.rows),
+            false => in_turns(&mut self.turns),
         }
         self.moved();
     }
