@@ -74,6 +74,8 @@ pub struct App {
     pub asked: VecDeque<Request>,
     /// Requests that failed: they are not made again until something changes.
     pub refused: Vec<Request>,
+    /// The last look for changes failed: the store is behind a program that does not answer.
+    pub is_away: bool,
     /// Text to copy by the terminal.
     pub copied: Option<String>,
     /// Number of panes that have room, and of lanes.
@@ -132,10 +134,27 @@ impl App {
                     *failed = Some(why.clone());
                 }
             }
+            Request::Refresh => self.is_away = true,
+            // A search ends with its failure.
+            Request::Hunt => {}
             other if self.refused.contains(&other) => {}
             other => self.refused.push(other),
         }
         self.say(Tone::Removed, why);
+    }
+
+    /// Makes requests that failed again, after the store was away.
+    pub fn is_back(&mut self) {
+        if !std::mem::take(&mut self.is_away) {
+            return;
+        }
+        self.refused.clear();
+        if let Some(view) = &mut self.task {
+            (view.turns.failed, view.rows.failed) = (None, None);
+        }
+        if let Some(view) = &mut self.compare {
+            view.lines.failed = None;
+        }
     }
 
     /// Opens a task.
@@ -189,18 +208,18 @@ impl App {
         let tabs = self.tabs(view).into_iter();
         let mut keys = tabs.filter_map(|tab| document(view, tab));
         let mut missing = || keys.find(|key| view.documents.get(key).is_none());
-        let request = list.or_else(|| missing().map(Request::Document));
+        let is_new = |request: &Request| !self.refused.contains(request);
+        let request = list.filter(is_new).or_else(|| missing().map(Request::Document));
         let request = request.or_else(|| view.hunt.as_ref().map(|_| Request::Hunt));
-        let request = request.or_else(|| view.summary.is_none().then_some(Request::Summary));
+        let request =
+            request.or_else(|| view.summary.is_none().then_some(Request::Summary).filter(is_new));
         request.or_else(|| {
             let is_part = |id: &LineageId| match view.overviews.get(id) {
                 Some(overview) => *id == view.lineage && overview.read < overview.head,
                 None => true,
             };
-            let own = Some(view.lineage).filter(is_part);
-            let next = own.or_else(|| self.lanes.iter().copied().find(is_part));
-            let is_new = |request: &Request| !self.refused.contains(request);
-            next.map(Request::Overview).filter(is_new)
+            let all = std::iter::once(view.lineage).chain(self.lanes.iter().copied());
+            all.filter(is_part).map(Request::Overview).find(is_new)
         })
     }
 
@@ -217,4 +236,27 @@ impl App {
 pub fn document(view: &TaskView, tab: Tab) -> Option<DocumentKey> {
     let spot = view.spot()?;
     Some(DocumentKey { lineage: view.lineage, spot, tab })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::view;
+    use super::*;
+
+    #[test]
+    fn what_failed_is_asked_again_only_when_the_store_is_back() {
+        let mut app = App::new();
+        app.open(view("essay", 30));
+        assert_eq!(app.next_request(), Some(Request::Locate));
+        for expected in [Request::Locate, Request::Summary, Request::Overview(LineageId(0))] {
+            assert_eq!(app.next_request(), Some(expected.clone()));
+            app.refuse(expected, "no answer".into());
+        }
+        assert_eq!(app.next_request(), None);
+        app.is_back();
+        assert_eq!(app.next_request(), None, "it was there all the time");
+        app.refuse(Request::Refresh, "no answer".into());
+        app.is_back();
+        assert_eq!(app.next_request(), Some(Request::Locate));
+    }
 }

@@ -239,6 +239,12 @@ impl Reading<'_> {
 
     /// Looks for what changed.
     fn refresh(&self, app: &mut App) -> Result<()> {
+        self.look(app)?;
+        app.is_back();
+        Ok(())
+    }
+
+    fn look(&self, app: &mut App) -> Result<()> {
         match (app.place(), &mut app.task) {
             (Place::Tasks, _) => {
                 let page = self.source.summaries(None, None, TASKS, None)?;
