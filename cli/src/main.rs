@@ -10,6 +10,8 @@
 //! defaults         defaults of the user, and aliases
 //! args/            arguments of the command line
 //! picker/          full-screen list of checkpoints to restore
+//! tui/             full-screen view of a store: tasks, steps, comparisons, metrics
+//! terminal/        terminal of the full-screen views: setup, reset, drawing
 //! demo/            an iteration engine that records itself, is killed and continues
 //! store_locator    the store that a command works on, and whether it may be opened
 //! outside          stores outside of their projects
@@ -34,6 +36,8 @@ mod outside;
 mod picker;
 mod secrets;
 mod store_locator;
+mod terminal;
+mod tui;
 mod unknown_command;
 
 use std::borrow::Cow;

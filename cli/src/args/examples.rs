@@ -85,6 +85,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "tui",
+        &[
+            ("tui", "the tasks; Enter opens one, ? has the keys"),
+            ("tui run@12", "the task `run`, at event 12"),
+        ],
+    ),
+    (
         "tasks",
         &[("tasks", "all of them"), ("tasks --user ana --limit 10", "the newest ten of ana")],
     ),

@@ -18,6 +18,7 @@ const GROUPS: [Group; 7] = [
     Group {
         title: "Look",
         commands: &[
+            "tui",
             "tasks",
             "log",
             "show",

@@ -1,4 +1,4 @@
-//! Arguments of `log`.
+//! Arguments of `log`, and of others that print events.
 
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
@@ -6,6 +6,12 @@ use milepost::Body;
 
 use super::moment::moment;
 use super::number::whole;
+
+#[derive(Debug, ClapArgs)]
+pub struct Tui {
+    /// The address of the point to begin at; see `milepost --help`. Default: the list of tasks.
+    pub address: Option<String>,
+}
 
 #[derive(Debug, ClapArgs)]
 pub struct Log {

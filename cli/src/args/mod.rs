@@ -36,7 +36,7 @@ pub use going_back::{
     Branch, Checkpoint, FolderOptions, GoingBack, Paths, Recover, Restore, Rollback, Switch, Undo,
 };
 pub use line::CommandLine;
-pub use log::{Compare, Log, LogFilter, Search, Show, Transcript};
+pub use log::{Compare, Log, LogFilter, Search, Show, Transcript, Tui};
 pub use replay::{Replay, Speed};
 pub use retention::{Cleanup, Compact, Delete, Erase, Pin, Stats, Unpin};
 pub use rewind::Rewind;
@@ -137,6 +137,9 @@ pub enum Command {
     Import(Import),
     /// Export one task, or all tasks, as one file that another store imports.
     Export(Export),
+    /// Look at tasks, steps and states on the whole screen, and go on from any point; see
+    /// docs/PAGE.md.
+    Tui(Tui),
     /// List the tasks, newest first.
     Tasks(Tasks),
     /// Draw the lineages of a task as a tree.

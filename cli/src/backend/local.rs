@@ -20,9 +20,10 @@ use milepost_workspace::{Snapshot, TreePath};
 use serde_json::Value;
 
 use super::jobs::Listening;
+use super::readings::LocalReadings;
 use super::{
-    Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, MarkAsked, VerifyAsked,
-    captures, hints, jobs, recovery,
+    Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, MarkAsked, Readings,
+    VerifyAsked, captures, hints, jobs, recovery,
 };
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out, note};
@@ -56,6 +57,10 @@ impl Local<'_> {
 impl Backend for Local<'_> {
     fn engine(&self) -> Option<&Engine> {
         Some(self.0)
+    }
+
+    fn readings(&self) -> Box<dyn Readings + '_> {
+        Box::new(LocalReadings::new(self.0))
     }
 
     fn tasks(

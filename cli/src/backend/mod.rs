@@ -5,6 +5,7 @@
 //! ```text
 //! local       a store that this process has open
 //! remote      a store behind another program
+//! readings    lineages as rows, turns, overviews, metrics
 //! hints       tasks and points by what the user wrote
 //! suggestions hints for names that do not exist
 //! jobs        work in folders and on the disk
@@ -17,6 +18,7 @@ pub mod captures;
 pub mod hints;
 pub mod jobs;
 mod local;
+mod readings;
 pub mod recovery;
 mod remote;
 mod suggestions;
@@ -26,7 +28,7 @@ use std::ops::Range;
 use milepost::events::{MarkStatus, RunControl};
 use milepost::integrity::Anchor;
 use milepost::state::MessageRange;
-use milepost::{CheckpointId, Engine, Json, LineageId};
+use milepost::{CheckpointId, Engine, Event, Header, Json, LineageId};
 use milepost_api::{
     AppendedForm, AttachmentForm, BlamedForm, ChangesForm, CheckpointForm, EventAt, EventForm,
     FileForm, JobAsked, JobForm, JobResult, LineageForm, Listed, MovedForm, PinForm, PointForm,
@@ -40,6 +42,7 @@ use crate::error::Result;
 use crate::output::{JobBar, Out};
 use jobs::JobFailed;
 pub use local::Local;
+pub use readings::Readings;
 pub use remote::Remote;
 
 /// Callback for events, one by one.
@@ -94,6 +97,9 @@ pub struct VerifyAsked {
 pub trait Backend {
     /// Returns the engine, if this process has the store open.
     fn engine(&self) -> Option<&Engine>;
+
+    /// Returns the readings of the lineages, with what they keep.
+    fn readings(&self) -> Box<dyn Readings + '_>;
 
     /// Returns a page of tasks, newest first.
     fn tasks(
@@ -271,4 +277,10 @@ pub fn named(point: &PointForm) -> String {
         Some(checkpoint) => format!("@{checkpoint}"),
         None => point.address.clone(),
     }
+}
+
+/// Returns an event as the functions of `milepost::reading` take it.
+pub fn event_of(event: EventForm) -> Event {
+    let header = Header { time_us: event.time_us.0, ..Header::default() };
+    Event { lineage: event.lineage, offset: event.offset.0, header, body: event.body }
 }

@@ -11,11 +11,12 @@ use crate::backend::{Backend, CheckpointsAsked};
 use crate::error::{Failure, Result, USAGE};
 use crate::output::{Out, Style, printable, words};
 use crate::picker::{self, End};
+use crate::terminal;
 
 pub fn run(source: &dyn Backend, args: &args::Checkpoint, out: &mut Out) -> Result<()> {
     let task = args.task.as_deref().map(|id| source.task(id)).transpose()?;
     let task = task.map(|task| task.id);
-    if !picker::is_possible(out) {
+    if !terminal::is_possible(out) {
         return list(source, task, out);
     }
     match picker::pick(source, task.as_deref(), args.yes, out)? {

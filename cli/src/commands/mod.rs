@@ -5,7 +5,6 @@ mod allocator;
 mod anchor;
 mod bisect;
 mod blame;
-mod body_text;
 mod branch;
 mod capture;
 mod captured_files;
@@ -80,7 +79,7 @@ use crate::backend::{Backend, Local, hints};
 use crate::error::{Failure, Result};
 use crate::output::Out;
 use crate::store_locator::{Opened, StoreArgs, attach};
-use crate::{demo, picker};
+use crate::{demo, terminal, tui};
 
 /// Runs the command.
 pub fn run(args: Args, out: &mut Out) -> Result<()> {
@@ -96,6 +95,9 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
         wait: args.wait,
     };
     under_agent::refuse(&args.command)?;
+    if matches!(args.command, Command::Tui(_)) {
+        tui::check(out)?;
+    }
     match args.command {
         Command::Demo(args) => demo::run(&store, &args, out),
         Command::DemoWorker(args) => demo::worker(&store, &args),
@@ -130,7 +132,7 @@ pub fn run(args: Args, out: &mut Out) -> Result<()> {
 
 /// Runs a command on an existing store, opened by this process or by another one.
 fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
-    let needs = Needs::of(&command, picker::is_possible(out));
+    let needs = Needs::of(&command, terminal::is_possible(out));
     let changes = !needs.only_reads && !matches!(command, Command::Log(_));
     let made = match &command {
         Command::Start(args) => {
@@ -188,6 +190,7 @@ fn on_store(store: &StoreArgs, engine: &Engine, command: Command, out: &mut Out)
 /// Runs a command that works on any backend.
 fn on_source(source: &dyn Backend, command: Command, out: &mut Out) -> Result<()> {
     match command {
+        Command::Tui(args) => tui::run(source, args.address.as_deref(), out),
         Command::Tasks(args) => tasks::run(source, &args, out),
         Command::Lineages(args) => lineages::run(source, &args.task, out),
         Command::Log(args) => log::run(source, &args, out),

@@ -54,6 +54,7 @@ impl Needs {
             Command::Bisect(args) => {
                 Self { store: true, attached: true, only_reads: args.by_hand.is_none(), ..NONE }
             }
+            Command::Tui(_) => picks,
             Command::Checkpoint(_) if can_pick => picks,
             Command::Checkpoint(_) => READS,
             Command::Restore(args) => match &args.address {

@@ -8,9 +8,8 @@ use serde_json::json;
 
 use super::log::Needle;
 use super::name_pattern::is_named;
-use super::turn_text::event_of;
 use crate::args::Search;
-use crate::backend::Backend;
+use crate::backend::{Backend, event_of};
 use crate::error::{Failure, Result};
 use crate::output::{Out, Style, count, fitted, note, printable, words};
 

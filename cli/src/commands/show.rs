@@ -4,11 +4,10 @@ use milepost::events::Data;
 use milepost::{Body, ErrorKind};
 use milepost_api::{AttachmentForm, EventAt, EventForm, PointForm};
 
-use super::body_text;
 use crate::args::Show;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
-use crate::output::{Out, Style, count, excerpt, printable, time, words};
+use crate::output::{Out, Style, count, excerpt, print_body, printable, time, words};
 
 /// Longest excerpt of attached data, in columns.
 const EXCERPT: usize = 60;
@@ -92,7 +91,7 @@ pub fn print_event(
     match &event.body {
         None => Ok(out.line("the body was erased")?),
         Some(body) if raw => Ok(out.pretty_text(&body.to_json()?)?),
-        Some(body) => body_text::print(body, out),
+        Some(body) => Ok(print_body(body, out)?),
     }
 }
 

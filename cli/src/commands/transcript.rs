@@ -4,12 +4,11 @@ use milepost::Body;
 use milepost::reading::row;
 use milepost_api::EventForm;
 
-use super::body_text;
-use super::turn_text::{begin_of, event_of};
+use super::turn_text::begin_of;
 use crate::args::Transcript;
-use crate::backend::Backend;
+use crate::backend::{Backend, event_of};
 use crate::error::Result;
-use crate::output::{Out, Style, printable, time_short};
+use crate::output::{Out, Style, print_body, printable, time_short};
 
 pub fn run(source: &dyn Backend, args: &Transcript, out: &mut Out) -> Result<()> {
     let point = source.point(&args.address)?;
@@ -38,7 +37,7 @@ fn print(event: EventForm, out: &mut Out) -> Result<()> {
         }
         Some(body @ (Body::Message(_) | Body::ToolCalled(_) | Body::ToolReturned(_)))
         | Some(body @ (Body::PromptChanged(_) | Body::GuidanceGiven(_) | Body::StepFailed(_))) => {
-            body_text::print(body, out)?;
+            print_body(body, out)?;
         }
         None => out.line(format!("@{offset} {}: the body was erased", printable(&event.kind)))?,
         // State changes, ends of steps, captures and events of applications.

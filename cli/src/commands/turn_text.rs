@@ -1,17 +1,10 @@
 //! Texts of turns and of what they are made of.
 
 use milepost::reading::{Turn, TurnCall};
-use milepost::{Event, Header};
-use milepost_api::{EventForm, PointForm};
+use milepost_api::PointForm;
 
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
-
-/// Returns an event as the functions of `milepost::reading` take it.
-pub fn event_of(event: EventForm) -> Event {
-    let header = Header { time_us: event.time_us.0, ..Header::default() };
-    Event { lineage: event.lineage, offset: event.offset.0, header, body: event.body }
-}
 
 /// Returns the first readable offset of a point's lineage.
 pub fn begin_of(source: &dyn Backend, point: &PointForm) -> Result<u64> {

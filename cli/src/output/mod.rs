@@ -8,11 +8,13 @@
 //! escaped       bytes and JSON on a terminal
 //! fitted_table  tables that never exceed the terminal
 //! nearest       names near to one that does not exist
+//! body_text     bodies of events as text
 //! bars          progress bars (job_bar: of jobs)
 //! pager         the pager
 //! ```
 
 mod bars;
+mod body_text;
 mod escaped;
 mod fitted_table;
 mod job_bar;
@@ -32,6 +34,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use bars::bar;
+pub use body_text::{BodyLine, body_lines, print_body};
 use escaped::{Escaped, escaped};
 pub use fitted_table::{FittedRow, FittedTable, NONE};
 pub use job_bar::JobBar;

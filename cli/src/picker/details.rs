@@ -8,7 +8,7 @@ use milepost_api::{CheckpointForm, PointForm};
 
 use super::filter;
 use super::list::List;
-pub use super::preview::{Line, Preview, Tone};
+pub use super::preview::Preview;
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::{printable, words};

@@ -1,7 +1,8 @@
 //! The layout of the screen.
 
 use ratatui::layout::Rect;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::terminal::{split_below, split_right};
 
 /// Minimum width for a preview at the right, and for one below the list.
 const RIGHT: u16 = 100;
@@ -70,18 +71,6 @@ impl Layout {
     }
 }
 
-fn split_below(area: Rect, height: u16) -> (Rect, Rect) {
-    let height = height.min(area.height);
-    let below = Rect { y: area.y + height, height: area.height - height, ..area };
-    (Rect { height, ..area }, below)
-}
-
-fn split_right(area: Rect, width: u16) -> (Rect, Rect) {
-    let width = width.min(area.width);
-    let right = Rect { x: area.x + width, width: area.width - width, ..area };
-    (Rect { width, ..area }, right)
-}
-
 /// Width of the column of the step.
 pub const STEP: u16 = 10;
 
@@ -116,44 +105,6 @@ impl Columns {
         let there = order.into_iter().find(|column| **column > 0);
         there.map(|column| *column = 0).is_some()
     }
-}
-
-/// Wraps the text to lines of at most `width` columns, between words if possible.
-pub fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let Some(line) = lines.last_mut() else {
-            break;
-        };
-        let blank = usize::from(!line.is_empty());
-        if line.width() + blank + word.width() <= width {
-            line.push_str(if blank == 1 { " " } else { "" });
-            line.push_str(word);
-            continue;
-        }
-        let mut rest = word;
-        if line.is_empty() {
-            lines.pop();
-        }
-        while !rest.is_empty() {
-            let (piece, behind) = rest.split_at(fitting(rest, width));
-            lines.push(piece.to_owned());
-            rest = behind;
-        }
-    }
-    lines
-}
-
-/// Returns the number of bytes of the text that fit in `width` columns, at least one character.
-pub fn fitting(text: &str, width: usize) -> usize {
-    let mut taken = 0;
-    for (at, c) in text.char_indices() {
-        taken += c.width().unwrap_or(0);
-        if taken > width && at > 0 {
-            return at;
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]
@@ -194,14 +145,5 @@ mod tests {
         assert_eq!((narrow.events, narrow.cause, narrow.step), (0, 0, 0));
         assert_eq!((narrow.name, narrow.time), (22, 14));
         assert_eq!(Columns::of(10), Columns { name: 10, step: 0, time: 0, cause: 0, events: 0 });
-    }
-
-    #[test]
-    fn text_is_wrapped_between_words_by_its_width() {
-        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
-        assert_eq!(wrapped("日本語日本語 x", 6), ["日本語", "日本語", "x"]);
-        assert_eq!(wrapped("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
-        assert_eq!(wrapped("", 3), [""]);
-        assert_eq!(wrapped("日本", 1), ["日", "本"]);
     }
 }

@@ -8,18 +8,16 @@
 //! model     the effect of a key, and the next request to the store
 //! details   details of a task and of a checkpoint
 //! preview   the effect of a restore
-//! cache     a bounded cache of the details and previews
 //! load      requests to the store, while no key waits
 //! layout    the parts of the screen
 //! draw      the model as a screen
 //! keys      keys of the terminal to keys of the model
-//! screen    the terminal: setup and reset
+//! screen    the loop: keys, requests, draws
 //! ```
 //!
-//! Only `keys` and `screen` use the terminal, and only `load`, `details` and `preview` read the
-//! store.
+//! Only `keys` and `screen` use the terminal (`crate::terminal`), and only `load`, `details` and
+//! `preview` read the store.
 
-mod cache;
 mod details;
 mod draw;
 mod filter;
@@ -34,8 +32,6 @@ mod screen;
 #[cfg(test)]
 mod testing;
 
-use std::io::{self, IsTerminal};
-
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::output::Out;
@@ -43,13 +39,6 @@ pub use details::{NEAR, step};
 use list::List;
 pub use model::End;
 use model::Model;
-
-/// Returns `true` if the user can choose: standard input and output are terminals that can be drawn
-/// on, and the output is not JSON.
-pub fn is_possible(out: &Out) -> bool {
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    !out.json && !dumb && out.is_terminal() && io::stdin().is_terminal()
-}
 
 /// Lets the user choose among the checkpoints of a task, or of the store. Returns `None` if there
 /// are none.

@@ -9,6 +9,7 @@ use super::details;
 use crate::backend::Backend;
 use crate::error::{Failure, Result};
 use crate::output::{count, excerpt, grouped, printable, size, span, time, words};
+use crate::terminal::{Line, Tone};
 
 /// Maximum number of changes, and of characters of a value.
 const CHANGES: usize = 200;
@@ -16,31 +17,6 @@ const EXCERPT: usize = 80;
 /// Maximum number of files that are counted, and that are named.
 const COUNTED: u64 = 10_000;
 const NAMED: usize = 5;
-
-/// The style of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
-    Plain,
-    Title,
-    Dim,
-    Added,
-    Removed,
-    Changed,
-}
-
-/// A line of the preview.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
-    pub tone: Tone,
-    pub text: String,
-}
-
-impl Line {
-    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
-        let text = text.into();
-        Self { tone, text }
-    }
-}
 
 /// The part of a preview that is read from the store.
 #[derive(Debug, Default)]

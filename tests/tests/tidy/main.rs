@@ -32,9 +32,9 @@ const CRATES: [(&str, usize); 16] = [
     ("sessions", 1_600),
     ("jobs", 2_400),
     ("page", 100),
-    ("server", 12_900),
+    ("server", 13_300),
     ("client", 4_100),
-    ("cli", 21_800),
+    ("cli", 26_500),
 ];
 
 /// One place where a rule is broken.

@@ -15,7 +15,7 @@ use crate::error::{Failure, Result};
 const PAGE: usize = 100;
 /// A store behind another program.
 pub struct Remote {
-    pub(super) client: Client,
+    pub(in crate::backend) client: Client,
     pub(super) runtime: Runtime,
     /// Description of the program, for messages.
     place: String,
@@ -114,7 +114,7 @@ impl Remote {
         })
     }
 
-    pub(super) fn wait<T>(
+    pub(in crate::backend) fn wait<T>(
         &self,
         answer: impl Future<Output = milepost_client::Result<T>>,
     ) -> Result<T> {

@@ -24,8 +24,8 @@ use serde_json::{Map, Value};
 
 pub use self::connection::Remote;
 use super::{
-    Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, MarkAsked, VerifyAsked,
-    captures, hints, named, suggestions,
+    Backend, Bytes, CheckpointsAsked, Each, EachState, Followed, JobFailed, MarkAsked, Readings,
+    VerifyAsked, captures, hints, named, suggestions,
 };
 use crate::error::{Failure, Result};
 use crate::output::{JobBar, Out};
@@ -38,6 +38,10 @@ const MESSAGES: u64 = 1000;
 impl Backend for Remote {
     fn engine(&self) -> Option<&Engine> {
         None
+    }
+
+    fn readings(&self) -> Box<dyn Readings + '_> {
+        Box::new(self)
     }
 
     fn tasks(

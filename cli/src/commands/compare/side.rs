@@ -3,10 +3,10 @@
 use milepost::reading::{Turn, Turns};
 use milepost_api::{LineageSummaryForm, PointForm};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, event_of};
 use crate::commands::name_pattern::is_named;
 use crate::commands::tasks::outcome_and_counts;
-use crate::commands::turn_text::{begin_of, event_of};
+use crate::commands::turn_text::begin_of;
 use crate::error::{Failure, Result};
 use crate::output::{FittedRow, FittedTable, Out, words};
 

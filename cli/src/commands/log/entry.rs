@@ -3,8 +3,8 @@
 use milepost::reading::row;
 use milepost_api::{EventForm, PointForm};
 
+use crate::backend::event_of;
 use crate::commands::show;
-use crate::commands::turn_text::event_of;
 use crate::error::Result;
 use crate::output::{Out, Style, age, fitted, printable, time_short};
 use crate::store_locator::now_us;

@@ -5,8 +5,8 @@ use milepost::{Body, Event};
 use milepost_api::PointForm;
 
 use super::walk::Walk;
-use crate::backend::Backend;
-use crate::commands::turn_text::{event_of, result, what};
+use crate::backend::{Backend, event_of};
+use crate::commands::turn_text::{result, what};
 use crate::error::Result;
 use crate::output::{Out, Style, age, fitted, grouped_short, note, seconds, time_short};
 use crate::store_locator::now_us;

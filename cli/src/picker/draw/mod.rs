@@ -3,15 +3,15 @@
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
-use super::details::{Line, Tone};
-use super::layout::{Columns, Layout, STEP, fitting, wrapped};
+use super::layout::{Columns, Layout, STEP};
 use super::model::{Mode, Model};
 use super::preview::{ago, facts, short};
 use super::rows::Row;
 use crate::output::{count, excerpt, grouped, printable, words};
+use crate::terminal::{Line, Tone, behind, end_of, line_of, put, wrapped};
 
 const KEYS: &str = "Enter restore   Esc leave   Tab next task   type to filter   ? keys";
 const HELP: &str = "Up, Down, Ctrl-P, Ctrl-N: a row. PgUp, PgDn: a page. Home, End: the first, the \
@@ -263,58 +263,8 @@ impl Drawing<'_> {
     }
 
     fn style(&self, tone: Tone) -> Style {
-        let colored = |color| match self.looks.color {
-            true => Style::new().fg(color),
-            false => Style::new(),
-        };
-        match tone {
-            Tone::Plain => Style::new(),
-            Tone::Title => Style::new().add_modifier(Modifier::BOLD),
-            Tone::Dim => Style::new().add_modifier(Modifier::DIM),
-            Tone::Added => colored(Color::Green),
-            Tone::Removed => colored(Color::Red),
-            Tone::Changed => colored(Color::Yellow),
-        }
+        tone.style(self.looks.color)
     }
-}
-
-/// Returns a line of an area, empty if it is past the end.
-fn line_of(area: Rect, line: usize) -> Rect {
-    let line = u16::try_from(line).unwrap_or(u16::MAX);
-    match line < area.height {
-        true => Rect { y: area.y + line, height: 1, ..area },
-        false => Rect::default(),
-    }
-}
-
-/// Returns an area without its first columns.
-fn behind(area: Rect, columns: u16) -> Rect {
-    let columns = columns.min(area.width);
-    Rect { x: area.x + columns, width: area.width - columns, ..area }
-}
-
-/// Writes text into a line, with `…` at the cut.
-fn put(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
-    let area = area.intersection(buffer.area);
-    if area.is_empty() {
-        return;
-    }
-    let width = usize::from(area.width);
-    if text.width() <= width {
-        buffer.set_stringn(area.x, area.y, text, width, style);
-        return;
-    }
-    let (x, y) = buffer.set_stringn(area.x, area.y, text, width - 1, style);
-    buffer.set_stringn(x, y, "…", 1, style);
-}
-
-/// Returns the longest end of a text that fits.
-fn end_of(text: &str, width: usize) -> &str {
-    let mut rest = text;
-    while rest.width() > width && !rest.is_empty() {
-        rest = rest.split_at(fitting(rest, 1)).1;
-    }
-    rest
 }
 
 #[cfg(test)]

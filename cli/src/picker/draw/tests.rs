@@ -5,12 +5,14 @@ use milepost::events::{MarkCause, MarkStatus};
 use milepost_api::Listed;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::style::Color;
 
 use super::super::list::List;
 use super::super::model::PressedKey;
 use super::super::testing::{NOW_US, checkpoint};
 use super::*;
 use crate::picker::details::{About, Details, Preview};
+use crate::terminal::testing::lines;
 
 /// Returns a model with two tasks, one of them with wide characters.
 fn model() -> Model {
@@ -72,21 +74,6 @@ fn drawn(model: &mut Model, width: u16, height: u16, color: bool) -> Buffer {
     let looks = Looks { color, now_us: NOW_US };
     terminal.draw(|frame| draw(frame, model, looks)).unwrap();
     terminal.backend().buffer().clone()
-}
-
-/// Returns the screen as text. A wide character is one character.
-fn lines(buffer: &Buffer) -> Vec<String> {
-    let area = buffer.area;
-    let line = |y| {
-        let (mut line, mut x) = (String::new(), 0);
-        while x < area.width {
-            let symbol = buffer[(x, y)].symbol();
-            line.push_str(symbol);
-            x += u16::try_from(symbol.width()).unwrap().max(1);
-        }
-        line.trim_end().to_owned()
-    };
-    (0..area.height).map(line).collect()
 }
 
 /// Returns a model with the first checkpoint chosen.

@@ -4,11 +4,11 @@
 use milepost::CheckpointId;
 use milepost_api::CheckpointForm;
 
-use super::cache::Cache;
 use super::details::{About, Details, Preview};
 use super::filter::WordFilter;
 use super::list::List;
 use super::rows::{Row, Rows};
+use crate::terminal::Cache;
 
 /// Maximum number of cached details, and of cached previews.
 const ROWS: usize = 4096;

@@ -1,4 +1,4 @@
-//! A bounded cache of details and previews.
+//! A bounded cache of what was read from the store.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -19,6 +19,11 @@ impl<K: Clone + Eq + Hash, V> Cache<K, V> {
 
     pub fn get(&self, key: &K) -> Option<&V> {
         self.values.get(key)
+    }
+
+    pub fn remove(&mut self, key: &K) -> Option<V> {
+        self.order.retain(|other| other != key);
+        self.values.remove(key)
     }
 
     pub fn put(&mut self, key: K, value: V) {

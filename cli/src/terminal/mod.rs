@@ -1,0 +1,35 @@
+//! The terminal, for the full-screen views.
+//!
+//! ```text
+//! screen   setup and reset
+//! drawing  parts of a screen, and text in them
+//! cache    a bounded cache of what was read from the store
+//! ```
+
+// tidy: names of the parts
+
+mod cache;
+mod drawing;
+mod screen;
+#[cfg(test)]
+pub mod testing;
+
+use std::io::{self, IsTerminal};
+
+pub use cache::Cache;
+pub use drawing::{
+    Line, Tone, behind, end_of, fitting, line_of, put, split_below, split_right, wrapped,
+};
+pub use screen::Screen;
+
+use crate::output::Out;
+
+/// Columns and rows of the smallest screen that a full-screen view is made for.
+pub const LEAST: (u16, u16) = (40, 10);
+
+/// Returns `true` if standard input and output are terminals that can be drawn on, and the output
+/// is not JSON.
+pub fn is_possible(out: &Out) -> bool {
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !out.json && !dumb && out.is_terminal() && io::stdin().is_terminal()
+}

@@ -1,0 +1,247 @@
+//! A task: lanes above, turns or events at the left, documents at the right.
+
+use milepost_api::{RowForm, TurnForm};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::{ViewLooks, choose, folded, next_to, rule, tabs};
+use crate::output::{excerpt, grouped, printable};
+use crate::terminal::{Tone, behind, line_of, put, split_below, split_right};
+use crate::tui::app::{App, document};
+use crate::tui::compare::{result, what};
+use crate::tui::document::{TABS, Tab};
+use crate::tui::lanes::{Lane, visible};
+use crate::tui::task::{Pane, TaskView};
+
+/// Rows of a screen with lanes, rows for each lane, and the most lanes.
+const LANES_FROM: u16 = 14;
+const ROWS_OF_LANE: u16 = 6;
+const LANES: u16 = 8;
+
+/// Columns of the name of a lane, and of its outcome.
+const LANE_NAME: u16 = 14;
+const LANE_END: u16 = 18;
+
+/// Rows of a list in which a turn takes two lines.
+const TWO_LINES: u16 = 8;
+
+/// Columns of a text in a list.
+const TEXT: usize = 400;
+
+pub fn draw(app: &mut App, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+    let panes = app.panes;
+    let Some(view) = &app.task else { return };
+    let wanted = match area.height + 2 {
+        ..LANES_FROM => 0,
+        rows => (rows / ROWS_OF_LANE).min(LANES),
+    };
+    let room = usize::from(wanted).min(view.lineages.len());
+    let (above, body) = split_below(area, u16::try_from(room).unwrap_or(0));
+    let shown = visible(&view.lineages, view.lineage, room);
+    let ids = shown.iter().map(|lineage| lineage.id).collect();
+    lanes(view, looks, above, buf);
+    app.lanes = ids;
+    let (line, body) = split_below(body, u16::from(room > 0));
+    rule(looks, line, buf);
+    let tabs = app.task.as_ref().map(|view| app.tabs(view)).unwrap_or_default();
+    let Some(view) = &mut app.task else { return };
+    if panes < 3 && view.pane == Pane::Next {
+        view.pane = Pane::Document;
+    }
+    match panes {
+        1 if view.pane == Pane::List => list(view, looks, body, buf),
+        1 => pane(view, (tabs.first().copied(), Pane::Document), looks, body, buf),
+        _ => {
+            let parts = if panes > 2 { 34 } else { 45 };
+            let columns = u32::from(body.width) * parts / 100;
+            let left = u16::try_from(columns).unwrap_or(body.width);
+            let (left, right) = next_to(body, left, looks, buf);
+            list(view, looks, left, buf);
+            let (middle, last) = match panes {
+                2 => (right, Rect::default()),
+                _ => next_to(right, right.width * 3 / 5, looks, buf),
+            };
+            pane(view, (tabs.first().copied(), Pane::Document), looks, middle, buf);
+            if !last.is_empty() {
+                pane(view, (tabs.get(1).copied(), Pane::Next), looks, last, buf);
+            }
+        }
+    }
+}
+
+fn lanes(view: &TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+    let most = view.lineages.iter().map(|lineage| lineage.head.0).max().unwrap_or(0);
+    let shown = visible(&view.lineages, view.lineage, area.height.into());
+    for (at, lineage) in shown.iter().enumerate() {
+        let is_own = lineage.id == view.lineage;
+        let lane = Lane {
+            lineage,
+            summary: view.outcome_of(lineage.id),
+            overview: view.overviews.get(&lineage.id),
+            cursor: is_own.then(|| view.spot().map_or(view.head(), |spot| spot.first)),
+        };
+        let line = line_of(area, at);
+        let tone = if is_own { Tone::Title } else { Tone::Plain };
+        let (name, rest) = split_right(line, LANE_NAME);
+        let (middle, end) = split_right(rest, rest.width.saturating_sub(LANE_END));
+        put(buf, Rect { width: LANE_NAME - 1, ..name }, &lane.name(), looks.style(tone));
+        let drawn = lane.line(usize::from(middle.width), most);
+        put(buf, middle, &drawn, looks.style(tone));
+        put(buf, behind(end, 1), &lane.end(), looks.style(tone));
+    }
+}
+
+fn list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+    let (top, rows) = split_below(area, u16::from(area.height > 2));
+    let place = match view.is_events {
+        true => format!("{} of {}", position(view.rows.cursor, view.rows.end), view.rows.end),
+        false => format!("{} of {}", position(view.turns.cursor, view.turns.end), view.turns.end),
+    };
+    let [steps, events] =
+        if view.is_events { ["Steps", "[Events]"] } else { ["[Steps]", "Events"] };
+    put(buf, behind(top, 1), &format!("{steps}  {events} v   {place}"), looks.style(Tone::Dim));
+    let failed = match view.is_events {
+        true => view.rows.failed.as_deref(),
+        false => view.turns.failed.as_deref(),
+    };
+    if let Some(failed) = failed {
+        put(buf, behind(line_of(rows, 0), 2), failed, looks.style(Tone::Removed));
+        return;
+    }
+    match view.is_events || view.is_waiting() {
+        true => events_list(view, looks, rows, buf),
+        false => turns_list(view, looks, rows, buf),
+    }
+}
+
+/// Returns the position of a cursor, counted from 1.
+fn position(cursor: u64, end: u64) -> u64 {
+    (cursor + 1).min(end)
+}
+
+fn events_list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+    view.rows.set_height(area.height.into());
+    if view.rows.is_empty() {
+        put(buf, behind(line_of(area, 0), 2), "no events yet", looks.style(Tone::Dim));
+    }
+    for (at, index) in view.rows.visible().enumerate() {
+        let line = line_of(area, at);
+        match view.rows.get(index) {
+            Some(row) => event(row, looks, line, buf),
+            None => put(buf, behind(line, 2), "…", looks.style(Tone::Dim)),
+        }
+        if index == view.rows.cursor {
+            choose(line, view.pane == Pane::List, buf);
+        }
+    }
+}
+
+fn event(row: &RowForm, looks: ViewLooks, line: Rect, buf: &mut Buffer) {
+    let tone = match (row.ok, &row.mark, row.erased) {
+        (Some(false), ..) => Tone::Removed,
+        (_, Some(_), _) => Tone::Title,
+        (_, _, true) => Tone::Dim,
+        _ => Tone::Plain,
+    };
+    let sign = match (row.ok, &row.mark) {
+        (Some(false), _) => "✗",
+        (_, Some(_)) => "◆",
+        _ => " ",
+    };
+    let text = excerpt(&row.text, TEXT);
+    let text = format!("{sign} @{:<5} {:<14} {text}", row.offset, short_kind(&row.kind));
+    put(buf, behind(line, 2), &text, looks.style(tone));
+}
+
+/// Returns the kind of an event without its usual endings.
+fn short_kind(kind: &str) -> String {
+    let kind = printable(kind);
+    let kind = kind.trim_start_matches("checkpoint_").trim_end_matches("_patched");
+    excerpt(kind, 14)
+}
+
+fn turns_list(view: &mut TaskView, looks: ViewLooks, area: Rect, buf: &mut Buffer) {
+    let lines = if area.height >= TWO_LINES { 2 } else { 1 };
+    view.turns.set_height((area.height / lines).into());
+    if view.placing.is_some() || view.turns.is_empty() {
+        let text = match view.placing {
+            Some(_) => "reading…",
+            None => "no steps: `v` shows the events",
+        };
+        return put(buf, behind(line_of(area, 0), 2), text, looks.style(Tone::Dim));
+    }
+    for (at, index) in view.turns.visible().enumerate() {
+        let first = line_of(area, at * usize::from(lines));
+        let second = line_of(area, at * usize::from(lines) + 1);
+        match view.turns.get(index) {
+            Some(it) => turn(it, looks, (first, second), lines > 1, buf),
+            None => put(buf, behind(first, 2), "…", looks.style(Tone::Dim)),
+        }
+        if index == view.turns.cursor {
+            let height = if lines > 1 && !second.is_empty() { 2 } else { 1 };
+            choose(Rect { height, ..first }, view.pane == Pane::List, buf);
+        }
+    }
+}
+
+fn turn(turn: &TurnForm, looks: ViewLooks, lines: (Rect, Rect), two: bool, buf: &mut Buffer) {
+    let step = turn.step.map(|step| step.to_string()).unwrap_or_else(|| "-".into());
+    let sign = match (&turn.failed, &turn.mark) {
+        (Some(_), _) => "✗",
+        (None, Some(_)) => "◆",
+        (None, None) => " ",
+    };
+    let tone = if turn.failed.is_some() { Tone::Removed } else { Tone::Plain };
+    let label = turn.mark.as_ref().and_then(|mark| mark.label.as_deref());
+    let label = label.map(|label| format!("[{}] ", excerpt(label, 40))).unwrap_or_default();
+    let text = format!("{sign}{step:>4} {label}{}", excerpt(&what(turn), TEXT));
+    put(buf, behind(lines.0, 1), &text, looks.style(tone));
+    if two {
+        let text = format!("→ {}", excerpt(&result(turn), TEXT));
+        put(buf, behind(lines.1, 7), &text, looks.style(Tone::Dim));
+    }
+}
+
+/// Draws a document, with its tabs if it is the first one.
+fn pane(
+    view: &mut TaskView,
+    (tab, which): (Option<Tab>, Pane),
+    looks: ViewLooks,
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let (top, rest) = split_below(area, u16::from(area.height > 2));
+    let is_first = which == Pane::Document;
+    let names = TABS.iter().map(|(own, name)| (*name, Some(*own) == tab));
+    match is_first {
+        true => tabs(names, looks, top, buf),
+        false => {
+            let name = TABS.iter().find(|(own, _)| Some(*own) == tab).map_or("", |it| it.1);
+            put(buf, top, name, looks.style(Tone::Dim));
+        }
+    }
+    let key = tab.and_then(|tab| document(view, tab));
+    let Some(lines) = key.and_then(|key| view.documents.get(&key)) else {
+        let text = if key.is_some() { "reading…" } else { "nothing is chosen" };
+        return put(buf, line_of(rest, 0), text, looks.style(Tone::Dim));
+    };
+    let [first, second] = &mut view.scroll;
+    let scroll = if is_first { first } else { second };
+    let (text, foot) = split_below(rest, rest.height.saturating_sub(1));
+    let shown = folded(lines, text.width, text.height, scroll);
+    for (at, (tone, piece)) in shown.iter().enumerate() {
+        put(buf, line_of(text, at), piece, looks.style(*tone));
+    }
+    let is_cut = shown.len() == usize::from(text.height);
+    let focus = if view.pane == which { "▸ " } else { "" };
+    let hint = match (is_cut, *scroll) {
+        (false, 0) => focus.to_owned(),
+        (_, 0) => format!("{focus}… more below: Enter, then j k"),
+        (_, line) => format!("{focus}from {}", count_line(line)),
+    };
+    put(buf, foot, &hint, looks.style(Tone::Dim));
+}
+
+fn count_line(line: usize) -> String {
+    format!("line {} of the document", grouped(line as u64 + 1))
+}

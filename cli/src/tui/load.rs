@@ -1,0 +1,273 @@
+//! Requests to the store, made while no key waits.
+
+use milepost_client::ReadQuery;
+
+use super::actions;
+use super::app::{App, Place, Request};
+use super::document;
+use super::metrics::POINTS;
+use super::task::{BUCKETS, Hunt, HuntFor, TaskView};
+use crate::backend::{Backend, Readings};
+use crate::error::{Failure, Result};
+use crate::output::{count, printable, words};
+use crate::terminal::Tone;
+
+/// Tasks of a page.
+const TASKS: usize = 100;
+
+/// A store, and what is kept of its lineages.
+pub struct Reading<'a> {
+    pub source: &'a dyn Backend,
+    pub readings: Box<dyn Readings + 'a>,
+}
+
+impl Reading<'_> {
+    /// Makes a request. One that fails is not made again until something changes.
+    pub fn run(&self, request: Request, app: &mut App) {
+        app.asked.retain(|other| *other != request);
+        if let Err(failure) = self.answer(&request, app) {
+            app.refuse(request, printable(&failure.to_string()).into_owned());
+        }
+    }
+
+    fn answer(&self, request: &Request, app: &mut App) -> Result<()> {
+        match request {
+            Request::Tasks(cursor) => {
+                let page = self.source.summaries(None, None, TASKS, cursor.clone())?;
+                app.tasks.add(page);
+            }
+            Request::Open(address) => self.open(address, app)?,
+            Request::Go(typed) => self.go(typed, app)?,
+            Request::Refresh => self.refresh(app)?,
+            Request::Act => self.act(app)?,
+            Request::Align(from, limit) => {
+                if let Some(view) = &mut app.compare {
+                    let [a, b] = &view.addresses;
+                    let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
+                    let page = self.readings.align(a, b, *from, limit)?;
+                    view.take(*from, page);
+                }
+            }
+            Request::MetricNames => {
+                if let Some(view) = &mut app.metrics {
+                    view.names = Some(self.readings.metrics(&view.task, view.lineage)?);
+                }
+            }
+            Request::Series(name) => {
+                if let Some(view) = &mut app.metrics {
+                    let series = self.readings.series(&view.at, name, POINTS)?;
+                    view.series.put(name.clone(), series);
+                }
+            }
+            other => self.of_task(other, app)?,
+        }
+        Ok(())
+    }
+
+    /// Makes a request of the open task.
+    fn of_task(&self, request: &Request, app: &mut App) -> Result<()> {
+        let Some(view) = &mut app.task else { return Ok(()) };
+        let (id, lineage) = (view.form.id.clone(), Some(view.lineage));
+        let query = ReadQuery { lineage, ..ReadQuery::default() };
+        let limit = |count: u64| Some(usize::try_from(count).unwrap_or(usize::MAX));
+        match request {
+            Request::Locate => {
+                let near = view.placing;
+                let query = ReadQuery { near, limit: Some(1), ..query };
+                view.take_place(&self.readings.turns(&id, query)?);
+            }
+            Request::Turns(from, count) => {
+                let query = ReadQuery { from: Some(*from), limit: limit(*count), ..query };
+                let page = self.readings.turns(&id, query)?;
+                view.take_turns(*from, page);
+            }
+            Request::Rows(from, count) => {
+                let (begin, to) = (Some(*from), Some(*from + *count));
+                let query = ReadQuery { from: begin, to, limit: limit(*count), ..query };
+                let page = self.readings.rows(&id, query)?;
+                view.rows.add(*from, page.items);
+            }
+            Request::Document(key) => {
+                let lines = document::read(self.source, view, *key);
+                view.documents.put(*key, lines);
+            }
+            Request::Hunt => {
+                if let Some(said) = self.hunt(view)? {
+                    app.say(Tone::Dim, said);
+                }
+            }
+            Request::Summary => view.summary = Some(self.source.summary(&id)?),
+            Request::Overview(lineage) => {
+                let overview = self.readings.overview(&id, *lineage, BUCKETS)?;
+                view.take_overview(*lineage, overview);
+            }
+            Request::FirstWhere(condition) => {
+                let found = self.readings.bisect(&view.address_of_head(), condition)?;
+                view.go(found.event.event.offset.0);
+                let step = found.step.map(|step| format!(" in step {step}")).unwrap_or_default();
+                let states = count(found.states.0, "state");
+                let kind = printable(&found.event.event.kind).into_owned();
+                let at = found.event.event.offset;
+                app.say(Tone::Title, format!("from @{at} on: {kind}{step}; {states} looked at"));
+            }
+            Request::Blame(pointer) => {
+                let point = self.source.point(&view.address_after())?;
+                let blamed = self.source.blame(&point, pointer, false)?;
+                let Some(change) = blamed.changes.last() else {
+                    return Err(Failure::new(format!("nothing set `{pointer}` before here")));
+                };
+                view.go(change.offset.0);
+                let (at, kind) = (change.offset, printable(&change.kind).into_owned());
+                app.say(Tone::Title, format!("set at @{at} by {kind}"));
+            }
+            Request::Plan(deed) => {
+                app.plan = Some(actions::plan(self.source, view, deed.clone())?);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Opens the task of an address, or goes to it in the open one.
+    pub fn open(&self, address: &str, app: &mut App) -> Result<()> {
+        let point = self.source.point(address)?;
+        let form = self.source.task(&words::encode(&point.task))?;
+        let lineages = self.source.lineages(&point.task)?;
+        match app.task.take() {
+            Some(mut view) if view.form.id == form.id => {
+                view.refresh(form, lineages);
+                view.see(point.lineage, point.offset.0);
+                app.open(view);
+            }
+            _ => app.open(TaskView::new(form, lineages, point.lineage, point.offset.0)),
+        }
+        Ok(())
+    }
+
+    /// Goes to a typed offset of the open lineage, or to an address.
+    fn go(&self, typed: &str, app: &mut App) -> Result<()> {
+        let number = typed.trim_start_matches('@');
+        let view = app.task.as_mut().filter(|_| app.places.last() == Some(&Place::Task));
+        match (number.parse::<u64>(), view) {
+            (Ok(offset), Some(view)) => {
+                view.go(offset);
+                Ok(())
+            }
+            _ => self.open(typed, app),
+        }
+    }
+
+    /// Makes one part of a search. Returns what to say at its end.
+    fn hunt(&self, view: &mut TaskView) -> Result<Option<String>> {
+        let Some(hunt) = view.hunt.take() else { return Ok(None) };
+        let id = view.form.id.clone();
+        if hunt.what == HuntFor::Turn {
+            return self.turn(view, hunt.is_forward);
+        }
+        let none = || Ok(Some(format!("no more: {}", hunt.what.shown())));
+        let Some(query) = hunt.query(view) else { return none() };
+        let (found, next) = match hunt.is_forward {
+            true => {
+                let page = self.readings.rows(&id, query)?;
+                (page.items.first().map(|row| row.offset.0), page.next.map(|next| next.0))
+            }
+            false => {
+                let from = query.from;
+                (self.last(&id, query)?, from)
+            }
+        };
+        match (found, next) {
+            (Some(offset), _) => {
+                view.go(offset);
+                view.found = Some(offset);
+            }
+            (None, Some(at)) => view.hunt = Some(Hunt { at, ..hunt }),
+            (None, None) => return none(),
+        }
+        Ok(None)
+    }
+
+    /// Goes to the beginning of the next or the previous turn, while events are shown.
+    fn turn(&self, view: &mut TaskView, is_forward: bool) -> Result<Option<String>> {
+        let cursor = view.rows.cursor;
+        let query = ReadQuery {
+            lineage: Some(view.lineage),
+            near: Some(cursor),
+            limit: Some(3),
+            ..ReadQuery::default()
+        };
+        let page = self.readings.turns(&view.form.id, query)?;
+        let mut first = page.items.iter().map(|turn| turn.first.0);
+        let found = match is_forward {
+            true => first.find(|first| *first > cursor),
+            false => first.rfind(|first| *first < cursor),
+        };
+        match found {
+            Some(offset) => view.go(offset),
+            None => return Ok(Some("no more turns".into())),
+        }
+        Ok(None)
+    }
+
+    /// Returns the last event of a part, which may be read in several answers.
+    fn last(&self, task: &str, mut query: ReadQuery) -> Result<Option<u64>> {
+        let mut last = None;
+        loop {
+            let page = self.readings.rows(task, query.clone())?;
+            last = page.items.last().map(|row| row.offset.0).or(last);
+            match page.next {
+                Some(next) => query.from = Some(next.0),
+                None => return Ok(last),
+            }
+        }
+    }
+
+    /// Does the confirmed action, and shows its effect.
+    fn act(&self, app: &mut App) -> Result<()> {
+        let (Some(plan), Some(view)) = (app.doing.take(), &mut app.task) else { return Ok(()) };
+        let effect = actions::act(self.source, view, &plan)?;
+        let id = view.form.id.clone();
+        view.refresh(self.source.task(&words::encode(&id))?, self.source.lineages(&id)?);
+        view.summary = None;
+        if let Some(lineage) = effect.see {
+            view.see(lineage, u64::MAX);
+        }
+        app.refused.clear();
+        app.say(Tone::Title, effect.text);
+        Ok(())
+    }
+
+    /// Looks for what changed.
+    fn refresh(&self, app: &mut App) -> Result<()> {
+        self.look(app)?;
+        app.is_back();
+        Ok(())
+    }
+
+    fn look(&self, app: &mut App) -> Result<()> {
+        match (app.place(), &mut app.task) {
+            (Place::Tasks, _) => {
+                let page = self.source.summaries(None, None, TASKS, None)?;
+                app.tasks.refresh(page);
+            }
+            (Place::Task, Some(view)) => {
+                let form = self.source.task(&words::encode(&view.form.id))?;
+                let of = |form: &milepost_api::TaskForm| (form.epoch, form.events, form.lineages);
+                let had = (view.form.active, of(&view.form));
+                if (form.active, of(&form)) == had {
+                    return Ok(());
+                }
+                let (id, active) = (form.id.clone(), form.active);
+                view.refresh(form, self.source.lineages(&id)?);
+                view.summary = None;
+                app.refused.clear();
+                if active != had.0 {
+                    let text = format!("the task is on lineage {active} now: `[` `]` go there");
+                    app.say(Tone::Changed, text);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

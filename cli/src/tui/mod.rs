@@ -1,0 +1,179 @@
+//! The terminal view of a store. docs/PAGE.md describes its screens and keys.
+//!
+//! ```text
+//! draw      the view as a screen
+//! load      requests to the store, while no key waits
+//! press     the effect of each key
+//! app       the screens, and the next request to the store
+//! actions   actions: their plans and effects
+//! document  the document of a turn or an event
+//! compare   two histories next to each other
+//! metrics   metrics over steps
+//! lanes     lineages as lanes
+//! task      a task at a point: turns, events, searches
+//! tasks     the list of tasks
+//! paged     a long list, of which pages are in memory
+//! menu      the list of all actions
+//! prompt    typed answers
+//! keys      the table of keys
+//! ```
+//!
+//! Only this file and `keys` use the terminal (`crate::terminal`), and only `load`, `document` and
+//! `actions` the store.
+
+mod actions;
+mod app;
+mod compare;
+mod document;
+mod draw;
+mod keys;
+mod lanes;
+mod load;
+mod menu;
+mod metrics;
+mod paged;
+mod press;
+mod prompt;
+mod task;
+mod tasks;
+#[cfg(test)]
+mod testing;
+
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use data_encoding::BASE64;
+use ratatui::crossterm::event;
+
+use crate::backend::Backend;
+use crate::error::{Failure, Result};
+use crate::output::{Out, printable};
+use crate::store_locator::now_us;
+use crate::terminal::{Screen, is_possible};
+use app::{App, Request};
+use draw::ViewLooks;
+use keys::Stroke;
+use load::Reading;
+
+/// Minimum time between two draws, in microseconds: at most 30 a second.
+const DRAW_US: u64 = 33_400;
+/// Maximum time of requests to the store between two draws, in microseconds.
+const WORK_US: u64 = 50_000;
+/// Time between two looks for changes, in microseconds.
+const LOOK_US: u64 = 500_000;
+
+/// Refuses to begin where there is no terminal.
+pub fn check(out: &Out) -> Result<()> {
+    match is_possible(out) {
+        true => Ok(()),
+        false => Err(Failure::new("`tui` needs a terminal for its input and output").hint(
+            "`milepost tasks` lists the tasks, `milepost log TASK` prints events, with --json for \
+             programs",
+        )),
+    }
+}
+
+/// Shows a store until the user leaves. Prints the last address.
+pub fn run(source: &dyn Backend, address: Option<&str>, out: &mut Out) -> Result<()> {
+    check(out)?;
+    let reading = Reading { source, readings: source.readings() };
+    let mut app = App::new();
+    // An address that leads nowhere fails before the terminal is set up.
+    if let Some(address) = address {
+        reading.open(address, &mut app)?;
+    }
+    show(&reading, &mut app, out.colors())?;
+    match app.address() {
+        Some(address) => Ok(out.line(printable(&address))?),
+        None => Ok(()),
+    }
+}
+
+/// Times of the last draw and of the last look for changes.
+struct Pace {
+    drawn: u64,
+    looked: u64,
+    /// Something changed since the last draw.
+    is_changed: bool,
+    /// A key was pressed since the last draw. Its effect is shown before the next request.
+    is_pressed: bool,
+}
+
+fn show(reading: &Reading<'_>, app: &mut App, color: bool) -> Result<()> {
+    let mut screen = Screen::take()?;
+    let mut pace = Pace { drawn: 0, looked: now_us(), is_changed: true, is_pressed: false };
+    loop {
+        let now = now_us();
+        if pace.is_changed && pace.next_draw(now) == 0 {
+            screen
+                .terminal
+                .draw(|frame| draw::draw(frame, app, ViewLooks { color, now_us: now }))?;
+            pace = Pace { drawn: now, is_changed: false, is_pressed: false, ..pace };
+        }
+        if press_waiting(app, &mut pace)? {
+            return Ok(());
+        }
+        if let Some(text) = app.copied.take() {
+            copy(&text)?;
+        }
+        if pace.next_look(now_us()) == 0 {
+            pace.looked = now_us();
+            app.ask(Request::Refresh);
+        }
+        if !pace.is_pressed {
+            work(reading, app, &mut pace)?;
+        }
+    }
+}
+
+impl Pace {
+    /// Returns the time until the screen may be drawn again. A clock may be set back.
+    fn next_draw(&self, now: u64) -> u64 {
+        DRAW_US.saturating_sub(now.checked_sub(self.drawn).unwrap_or(DRAW_US))
+    }
+
+    fn next_look(&self, now: u64) -> u64 {
+        LOOK_US.saturating_sub(now.checked_sub(self.looked).unwrap_or(LOOK_US))
+    }
+}
+
+/// Handles the waiting keys. Without a request to the store, waits for the next draw, or the next
+/// look for changes.
+fn press_waiting(app: &mut App, pace: &mut Pace) -> Result<bool> {
+    let now = now_us();
+    let wait = match (app.next_request().is_some(), pace.is_changed) {
+        _ if pace.is_pressed => pace.next_draw(now),
+        (true, _) => 0,
+        (false, true) => pace.next_draw(now),
+        (false, false) => pace.next_look(now),
+    };
+    let mut is_waiting = event::poll(Duration::from_micros(wait))?;
+    while is_waiting {
+        (pace.is_changed, pace.is_pressed) = (true, true);
+        if let Some(stroke) = Stroke::of(event::read()?)
+            && app.press(stroke)
+        {
+            return Ok(true);
+        }
+        is_waiting = event::poll(Duration::ZERO)?;
+    }
+    Ok(false)
+}
+
+/// Makes requests until a key waits or the time is over.
+fn work(reading: &Reading<'_>, app: &mut App, pace: &mut Pace) -> Result<()> {
+    let begun = now_us();
+    while now_us().saturating_sub(begun) < WORK_US && !event::poll(Duration::ZERO)? {
+        let Some(request) = app.next_request() else { break };
+        reading.run(request, app);
+        pace.is_changed = true;
+    }
+    Ok(())
+}
+
+/// Asks the terminal to copy a text (OSC 52).
+fn copy(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout();
+    write!(stdout, "\x1b]52;c;{}\x07", BASE64.encode(text.as_bytes()))?;
+    stdout.flush()
+}

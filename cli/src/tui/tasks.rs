@@ -1,0 +1,285 @@
+//! The list of tasks: words that filter it, its order, and the chosen task.
+
+use std::cmp::Ordering;
+
+use milepost_api::{Listed, SummaryForm};
+
+use crate::output::printable;
+
+/// Maximum number of tasks in memory.
+const MOST: usize = 20_000;
+
+/// The order of the list: a tab each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskSort {
+    Newest,
+    Changed,
+    Failed,
+    Steps,
+    Tokens,
+}
+
+/// The orders by their tabs.
+pub const SORTS: [(TaskSort, &str); 5] = [
+    (TaskSort::Newest, "newest"),
+    (TaskSort::Changed, "changed"),
+    (TaskSort::Failed, "failed"),
+    (TaskSort::Steps, "steps"),
+    (TaskSort::Tokens, "tokens"),
+];
+
+/// The tasks of a store.
+#[derive(Debug)]
+pub struct TasksView {
+    pub all: Vec<SummaryForm>,
+    /// Indexes of the tasks that are shown, in their order.
+    pub shown: Vec<usize>,
+    /// The cursor of the next page: `None` before the first one, `Some(None)` after the last one.
+    next: Option<Option<String>>,
+    pub words: String,
+    pub sort: TaskSort,
+    pub cursor: usize,
+    pub top: usize,
+    pub height: usize,
+}
+
+impl Default for TasksView {
+    fn default() -> Self {
+        Self {
+            all: Vec::new(),
+            shown: Vec::new(),
+            next: None,
+            words: String::new(),
+            sort: TaskSort::Newest,
+            cursor: 0,
+            top: 0,
+            height: 1,
+        }
+    }
+}
+
+impl TasksView {
+    pub fn chosen(&self) -> Option<&SummaryForm> {
+        self.all.get(*self.shown.get(self.cursor)?)
+    }
+
+    /// Returns `true` if all tasks are in memory, or as many as have room.
+    pub fn is_whole(&self) -> bool {
+        self.all.len() >= MOST || matches!(&self.next, Some(None))
+    }
+
+    /// Returns the cursor of the page to read next: the first one, and later ones near the end of
+    /// the list. An order of all tasks needs all.
+    pub fn wanted(&self) -> Option<Option<String>> {
+        let is_of_all = self.sort != TaskSort::Newest;
+        let is_near = self.top + 2 * self.height >= self.shown.len();
+        match &self.next {
+            None => Some(None),
+            Some(Some(cursor)) if !self.is_whole() && (is_of_all || is_near) => {
+                Some(Some(cursor.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds a page.
+    pub fn add(&mut self, page: Listed<SummaryForm>) {
+        self.next = Some(page.next);
+        self.merge(page.items, false);
+    }
+
+    /// Takes over the newest tasks, as they are now.
+    pub fn refresh(&mut self, page: Listed<SummaryForm>) {
+        if self.next.is_some() {
+            self.merge(page.items, true);
+        }
+    }
+
+    fn merge(&mut self, items: Vec<SummaryForm>, is_first: bool) {
+        let mut new = Vec::new();
+        for item in items {
+            match self.all.iter_mut().find(|task| task.id == item.id) {
+                Some(task) => *task = item,
+                None => new.push(item),
+            }
+        }
+        match is_first {
+            true => drop(self.all.splice(0..0, new)),
+            false => self.all.extend(new),
+        }
+        self.renew();
+    }
+
+    /// Lists the matching tasks again. The chosen one stays chosen.
+    pub fn renew(&mut self) {
+        let chosen = self.chosen().map(|task| task.id.clone());
+        let filter = TaskFilter::new(&self.words);
+        let all = self.all.iter().enumerate();
+        self.shown = all.filter(|(_, task)| filter.takes(task)).map(|(index, _)| index).collect();
+        let (all, sort) = (&self.all, self.sort);
+        if sort != TaskSort::Newest {
+            self.shown.sort_by(|a, b| match (all.get(*a), all.get(*b)) {
+                (Some(a), Some(b)) => compare(a, b, sort),
+                _ => Ordering::Equal,
+            });
+        }
+        let is_chosen =
+            |index: &usize| self.all.get(*index).map(|task| &task.id) == chosen.as_ref();
+        let at = self.shown.iter().position(is_chosen);
+        self.go(at.unwrap_or(self.cursor));
+    }
+
+    pub fn go(&mut self, index: usize) {
+        self.cursor = index.min(self.shown.len().saturating_sub(1));
+        let lowest = (self.cursor + 1).saturating_sub(self.height);
+        let highest = self.shown.len().saturating_sub(self.height).min(self.cursor);
+        self.top = self.top.clamp(lowest, highest.max(lowest));
+    }
+
+    pub fn go_by(&mut self, steps: isize) {
+        self.go(self.cursor.saturating_add_signed(steps));
+    }
+
+    pub fn set_height(&mut self, height: usize) {
+        self.height = height.max(1);
+        self.go(self.cursor);
+    }
+
+    pub fn set_words(&mut self, words: &str) {
+        words.clone_into(&mut self.words);
+        self.cursor = 0;
+        self.renew();
+    }
+
+    pub fn set_sort(&mut self, sort: TaskSort) {
+        self.sort = sort;
+        self.renew();
+    }
+}
+
+/// Compares two tasks: the one with more comes first.
+fn compare(a: &SummaryForm, b: &SummaryForm, sort: TaskSort) -> Ordering {
+    let tokens = |task: &SummaryForm| task.usage.as_ref().and_then(|usage| usage.tokens());
+    match sort {
+        TaskSort::Newest => Ordering::Equal,
+        TaskSort::Changed => b.changed_us.cmp(&a.changed_us),
+        TaskSort::Failed => b.failed.cmp(&a.failed),
+        TaskSort::Steps => b.steps.cmp(&a.steps),
+        TaskSort::Tokens => tokens(b).cmp(&tokens(a)),
+    }
+}
+
+/// Typed words and conditions, as those of `GET /v1/summaries`.
+struct TaskFilter {
+    words: Vec<String>,
+}
+
+impl TaskFilter {
+    fn new(typed: &str) -> Self {
+        Self { words: typed.split_whitespace().map(str::to_lowercase).collect() }
+    }
+
+    fn takes(&self, task: &SummaryForm) -> bool {
+        self.words.iter().all(|word| match word.split_once(':') {
+            Some(("has", "failure")) => task.failed.0 > 0,
+            Some(("state", state)) => task.control.name() == state,
+            Some(("user", user)) => task.user.to_lowercase() == user,
+            Some(("outcome", wanted)) => outcome(task).is_some_and(|value| value == wanted),
+            Some(("lineages", number)) => {
+                let count = task.lineages.len() as u64 + u64::from(task.older_lineages);
+                holds(count, number)
+            }
+            Some(("steps", number)) => holds(task.steps.0, number),
+            Some(("calls", number)) => holds(task.calls.0, number),
+            Some(("failed", number)) => holds(task.failed.0, number),
+            Some(("events", number)) => holds(task.events.0, number),
+            _ => {
+                let title = task.title.as_deref().unwrap_or_default();
+                has(&task.id, word) || has(title, word)
+            }
+        })
+    }
+}
+
+fn has(text: &str, word: &str) -> bool {
+    printable(text).to_lowercase().contains(word)
+}
+
+/// Returns the value of the active lineage's outcome, as text in lower case.
+fn outcome(task: &SummaryForm) -> Option<String> {
+    let value = task.active()?.outcome.value.as_ref()?;
+    Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned).to_lowercase())
+}
+
+/// Returns `true` if `>1`, `<1` or `1` holds for a number.
+fn holds(number: u64, condition: &str) -> bool {
+    let parsed = |text: &str| text.parse::<u64>().ok();
+    if let Some(least) = condition.strip_prefix('>') {
+        return parsed(least).is_some_and(|least| number > least);
+    }
+    if let Some(most) = condition.strip_prefix('<') {
+        return parsed(most).is_some_and(|most| number < most);
+    }
+    parsed(condition) == Some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::summary;
+    use super::*;
+
+    fn view() -> TasksView {
+        let mut view = TasksView::default();
+        let items = vec![summary("essay", 3, 0), summary("tuning", 40, 2), summary("Über", 9, 1)];
+        view.add(Listed { items, next: Some("more".into()) });
+        view.set_height(10);
+        view
+    }
+
+    fn shown(view: &TasksView) -> Vec<&str> {
+        view.shown.iter().map(|at| view.all[*at].id.as_str()).collect()
+    }
+
+    #[test]
+    fn words_and_conditions_filter_the_tasks() {
+        let mut view = view();
+        for (words, expected) in [
+            ("", vec!["essay", "tuning", "Über"]),
+            ("ess", vec!["essay"]),
+            ("über", vec!["Über"]),
+            ("has:failure", vec!["tuning", "Über"]),
+            ("failed:>1", vec!["tuning"]),
+            ("steps:<10 has:failure", vec!["Über"]),
+            ("user:nobody", vec![]),
+            ("failed:x", vec![]),
+        ] {
+            view.set_words(words);
+            assert_eq!(shown(&view), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn an_order_reads_all_pages_and_the_chosen_task_stays_chosen() {
+        let mut view = view();
+        view.set_height(1);
+        assert_eq!(view.wanted(), None, "the end is far");
+        view.go(1);
+        view.set_sort(TaskSort::Steps);
+        assert_eq!(view.wanted(), Some(Some("more".into())));
+        assert_eq!(shown(&view), ["tuning", "Über", "essay"]);
+        assert_eq!(view.chosen().unwrap().id, "tuning");
+        view.add(Listed { items: vec![summary("last", 100, 0)], next: None });
+        assert!(view.is_whole() && view.wanted().is_none());
+        assert_eq!((shown(&view)[0], view.chosen().unwrap().id.as_str()), ("last", "tuning"));
+    }
+
+    #[test]
+    fn a_refresh_changes_tasks_in_their_place_and_adds_new_ones_in_front() {
+        let mut view = view();
+        let items = vec![summary("new", 1, 0), summary("essay", 4, 1)];
+        view.refresh(Listed { items, next: None });
+        assert_eq!(shown(&view), ["new", "essay", "tuning", "Über"]);
+        assert_eq!(view.all[1].failed.0, 1);
+        assert!(!view.is_whole());
+    }
+}
