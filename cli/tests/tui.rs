@@ -135,6 +135,23 @@ fn a_store_in_use_is_shown_through_its_program_and_what_comes_is_seen() {
 }
 
 #[test]
+fn what_is_there_stays_when_the_program_that_has_the_store_ends() {
+    let place = place();
+    let serving = Serving::of(&place);
+    let mut terminal = Terminal::of(&place, "tui essay", USUAL);
+    terminal.wait_for("4 of 4");
+    drop(serving);
+    // The bottom line has the failure in the place of the keys.
+    terminal.wait("a failure", |screen| {
+        screen.contains("4 of 4") && screen.contains("cat 4.md") && !screen.contains(". actions")
+    });
+    terminal.press("k");
+    terminal.wait_for("3 of 4");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended().text, "essay/0@16");
+}
+
+#[test]
 fn tabs_events_addresses_and_conditions() {
     let place = place();
     let mut terminal = Terminal::of(&place, "tui essay", WIDE);
