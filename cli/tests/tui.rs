@@ -8,6 +8,8 @@ mod common;
 mod terminal;
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 
 use common::{Place, Serving};
 use terminal::{CTRL_C, DOWN, ENTER, ESC, Ended, Terminal};
@@ -289,6 +291,44 @@ fn a_long_task_opens_at_its_head_and_its_beginning() {
     terminal.wait_for("no more: a failure");
     terminal.press(CTRL_C);
     assert_eq!(terminal.ended().text, "long/0@30241");
+}
+
+/// The numbers of requests that a service answered, by route.
+fn requests(serving: &Serving) -> Vec<(String, u64)> {
+    let host = serving.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET /metrics HTTP/1.0\r\nHost: {host}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let lines = answer.lines().filter_map(|line| line.strip_prefix("milepost_http_requests_total"));
+    let count = |line: &str| {
+        let (labels, count) = line.rsplit_once(' ').unwrap();
+        (labels.split('"').nth(1).unwrap().to_owned(), count.parse().unwrap())
+    };
+    lines.map(count).collect()
+}
+
+#[test]
+fn of_a_long_task_only_the_pages_on_the_screen_are_asked_for() {
+    let place = Place::new();
+    place.write("run.jsonl", steps(5000, &[]));
+    place.say("record --task long --user ana run.jsonl").ok();
+    let serving = Serving::of(&place);
+    let line = format!("tui long --server {}", serving.url);
+    let mut terminal = Terminal::of(&place, &line, USUAL);
+    terminal.wait_for("5000 of 5000");
+    terminal.wait_for("cat 5000.md");
+    terminal.press("g");
+    terminal.wait_for("cat 1.md");
+    let all = requests(&serving);
+    let of = |end: &str| -> u64 {
+        all.iter().filter(|(route, _)| route.ends_with(end)).map(|(_, count)| count).sum()
+    };
+    // The whole list has 50 pages of turns, and 350 of events.
+    assert!(of("/turns") > 0 && of("/turns") < 25, "{all:?}");
+    assert!(of("/rows") + of("/events") < 10, "{all:?}");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended().code, 0);
 }
 
 #[test]
