@@ -8,6 +8,8 @@ mod common;
 mod terminal;
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 
 use common::{Place, Serving};
 use terminal::{CTRL_C, DOWN, ENTER, ESC, Ended, Terminal};
@@ -132,6 +134,23 @@ fn a_store_in_use_is_shown_through_its_program_and_what_comes_is_seen() {
     drop(serving);
     let guidance = place.lines("log essay --kind guidance_given");
     assert_eq!(guidance[1]["body"]["text"], "be brief");
+}
+
+#[test]
+fn what_is_there_stays_when_the_program_that_has_the_store_ends() {
+    let place = place();
+    let serving = Serving::of(&place);
+    let mut terminal = Terminal::of(&place, "tui essay", USUAL);
+    terminal.wait_for("4 of 4");
+    drop(serving);
+    // The bottom line has the failure in the place of the keys.
+    terminal.wait("a failure", |screen| {
+        screen.contains("4 of 4") && screen.contains("cat 4.md") && !screen.contains(". actions")
+    });
+    terminal.press("k");
+    terminal.wait_for("3 of 4");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended().text, "essay/0@16");
 }
 
 #[test]
@@ -272,6 +291,44 @@ fn a_long_task_opens_at_its_head_and_its_beginning() {
     terminal.wait_for("no more: a failure");
     terminal.press(CTRL_C);
     assert_eq!(terminal.ended().text, "long/0@30241");
+}
+
+/// The numbers of requests that a service answered, by route.
+fn requests(serving: &Serving) -> Vec<(String, u64)> {
+    let host = serving.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET /metrics HTTP/1.0\r\nHost: {host}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let lines = answer.lines().filter_map(|line| line.strip_prefix("milepost_http_requests_total"));
+    let count = |line: &str| {
+        let (labels, count) = line.rsplit_once(' ').unwrap();
+        (labels.split('"').nth(1).unwrap().to_owned(), count.parse().unwrap())
+    };
+    lines.map(count).collect()
+}
+
+#[test]
+fn of_a_long_task_only_the_pages_on_the_screen_are_asked_for() {
+    let place = Place::new();
+    place.write("run.jsonl", steps(5000, &[]));
+    place.say("record --task long --user ana run.jsonl").ok();
+    let serving = Serving::of(&place);
+    let line = format!("tui long --server {}", serving.url);
+    let mut terminal = Terminal::of(&place, &line, USUAL);
+    terminal.wait_for("5000 of 5000");
+    terminal.wait_for("cat 5000.md");
+    terminal.press("g");
+    terminal.wait_for("cat 1.md");
+    let all = requests(&serving);
+    let of = |end: &str| -> u64 {
+        all.iter().filter(|(route, _)| route.ends_with(end)).map(|(_, count)| count).sum()
+    };
+    // The whole list has 50 pages of turns, and 350 of events.
+    assert!(of("/turns") > 0 && of("/turns") < 25, "{all:?}");
+    assert!(of("/rows") + of("/events") < 10, "{all:?}");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended().code, 0);
 }
 
 #[test]

@@ -137,8 +137,7 @@ pub enum Command {
     Import(Import),
     /// Export one task, or all tasks, as one file that another store imports.
     Export(Export),
-    /// Look at tasks, steps and states on the whole screen, and go on from any point; see
-    /// docs/PAGE.md.
+    /// Look at tasks, steps and states on the whole screen, and go back; see docs/PAGE.md.
     Tui(Tui),
     /// List the tasks, newest first.
     Tasks(Tasks),

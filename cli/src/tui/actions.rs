@@ -108,11 +108,14 @@ fn roll_back(source: &dyn Backend, view: &TaskView, at: &str) -> Result<(String,
     let changes = source.changes(&head, &to)?;
     let more = if changes.more { " or more" } else { "" };
     let changed = count(changes.items.len() as u64, "change");
-    let files = source.differing_files(&head, &to, FILES).unwrap_or(None);
-    let has_files = files.is_some() && source.has_folders();
+    let files = source.differing_files(&head, &to, FILES);
+    let has_files = matches!(files, Ok(Some(_))) && source.has_folders();
     let of_files = match files {
-        Some(number) => format!(" {} other than now, and stay as they are.", files_are(number)),
-        None => String::new(),
+        Ok(Some(number)) => format!(" {} other than now, and stay as they are.", files_are(number)),
+        Ok(None) => String::new(),
+        Err(failure) => {
+            format!(" The captured files cannot be compared: {}.", printable(&failure.to_string()))
+        }
     };
     let question = format!(
         "Roll {} back to {}? {changed}{more} of the state; it continues on a new lineage, and \

@@ -191,7 +191,8 @@ impl App {
                 None => self.say(Tone::Dim, "no address to copy"),
             },
             Does::Choose => {
-                self.chosen = self.address_to_compare();
+                let own = self.address_to_compare();
+                self.chosen = own.filter(|own| self.chosen.as_ref() != Some(own));
                 let text = self.chosen.clone().unwrap_or_else(|| "nothing".into());
                 self.say(Tone::Dim, format!("chosen: {text}; `c` compares with it"));
             }
