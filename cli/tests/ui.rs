@@ -138,8 +138,10 @@ fn without_a_browser_the_address_is_told() {
     command.env("PATH", place.dir.path());
     let mut page = Page::open(command);
     let listening: Value = serde_json::from_str(&page.said).unwrap();
-    let mut told = String::new();
-    BufReader::new(page.child.stderr.as_mut().unwrap()).read_line(&mut told).unwrap();
+    let mut lines = BufReader::new(page.child.stderr.as_mut().unwrap()).lines();
+    let hint = lines.next().unwrap().unwrap();
+    assert!(hint.contains("`milepost ui --no-browser`"), "{hint}");
+    let told = lines.next().unwrap().unwrap();
     assert!(told.contains("cannot start"), "{told}");
     let address = told.split(' ').find(|word| word.starts_with("http")).unwrap();
     let (at, code, _) = parts(address);

@@ -14,7 +14,7 @@
 //! append_task        appends, inline or on a thread
 //! state_text         a state as JSON, longer than memory (stream_body)
 //! job_runner         long work on threads of its own
-//! states             states at a point, computed once for concurrent requests
+//! states             states at a point, computed once for concurrent requests (columns)
 //! extract            bodies, queries and names of requests (decompress)
 //! app                the state that all requests share (jobs, meters, summaries)
 //! feeds              one feed for all streams of a task (sse)
@@ -42,6 +42,7 @@ mod backups;
 mod body_guard;
 mod budget;
 mod buffer;
+mod columns;
 mod compress;
 mod connections;
 mod cors;

@@ -88,6 +88,7 @@ fn show(at: &str, address: String, prints: bool, out: &mut Out) -> Result<Option
         cannot("write the file that a browser opens", &e)
             .hint("`--no-browser` prints the address of the page instead")
     })?;
+    note("if no page opens: `milepost ui --no-browser` prints its address; Ctrl-C ends the page");
     let file = redirect.0.clone();
     threads::start("browser", move || {
         if let Err(why) = open(&file) {
