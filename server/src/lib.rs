@@ -7,6 +7,7 @@
 //! ```text
 //! attach             the server of a store's own socket
 //! server             a served engine: options, router, stop (keep_open)
+//! forward            requests that another program answers
 //! routes/            one family of routes a folder
 //! connections        accepts connections, serves and closes them (write_timeout)
 //! middleware         authorization, log and limits around each request (compress, body_guard)
@@ -53,6 +54,7 @@ mod extract;
 mod feeds;
 mod folds;
 mod forms;
+mod forward;
 mod host_limits;
 mod job_runner;
 mod jobs;

@@ -14,7 +14,7 @@ use crate::error::ApiError;
 use crate::extract::OptionalJson;
 use crate::sessions::Basis;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
+pub(in crate::routes) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(start)).routes(routes!(end))
 }
 
