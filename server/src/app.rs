@@ -69,7 +69,7 @@ pub(crate) struct Shared {
     /// The part of each budget that each token may use.
     parts: budget::TokenBudgets,
     pub(crate) permits: Permits,
-    /// Shared by all services of the engine.
+    /// Shared by all services of the engine, as `summaries` and `reader` are.
     pub(crate) jobs: Arc<Jobs>,
     pub(crate) summaries: Arc<Summaries>,
     /// One permit for each event stream.
@@ -85,7 +85,7 @@ pub(crate) struct Shared {
 }
 
 /// The parts that all services of an engine share.
-type SharedParts = (Arc<RwLock<Engine>>, Arc<Budgets>, Arc<Jobs>, Arc<Summaries>);
+type SharedParts = (Arc<RwLock<Engine>>, Arc<Budgets>, Arc<Jobs>, Arc<Summaries>, Arc<Reader>);
 
 /// Sets its flag when dropped, after which the work has no caller.
 pub(crate) struct Waits(Arc<AtomicBool>);
@@ -128,7 +128,7 @@ impl App {
     ) -> Result<Self> {
         let engine = Arc::new(RwLock::new(engine));
         let budgets = Arc::new(Budgets::new(options.memory));
-        let shared = (engine, budgets, Arc::new(Jobs::new()?), Arc::default());
+        let shared = (engine, budgets, Arc::new(Jobs::new()?), Arc::default(), Arc::default());
         Self::of(shared, tokens, options, clock, false)
     }
 
@@ -139,14 +139,15 @@ impl App {
         options: ServerOptions,
         clock: Box<dyn Clock>,
     ) -> Result<Self> {
-        let Shared { engine, budgets, jobs, summaries, .. } = &*self.0;
-        let (jobs, summaries) = (Arc::clone(jobs), Arc::clone(summaries));
-        let shared = (Arc::clone(engine), Arc::clone(budgets), jobs, summaries);
+        let Shared { engine, budgets, jobs, summaries, reader, .. } = &*self.0;
+        let (jobs, summaries, reader) =
+            (Arc::clone(jobs), Arc::clone(summaries), Arc::clone(reader));
+        let shared = (Arc::clone(engine), Arc::clone(budgets), jobs, summaries, reader);
         Self::of(shared, tokens, options, clock, true)
     }
 
     fn of(
-        (engine, budgets, jobs, summaries): SharedParts,
+        (engine, budgets, jobs, summaries, reader): SharedParts,
         tokens: Tokens,
         options: ServerOptions,
         clock: Box<dyn Clock>,
@@ -167,7 +168,7 @@ impl App {
             feeds: Feeds::default(),
             budgets,
             folds: Folds::default(),
-            reader: Arc::default(),
+            reader,
             quotas: Quotas::default(),
             parts: budget::TokenBudgets::default(),
             permits: Permits::default(),
@@ -263,9 +264,9 @@ impl App {
 
     /// Replaces the engine.
     pub(crate) fn replace(&self, engine: Engine) {
-        self.0.reader.clear();
         *self.0.engine.write() = engine;
         // The new engine may have other commits under the same numbers.
+        self.0.reader.clear();
         self.0.summaries.clear();
     }
 

@@ -1,8 +1,7 @@
 //! Attached engines: the process that holds a store serves it on a socket inside it.
 
-use std::fs::{DirBuilder, File};
+use std::fs::DirBuilder;
 use std::io::{Error, ErrorKind, Result};
-use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -15,7 +14,7 @@ use milepost::internals::threads;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
-use crate::listener::{Listening, PATH_MAX};
+use crate::listener::{Listening, near};
 use crate::options::ServerOptions;
 use crate::server::Server;
 use crate::tokens::{FOLDER, Tokens};
@@ -90,7 +89,7 @@ impl Server {
             ServerOptions { drain: DRAIN, is_at_store: true, sessions_only: false, ..options };
         // No tokens, as in `attach_with`.
         let app = self.app.sharing(Tokens::none(), options, Box::new(SystemClock));
-        attached(Self { app: app.map_err(Error::other)? })
+        attached(Self { app: app.map_err(Error::other)?, forward: None })
     }
 }
 
@@ -116,16 +115,6 @@ fn attached(server: Server) -> Result<Attached> {
     let thread = thread.map_err(Error::other)?;
     told.recv().map_err(Error::other)??;
     Ok(Attached { socket, stop: Some(stop), thread: Some(thread) })
-}
-
-/// Returns a path that fits into a socket address, and the open folder that it may depend on.
-fn near(folder: &Path, socket: &Path) -> Result<(PathBuf, Option<File>)> {
-    if socket.as_os_str().len() <= PATH_MAX {
-        return Ok((socket.to_owned(), None));
-    }
-    let folder = File::open(folder)?;
-    let near = format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd());
-    Ok((near.into(), Some(folder)))
 }
 
 /// Serves on its own runtime, and reports when it listens or why it does not.

@@ -7,6 +7,7 @@
 //! ```text
 //! attach             the server of a store's own socket
 //! server             a served engine: options, router, stop (keep_open)
+//! forward            requests that another program answers
 //! routes/            one family of routes a folder
 //! connections        accepts connections, serves and closes them (write_timeout)
 //! middleware         authorization, log and limits around each request (compress, body_guard)
@@ -14,7 +15,7 @@
 //! append_task        appends, inline or on a thread
 //! state_text         a state as JSON, longer than memory (stream_body)
 //! job_runner         long work on threads of its own
-//! states             states at a point, computed once for concurrent requests
+//! states             states at a point, computed once for concurrent requests (columns)
 //! extract            bodies, queries and names of requests (decompress)
 //! app                the state that all requests share (jobs, meters, summaries)
 //! feeds              one feed for all streams of a task (sse)
@@ -42,6 +43,7 @@ mod backups;
 mod body_guard;
 mod budget;
 mod buffer;
+mod columns;
 mod compress;
 mod connections;
 mod cors;
@@ -52,6 +54,7 @@ mod extract;
 mod feeds;
 mod folds;
 mod forms;
+mod forward;
 mod host_limits;
 mod job_runner;
 mod jobs;

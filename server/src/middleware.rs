@@ -98,7 +98,7 @@ async fn answered(
     let answers = app.clone();
     let mut answer = tokio::spawn(async move {
         let response = RequestContext::answered(asked, next.run(request)).await;
-        match is_stream(&response) {
+        match is_stream(response.headers()) {
             // Streams have their own limit.
             true => response,
             false => match answers.whole(&shares, &response) {
@@ -144,8 +144,9 @@ impl App {
     }
 }
 
-fn is_stream(response: &Response) -> bool {
-    let kind = response.headers().get(header::CONTENT_TYPE);
+/// Returns true if an answer with these headers is an event stream.
+pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes() == EVENT_STREAM.as_bytes())
 }
 

@@ -2,18 +2,20 @@
 
 use std::future::Future;
 use std::io::ErrorKind::PermissionDenied;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use milepost::clock::{Clock, SystemClock};
-use milepost::{Engine, Result};
+use milepost::{Engine, Options, Result};
 use tokio::sync::watch;
 
 use crate::app::App;
 use crate::compress;
 use crate::connections;
 use crate::error::ApiError;
+use crate::forward::Forward;
 use crate::keep_open::KeptOpen;
 use crate::listener::Listening;
 use crate::middleware::around;
@@ -40,6 +42,8 @@ use crate::tokens::Tokens;
 #[derive(Debug, Clone)]
 pub struct Server {
     pub(crate) app: App,
+    /// The service that answers for this one, of which only the page and its sessions are.
+    pub(crate) forward: Option<Arc<Forward>>,
 }
 
 impl Server {
@@ -66,7 +70,34 @@ impl Server {
         clock: impl Clock + 'static,
     ) -> Result<Self> {
         let app = App::new(engine.clone(), tokens, options, Box::new(clock))?;
-        Ok(Self { app })
+        Ok(Self { app, forward: None })
+    }
+
+    /// Creates a server of the page of a store that another program has open. It has the page and
+    /// its sessions, which begin with a [`Server::code`]; every other request of `/v1` needs one.
+    /// The service at `socket`, which [`attach`](crate::attach) made, answers those requests as
+    /// the user of this process; it has to run as the same user, or root.
+    ///
+    /// ```no_run
+    /// use milepost_server::{Server, ServerOptions};
+    ///
+    /// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = Server::forwarding(".milepost/server/socket", ServerOptions::default())?;
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    /// println!("http://{}/#code={}", listener.local_addr()?, server.code()?);
+    /// server.serve(listener, std::future::pending()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the system provides no random bytes.
+    pub fn forwarding(socket: impl Into<PathBuf>, options: ServerOptions) -> Result<Self> {
+        // No route of this server reads it.
+        let none = Engine::in_memory(Options::default())?;
+        let server = Self::new(&none, Tokens::none(), options.sessions_only(true))?;
+        Ok(Self { forward: Some(Arc::new(Forward::new(socket.into()))), ..server })
     }
 
     /// Reopens the store after a failed write, once its disk has space: closes the failed engine
@@ -120,7 +151,8 @@ impl Server {
     /// Returns all routes, to embed in another service. If no token was created, every request to
     /// `localhost` has all rights: the embedding service must check its peers.
     pub fn router(&self) -> Router {
-        routes::all()
+        let routes = self.forward.as_ref().map_or_else(routes::all, Forward::routes);
+        routes
             .fallback(|| async { ApiError::no_path() })
             .method_not_allowed_fallback(|| async { ApiError::Method })
             .layer(from_fn_with_state(self.app.clone(), around))

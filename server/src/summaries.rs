@@ -1,13 +1,14 @@
 //! Summaries of tasks, kept in memory, so that lists of them are sorted and searched without a read
 //! of those that have not changed.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use data_encoding::BASE64URL_NOPAD;
 use milepost::ids::{Seq, TaskNo};
 use milepost::query::{TaskQuery, TaskVersion};
-use milepost::{Engine, ErrorKind, Result, RunState};
+use milepost::{Engine, Result};
 use milepost_api::{SortValue, SummaryFilter, SummaryForm, SummaryOrder};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -22,18 +23,25 @@ const BYTES: usize = 64 << 20;
 /// Estimated bytes of a kept summary in addition to its JSON.
 const OVERHEAD: usize = 512;
 
-/// Maximum number of columns that are kept of a task.
+/// Maximum number of columns that are kept of a task. The oldest goes.
 const COLUMNS: usize = 32;
 
 /// Maximum bytes of a column's value.
-const VALUE_MAX: usize = 256;
+pub(crate) const VALUE_MAX: usize = 256;
 
 /// Maximum number of tasks that are sorted or searched.
 const TASKS_MAX: usize = 200_000;
 
 /// The kept summaries of an engine's tasks.
 #[derive(Debug, Default)]
-pub(crate) struct Summaries(Mutex<Kept>);
+pub(crate) struct Summaries {
+    kept: Mutex<Kept>,
+    /// Locked while the versions are read: after a commit one request reads them for all.
+    walk: Mutex<()>,
+}
+
+/// Values of the last state of a task, by pointer. `None` is a pointer without a value.
+pub(crate) type Columns = BTreeMap<String, Option<Value>>;
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -47,8 +55,8 @@ struct Kept {
 struct Row {
     version: u64,
     form: Arc<SummaryForm>,
-    /// Values of the last state that were asked for.
-    columns: BTreeMap<String, Option<Value>>,
+    /// Values of the last state that were asked for, oldest first.
+    columns: Vec<(String, Option<Value>)>,
     bytes: usize,
 }
 
@@ -68,6 +76,14 @@ impl Shown {
     ) -> std::result::Result<Self, ApiError> {
         let user = caller.asks_about(user)?;
         Ok(Self { user, prefix, only: caller.limits.task.clone() })
+    }
+
+    /// Returns the number of tasks that it shows.
+    fn count(&self, versions: &[TaskVersion]) -> usize {
+        match (&self.user, &self.prefix, &self.only) {
+            (None, None, None) => versions.len(),
+            _ => versions.iter().filter(|task| self.shows(task)).count(),
+        }
     }
 
     pub(crate) fn shows(&self, task: &TaskVersion) -> bool {
@@ -93,29 +109,59 @@ pub(crate) struct Found {
     pub(crate) total: usize,
 }
 
+/// A row of a list that is sorted, by its place in the list.
+struct Sorted<'a> {
+    order: &'a SummaryOrder,
+    value: SortValue,
+    form: Arc<SummaryForm>,
+    task: &'a TaskVersion,
+}
+
+impl Ord for Sorted<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order.compare((&self.value, &self.form.id), (&other.value, &other.form.id))
+    }
+}
+
+impl PartialOrd for Sorted<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Sorted<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Sorted<'_> {}
+
 impl Summaries {
     /// Forgets everything, for an engine that replaces another one.
     pub(crate) fn clear(&self) {
-        *self.0.lock() = Kept::default();
+        // Versions of the former engine that are being read are kept before.
+        let _walk = self.walk.lock();
+        *self.kept.lock() = Kept::default();
     }
 
-    /// Returns the versions of all tasks.
+    /// Returns the versions of all tasks, in the order of their numbers.
     pub(crate) fn versions(&self, engine: &Engine) -> Result<Arc<Vec<TaskVersion>>> {
+        if let Some(versions) = self.kept.lock().versions_at(engine.store().seq()) {
+            return Ok(versions);
+        }
+        let _walk = self.walk.lock();
         // Read before the versions: a commit in between makes the next request read them again.
         let seq = engine.store().seq();
-        if let Some((at, versions)) = &self.0.lock().versions
-            && *at == seq
-        {
-            return Ok(Arc::clone(versions));
+        if let Some(versions) = self.kept.lock().versions_at(seq) {
+            return Ok(versions);
         }
         let versions = Arc::new(engine.query().task_versions()?);
-        let kept = &mut *self.0.lock();
+        let kept = &mut *self.kept.lock();
         kept.versions = Some((seq, Arc::clone(&versions)));
-        if kept.rows.len() > versions.len() {
-            let there: HashSet<TaskNo> = versions.iter().map(|task| task.no).collect();
-            kept.rows.retain(|no, _| there.contains(no));
-            kept.bytes = kept.rows.values().map(|row| row.bytes).sum();
-        }
+        kept.rows
+            .retain(|no, row| find(&versions, *no).is_some_and(|task| task.version == row.version));
+        kept.bytes = kept.rows.values().map(|row| row.bytes).sum();
         Ok(versions)
     }
 
@@ -125,7 +171,7 @@ impl Summaries {
         engine: &Engine,
         task: &TaskVersion,
     ) -> Result<Option<Arc<SummaryForm>>> {
-        let known = self.0.lock().current(task).map(|row| Arc::clone(&row.form));
+        let known = self.kept.lock().current(task).map(|row| Arc::clone(&row.form));
         if known.is_some() {
             return Ok(known);
         }
@@ -133,42 +179,23 @@ impl Summaries {
             return Ok(None);
         };
         let form = Arc::new(SummaryForm::from(summary).listed());
-        self.0.lock().keep(task, &form);
+        self.kept.lock().keep(task, &form);
         Ok(Some(form))
     }
 
-    /// Returns values of the last state of a task, by pointer. One that is not there is absent.
-    pub(crate) fn columns(
-        &self,
-        engine: &Engine,
-        task: &TaskVersion,
-        pointers: &[String],
-    ) -> Result<BTreeMap<String, Value>> {
-        let mut found = BTreeMap::new();
-        let mut state: Option<Option<RunState>> = None;
-        for pointer in pointers {
-            let known =
-                self.0.lock().current(task).and_then(|row| row.columns.get(pointer).cloned());
-            let value = match known {
-                Some(value) => value,
-                None => {
-                    if state.is_none() {
-                        state = Some(last_state(engine, task)?);
-                    }
-                    let of = state.as_ref().and_then(Option::as_ref);
-                    let value = of.and_then(|state| {
-                        state.value_at(pointer, engine.chunks().as_ref()).ok().flatten()
-                    });
-                    let value = value.map(cut);
-                    self.0.lock().keep_column(task, pointer, &value);
-                    value
-                }
-            };
-            if let Some(value) = value {
-                found.insert(pointer.clone(), value);
-            }
+    /// Returns the kept values of the last state of a task.
+    pub(crate) fn columns(&self, task: &TaskVersion, pointers: &[String]) -> Columns {
+        let kept = self.kept.lock();
+        let columns = kept.current(task).map_or(&[][..], |row| &row.columns);
+        columns.iter().filter(|(pointer, _)| pointers.contains(pointer)).cloned().collect()
+    }
+
+    /// Keeps values of the last state of a task.
+    pub(crate) fn keep_columns(&self, task: &TaskVersion, columns: &Columns) {
+        let mut kept = self.kept.lock();
+        for (pointer, value) in columns {
+            kept.keep_column(task, pointer, value);
         }
-        Ok(found)
     }
 
     /// Returns a page of the engine's own order, which reads the tasks of the page only.
@@ -181,18 +208,16 @@ impl Summaries {
     ) -> std::result::Result<Found, ApiError> {
         let page = view.tasks(query)?;
         let versions = self.versions(engine)?;
-        let by_no: HashMap<TaskNo, &TaskVersion> =
-            versions.iter().map(|task| (task.no, task)).collect();
         let mut items = Vec::with_capacity(page.items.len());
         for task in page.items {
             // A task that is started or deleted between the two reads is in one of them.
-            if let Some(task) = by_no.get(&task.no)
+            if let Some(task) = find(&versions, task.no)
                 && let Some(form) = self.form(engine, task)?
             {
-                items.push(((*task).clone(), form));
+                items.push((task.clone(), form));
             }
         }
-        let total = versions.iter().filter(|task| shown.shows(task)).count();
+        let total = shown.count(&versions);
         Ok(Found { items, next: page.next, total })
     }
 
@@ -205,35 +230,45 @@ impl Summaries {
         let Search { shown, filter, order, limit, cursor } = search;
         let after = cursor.as_deref().map(|text| place(text, order)).transpose()?;
         let versions = self.versions(engine)?;
-        let tasks: Vec<_> = versions.iter().filter(|task| shown.shows(task)).collect();
-        if tasks.len() > TASKS_MAX {
+        if shown.count(&versions) > TASKS_MAX {
             let text =
                 "more than 200,000 tasks are not sorted or searched: name a user or a prefix";
             return Err(ApiError::TooMuch(text));
         }
-        let mut rows = Vec::new();
-        for task in tasks {
-            if let Some(form) = self.form(engine, task)?
-                && filter.fits(&form)
-            {
-                rows.push((order.value(&form), form, task));
+        // Only the rows of the page are held, and the one behind it.
+        let (mut rows, mut total) = (BinaryHeap::new(), 0);
+        for task in versions.iter().filter(|task| shown.shows(task)) {
+            let Some(form) = self.form(engine, task)?.filter(|form| filter.fits(form)) else {
+                continue;
+            };
+            total += 1;
+            let value = order.value(&form);
+            let is_after = after
+                .as_ref()
+                .is_none_or(|(after, id)| order.compare((&value, &form.id), (after, id)).is_gt());
+            if is_after {
+                rows.push(Sorted { order, value, form, task });
+            }
+            if rows.len() > *limit + 1 {
+                rows.pop();
             }
         }
-        let total = rows.len();
-        if let Some((value, id)) = &after {
-            rows.retain(|(of, form, _)| order.compare((of, &form.id), (value, id)).is_gt());
-        }
-        rows.sort_by(|a, b| order.compare((&a.0, &a.1.id), (&b.0, &b.1.id)));
+        let mut rows = rows.into_sorted_vec();
         let is_more = rows.len() > *limit;
         rows.truncate(*limit);
         let last = rows.last().filter(|_| is_more);
-        let next = last.map(|(value, form, _)| cursor_of(order, value, &form.id));
-        let items = rows.into_iter().map(|(_, form, task)| (task.clone(), form)).collect();
+        let next = last.map(|row| cursor_of(order, &row.value, &row.form.id));
+        let items = rows.into_iter().map(|row| (row.task.clone(), row.form)).collect();
         Ok(Found { items, next, total })
     }
 }
 
 impl Kept {
+    /// Returns the versions after the commit with a number.
+    fn versions_at(&self, seq: Seq) -> Option<Arc<Vec<TaskVersion>>> {
+        self.versions.as_ref().filter(|(at, _)| *at == seq).map(|(_, kept)| Arc::clone(kept))
+    }
+
     /// Returns the row of a task if it is of this version.
     fn current(&self, task: &TaskVersion) -> Option<&Row> {
         self.rows.get(&task.no).filter(|row| row.version == task.version)
@@ -248,52 +283,32 @@ impl Kept {
             return;
         }
         self.bytes += bytes;
-        let (form, columns) = (Arc::clone(form), BTreeMap::new());
+        let (form, columns) = (Arc::clone(form), Vec::new());
         self.rows.insert(task.no, Row { version: task.version, form, columns, bytes });
     }
 
     fn keep_column(&mut self, task: &TaskVersion, pointer: &str, value: &Option<Value>) {
-        let bytes = pointer.len() + VALUE_MAX;
-        let fits = self.bytes + bytes <= BYTES;
+        let bytes = |pointer: &str| pointer.len() + VALUE_MAX;
         let row = self.rows.get_mut(&task.no).filter(|row| row.version == task.version);
-        if let Some(row) = row
-            && fits
-            && row.columns.len() < COLUMNS
-        {
-            row.columns.insert(pointer.to_owned(), value.clone());
-            row.bytes += bytes;
-            self.bytes += bytes;
+        let Some(row) = row.filter(|row| row.columns.iter().all(|(of, _)| of != pointer)) else {
+            return;
+        };
+        if row.columns.len() >= COLUMNS {
+            let (oldest, _) = row.columns.remove(0);
+            row.bytes -= bytes(&oldest);
+            self.bytes -= bytes(&oldest);
+        }
+        if self.bytes + bytes(pointer) <= BYTES {
+            row.columns.push((pointer.to_owned(), value.clone()));
+            row.bytes += bytes(pointer);
+            self.bytes += bytes(pointer);
         }
     }
 }
 
-/// Returns the last state of a task; `None` if it cannot be read.
-fn last_state(engine: &Engine, task: &TaskVersion) -> Result<Option<RunState>> {
-    let state = engine.task(&task.id).and_then(|task| {
-        let head = task.head()?.next;
-        engine.run_state(&task.point(head)?)
-    });
-    match state {
-        Ok(state) => Ok(Some(state)),
-        Err(error) if error.kind() == ErrorKind::Unavailable => Err(error),
-        Err(_) => Ok(None),
-    }
-}
-
-/// Returns a value, or the beginning of a long one and its length.
-fn cut(value: Value) -> Value {
-    let text = match &value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    match text.len() > VALUE_MAX {
-        true => {
-            let end = (0..=VALUE_MAX).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            let (begin, _) = text.split_at(end);
-            json!({ "cut": begin, "bytes": text.len().to_string() })
-        }
-        false => value,
-    }
+/// Returns the task with a number.
+fn find(versions: &[TaskVersion], no: TaskNo) -> Option<&TaskVersion> {
+    versions.binary_search_by_key(&no, |task| task.no).ok().and_then(|at| versions.get(at))
 }
 
 /// Returns the cursor behind a task: the order, the value and the id. Numbers are exact.
@@ -320,4 +335,98 @@ fn place(cursor: &str, order: &SummaryOrder) -> std::result::Result<(SortValue, 
     let number = bits.map(|bits| SortValue::Number(f64::from_bits(bits)));
     let value = number.or(text.map(SortValue::Text)).unwrap_or(SortValue::Absent);
     Ok((value, id))
+}
+
+#[cfg(test)]
+mod tests {
+    use milepost::Options;
+    use milepost::events::{Message, StepFailed};
+
+    use super::*;
+
+    fn all() -> Shown {
+        Shown { user: None, prefix: None, only: None }
+    }
+
+    #[test]
+    fn pages_of_any_length_have_the_tasks_in_the_order_of_the_whole_list() {
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        // Many have the same value, and none is started in the order of its place.
+        for n in 0..23 {
+            let task = engine.start_task(&format!("t{}", n * 7 % 23), "ana").unwrap();
+            for step in 0..n % 4 {
+                task.append(StepFailed { step, error: "it failed".into() }).unwrap();
+            }
+        }
+        let summaries = Summaries::default();
+        let (versions, filter) = (summaries.versions(&engine).unwrap(), SummaryFilter::default());
+        for sort in ["failed", "-failed", "id", "-created"] {
+            let order: SummaryOrder = sort.parse().unwrap();
+            let form = |task| summaries.form(&engine, task).unwrap().unwrap();
+            let mut whole: Vec<_> = versions.iter().map(form).collect();
+            whole.sort_by(|a, b| order.compare((&order.value(a), &a.id), (&order.value(b), &b.id)));
+            let whole: Vec<_> = whole.iter().map(|form| form.id.clone()).collect();
+            for limit in [1, 2, 5, 22, 23, 24] {
+                let (mut pages, mut cursor) = (Vec::new(), None);
+                loop {
+                    let (shown, order, filter) = (all(), order.clone(), filter.clone());
+                    let search = Search { shown, filter, order, limit, cursor };
+                    let found = summaries.search(&engine, &search).unwrap();
+                    assert!(found.items.len() <= limit && found.total == 23);
+                    pages.extend(found.items.iter().map(|(_, form)| form.id.clone()));
+                    cursor = found.next;
+                    if cursor.is_none() {
+                        break;
+                    }
+                }
+                assert_eq!(pages, whole, "{sort}, {limit} a page");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_deleted_tasks_and_of_old_versions_go() {
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        let summaries = Summaries::default();
+        let read = || {
+            let versions = summaries.versions(&engine).unwrap();
+            let form = |task| summaries.form(&engine, task).unwrap().unwrap();
+            versions.iter().map(form).map(|form| form.id.clone()).collect::<Vec<_>>()
+        };
+        let task = engine.start_task("a", "ana").unwrap();
+        engine.start_task("b", "ana").unwrap();
+        assert_eq!(read(), ["a", "b"]);
+        let kept = || {
+            summaries.versions(&engine).unwrap();
+            let kept = summaries.kept.lock();
+            assert_eq!(kept.bytes, kept.rows.values().map(|row| row.bytes).sum::<usize>());
+            let mut ids: Vec<_> = kept.rows.values().map(|row| row.form.id.clone()).collect();
+            ids.sort();
+            ids
+        };
+        task.append(Message::text("user", "a secret")).unwrap();
+        assert_eq!(kept(), ["b"]);
+        assert_eq!(read(), ["a", "b"]);
+        // As many tasks as rows.
+        engine.retention().delete_task("a").unwrap();
+        engine.start_task("c", "ana").unwrap();
+        assert_eq!(kept(), ["b"]);
+    }
+
+    #[test]
+    fn the_oldest_column_goes() {
+        let engine = Engine::in_memory(Options::default()).unwrap();
+        engine.start_task("a", "ana").unwrap();
+        let summaries = Summaries::default();
+        let versions = summaries.versions(&engine).unwrap();
+        let task = versions.first().unwrap();
+        summaries.form(&engine, task).unwrap();
+        let pointers: Vec<_> = (0..=COLUMNS).map(|n| format!("/{n}")).collect();
+        for pointer in &pointers {
+            summaries.keep_columns(task, &[(pointer.clone(), None)].into());
+        }
+        let columns = summaries.columns(task, &pointers);
+        assert_eq!(columns.len(), COLUMNS);
+        assert!(!columns.contains_key("/0") && columns.contains_key(&format!("/{COLUMNS}")));
+    }
 }

@@ -240,7 +240,7 @@ pub enum Command {
     /// Serve the store over HTTP until SIGTERM or Ctrl-C; see docs/HTTP.md.
     Serve(Serve),
     /// Open the store as a page in a browser, until Ctrl-C. If another program has the store open,
-    /// that has to be `milepost serve`, which has the page at its address.
+    /// the page shows and steers it there.
     Ui(Ui),
     /// Record the sessions of coding agents: hooks in their settings; see docs/AGENTS.md.
     Agent(AgentArgs),

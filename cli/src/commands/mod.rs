@@ -152,10 +152,12 @@ fn on_found(store: &StoreArgs, command: Command, out: &mut Out) -> Result<()> {
             return Err(Failure::new(text).hint("a hook may read it, and change other stores"));
         }
         Opened::Remote(there) if needs.store => {
+            if let Command::Ui(args) = &command {
+                return ui::of_other(&there, args, out);
+            }
             let failure = Failure::new("this needs the store itself, and another program has it");
             match needs.only_reads.then(|| store.read_only(&there)).flatten() {
                 Some(engine) => engine,
-                None if matches!(command, Command::Ui(_)) => return Err(failure.hint(ui::IN_USE)),
                 None => return Err(failure.hint(there.instead())),
             }
         }

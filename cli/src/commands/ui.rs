@@ -17,7 +17,7 @@ use tokio::runtime::Builder;
 
 use super::serve::{KEEP_ALIVE, cannot, stopped};
 use crate::args::Ui;
-use crate::backend::hints;
+use crate::backend::{Backend, Local, Remote};
 use crate::error::{Failure, Result};
 use crate::output::{Out, note};
 use crate::secrets;
@@ -25,29 +25,47 @@ use crate::secrets;
 /// The program that opens a file in the user's browser.
 const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
 
-/// Next steps if another program has the store open.
-pub(super) const IN_USE: &str = "end that program, or let `milepost serve` have the store open: \
-    it has the same page at its address";
-
 /// Serves the page until a signal, to the user of this machine only: every caller needs a session,
 /// and sessions begin with a code.
 pub(super) fn run(engine: &Engine, args: &Ui, out: &mut Out) -> Result<()> {
+    let screen = screen(&Local(engine), args)?;
+    let options = ServerOptions::default().sessions_only(true).backups(milepost_formats::backup);
+    let server = Server::new(engine, Tokens::none(), options)?;
+    // A store with hooks has its socket already.
+    let _attached = server.attach().ok();
+    let served = serve(&server, &screen, args, out);
+    engine.end_hooks();
+    served
+}
+
+/// Serves the page of a store that another program has open, which answers at the store's socket.
+pub(super) fn of_other(there: &Remote, args: &Ui, out: &mut Out) -> Result<()> {
+    let Some(socket) = there.socket() else {
+        let text = format!("{} has its page itself", there.place());
+        return Err(Failure::new(text).hint("open its address in a browser"));
+    };
+    let screen = screen(there, args)?;
+    let server = Server::forwarding(socket, ServerOptions::default())?;
+    serve(&server, &screen, args, out)
+}
+
+/// Checks the arguments. Returns the screen that the page shows first.
+fn screen(source: &dyn Backend, args: &Ui) -> Result<String> {
     if !args.listen.ip().is_loopback() {
         let text = format!("{} is no address of this machine alone", args.listen);
         return Err(Failure::new(text)
             .hint("`milepost serve` answers other machines, with the tokens of `milepost token`"));
     }
-    let screen = match &args.address {
+    match &args.address {
         Some(address) => {
-            hints::point(engine, address)?;
-            format!("/task/{}", encoded(address))
+            source.point(address)?;
+            Ok(format!("/task/{}", encoded(address)))
         }
-        None => "/tasks".into(),
-    };
-    let options = ServerOptions::default().sessions_only(true).backups(milepost_formats::backup);
-    let server = Server::new(engine, Tokens::none(), options)?;
-    // A store with hooks has its socket already.
-    let _attached = server.attach().ok();
+        None => Ok("/tasks".into()),
+    }
+}
+
+fn serve(server: &Server, screen: &str, args: &Ui, out: &mut Out) -> Result<()> {
     let runtime = Builder::new_multi_thread()
         .enable_all()
         .thread_keep_alive(KEEP_ALIVE)
@@ -62,11 +80,10 @@ pub(super) fn run(engine: &Engine, args: &Ui, out: &mut Out) -> Result<()> {
         })?;
         let at = listening.at().map_err(|e| cannot("listen", &e))?;
         let code = server.code()?;
-        let address = format!("{at}/#code={code}&to={}", encoded(&screen));
+        let address = format!("{at}/#code={code}&to={}", encoded(screen));
         let _redirect = show(&at, address, args.no_browser, out)?;
         server.serve(listening, stop).await.map_err(|e| cannot("answer", &e))
     });
-    engine.end_hooks();
     runtime.shutdown_background();
     served
 }
@@ -88,6 +105,7 @@ fn show(at: &str, address: String, prints: bool, out: &mut Out) -> Result<Option
         cannot("write the file that a browser opens", &e)
             .hint("`--no-browser` prints the address of the page instead")
     })?;
+    note("if no page opens: `milepost ui --no-browser` prints its address; Ctrl-C ends the page");
     let file = redirect.0.clone();
     threads::start("browser", move || {
         if let Err(why) = open(&file) {

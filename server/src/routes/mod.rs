@@ -17,7 +17,7 @@ mod store_page;
 mod v1;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use milepost::{Error, ErrorKind};
 use utoipa::openapi::{Content, OpenApi, Ref, RefOr};
 
@@ -49,6 +49,12 @@ pub(crate) fn all() -> Router<App> {
         .route("/docs/", get(openapi::index))
         .route("/docs/{*file}", get(openapi::file))
         .merge(store_page::routes())
+}
+
+/// Returns the routes of the page and of its sessions. `others` answers the other paths of `/v1`.
+pub(crate) fn of_page(others: MethodRouter<App>) -> Router<App> {
+    let (sessions, _) = v1::sessions::routes().split_for_parts();
+    sessions.route("/v1/{*path}", others).merge(store_page::routes())
 }
 
 /// Returns all routes except those of the description, and their description.

@@ -1,7 +1,7 @@
 //! Connection to the program that has a store, and its answers.
 
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use milepost::ErrorKind;
@@ -19,8 +19,8 @@ pub struct Remote {
     pub(super) runtime: Runtime,
     /// Description of the program, for messages.
     place: String,
-    /// `true` at the socket in a store: a folder is the same one for that program.
-    pub(super) is_attached: bool,
+    /// The socket in a store: a folder is the same one for that program.
+    socket: Option<PathBuf>,
 }
 
 /// Time limit of a whole answer. A verification of a large store takes minutes.
@@ -48,7 +48,7 @@ impl Remote {
             }
             _ => Failure::from(error).at(url),
         })?;
-        Self::new(client, format!("the service at {url}"), false)
+        Self::new(client, format!("the service at {url}"), None)
     }
 
     /// Connects to the program that has a store open, if it listens at the store's socket.
@@ -58,7 +58,7 @@ impl Remote {
         }
         let client = ClientBuilder::unix(socket).timeout(TIMEOUT).build()?;
         let place = format!("the program that answers at {}", socket.display());
-        Ok(Some(Self::new(client, place, true)?))
+        Ok(Some(Self::new(client, place, Some(socket.to_owned()))?))
     }
 
     /// Returns `true` if the program answers. A stopped one keeps the store and its socket, and
@@ -71,9 +71,14 @@ impl Remote {
         }
     }
 
-    fn new(client: Client, place: String, is_attached: bool) -> Result<Self> {
+    fn new(client: Client, place: String, socket: Option<PathBuf>) -> Result<Self> {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
-        Ok(Self { client, runtime: runtime.enable_all().build()?, place, is_attached })
+        Ok(Self { client, runtime: runtime.enable_all().build()?, place, socket })
+    }
+
+    /// Returns the socket in a store at which the program answers; `None` for another address.
+    pub fn socket(&self) -> Option<&Path> {
+        self.socket.as_deref()
     }
 
     /// Returns the description of the program, for messages.

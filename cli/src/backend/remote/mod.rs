@@ -434,7 +434,7 @@ impl Backend for Remote {
     }
 
     fn has_folders(&self) -> bool {
-        self.is_attached
+        self.socket().is_some()
     }
 
     fn job(&self, asked: &JobAsked, bar: JobBar) -> Result<JobResult, JobFailed> {

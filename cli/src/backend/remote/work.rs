@@ -25,7 +25,7 @@ pub(super) fn done(
     asked: &JobAsked,
     mut bar: JobBar,
 ) -> Result<JobResult, JobFailed> {
-    if asked.has_folder() && !remote.is_attached {
+    if asked.has_folder() && remote.socket().is_none() {
         return Err(jobs::on_another_machine(&format!("`{}`", asked.kind())).into());
     }
     // From here on an interrupt does not end this process.

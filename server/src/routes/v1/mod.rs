@@ -57,7 +57,7 @@ mod points;
 mod readings;
 mod restores;
 mod search;
-mod sessions;
+pub(super) mod sessions;
 mod start;
 mod states;
 mod stats;

@@ -14,7 +14,7 @@ use crate::error::ApiError;
 use crate::extract::OptionalJson;
 use crate::sessions::Basis;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
+pub(in crate::routes) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(start)).routes(routes!(end))
 }
 
@@ -24,7 +24,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     path = "/v1/sessions",
     operation_id = "start_session",
     tag = "store",
-    request_body = SessionAsked,
+    request_body = Option<SessionAsked>,
     responses(
         (status = 201, body = SessionForm),
         (status = 400),

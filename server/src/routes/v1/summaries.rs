@@ -17,13 +17,14 @@ use utoipa_axum::routes;
 use super::{LIMIT, limit};
 use crate::app::App;
 use crate::auth::Caller;
+use crate::columns;
 use crate::error::{ApiError, ListProblems};
 use crate::extract::Query;
 use crate::forms::{Big, SummariesForm, SummaryForm};
 use crate::negotiate::{EVENT_STREAM, JSON, choose};
 use crate::request_scope::RequestId;
 use crate::state_text::Pointer;
-use crate::summaries::{Found, Search, Shown};
+use crate::summaries::{Search, Shown};
 use crate::summary_stream::{self, Changes};
 use crate::view::View;
 
@@ -117,7 +118,7 @@ async fn page(
     app: &App,
     caller: &Caller,
     query: SummariesQuery,
-    columns: Vec<String>,
+    pointers: Vec<String>,
 ) -> Result<Json<SummariesForm>, ApiError> {
     let limit = limit(query.limit, LIMIT, SUMMARIES_MAX)?;
     let shown = Shown::of(caller, query.user, query.prefix)?;
@@ -127,7 +128,7 @@ async fn page(
     let (asks, shared) = (caller.clone(), app.clone());
     let work = move |engine: &Engine| {
         let kept = &shared.summaries;
-        let found = match order {
+        Ok(match order {
             None if filter.is_empty() => {
                 let (user, prefix) = (shown.user.clone(), shown.prefix.clone());
                 let query = TaskQuery { user, prefix, limit: Some(limit), cursor: query.cursor };
@@ -137,16 +138,15 @@ async fn page(
                 let order = order.unwrap_or_else(SummaryOrder::newest);
                 kept.search(engine, &Search { shown, filter, order, limit, cursor: query.cursor })?
             }
-        };
-        let Found { items, next, total } = found;
-        let row = |(task, form): (_, Arc<SummaryForm>)| {
-            let columns = kept.columns(engine, &task, &columns)?;
-            Ok(SummaryForm { columns, ..Arc::unwrap_or_clone(form) })
-        };
-        let items = items.into_iter().map(row).collect::<milepost::Result<_>>()?;
-        Ok(Json(SummariesForm { items, next, total: Big(total as u64) }))
+        })
     };
-    app.long_work(caller.of_token(), work).await
+    let found = app.long_work(caller.of_token(), work).await?;
+    let mut items = Vec::with_capacity(found.items.len());
+    for (task, form) in found.items {
+        let columns = columns::of(app, caller, &task, &pointers).await?;
+        items.push(SummaryForm { columns, ..Arc::unwrap_or_clone(form) });
+    }
+    Ok(Json(SummariesForm { items, next: found.next, total: Big(found.total as u64) }))
 }
 
 /// Returns the pointers of a list. One begins behind a comma that `/` follows.
