@@ -9,8 +9,9 @@ import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const what = process.argv[2] ?? "unit";
-const out = join(here, "..", "out", what);
-rmSync(out, { recursive: true, force: true });
+// A folder of its own: two runs may go beside each other.
+const out = join(here, "..", "out", `${what}-${process.pid}`);
+process.on("exit", () => rmSync(out, { recursive: true, force: true }));
 mkdirSync(out, { recursive: true });
 
 const folder = join(here, what === "serve" ? "mock" : what);
@@ -30,12 +31,15 @@ await build({
   outExtension: { ".js": ".mjs" },
   logLevel: "warning",
 });
-const built = readdirSync(out)
-  .filter((name) => name.endsWith(".mjs"))
-  .map((name) => join(out, name));
+const word = process.argv[3];
+const all = readdirSync(out).filter((name) => name.endsWith(".mjs"));
+// A word is the name of a file of tests, or a part of the name of a test.
+const file = all.filter((name) => name === `${word}.test.mjs`);
+const built = (file.length > 0 ? file : all).map((name) => join(out, name));
 if (what === "serve") await import(pathToFileURL(built[0]).href);
 else {
-  const only = process.argv[3] ? [`--test-name-pattern=${process.argv[3]}`] : [];
-  const args = ["--test", "--test-reporter=spec", "--test-timeout=400000", ...only, ...built];
+  const only = word && file.length === 0 ? [`--test-name-pattern=${word}`] : [];
+  // The time of a whole file; harness.ts has that of a test.
+  const args = ["--test", "--test-reporter=spec", "--test-timeout=1800000", ...only, ...built];
   process.exit(spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1);
 }

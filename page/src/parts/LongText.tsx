@@ -1,6 +1,6 @@
 // A text of an event: whole, or its beginning with ways to the rest.
 
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { send } from "../api/link.ts";
 import { valueText } from "../api/calls.ts";
 import type { Cut, Json } from "../api/types.ts";
@@ -71,12 +71,24 @@ export function LongText(props: LongTextProps) {
   const showAll = async () => {
     try {
       setAll(await valueText(path));
-      setOpen(true);
+      openAll();
     } catch (error) {
       say(toProblem(error).message, true);
     }
   };
   const size = cut ? bytes(cut.bytes) : "";
+  // The button that showed the rest is gone: who reads by keys goes on in the text.
+  const box = useRef<HTMLPreElement>(null);
+  const asked = useRef(false);
+  useLayoutEffect(() => {
+    if (!open || !asked.current) return;
+    asked.current = false;
+    box.current?.focus({ preventScroll: true });
+  }, [open]);
+  const openAll = () => {
+    asked.current = true;
+    setOpen(true);
+  };
   return (
     <>
       <h3>
@@ -95,14 +107,14 @@ export function LongText(props: LongTextProps) {
       {text === "" ? (
         <div class="dim">{w.emptyText}</div>
       ) : (
-        <pre tabIndex={0} class={open ? "whole" : ""} role="group">
+        <pre ref={box} tabIndex={0} class={open ? "whole" : ""} role="group">
           <Text text={text} />
         </pre>
       )}
       {long && (
         <div class="warn">
           {w.cutAt(bytes(FIRST), bytes(new Blob([whole]).size))}{" "}
-          <button type="button" class="link" onClick={() => setOpen(true)}>
+          <button type="button" class="link" onClick={openAll}>
             {w.showAll(bytes(new Blob([whole]).size))}
           </button>
         </div>

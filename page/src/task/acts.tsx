@@ -99,6 +99,10 @@ export function useTaskActs(props: ActsProps): void {
   };
   const tab = (i: number) => () => go({ ...route, tab: TABS[i]! }, true);
   const scroll = (by: number) => document.getElementById("pane")?.scrollBy({ top: by });
+  const scrollTo = (end: boolean) => {
+    const pane = document.getElementById("pane");
+    pane?.scrollTo({ top: end ? pane.scrollHeight : 0 });
+  };
   const own = `${model.task}/${model.lineage}`;
   const { pointer } = route;
   useActs({
@@ -106,8 +110,8 @@ export function useTaskActs(props: ActsProps): void {
     up: () => (inPane() ? scroll(-60) : props.moveTo(props.cursor - 1)),
     nextTurn: () => props.moveTo(turnBeside(props, 1)),
     previousTurn: () => props.moveTo(turnBeside(props, -1)),
-    first: () => props.moveTo(0),
-    last: props.toEnd,
+    first: () => (inPane() ? scrollTo(false) : props.moveTo(0)),
+    last: () => (inPane() ? scrollTo(true) : props.toEnd()),
     open: () => void props.toggle(props.cursor),
     leave: () => leave(props),
     nextLineage: () => lineageBeside(props, 1),

@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { test as nodeTest } from "node:test";
+import type { TestContext } from "node:test";
 import { chromium } from "playwright-core";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 import { start } from "../mock/server.ts";
 import type { Mock } from "../mock/server.ts";
 import { world } from "../mock/world.ts";
@@ -12,11 +14,20 @@ import type { World } from "../mock/world.ts";
 
 const require = createRequire(import.meta.url);
 
+/** Longest time of a test, in milliseconds. Generous: other work may run beside the tests. */
+const TEST_TIME = 120_000;
+/** Longest wait for a condition, in milliseconds. */
+const PATIENCE = 60_000;
+/** Most characters of a screen in the message of a failure. */
+const SCREEN_SHOWN = 3_000;
+
 export interface Options {
   theme?: "light" | "dark";
   language?: string;
   width?: number;
   height?: number;
+  /** Whether it stays open after the test. */
+  kept?: boolean;
 }
 
 export interface Opened {
@@ -27,9 +38,55 @@ export interface Opened {
   strangers: string[];
 }
 
-export class Harness {
-  readonly #contexts: BrowserContext[] = [];
+/** One Chromium for all harnesses of a file. */
+let browser: Promise<Browser> | undefined;
+let users = 0;
 
+/** Requests that are not answered yet, by page. Streams do not count. */
+const waiting = new WeakMap<Page, Set<Request>>();
+
+/** Pages that are open, with those that the test that runs has opened. */
+const pages = new Set<Page>();
+let own: BrowserContext[] | undefined;
+
+/** Text of all screens that are open, for the message of a failure. */
+async function screens(): Promise<string> {
+  const texts = [...pages].map(async (page) => {
+    const limit = new Promise<string>((done) => setTimeout(() => done("(no answer)"), 5_000));
+    const text = page.evaluate(() => document.body.innerText).catch(String);
+    const shown = (await Promise.race([text, limit])).replace(/\n\s*\n+/g, "\n");
+    return `--- ${decodeURIComponent(page.url())}\n${shown.slice(0, SCREEN_SHOWN)}`;
+  });
+  return (await Promise.all(texts)).join("\n");
+}
+
+/**
+ * Runs a test. A failure says what was on the screens. Contexts that the test opened are closed
+ * after it.
+ */
+export function test(
+  name: string,
+  run: (t: TestContext) => Promise<void>,
+  skip: string | false = false,
+): void {
+  void nodeTest(name, { timeout: TEST_TIME, skip }, async (t) => {
+    own = [];
+    const tell = () => void screens().then((text) => t.diagnostic(text));
+    const late = setTimeout(tell, 0.9 * TEST_TIME);
+    try {
+      await run(t);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      throw new Error(`${text}\n${await screens()}`, { cause: error });
+    } finally {
+      clearTimeout(late);
+      await Promise.all(own.map((context) => context.close()));
+      own = undefined;
+    }
+  });
+}
+
+export class Harness {
   private constructor(
     readonly browser: Browser,
     readonly mock: Mock,
@@ -39,8 +96,9 @@ export class Harness {
 
   static async start(of: World = world(), real?: string): Promise<Harness> {
     const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
-    const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-    return new Harness(browser, await start(of, "built", 0, real), real);
+    browser ??= chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: TEST_TIME });
+    users += 1;
+    return new Harness(await browser, await start(of, "built", 0, real), real);
   }
 
   get world(): World {
@@ -54,8 +112,10 @@ export class Harness {
       locale: options.language ?? "en-US",
       permissions: ["clipboard-read", "clipboard-write"],
     });
-    this.#contexts.push(context);
+    if (!options.kept) own?.push(context);
+    context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
+    follow(page);
     const errors: string[] = [];
     const strangers: string[] = [];
     page.on("pageerror", (error) => errors.push(String(error)));
@@ -78,14 +138,50 @@ export class Harness {
   }
 
   async end(): Promise<void> {
-    await this.browser.close();
     await this.mock.close();
+    users -= 1;
+    if (users > 0) return;
+    browser = undefined;
+    await this.browser.close();
   }
+}
+
+/** Keeps count of the requests of a page that are not answered. */
+function follow(page: Page): void {
+  const open = new Set<Request>();
+  waiting.set(page, open);
+  pages.add(page);
+  page.on("close", () => pages.delete(page));
+  page.on("request", (request) => {
+    if (request.headers()["accept"] !== "text/event-stream") open.add(request);
+  });
+  page.on("requestfinished", (request) => open.delete(request));
+  page.on("requestfailed", (request) => open.delete(request));
+}
+
+/** Waits until all requests are answered and the page has drawn what they brought. */
+export async function settled(page: Page): Promise<void> {
+  const open = waiting.get(page)!;
+  await until("the page to settle", async () => {
+    if (open.size > 0) return false;
+    const changes = await page.evaluate(async () => {
+      let count = 0;
+      const watch = new MutationObserver((found) => (count += found.length));
+      const of = { subtree: true, childList: true, attributes: true, characterData: true };
+      watch.observe(document, of);
+      for (let i = 0; i < 3; i++) {
+        await new Promise<void>((done) => requestAnimationFrame(() => setTimeout(done)));
+      }
+      watch.disconnect();
+      return count;
+    });
+    return changes === 0 && open.size === 0;
+  });
 }
 
 /** Waits until a text is on the page. */
 export async function sees(page: Page, text: string | RegExp, within = "body"): Promise<void> {
-  await page.locator(within).getByText(text).first().waitFor({ timeout: 8_000 });
+  await page.locator(within).getByText(text).first().waitFor();
 }
 
 export async function press(page: Page, ...keys: string[]): Promise<void> {
@@ -99,9 +195,9 @@ export async function closed(page: Page): Promise<void> {
 
 /** Waits until a condition holds. */
 export async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
-  const end = Date.now() + 8_000;
+  const end = Date.now() + PATIENCE;
   while (!(await holds())) {
-    if (Date.now() > end) assert.fail(`${what} did not happen within 8 s`);
+    if (Date.now() > end) assert.fail(`${what} did not happen within ${PATIENCE / 1000} s`);
     await new Promise((done) => setTimeout(done, 25));
   }
 }

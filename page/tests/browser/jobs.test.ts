@@ -1,8 +1,8 @@
 // What people come for, each by keyboard alone or by mouse.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { Harness, assertAccessible, closed, nodes, press, sees, until } from "./harness.ts";
+import { after, before } from "node:test";
+import { Harness, assertAccessible, closed, nodes, press, sees, test, until } from "./harness.ts";
 import { world } from "../mock/world.ts";
 
 let harness: Harness;

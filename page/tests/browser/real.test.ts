@@ -6,8 +6,8 @@ import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { after, before, test } from "node:test";
-import { Harness, assertAccessible, closed, press, sees, until } from "./harness.ts";
+import { after, before } from "node:test";
+import { Harness, assertAccessible, closed, press, sees, settled, test, until } from "./harness.ts";
 import { agent, chinese, hostile, optimizer } from "../mock/logs.ts";
 import type { Task } from "../mock/logs.ts";
 
@@ -84,28 +84,29 @@ const SCREENS: [fragment: string, text: string | RegExp][] = [
   ["#/store", "Copy the anchor"],
 ];
 
-test("each screen is there over the real service", { skip }, async (t) => {
-  for (const [fragment, text] of SCREENS) {
-    await t.test(fragment, async () => {
+for (const [fragment, text] of SCREENS) {
+  test(
+    `the real service has ${fragment}`,
+    async () => {
       const { page, errors, strangers } = await harness.open(fragment);
       await sees(page, text);
-      await page.waitForTimeout(200);
+      await settled(page);
       await assertAccessible(page, fragment);
       assert.deepEqual([errors, strangers], [[], []]);
-      await page.context().close();
-    });
-  }
-});
+    },
+    skip,
+  );
+}
 
-test("the real service searches, sorts and follows tasks", { skip }, async () => {
+test("the real service searches, sorts and follows tasks", async () => {
   const { page } = await harness.open("#/tasks?q=has:failure&sort=-failed");
   await sees(page, "春雨", ".list");
   await sees(page, "2 tasks", "footer");
   await page.locator("#search").fill("library");
   await until("the search", async () => (await page.locator(".list .row").count()) === 2);
-});
+}, skip);
 
-test("the real service finds the first event, and who set a value", { skip }, async () => {
+test("the real service finds the first event, and who set a value", async () => {
   const { page } = await harness.open("#/task/tune/0@300?tab=state&pointer=/metrics/step_size");
   await sees(page, "who set it");
   await press(page, "B");
@@ -116,9 +117,9 @@ test("the real service finds the first event, and who set a value", { skip }, as
   await press(page, "Enter");
   await sees(page, "It holds after tune/0@");
   await sees(page, "/metrics/step_size", "dialog .change");
-});
+}, skip);
 
-test("the real service forks, moves, undoes, guides and marks", { skip }, async () => {
+test("the real service forks, moves, undoes, guides and marks", async () => {
   const { page, errors } = await harness.open("#/task/library-2/0@10");
   await sees(page, "find_loan", ".list");
   await press(page, "f");
@@ -155,9 +156,9 @@ test("the real service forks, moves, undoes, guides and marks", { skip }, async 
   await sees(page, "Marked.", ".notice");
   assert.match(run("--server", serviceUrl(), "log", "library-2", "--json"), /Both, please\./);
   assert.deepEqual(errors, []);
-});
+}, skip);
 
-test("the real service streams events to the page", { skip }, async () => {
+test("the real service streams events to the page", async () => {
   const { page } = await harness.open("#/task/春雨");
   await sees(page, "写入失败", ".list");
   await sees(page, "live", "footer");
@@ -170,7 +171,7 @@ test("the real service streams events to the page", { skip }, async () => {
     });
   }
   await sees(page, "9 turns");
-});
+}, skip);
 
 function serviceUrl(): string {
   return harness.real!;

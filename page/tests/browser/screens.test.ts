@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import type { Page } from "playwright-core";
-import { Harness, assertAccessible, press, sees } from "./harness.ts";
+import { Harness, assertAccessible, closed, press, sees, settled, test } from "./harness.ts";
+import type { Opened } from "./harness.ts";
 
 let harness: Harness;
 before(async () => (harness = await Harness.start()));
@@ -41,36 +42,39 @@ const SCREENS: [name: string, fragment: string, text: string | RegExp, keys?: st
   ["first where", "#/task/stones", "Condition", ["b"]],
 ];
 
-async function settled(page: Page, text: string | RegExp, keys: string[]): Promise<void> {
-  if (keys.length > 0) {
-    await page.locator(".list, .charts").first().waitFor();
-    await page.waitForTimeout(150);
-    await press(page, ...keys);
-  }
-  await sees(page, text);
-  await page.waitForTimeout(100);
+/** Waits until keys reach what they act on: a row is selected, or a chart is drawn. */
+async function ready(page: Page): Promise<void> {
+  await page.locator(".list .row[aria-selected=true], .charts canvas").first().waitFor();
+  await settled(page);
 }
 
 for (const theme of ["light", "dark"] as const) {
-  test(`no_screen_has_a_violation, ${theme}`, async (t) => {
-    const { page, errors, strangers } = await harness.open("#/tasks", { theme });
-    for (const [name, fragment, text, keys] of SCREENS) {
-      await t.test(name, async () => {
-        await page.goto(`${harness.mock.url}/${fragment}`);
-        await settled(page, text, keys ?? []);
-        await assertAccessible(page, `${name}, ${theme}`);
-        assert.deepEqual([errors, strangers], [[], []]);
-        if ((await page.locator("dialog").count()) > 0) await press(page, "Escape");
-      });
-    }
-  });
+  let opened: Opened;
+  for (const [name, fragment, text, keys] of SCREENS) {
+    test(`no_screen_has_a_violation: ${name}, ${theme}`, async () => {
+      opened ??= await harness.open("#/tasks", { theme, kept: true });
+      const { page, errors, strangers } = opened;
+      await page.goto(`${harness.mock.url}/${fragment}`);
+      if (keys) {
+        await ready(page);
+        await press(page, ...keys);
+      }
+      await sees(page, text);
+      await settled(page);
+      await assertAccessible(page, `${name}, ${theme}`);
+      assert.deepEqual([errors, strangers], [[], []]);
+      if ((await page.locator("dialog").count()) === 0) return;
+      await press(page, "Escape");
+      await closed(page);
+    });
+  }
 }
 
 test("a_screen_of_640_pixels_needs_no_second_scroll_bar", async () => {
   const { page } = await harness.open("#/tasks", { width: 640, height: 480 });
   for (const [name, fragment] of SCREENS.filter((one) => !one[3])) {
     await page.goto(`${harness.mock.url}/${fragment}`);
-    await page.waitForTimeout(250);
+    await settled(page);
     const { wide, body } = await page.evaluate(() => ({
       wide: document.documentElement.scrollWidth,
       body: document.body.scrollWidth,
@@ -83,7 +87,7 @@ test("each_screen_is_there_in_chinese", async () => {
   const { page, errors } = await harness.open("#/tasks", { language: "zh-CN" });
   for (const [name, fragment] of SCREENS.filter((one) => !one[3])) {
     await page.goto(`${harness.mock.url}/${fragment}`);
-    await page.waitForTimeout(200);
+    await settled(page);
     assert.equal(await page.getAttribute("html", "lang"), "zh-Hans", name);
     const head =
       (await page.locator("header").innerText()) + (await page.locator("footer").innerText());

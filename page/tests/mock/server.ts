@@ -232,7 +232,7 @@ async function api(
     world.asked.push({ method: request.method!, path: pathname + search, bytes: text.length });
     answer.writeHead(status, { "Content-Type": type }).end(status === 204 ? "" : text);
   };
-  if (world.slow > 0) await new Promise((done) => setTimeout(done, world.slow));
+  if (world.slow > 0) await new Promise((done) => setTimeout(done, world.slow).unref());
   try {
     const token = request.headers.authorization?.replace("Bearer ", "");
     if (url.pathname === "/v1/sessions") {

@@ -1,0 +1,221 @@
+// Jobs by keyboard alone, in English and in Chinese.
+
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import type { Page } from "playwright-core";
+import { en } from "../../src/words/en.ts";
+import type { Words } from "../../src/words/form.ts";
+import { zh } from "../../src/words/zh.ts";
+import { Harness, closed, press, sees, settled, test, until } from "./harness.ts";
+import type { Opened } from "./harness.ts";
+import { world } from "../mock/world.ts";
+
+// It keeps the browser open; each job has a store of its own.
+let harness: Harness;
+before(async () => (harness = await Harness.start(world(0))));
+after(() => harness.end());
+
+/** Runs a job in both languages. It fails if a mouse was used. */
+function job(
+  name: string,
+  fragment: string,
+  run: (w: Words, opened: Opened, own: Harness) => Promise<void>,
+  tasks = 3,
+): void {
+  const languages: [string, Words][] = [
+    ["en-US", en],
+    ["zh-CN", zh],
+  ];
+  for (const [language, w] of languages) {
+    test(`${name}, by keyboard, ${language}`, async () => {
+      const own = await Harness.start(world(tasks));
+      try {
+        const opened = await own.open(fragment, { language });
+        const { page, errors } = opened;
+        await page.evaluate(() => {
+          const used = () => (document.documentElement.dataset["mouse"] = "used");
+          document.addEventListener("pointerdown", used, true);
+        });
+        await page.locator(".list .row[aria-selected=true]").waitFor();
+        await settled(page);
+        await run(w, opened, own);
+        assert.equal(await page.getAttribute("html", "data-mouse"), null);
+        assert.deepEqual(errors, []);
+      } finally {
+        await own.end();
+      }
+    });
+  }
+}
+
+/** Name of the control that has the focus: its label, or its text. */
+function focused(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const at = document.activeElement;
+    if (!at || at === document.body) return "";
+    const label = at instanceof HTMLInputElement || at instanceof HTMLTextAreaElement;
+    const text = label ? at.labels?.[0]?.textContent : at.textContent;
+    return (at.getAttribute("aria-label") ?? text ?? "").trim();
+  });
+}
+
+/** Presses Tab until a control with this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const passed: string[] = [];
+  for (let i = 0; i < 120; i++) {
+    const at = await focused(page);
+    if (at === name) return;
+    passed.push(at.slice(0, 40));
+    await press(page, "Tab");
+  }
+  assert.fail(`Tab does not reach ${name}: ${passed.join(" | ")}`);
+}
+
+const selected = (page: Page) => page.locator(".list .row[aria-selected=true]").innerText();
+
+job(
+  "finds_the_failed_task_among_ten_thousand",
+  "#/tasks",
+  async (w, { page }) => {
+    await sees(page, w.countTasksOf("1,000", "10,006"));
+    await press(page, "/");
+    await page.keyboard.type("has:failure loan-0002");
+    await press(page, "Enter");
+    await sees(page, w.countTasks("1"), "footer");
+    await sees(page, "no such loan", "aside");
+    await press(page, "Enter");
+    await sees(page, "renew_loan", ".list");
+    await settled(page);
+    await press(page, "E");
+    await until("the failure", async () => (await selected(page)).includes("no such loan"));
+    assert.match(page.url(), /#\/task\/loan-0002/);
+    await press(page, "Escape");
+    await until("the table", () => page.url().includes("#/tasks"));
+  },
+  10_000,
+);
+
+job("finds_the_call_that_only_one_lineage_made", "#/tasks", async (w, { page }) => {
+  await press(page, "/");
+  await page.keyboard.type("library-34");
+  await press(page, "Enter");
+  await sees(page, w.countTasks("1"), "footer");
+  await settled(page);
+  await press(page, "c");
+  await sees(page, w.onlyHere);
+  await settled(page);
+  await press(page, "g", "n");
+  await until("the difference", async () => (await selected(page)).includes("Maps of Rain"));
+  await press(page, "Enter");
+  await until("the other side", () => page.url().includes("#/task/library-34/0@28"));
+  await sees(page, "renew_loan", ".doc");
+});
+
+job("reads_a_step_to_its_last_byte", "#/tasks?q=hostile", async (w, { page }) => {
+  await press(page, "Enter");
+  await sees(page, "large", ".list");
+  await settled(page);
+  await press(page, "G");
+  await until("the last step", async () => (await selected(page)).includes("large"));
+  await sees(page, w.showAll("204 kB"), ".doc");
+  await settled(page);
+  await press(page, "l");
+  await tabTo(page, w.showAll("204 kB"));
+  await press(page, "Enter");
+  await until("the whole value", async () => {
+    return (await focused(page)).length >= 17 * 12_000 - 1;
+  });
+  await press(page, "End");
+  await until("the last byte on the screen", () => {
+    return page.evaluate(() => {
+      const text = document.activeElement!;
+      const pane = document.getElementById("pane")!.getBoundingClientRect();
+      const range = document.createRange();
+      range.selectNodeContents(text);
+      const last = [...range.getClientRects()].at(-1)!;
+      return text.tagName === "PRE" && last.bottom <= pane.bottom && last.top >= pane.top;
+    });
+  });
+  await press(page, "h");
+  await until("the list", () => page.evaluate(() => document.activeElement?.id === "steps"));
+});
+
+job(
+  "rolls_back_files_as_planned_and_undo_brings_them_back",
+  "#/task/library-34/3@25",
+  async (w, { page }, own) => {
+    const task = own.world.tasks.get("library-34")!;
+    await press(page, "r");
+    await sees(page, w.planChanges);
+    // The safe answer has the focus: Enter changes nothing.
+    const lanes = task.lanes.length;
+    await press(page, "Enter");
+    await closed(page);
+    assert.equal(task.lanes.length, lanes);
+
+    await press(page, "r");
+    await sees(page, w.planChanges);
+    await tabTo(page, w.scopeState);
+    await press(page, "ArrowDown");
+    await until("the scope", async () => (await focused(page)) === w.scopeAll);
+    await tabTo(page, w.folder);
+    await page.keyboard.type("/srv/desk");
+    await press(page, "Tab");
+    await sees(page, w.planOverwrites("2"));
+    await sees(page, w.planDeletes("1"));
+    await sees(page, w.chooseEach);
+    await tabTo(page, w.keepMine);
+    await press(page, "Space");
+    await tabTo(page, w.doRollBackFiles("3"));
+    await press(page, "Enter");
+    await closed(page);
+    const made = task.lanes.at(-1)!;
+    assert.equal(task.active, made.id);
+    await sees(page, w.rolledBack(`library-34/3@${made.fork}`));
+    await sees(page, "restore", ".map");
+    await settled(page);
+    await press(page, "u");
+    await tabTo(page, w.doUndo);
+    await press(page, "Enter");
+    await until("the undo", () => task.active === 3);
+  },
+);
+
+job("pauses_guides_and_resumes", "#/task/stones", async (w, { page }, own) => {
+  const task = own.world.tasks.get("stones")!;
+  const control = async (name: string, word: string, state: string) => {
+    await press(page, "p");
+    await tabTo(page, name);
+    await press(page, "Enter");
+    await closed(page);
+    await until(state, () => task.control === state);
+    await sees(page, word, "header");
+  };
+  await control(w.doPause, w.controlPaused, "paused");
+  await press(page, "i");
+  await until("the focus", async () => (await focused(page)) === w.guideText);
+  await page.keyboard.type("Only the grey ones.");
+  await tabTo(page, w.doGuide);
+  await press(page, "Enter");
+  await closed(page);
+  await until("the guidance", () => {
+    return task.lanes[0]!.events.at(-1)!.body?.["text"] === "Only the grey ones.";
+  });
+  await control(w.doResume, w.controlRunning, "running");
+});
+
+job("forks_with_an_edited_prompt", "#/task/library-34/2@24", async (w, { page }, own) => {
+  await press(page, "f");
+  await tabTo(page, w.editPrompt);
+  await page.keyboard.type("Renew both loans.");
+  await sees(page, "prompt_changed");
+  await tabTo(page, w.doFork);
+  await press(page, "Enter");
+  await sees(page, w.forkDone("library-34/4"));
+  const lane = own.world.tasks.get("library-34")!.lanes.at(-1)!;
+  assert.equal(lane.fork, 24);
+  assert.equal(lane.events.at(-1)!.body?.["prompt"], "Renew both loans.");
+  await tabTo(page, w.openIt);
+  await press(page, "Enter");
+  await until("the new lineage", () => page.url().includes("library-34/4"));
+});
