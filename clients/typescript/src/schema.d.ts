@@ -7054,9 +7054,9 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
-                "application/json": components["schemas"]["SessionAsked"];
+                "application/json": null | components["schemas"]["SessionAsked"];
             };
         };
         responses: {

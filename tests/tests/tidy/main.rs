@@ -32,7 +32,7 @@ const CRATES: [(&str, usize); 16] = [
     ("sessions", 1_600),
     ("jobs", 2_400),
     ("page", 100),
-    ("server", 13_300),
+    ("server", 13_600),
     ("client", 4_100),
     ("cli", 26_500),
 ];
