@@ -119,6 +119,7 @@ export class Harness {
       viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
       colorScheme: options.theme ?? "light",
       locale: options.language ?? "en-US",
+      timezoneId: "UTC",
       permissions: ["clipboard-read", "clipboard-write"],
     });
     if (!options.kept) own?.push(context);
