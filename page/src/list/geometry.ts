@@ -27,20 +27,37 @@ interface Step {
   item: number;
 }
 
+/** Items that are not shown: those after one, which stands for them. */
+export interface Hidden {
+  item: number;
+  rows: number;
+}
+
 export class Layout {
   readonly rows: number;
   readonly total: number;
+  /** Number of items that are shown. */
+  readonly shown: number;
   readonly #steps: Step[] = [];
   readonly #folds: readonly Fold[];
+  readonly #hidden: readonly Hidden[];
 
   constructor(
     readonly count: number,
     readonly height: number,
     folds: readonly Fold[] = [],
     readonly subHeight = 28,
+    hidden: readonly Hidden[] = [],
   ) {
-    const open = folds.filter((fold) => fold.item < count && fold.rows > 0);
-    this.#folds = open.toSorted((a, b) => a.item - b.item);
+    this.#hidden = hidden
+      .map(({ item, rows }) => ({ item, rows: Math.min(rows, count - item - 1) }))
+      .filter(({ rows }) => rows > 0)
+      .toSorted((a, b) => a.item - b.item);
+    this.shown = count - this.#hidden.reduce((sum, one) => sum + one.rows, 0);
+    this.#folds = folds
+      .filter((fold) => fold.item < count && fold.rows > 0 && this.isShown(fold.item))
+      .map((fold) => ({ item: this.#indexOf(fold.item), rows: fold.rows }))
+      .toSorted((a, b) => a.item - b.item);
     let extra = 0;
     for (const fold of this.#folds) {
       const before = fold.item + 1;
@@ -51,11 +68,56 @@ export class Layout {
         top: before * height + extra * subHeight,
       });
     }
-    this.rows = count + extra;
-    this.total = count * height + extra * subHeight;
+    this.rows = this.shown + extra;
+    this.total = this.shown * height + extra * subHeight;
   }
 
-  place(flat: number): Place {
+  isShown(item: number): boolean {
+    return !this.#hidden.some((one) => item > one.item && item <= one.item + one.rows);
+  }
+
+  /** Returns the item that is this many shown ones away, or the last one in that direction. */
+  beside(item: number, by: number): number {
+    return this.#itemAt(Math.max(0, Math.min(this.shown - 1, this.#indexOf(item) + by)));
+  }
+
+  /** Ranges of the items that rows stand for, from the first to before the end. */
+  ranges(first: number, end: number): [first: number, end: number][] {
+    if (end <= first) return [];
+    const from = this.#placeOf(first).item;
+    const to = this.#placeOf(end - 1).item;
+    const found: [number, number][] = [];
+    for (let index = from; index <= to; index++) {
+      const item = this.#itemAt(index);
+      const last = found.at(-1);
+      if (last?.[1] === item) last[1] = item + 1;
+      else found.push([item, item + 1]);
+    }
+    return found;
+  }
+
+  /** Place of an item among those that are shown; of a hidden one, that of the one before it. */
+  #indexOf(item: number): number {
+    let less = 0;
+    for (const one of this.#hidden) {
+      if (item <= one.item) break;
+      if (item <= one.item + one.rows) return one.item - less;
+      less += one.rows;
+    }
+    return item - less;
+  }
+
+  #itemAt(index: number): number {
+    let item = index;
+    for (const one of this.#hidden) {
+      if (item <= one.item) break;
+      item += one.rows;
+    }
+    return item;
+  }
+
+  /** As `place`, with the place of the item among those that are shown. */
+  #placeOf(flat: number): Place {
     let before: Step = { item: 0, flat: 0, top: 0 };
     for (let i = 0; i < this.#steps.length; i++) {
       const step = this.#steps[i]!;
@@ -67,24 +129,33 @@ export class Layout {
     return { item: before.item + flat - before.flat, sub: -1 };
   }
 
-  flatOf(item: number, sub = -1): number {
+  #flatAt(index: number): number {
     let extra = 0;
     for (const fold of this.#folds) {
-      if (fold.item >= item) break;
+      if (fold.item >= index) break;
       extra += fold.rows;
     }
-    return item + extra + sub + 1;
+    return index + extra;
+  }
+
+  place(flat: number): Place {
+    const { item, sub } = this.#placeOf(flat);
+    return { item: this.#itemAt(item), sub };
+  }
+
+  flatOf(item: number, sub = -1): number {
+    return this.#flatAt(this.#indexOf(item)) + sub + 1;
   }
 
   top(flat: number): number {
-    const { item, sub } = this.place(flat);
-    const extra = this.flatOf(item) - item;
+    const { item, sub } = this.#placeOf(flat);
+    const extra = this.#flatAt(item) - item;
     const start = item * this.height + extra * this.subHeight;
     return sub < 0 ? start : start + this.height + sub * this.subHeight;
   }
 
   heightOf(flat: number): number {
-    return this.place(flat).sub < 0 ? this.height : this.subHeight;
+    return this.#placeOf(flat).sub < 0 ? this.height : this.subHeight;
   }
 
   /** Returns the flat row at a distance from the top. */

@@ -7,6 +7,9 @@ import { toProblem } from "../use-ask.ts";
 
 export type Load<T> = (from: number, limit: number, signal: AbortSignal) => Promise<T[]>;
 
+/** From the first to before the end. */
+export type Range = [first: number, end: number];
+
 const ITEMS_KEPT = 4000;
 
 export class Paged<T> {
@@ -15,7 +18,7 @@ export class Paged<T> {
   readonly problem = signal<Problem | null>(null);
   readonly #items = new Map<number, T>();
   readonly #asked = new Map<number, AbortController>();
-  #wanted: [first: number, end: number] = [0, 0];
+  #wanted: readonly Range[] = [];
 
   constructor(
     readonly load: Load<T>,
@@ -32,19 +35,23 @@ export class Paged<T> {
     this.version.value += 1;
   }
 
-  /** Asks for missing items among these, and gives up pages that are no longer wanted. */
-  want(first: number, end: number): void {
-    this.#wanted = [first, end];
-    const pages = [Math.floor(first / this.size), Math.floor(Math.max(first, end - 1) / this.size)];
+  /** Asks for missing items of these ranges, and gives up pages that are no longer wanted. */
+  want(...ranges: readonly Range[]): void {
+    this.#wanted = ranges;
+    const pageOf = (index: number) => Math.floor(index / this.size);
     for (const [page, control] of this.#asked) {
-      if (page < pages[0]! - 1 || page > pages[1]! + 1) {
-        control.abort();
-        this.#asked.delete(page);
-      }
+      const isNear = ranges.some(([first, end]) => {
+        return page >= pageOf(first) - 1 && page <= pageOf(Math.max(first, end - 1)) + 1;
+      });
+      if (isNear) continue;
+      control.abort();
+      this.#asked.delete(page);
     }
-    for (let index = first; index < end; index++) {
-      const page = Math.floor(index / this.size);
-      if (!this.#items.has(index) && !this.#asked.has(page)) void this.#ask(page);
+    for (const [first, end] of ranges) {
+      for (let index = first; index < end; index++) {
+        const page = pageOf(index);
+        if (!this.#items.has(index) && !this.#asked.has(page)) void this.#ask(page);
+      }
     }
   }
 
@@ -86,9 +93,12 @@ export class Paged<T> {
 
   #trim(): void {
     if (this.#items.size <= ITEMS_KEPT) return;
-    const [first, end] = this.#wanted;
+    const spare = 2 * this.size;
     for (const index of [...this.#items.keys()]) {
-      if (index < first - 2 * this.size || index > end + 2 * this.size) this.#items.delete(index);
+      const isNear = this.#wanted.some(([first, end]) => {
+        return index >= first - spare && index <= end + spare;
+      });
+      if (!isNear) this.#items.delete(index);
     }
   }
 }

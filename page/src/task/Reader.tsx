@@ -36,8 +36,11 @@ interface Cursor {
   offset: number;
 }
 
-function folds(model: LineageModel) {
-  return [...model.open.value].map(([item, rows]) => ({ item, rows: rows.length }));
+/** Layout of the turns, with events below those that are open, and without folded ones. */
+function layoutOf(model: LineageModel): Layout {
+  const folds = [...model.open.value].map(([item, rows]) => ({ item, rows: rows.length }));
+  const hidden = [...model.folded.value].map(([item, { rows }]) => ({ item, rows }));
+  return new Layout(model.total.peek(), 46, folds, 28, hidden);
 }
 
 function selectionOf(model: LineageModel, view: View, layout: Layout, cursor: Cursor): Selection {
@@ -80,8 +83,8 @@ export function Reader(props: ReaderProps) {
 
   const events = Math.max(0, head - model.begin);
   const layout = useMemo(
-    () => (view === "events" ? new Layout(events, 28) : new Layout(total, 46, folds(model))),
-    [view, events, total, model.open.value],
+    () => (view === "events" ? new Layout(events, 28) : layoutOf(model)),
+    [view, events, total, model.open.value, model.folded.value],
   );
 
   /** Puts the cursor on an offset, and asks for the turn that has it. */
@@ -90,12 +93,13 @@ export function Reader(props: ReaderProps) {
     if (view === "events") return moveTo(Math.max(0, offset - model.begin), replace);
     try {
       const number = await model.near(offset);
+      await model.reveal(number);
       moveTo(flatNow().flatOf(number), replace);
     } catch (error) {
       say(toProblem(error).message, true);
     }
   };
-  const flatNow = () => new Layout(model.total.peek(), 46, folds(model));
+  const flatNow = () => layoutOf(model);
 
   const moveTo = (to: number, replace = true) => {
     const now = view === "events" ? layout : flatNow();
@@ -190,8 +194,20 @@ export function Reader(props: ReaderProps) {
   };
   const toggle = async (flat: number) => {
     const { item, sub } = layout.place(flat);
-    if (view === "events" || sub >= 0 || model.isOpen(item)) return readPane();
+    if (view === "events" || sub >= 0) return readPane();
+    if (model.folded.value.has(item)) return model.unfoldStep(item);
+    if (model.isOpen(item)) return readPane();
     await model.unfold(item).catch((error: unknown) => say(toProblem(error).message, true));
+  };
+  /** Folds the step of a turn, or unfolds it, with the cursor on its first turn. */
+  const toggleStep = async (item: number) => {
+    try {
+      const folded = model.folded.value.has(item);
+      if (folded) model.unfoldStep(item);
+      moveTo(flatNow().flatOf(folded ? item : await model.foldStep(item)));
+    } catch (error) {
+      say(toProblem(error).message, true);
+    }
   };
   useTaskActs({
     ...props,
@@ -205,15 +221,13 @@ export function Reader(props: ReaderProps) {
     goTo,
     toEnd,
     toggle,
+    toggleStep,
   });
 
   const onWindow = useMemo(() => {
     if (!opened) return () => {};
-    if (view === "events") return (first: number, end: number) => model.rows.want(first, end);
-    return (first: number, end: number) => {
-      const last = layout.place(Math.max(first, end - 1)).item;
-      model.turns.want(layout.place(first).item, Math.min(last + 1, model.total.peek()));
-    };
+    if (view === "events") return (first: number, end: number) => model.rows.want([first, end]);
+    return (first: number, end: number) => model.turns.want(...layout.ranges(first, end));
   }, [view, model, layout, opened]);
   const onScrolled = (first: number, end: number) => {
     onWindow(first, end);
@@ -231,15 +245,29 @@ export function Reader(props: ReaderProps) {
       return row && <EventCells row={row} />;
     }
     const turn = model.turns.get(item);
-    return turn ? <TurnRow turn={turn} open={model.isOpen(item)} /> : <span class="wait" />;
+    if (!turn) return <span class="wait" />;
+    const step = model.isHeading(item)
+      ? {
+          turns: (model.folded.value.get(item)?.rows ?? -1) + 1,
+          toggle: () => void toggleStep(item),
+        }
+      : null;
+    return <TurnRow turn={turn} open={model.isOpen(item)} step={step} />;
   };
   const rowProps = (flat: number) => {
     if (view === "events") return { class: "erow" };
     const { item, sub } = layout.place(flat);
-    if (sub >= 0) return { class: "erow sub", "aria-level": 2 };
     const turn = model.turns.get(item);
+    const within = turn && turn.step != null && turn.turn !== "0";
+    const level = within ? 2 : 1;
+    if (sub >= 0) return { class: "erow sub", "aria-level": level + 1 };
     const failed = turn && hasFailed(turn) ? "failed" : "";
-    return { class: `srow ${failed}`, "aria-level": 1, "aria-expanded": model.isOpen(item) };
+    const isHeading = model.isHeading(item);
+    return {
+      class: `srow ${failed} ${within ? "within" : ""}`,
+      "aria-level": level,
+      "aria-expanded": isHeading ? !model.folded.value.has(item) : model.isOpen(item),
+    };
   };
 
   const problem = model.problem.value ?? model.turns.problem.value ?? model.rows.problem.value;

@@ -1,7 +1,7 @@
 // List of turns, a line each; open turns show their events.
 
 import type { Row, Turn } from "../api/types.ts";
-import { measure } from "../format.ts";
+import { count, measure } from "../format.ts";
 import { Text } from "../text/Text.tsx";
 import { words } from "../words/index.ts";
 
@@ -95,7 +95,34 @@ function secondLine(turn: Turn) {
   );
 }
 
-export function TurnRow({ turn, open }: { turn: Turn; open: boolean }) {
+interface TurnRowProps {
+  turn: Turn;
+  open: boolean;
+  /** If the turn begins a step of several: how many turns are folded, or 0; and folds them. */
+  step: { turns: number; toggle: () => void } | null;
+}
+
+function StepButton({ turn, step }: { turn: Turn; step: NonNullable<TurnRowProps["step"]> }) {
+  const w = words.value;
+  const name = nameOfTurn(turn);
+  return (
+    <button
+      type="button"
+      class="link"
+      tabIndex={-1}
+      aria-label={step.turns > 0 ? w.unfoldStep(name, count(step.turns)) : w.foldStep(name)}
+      onClick={(event) => {
+        event.stopPropagation();
+        step.toggle();
+      }}
+      onDblClick={(event) => event.stopPropagation()}
+    >
+      {step.turns > 0 ? `+ ${w.countTurns(count(step.turns))}` : `− ${w.fold}`}
+    </button>
+  );
+}
+
+export function TurnRow({ turn, open, step }: TurnRowProps) {
   return (
     <>
       <span class="l1">
@@ -105,7 +132,7 @@ export function TurnRow({ turn, open }: { turn: Turn; open: boolean }) {
         </span>
         {firstLine(turn)}
         <span class="m">
-          <MarkSign mark={turn.mark} />
+          <MarkSign mark={turn.mark} /> {step && <StepButton turn={turn} step={step} />}
         </span>
       </span>
       <span class="l2 dim">

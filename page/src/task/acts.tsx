@@ -38,6 +38,7 @@ export interface ActsProps extends ReaderProps {
   goTo: (offset: number) => Promise<void>;
   toEnd: () => void;
   toggle: (flat: number) => Promise<void>;
+  toggleStep: (item: number) => Promise<void>;
 }
 
 /** Moves to the next item that is a turn, or to the next event. */
@@ -46,7 +47,7 @@ function turnBeside(props: ActsProps, direction: 1 | -1): number {
   if (view === "events") return cursor + direction;
   const { item, sub } = layout.place(cursor);
   if (direction === -1 && sub >= 0) return layout.flatOf(item);
-  return layout.flatOf(Math.max(0, Math.min(layout.count - 1, item + direction)));
+  return layout.flatOf(layout.beside(item, direction));
 }
 
 function lineageBeside(props: ActsProps, direction: 1 | -1): void {
@@ -75,6 +76,11 @@ function leave(props: ActsProps): void {
     const { item, sub } = layout.place(cursor);
     if (sub >= 0) return props.moveTo(layout.flatOf(item));
     if (model.isOpen(item)) return model.fold(item);
+    const turn = model.turns.get(item);
+    const within = turn && turn.step != null && turn.turn !== "0";
+    if (within || (model.isHeading(item) && !model.folded.value.has(item))) {
+      return void props.toggleStep(item);
+    }
   }
   go(TASKS);
 }

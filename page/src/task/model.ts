@@ -12,6 +12,14 @@ const PAGE = 100;
 /** Least time between two overviews of a lineage that grows, in milliseconds. */
 const OVERVIEW_GAP = 2_000;
 
+export interface FoldedStep {
+  step: string;
+  /** Number of turns after the first one. */
+  rows: number;
+}
+
+const STEP_ENDS = "step_started,step_finished,step_failed";
+
 export class LineageModel {
   readonly head = signal(0);
   readonly total = signal(0);
@@ -28,6 +36,8 @@ export class LineageModel {
   readonly rows: Paged<Row>;
   /** Rows of open turns, by the number of the turn. */
   readonly open = signal<ReadonlyMap<number, readonly Row[]>>(new Map());
+  /** Steps of which only the first turn is shown, by its number. */
+  readonly folded = signal<ReadonlyMap<number, FoldedStep>>(new Map());
   readonly #abort = new AbortController();
   #refreshing = false;
   #overviewAt = 0;
@@ -166,6 +176,7 @@ export class LineageModel {
           this.turns.dropFrom(from);
           this.#took(page);
           this.turns.put(from, page.items);
+          this.#growFolded(page.items);
         });
         if (Date.now() - this.#overviewAt > OVERVIEW_GAP) void this.askOverview();
         await pause(100);
@@ -174,6 +185,72 @@ export class LineageModel {
       if (!isAbort(error)) this.problem.value = toProblem(error);
     } finally {
       this.#refreshing = false;
+    }
+  }
+
+  /** Whether a turn is the first of a step of several turns, as far as is known. */
+  isHeading(number: number): boolean {
+    const turn = this.turns.get(number);
+    if (turn?.step == null || turn.turn !== "0") return false;
+    if (this.folded.value.has(number)) return true;
+    const next = this.turns.get(number + 1);
+    return next?.step === turn.step && next.turn !== "0";
+  }
+
+  /** Folds the step of a turn. Returns the number of its first turn. */
+  async foldStep(number: number): Promise<number> {
+    const turn = this.turns.get(number);
+    if (turn?.step == null) return number;
+    const first = Math.max(0, number - Number(turn.turn));
+    const end = await this.#endOfStep(turn);
+    const asked = { lineage: this.lineage, near: end, limit: 1 };
+    const { items } = await turns(this.task, asked, this.signal);
+    const last = items.findLast((one) => Number(one.first) <= end);
+    const rows = last?.step === turn.step ? Number(last.number) - first : 0;
+    if (rows <= 0) return number;
+    this.folded.value = new Map(this.folded.value).set(first, { step: turn.step, rows });
+    return first;
+  }
+
+  unfoldStep(first: number): void {
+    const folded = new Map(this.folded.value);
+    folded.delete(first);
+    this.folded.value = folded;
+  }
+
+  /** Unfolds the step that hides a turn, and waits until the list has its rows. */
+  async reveal(number: number): Promise<void> {
+    for (const [first, { rows }] of this.folded.value) {
+      if (number <= first || number > first + rows) continue;
+      this.unfoldStep(first);
+      await pause(0);
+    }
+  }
+
+  /** Returns the offset of the last event of the step of a turn, or of the lineage. */
+  async #endOfStep(turn: Turn): Promise<number> {
+    let from = Number(turn.first) + 1;
+    for (;;) {
+      const asked = { lineage: this.lineage, from, kind: STEP_ENDS, limit: 1 };
+      const page = await rows(this.task, asked, this.signal);
+      const found = page.items[0];
+      if (found) return Number(found.offset) - (found.kind === "step_started" ? 1 : 0);
+      if (!page.next) return this.head.peek() - 1;
+      from = Number(page.next);
+    }
+  }
+
+  /** Turns that were appended to a folded step are folded with it. */
+  #growFolded(items: readonly Turn[]): void {
+    const folded = new Map(this.folded.peek());
+    for (const turn of items) {
+      for (const [first, { step, rows }] of folded) {
+        const isNext = Number(turn.number) === first + rows + 1;
+        if (isNext && turn.step === step && turn.turn !== "0") {
+          folded.set(first, { step, rows: rows + 1 });
+          this.folded.value = folded;
+        }
+      }
     }
   }
 

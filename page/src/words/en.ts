@@ -121,6 +121,8 @@ export const en = {
   copied: "Copied",
   expand: "expand",
   fold: "fold",
+  foldStep: (n: string) => `Fold step ${n}`,
+  unfoldStep: (n: string, turns: string) => `Unfold step ${n}, ${one(turns, "turn")}`,
   showAll: (size: string) => `show all ${size}`,
   save: (size: string) => `save ${size}`,
   cutAt: (shown: string, size: string) => `The first ${shown} of ${size}.`,

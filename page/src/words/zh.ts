@@ -114,6 +114,8 @@ export const zh: Words = {
   copied: "已复制",
   expand: "展开",
   fold: "收起",
+  foldStep: (n) => `折叠步骤 ${n}`,
+  unfoldStep: (n, turns) => `展开步骤 ${n},共 ${turns} 轮`,
   showAll: (size) => `显示全部 ${size}`,
   save: (size) => `保存 ${size}`,
   cutAt: (shown, size) => `${size} 中的前 ${shown}。`,

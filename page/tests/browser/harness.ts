@@ -49,6 +49,9 @@ const waiting = new WeakMap<Page, Set<Request>>();
 const pages = new Set<Page>();
 let own: BrowserContext[] | undefined;
 
+/** Harnesses that the test that runs has started. */
+let started: Harness[] | undefined;
+
 /** Text of all screens that are open, for the message of a failure. */
 async function screens(): Promise<string> {
   const texts = [...pages].map(async (page) => {
@@ -71,6 +74,7 @@ export function test(
 ): void {
   void nodeTest(name, { timeout: TEST_TIME, skip }, async (t) => {
     own = [];
+    started = [];
     const tell = () => void screens().then((text) => t.diagnostic(text));
     const late = setTimeout(tell, 0.9 * TEST_TIME);
     try {
@@ -81,12 +85,15 @@ export function test(
     } finally {
       clearTimeout(late);
       await Promise.all(own.map((context) => context.close()));
-      own = undefined;
+      await Promise.all(started.map((one) => one.end()));
+      own = started = undefined;
     }
   });
 }
 
 export class Harness {
+  #ended = false;
+
   private constructor(
     readonly browser: Browser,
     readonly mock: Mock,
@@ -98,7 +105,9 @@ export class Harness {
     const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
     browser ??= chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: TEST_TIME });
     users += 1;
-    return new Harness(await browser, await start(of, "built", 0, real), real);
+    const made = new Harness(await browser, await start(of, "built", 0, real), real);
+    started?.push(made);
+    return made;
   }
 
   get world(): World {
@@ -110,6 +119,7 @@ export class Harness {
       viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
       colorScheme: options.theme ?? "light",
       locale: options.language ?? "en-US",
+      timezoneId: "UTC",
       permissions: ["clipboard-read", "clipboard-write"],
     });
     if (!options.kept) own?.push(context);
@@ -138,6 +148,8 @@ export class Harness {
   }
 
   async end(): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
     await this.mock.close();
     users -= 1;
     if (users > 0) return;

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { Harness, assertAccessible, closed, nodes, press, sees, settled, test, until } from "./harness.ts";
+import { session } from "../mock/logs.ts";
 import { append, fork, world } from "../mock/world.ts";
 
 let harness: Harness;
@@ -251,6 +252,82 @@ test("a_million_events_need_few_nodes_and_bytes", async () => {
   assert.ok((await nodes(page)) < 3_000);
   assert.ok((await page.locator(".list .row").count()) <= 100);
   assert.deepEqual(errors, []);
+});
+
+test("a_step_of_several_turns_folds", async () => {
+  const own = await Harness.start(world(0));
+  const task = session();
+  own.world.tasks.set(task.id, task);
+  const { page, errors } = await own.open("#/task/shelves");
+  await sees(page, "303 turns");
+  const list = page.locator(".list");
+  const selected = () => page.locator(".list .row[aria-selected=true]").innerText();
+  await press(page, "k");
+  await until("the last turn of the step", async () => (await selected()).includes("@910"));
+  // The last turn of a long step: its first one is not in the document, nor known.
+  own.world.asked.length = 0;
+  await press(page, "ArrowLeft");
+  await until("the heading", async () => /^▸\s+2\s/.test(await selected()));
+  await sees(page, "+ 300 turns", ".list");
+  await until("four rows", async () => (await list.locator(".row").count()) === 4);
+  await settled(page);
+  const pages = own.world.asked.filter((one) => one.path.includes("/turns?"));
+  assert.ok(pages.length <= 3, JSON.stringify(pages));
+  await assertAccessible(page, "folded step");
+  // What runs on in a folded step stays folded; the next row is that of the next step.
+  await press(page, "j");
+  await until("the next step", async () => /^▸\s+3\s/.test(await selected()));
+  await press(page, "k", "ArrowRight");
+  await until("the turns", async () => (await list.locator(".row").count()) > 4);
+  await sees(page, "− fold", ".list");
+  assert.ok((await page.locator(".list .row[aria-level='2']").count()) > 4);
+  // By mouse; and a hit in what is folded unfolds it.
+  await page.getByRole("button", { name: "Fold step 1" }).click();
+  await page.getByRole("button", { name: "Unfold step 1, 2 turns" }).waitFor();
+  await page.getByRole("button", { name: "Fold step 2" }).click();
+  await page.getByRole("button", { name: "Unfold step 2, 300 turns" }).waitFor();
+  await until("three rows", async () => (await list.locator(".row").count()) === 3);
+  await press(page, "/");
+  await page.keyboard.type("sorted 250");
+  await press(page, "Enter");
+  await sees(page, "hit", "header");
+  await press(page, "Escape", "n");
+  await until("the hit", async () => (await selected()).includes("sorted 250"));
+  assert.equal(await page.getByRole("button", { name: "Unfold step 2, 300 turns" }).count(), 0);
+  assert.deepEqual(errors, []);
+  await own.end();
+});
+
+test("a_folded_step_that_runs_takes_its_new_turns", async () => {
+  const own = await Harness.start(world(0));
+  const task = session();
+  const lane = task.lanes[0]!;
+  // The last step has not ended.
+  lane.events.splice(-2);
+  own.world.tasks.set(task.id, task);
+  const { page, errors } = await own.open("#/task/shelves");
+  await sees(page, "303 turns");
+  await until("the stream", () => own.world.changed.size > 0);
+  const add = (i: number) => {
+    const call = `more${i}`;
+    append(own.world, task, lane, [
+      { kind: "message", role: "assistant", content: `More ${i}.` },
+      { kind: "tool_called", call, tool: "sort", arguments: "{}" },
+      { kind: "tool_returned", call, tool: "sort", ok: true, output: `sorted more ${i}` },
+    ]);
+  };
+  add(0);
+  await sees(page, "304 turns");
+  await sees(page, "sorted more 0", ".list");
+  await settled(page);
+  await press(page, "ArrowLeft");
+  await page.getByRole("button", { name: "Unfold step 3, 2 turns" }).waitFor();
+  add(1);
+  add(2);
+  await page.getByRole("button", { name: "Unfold step 3, 4 turns" }).waitFor();
+  assert.equal(await page.locator(".list").getByText("sorted more 2").count(), 0);
+  assert.deepEqual(errors, []);
+  await own.end();
 });
 
 test("keys_do_nothing_while_one_types_and_can_be_switched_off", async () => {

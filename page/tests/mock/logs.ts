@@ -239,6 +239,27 @@ export function running(): Task {
   };
 }
 
+/** Three prompts to an agent, of which the second takes 300 turns. No store has it at first. */
+export function session(): Task {
+  const log = new Writer().add({ kind: "lineage_opened", lineage_type: "root" });
+  for (const turns of [2, 300, 1]) {
+    log.say("user", `Sort ${turns} shelves.`);
+    log.step((l) => {
+      for (let i = 0; i < turns; i++) {
+        l.say("assistant", `Shelf ${i} of ${turns}.`).call("sort", { shelf: i }, `sorted ${i}`);
+      }
+    });
+  }
+  return {
+    id: "shelves",
+    user: "ana",
+    control: "running",
+    active: 0,
+    created_us: START,
+    lanes: [lane(0, { events: log.events })],
+  };
+}
+
 export function nothing(): Task {
   return {
     id: "empty",

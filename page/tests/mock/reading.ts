@@ -82,6 +82,10 @@ interface Open {
   turn: number;
 }
 
+function hasCall(lane: Lane, of: Open): boolean {
+  return lane.events.slice(of.first, of.next).some((one) => one.kind === "tool_called");
+}
+
 /** Divides a lineage into turns. */
 function ranges(lane: Lane): Open[] {
   const found: Open[] = [];
@@ -98,6 +102,7 @@ function ranges(lane: Lane): Open[] {
       turn = 0;
       begin(offset);
     } else if (event.kind === "lineage_opened") now = null;
+    else if (now && event.body?.["role"] === "assistant" && hasCall(lane, now)) begin(offset);
     else if (now) {
       now.next = offset + 1;
       const after = lane.events[offset + 1]?.kind === "checkpoint_marked";

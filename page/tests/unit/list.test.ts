@@ -32,6 +32,47 @@ test("a layout finds each row by its place, its top and back", () => {
   assert.equal(top, layout.total);
 });
 
+test("a layout leaves hidden items out, and asks for the others only", () => {
+  const layout = new Layout(
+    6000,
+    46,
+    [
+      { item: 10, rows: 2 },
+      { item: 40, rows: 9 },
+      { item: 5999, rows: 1 },
+    ],
+    28,
+    [
+      { item: 5100, rows: 30 },
+      { item: 20, rows: 5000 },
+      { item: 5990, rows: 4 },
+    ],
+  );
+  assert.equal(layout.shown, 6000 - 5034);
+  assert.equal(layout.rows, layout.shown + 3);
+  let top = 0;
+  for (let flat = 0; flat < layout.rows; flat++) {
+    const { item, sub } = layout.place(flat);
+    assert.ok(layout.isShown(item));
+    assert.equal(layout.flatOf(item, sub), flat);
+    assert.equal(layout.top(flat), top, `top of ${flat}`);
+    assert.equal(layout.rowAt(top), flat);
+    top += layout.heightOf(flat);
+  }
+  assert.equal(top, layout.total);
+  assert.equal(layout.flatOf(4000), layout.flatOf(20));
+  assert.equal(layout.beside(20, 1), 5021);
+  assert.equal(layout.beside(5021, -1), 20);
+  assert.equal(layout.beside(5999, 1), 5999);
+  const [first, end] = [layout.flatOf(18), layout.flatOf(5022)];
+  assert.deepEqual(layout.ranges(first, end), [
+    [18, 21],
+    [5021, 5022],
+  ]);
+  assert.deepEqual(layout.ranges(0, 0), []);
+  assert.equal(new Layout(5, 46, [], 28, [{ item: 2, rows: 90 }]).rows, 3);
+});
+
 test("a window has the rows in view, never more than the limit", () => {
   const layout = new Layout(3_000_000, 28);
   for (const view of [200, 900, 5000, 20_000]) {
@@ -71,10 +112,10 @@ test("pages are asked for once, and given up when they are out of view", async (
     await new Promise((done) => setTimeout(done, 5));
     return Array.from({ length: limit }, (_, i) => from + i);
   }, 10);
-  list.want(3, 12);
-  list.want(4, 13);
+  list.want([3, 12]);
+  list.want([4, 13]);
   assert.deepEqual(asked, [0, 10]);
-  list.want(500, 505);
+  list.want([500, 505]);
   assert.deepEqual(
     given.map((signal) => signal.aborted),
     [true, true, false],
@@ -82,7 +123,7 @@ test("pages are asked for once, and given up when they are out of view", async (
   await new Promise((done) => setTimeout(done, 20));
   assert.equal(list.get(503), 503);
   assert.equal(list.get(3), undefined);
-  list.want(500, 505);
+  list.want([500, 505]);
   assert.deepEqual(asked, [0, 10, 500]);
   list.dropFrom(503);
   assert.equal(list.get(502), 502);
