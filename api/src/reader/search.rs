@@ -60,7 +60,7 @@ impl EventSearch {
     }
 
     /// Returns `true` if an event is taken.
-    pub(super) fn takes(&self, event: &Event) -> bool {
+    pub fn takes(&self, event: &Event) -> bool {
         let kind = Body::name_of(event.header.kind);
         let is_of_kind = self.kinds.is_empty() || self.kinds.iter().any(|name| name == kind);
         is_of_kind && (!self.failed || is_failed(event)) && self.has(event)
