@@ -104,6 +104,9 @@ async fn a_code_begins_one_session_and_its_session_outlives_tokens() {
     }
     assert_eq!(served.post(SESSIONS, "").await.status, 401);
     assert_eq!(by_code(&served, &"0".repeat(32)).await.status, 401);
+    for body in ["null", "[]", "{\"code\": 1}", "{\"other\": \"\"}", "x"] {
+        assert_eq!(served.post(SESSIONS, body).await.status, 401, "{body}");
+    }
     let code = served.server().code().unwrap();
     let long = format!("{}{}", json!({ "code": code }), " ".repeat(2000));
     let came = served.post(SESSIONS, &long).await;

@@ -37,9 +37,16 @@ pub(in crate::routes) fn routes() -> OpenApiRouter<App> {
 async fn start(
     State(app): State<App>,
     caller: Option<Extension<Caller>>,
-    OptionalJson(asked): OptionalJson<SessionAsked>,
+    asked: Result<OptionalJson<SessionAsked>, ApiError>,
 ) -> Result<impl IntoResponse, ApiError> {
     let now_us = app.now_us();
+    let OptionalJson(asked) = match asked {
+        // What is no code is as a wrong one.
+        Err(ApiError::Invalid(_) | ApiError::MediaType(_)) if caller.is_none() => {
+            return Err(ApiError::Unauthorized);
+        }
+        asked => asked?,
+    };
     let (basis, caller) = match (asked.code, caller) {
         (Some(code), _) if app.sessions.take_code(&code, now_us) => (Basis::Code, Caller::local()),
         (Some(_), _) | (None, None) => return Err(ApiError::Unauthorized),
