@@ -19,7 +19,7 @@ use crate::{Chunks, RunState};
 /// ```
 /// use milepost_replay::{Condition, MemoryChunks, RunReducer, Reducer};
 ///
-/// let condition: Condition = "/step/number > 3 or exists /last_error".parse()?;
+/// let condition: Condition = "/step/number > 3 or exists /last_error/message".parse()?;
 /// let state = RunReducer.initial();
 /// assert!(!condition.holds(&state, &MemoryChunks::default())?);
 /// assert!("/step/number >".parse::<Condition>().is_err());
