@@ -1,5 +1,6 @@
 //! Long texts of a value, cut.
 
+use milepost_replay::reading::bounded;
 use serde_json::{Map, Value};
 
 /// The length of the object that takes the place of a text, without what it has of that.
@@ -27,8 +28,7 @@ fn cut(value: &mut Value, most: usize, pointer: &mut String) {
         Value::String(text)
             if text.len() > most.saturating_add(pointer.len()).saturating_add(OBJECT) =>
         {
-            let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-            let begin = text.get(..end).unwrap_or_default().to_owned();
+            let begin = bounded(text, most).to_owned();
             let bytes = text.len().to_string();
             let fields = [("cut", begin), ("bytes", bytes), ("pointer", pointer.clone())];
             let fields = fields.map(|(name, text)| (name.to_owned(), Value::String(text)));

@@ -1,4 +1,4 @@
-//! `ui`: the page of a store, for the user of this machine and nobody else.
+//! `ui`: the page of a store, for the user of this machine only.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

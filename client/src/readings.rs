@@ -163,8 +163,8 @@ impl Client {
         request.query("from", Some(from)).query("limit", limit).read().await
     }
 
-    /// Returns a value of the body of the event at a point, by a JSON pointer (RFC 6901): the bytes
-    /// of a text, or other values as JSON.
+    /// Returns a value of the body of the event at a point, by a JSON pointer (RFC 6901): a text as
+    /// its bytes, other values as JSON.
     ///
     /// # Errors
     ///

@@ -124,8 +124,9 @@ impl ServerOptions {
         self
     }
 
-    /// Sets whether callers of a service without tokens need a session, which begins with a code
-    /// of [`Server::code`](crate::Server::code). Default: false, and every caller has all rights.
+    /// Sets whether callers of a service without tokens need a session.
+    /// [`Server::code`](crate::Server::code) makes the codes that begin one. Default: false, and
+    /// every caller has all rights.
     #[must_use]
     pub fn sessions_only(mut self, are_required: bool) -> Self {
         self.sessions_only = are_required;

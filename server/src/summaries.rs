@@ -1,5 +1,5 @@
-//! Summaries of tasks, kept in memory, so that lists of them are sorted and searched without a read
-//! of those that have not changed.
+//! Summaries of tasks, kept in memory: a list that is sorted or searched reads only the tasks that
+//! changed.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};

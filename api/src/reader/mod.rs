@@ -130,8 +130,9 @@ impl Reader {
         let mut map = map.lock();
         // Read before the events: an event that is erased in between is read again. Read while the
         // map is held: an earlier head would be less than what it has.
-        let made_for = (lineage.info()?.begin, task.erased());
-        let head = lineage.head()?.next;
+        let erased = task.erased();
+        let info = lineage.info()?;
+        let (made_for, head) = ((info.begin, erased), info.head.next);
         if map.made_for != made_for || map.history.read() > head {
             *map = LineageMap { history: HistoryMap::new(made_for.0), made_for };
         }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use milepost::reading::{UsageSum, row};
 use milepost::{Body, Event, LineageId, Offset, Result, Task};
+use milepost_replay::reading::bounded;
 
 use super::{EventSearch, Reader, lineage_of};
 use crate::{Big, ReadMarkForm, RowForm, RowsForm};
@@ -87,8 +88,7 @@ impl Calls {
 
 /// Returns the beginning of a name or an id, of at most 200 bytes.
 fn short(name: &str) -> String {
-    let end = (0..=NAME.min(name.len())).rev().find(|end| name.is_char_boundary(*end));
-    name.get(..end.unwrap_or(0)).unwrap_or_default().to_owned()
+    bounded(name, NAME).to_owned()
 }
 
 /// Returns the row of an event that the calls have noted.

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use milepost::events::{Message, StepFailed, StepStarted, ToolCalled, ToolReturned};
+use milepost::events::{Message, StepFailed, StepFinished, StepStarted, ToolCalled, ToolReturned};
 use milepost::retention::Policy;
 use milepost::{Append, Body, Engine, Json, Options};
+use milepost_codec::Float;
 use proptest::prelude::*;
 
 use super::*;
@@ -132,7 +133,7 @@ proptest! {
 }
 
 #[test]
-fn the_indexes_that_were_not_used_for_longest_go_first() {
+fn the_maps_that_were_not_used_for_longest_go_first() {
     let key = |no| (TaskNo(no), LineageId(0));
     let mut kept = Kept::default();
     for no in 1..=4 {
@@ -152,7 +153,33 @@ fn the_indexes_that_were_not_used_for_longest_go_first() {
 }
 
 #[test]
-fn an_index_is_made_anew_if_a_cleanup_moved_the_beginning() {
+fn a_series_ends_at_its_point_also_within_a_bucket() {
+    let finished = |step: u64| {
+        let metrics = [("loss".to_owned(), Float(step as f64))].into();
+        Body::from(StepFinished { step, metrics, ..StepFinished::default() })
+    };
+    // So many values that a bucket has two.
+    let (_engine, task) = engine((0..6000).map(finished).collect());
+    let reader = Reader::default();
+    for offset in [4000, 4001] {
+        let point = task.point(offset).unwrap();
+        let series = loop {
+            let at = [(task.clone(), point.clone())];
+            let series = reader.series(&at, "loss", SeriesAxis::Offset, 9000).unwrap();
+            if series[0].read == series[0].head {
+                break series;
+            }
+        };
+        let buckets = &series[0].buckets;
+        let count: u64 = buckets.iter().map(|bucket| bucket.count.0).sum();
+        assert_eq!(count, offset - 1, "values before {offset}");
+        assert_eq!(buckets.last().unwrap().max.0, (offset - 2) as f64);
+        assert!(buckets.len() < 3000, "{}", buckets.len());
+    }
+}
+
+#[test]
+fn a_map_is_made_anew_if_a_cleanup_moved_the_beginning() {
     let step = |step| Body::from(StepStarted { step, ..StepStarted::default() });
     let (engine, task) = engine((0..40).map(step).collect());
     let reader = Reader::default();
@@ -167,7 +194,7 @@ fn an_index_is_made_anew_if_a_cleanup_moved_the_beginning() {
 }
 
 #[test]
-fn a_lineage_that_another_one_follows_has_an_index_of_its_own() {
+fn a_lineage_that_another_one_follows_has_a_map_of_its_own() {
     let step = |step| Body::from(StepStarted { step, ..StepStarted::default() });
     let (engine, task) = engine((0..9).map(step).collect());
     let reader = Reader::default();

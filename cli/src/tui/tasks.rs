@@ -250,7 +250,7 @@ mod tests {
             ("has:failure", vec!["tuning", "Über"]),
             ("failed:>1", vec!["tuning"]),
             ("steps:<10 has:failure", vec!["Über"]),
-            ("user:nobody", vec![]),
+            ("user:eve", vec![]),
             ("failed:x", vec![]),
         ] {
             view.set_words(words);

@@ -29,4 +29,4 @@ pub use row::row;
 pub use summary::{MetricRange, Summary};
 pub use text::TEXT_MAX;
 pub use turns::{Turn, TurnCall, TurnMark, Turns};
-pub use usage::{MIXED_CURRENCIES, Usage, UsageSum};
+pub use usage::{MIXED_CURRENCIES, Usage, UsageSum, bounded};

@@ -242,7 +242,7 @@ impl UsageSum {
 }
 
 /// Returns the beginning of a text, of at most some bytes.
-pub(super) fn bounded(text: &str, bytes: usize) -> &str {
+pub fn bounded(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text.get(..end.unwrap_or(0)).unwrap_or_default()
 }

@@ -47,4 +47,5 @@ mod tags;
 mod theirs;
 mod tls;
 mod transport;
+mod values;
 mod who;

@@ -6,15 +6,12 @@ use milepost_api::{Big, LimitsForm, MeForm, StoreIdForm, micros};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::readings::{ROWS, TURNS};
 use super::summaries::SUMMARIES_MAX;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{Nothing, Query};
-
-/// The maximum page sizes of rows and of turns.
-const ROWS: u32 = 5000;
-const TURNS: u32 = 1000;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(me))
@@ -37,6 +34,7 @@ async fn me(
     caller: Caller,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Json<MeForm>, ApiError> {
+    let most = |items: usize| u32::try_from(items).unwrap_or(u32::MAX);
     let engine = app.engine();
     let store = engine.store();
     let form = MeForm {
@@ -49,9 +47,9 @@ async fn me(
         version: env!("CARGO_PKG_VERSION").into(),
         limits: LimitsForm {
             body: Big(app.options.body as u64),
-            rows: ROWS,
-            turns: TURNS,
-            summaries: u32::try_from(SUMMARIES_MAX).unwrap_or(u32::MAX),
+            rows: most(ROWS.1),
+            turns: most(TURNS.1),
+            summaries: most(SUMMARIES_MAX),
         },
     };
     Ok(Json(form))

@@ -18,8 +18,8 @@ use crate::extract::{PathName, Query};
 use crate::forms::{Big, Listed, MetricsForm, OverviewForm, RowsForm, SeriesForm, TurnsForm};
 
 /// Default and maximum numbers of rows, of turns, of buckets of an overview and of a series.
-const ROWS: (usize, usize) = (100, 5000);
-const TURNS: (usize, usize) = (100, 1000);
+pub(super) const ROWS: (usize, usize) = (100, 5000);
+pub(super) const TURNS: (usize, usize) = (100, 1000);
 const BUCKETS: (usize, usize) = (200, 2000);
 const POINTS: (usize, usize) = (500, 2000);
 

@@ -57,7 +57,12 @@ impl Piece {
 
     fn response(self, is_part: bool) -> Response {
         let Self { bytes, from, whole } = self;
-        let kept = [(header::CONTENT_TYPE, TEXT), (header::ACCEPT_RANGES, "bytes")];
+        let kept = [
+            (header::CONTENT_TYPE, TEXT),
+            (header::ACCEPT_RANGES, "bytes"),
+            // A browser never takes it for a script.
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        ];
         match is_part {
             false => (kept, bytes).into_response(),
             true => {
@@ -73,11 +78,13 @@ impl Piece {
 fn range(headers: &HeaderMap) -> Option<(usize, Option<usize>)> {
     let text = headers.get(header::RANGE)?.to_str().ok()?.strip_prefix("bytes=")?;
     let (from, last) = text.split_once('-')?;
+    let from = from.parse().ok()?;
     let last = match last {
         "" => None,
         last => Some(last.parse().ok()?),
     };
-    Some((from.parse().ok()?, last))
+    // Other forms are no ranges (RFC 9110).
+    last.is_none_or(|last| last >= from).then_some((from, last))
 }
 
 /// Returns a value of the body of the event at a point: a text as it is, other values as JSON.
@@ -119,7 +126,8 @@ async fn value(
         // Read before the event: an event erased in between must not get the old tag.
         let erased = view.erased(&point)?;
         let (event, hash) = view.event(&point)?;
-        let tag = named(&point, Tag::new(hash)).and("value").erased(erased);
+        let pointer = blake3::hash(query.pointer.as_bytes()).to_hex();
+        let tag = named(&point, Tag::new(hash)).and(pointer).erased(erased);
         Tagged::unless(&known, tag, || bytes_at(event.body.as_ref(), &query.pointer))
     });
     Ok(match found.await? {
