@@ -12,6 +12,9 @@ use serde_json::value::RawValue;
 /// Version of the format.
 pub const VERSION: u32 = 1;
 
+/// Version of an export whose events may be withheld.
+pub const VERSION_WITHHELD: u32 = 2;
+
 /// The first bytes of every export.
 pub const BEGINNING: &str = r#"{"milepost_export":"#;
 
@@ -198,6 +201,15 @@ pub struct EventForm<'a> {
     pub list: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erased: Option<Hash>,
+    /// The hash of a body that is withheld.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Hash>,
+    /// Set if the header is redacted, and the chain hash is taken on trust.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub trusted: bool,
+    /// What the file has of the body of a withheld or trusted event.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<&'a RawValue>,
 }
 
 /// Parses a line without its line end.
