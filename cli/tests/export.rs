@@ -192,7 +192,7 @@ fn a_hostile_file_is_refused_by_its_line_and_leaves_nothing() {
         "]".repeat(100_000)
     );
     let deep: &'static str = deep.leak();
-    let other = changed("\"milepost_export\":1", "\"milepost_export\":2");
+    let other = changed("\"milepost_export\":1", "\"milepost_export\":3");
     let cases = [
         ("version 2", other, "line 1:"),
         ("no end", all[..last - 1].join("\n") + "\n", "it was cut"),

@@ -236,10 +236,10 @@ fn header(text: &str) -> Result<ExportHeader, String> {
         milepost_export: u32,
     }
     let Version { milepost_export } = from(text)?;
-    if milepost_export != VERSION {
+    if !(VERSION..=VERSION_WITHHELD).contains(&milepost_export) {
         return Err(format!(
-            "the export has version {milepost_export}, this milepost reads version {VERSION}: \
-             update milepost"
+            "the export has version {milepost_export}, this milepost reads versions {VERSION} to \
+             {VERSION_WITHHELD}: update milepost"
         ));
     }
     from(text)
