@@ -194,7 +194,7 @@ fn a_hostile_file_is_refused_by_its_line_and_leaves_nothing() {
     let deep: &'static str = deep.leak();
     let other = changed("\"milepost_export\":1", "\"milepost_export\":3");
     let cases = [
-        ("version 2", other, "line 1:"),
+        ("version 3", other, "line 1:"),
         ("no end", all[..last - 1].join("\n") + "\n", "it was cut"),
         ("half a line", file[..file.len() / 2].to_owned(), "it has no end"),
         ("a changed user", file.replacen("\"ada\"", "\"adb\"", 1), "its digest"),
