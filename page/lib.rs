@@ -39,6 +39,12 @@ pub const FILES: [PageFile; 2] = [
     },
 ];
 
+/// The script of the viewer of a share, which is in the file.
+pub const SHARE_SCRIPT: &str = include_str!("built/share.js");
+
+/// The style of the viewer of a share.
+pub const SHARE_STYLE: &str = include_str!("built/page.css");
+
 /// The policy of the document: scripts, styles and requests are of the service only, and no text
 /// becomes HTML.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; \

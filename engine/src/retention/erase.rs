@@ -17,7 +17,7 @@ use crate::history::point::Point;
 
 /// Kinds that other events depend on and that cannot be erased: opened lineages, changes of
 /// control, captured workspaces, checkpoints and changes of them, restores.
-pub(super) const NEEDED: [u16; 7] = [
+const NEEDED: [u16; 7] = [
     LineageOpened::KIND,
     ControlChanged::KIND,
     WorkspaceCaptured::KIND,
@@ -26,6 +26,11 @@ pub(super) const NEEDED: [u16; 7] = [
     CheckpointAttached::KIND,
     Restored::KIND,
 ];
+
+/// Returns `true` if events of a kind can be erased: no other events depend on them.
+pub fn can_be_erased(kind: u16) -> bool {
+    !NEEDED.contains(&kind)
+}
 
 impl Retention<'_> {
     /// Erases the body of the event at a point permanently. Its header and the hash of its body
@@ -51,7 +56,7 @@ impl Retention<'_> {
             return Ok(());
         }
         let (kind, body_hash) = body_of(catalog, task, owner, offset)?.ok_or_else(nothing)?;
-        if NEEDED.contains(&kind) {
+        if !can_be_erased(kind) {
             let name = milepost_codec::Body::name_of(kind);
             return Err(Error::invalid(format!(
                 "an event `{name}` cannot be erased, since others build on it"

@@ -11,7 +11,7 @@ use milepost_store::index::MarkEntry;
 use milepost_store::index::keys::{self, KeyKind};
 
 use super::Retention;
-use super::erase::{NEEDED, body_of, each_body, in_a_base};
+use super::erase::{body_of, can_be_erased, each_body, in_a_base};
 use crate::commit::committer::Request;
 use crate::handles::audit;
 use crate::history::catalog::{Catalog, Viewer};
@@ -174,7 +174,7 @@ impl Catalog {
                     // A mark that was removed earlier ends a step too.
                     let point = point_of(record.form, record.payload, kind, at)?;
                     step.start = step.start.max(point.min(step.end));
-                } else if !NEEDED.contains(&kind) && !erased.has(lineage, at) {
+                } else if can_be_erased(kind) && !erased.has(lineage, at) {
                     found.push((at, body_hash));
                 }
                 Ok(())

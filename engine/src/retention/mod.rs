@@ -31,6 +31,7 @@ mod view;
 pub use apply::{RetentionReport, TaskRetained};
 pub use captures::CapturesPlan;
 pub use compact::{CompactionPlan, CompactionReport};
+pub use erase::can_be_erased;
 pub use erase_steps::Unmarked;
 pub use pins::Pin;
 pub use plan::{RetentionPlan, TaskPlan};

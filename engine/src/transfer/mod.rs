@@ -19,9 +19,10 @@ mod rebase;
 mod validate;
 
 use milepost_codec::{
-    BodyForm, CheckpointId, ChunkId, Control, Hash, Head, LineageBegin, LineageId, LogId, LogKind,
-    Offset, Origin, Result, TaskPrepared,
+    BodyForm, CheckpointId, ChunkEntry, ChunkId, ChunkList, Control, Hash, Head, LineageBegin,
+    LineageId, LogId, LogKind, Offset, Origin, Result, TaskPrepared, body_hash,
 };
+use milepost_store::CHUNK;
 
 use crate::handles::engine::Engine;
 use crate::history::events::Cursor;
@@ -173,6 +174,23 @@ pub struct ExportEvent {
     pub hash: Option<Hash>,
     /// The id of the checkpoint, if the event marks one.
     pub checkpoint: Option<CheckpointId>,
+}
+
+impl ExportEvent {
+    /// Returns the hash of the body, which the chain commits to; `None` for a redacted body.
+    pub fn body_hash(&self) -> Option<Hash> {
+        let salted = |form, payload: &[u8]| Some(body_hash(&self.salt?, form, payload));
+        match &self.body {
+            ExportBody::Inline(payload) => salted(BodyForm::Inline, payload),
+            ExportBody::Chunked(content) => {
+                let chunks = content.chunks(CHUNK).map(ChunkEntry::id_of).collect();
+                let list = ChunkList { len: content.len() as u64, chunks };
+                salted(BodyForm::Chunked, &list.encode())
+            }
+            ExportBody::Listed(list) => salted(BodyForm::Chunked, list),
+            ExportBody::Erased(hash) => Some(*hash),
+        }
+    }
 }
 
 /// The body of an exported event.

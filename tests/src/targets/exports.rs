@@ -5,7 +5,7 @@ use std::io::BufReader;
 use milepost::transfer::{ExportEvent, ExportItem, Import};
 use milepost::{Engine, Options};
 use milepost_formats::export_file::{
-    Big, ExportHeader, ExportLine, ExportReader, ExportWriter, VERSION,
+    Big, Content, ExportHeader, ExportLine, ExportReader, ExportWriter, VERSION,
 };
 use milepost_formats::fuzzing::{event_text, parse};
 
@@ -69,7 +69,8 @@ pub fn export_of(engine: &Engine) -> Vec<u8> {
         bytes.extend_from_slice(part);
         Ok(())
     };
-    let mut writer = ExportWriter::begin(&mut sink, &header, None).expect("bytes in memory");
+    let mut writer =
+        ExportWriter::begin(&mut sink, &header, Content::Whole).expect("bytes in memory");
     for task in tasks {
         let give = &mut |carried: ExportItem<'_>| {
             writer.write(&carried).expect("bytes in memory");
