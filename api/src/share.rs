@@ -1,10 +1,33 @@
-//! The plan of a share.
+//! What a share is asked for, and its plan.
 
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
 use utoipa::ToSchema;
 
 use crate::Big;
+
+/// Settings of a share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShareAsked {
+    /// Withhold events with a text that resembles a secret.
+    pub redact: bool,
+    /// Regular expressions: withhold events with a text that matches one, too.
+    pub withhold: Vec<String>,
+    /// The most bytes of the file; at most [`ShareAsked::MAX`].
+    pub max: u64,
+}
+
+impl ShareAsked {
+    /// The most bytes of any file: 256 MiB.
+    pub const MAX: u64 = 256 << 20;
+}
+
+impl Default for ShareAsked {
+    /// Returns settings with redaction, and 32 MiB.
+    fn default() -> Self {
+        Self { redact: true, withhold: Vec::new(), max: 32 << 20 }
+    }
+}
 
 /// The sizes of a share, and what it withholds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

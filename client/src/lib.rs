@@ -100,6 +100,7 @@ mod readings;
 mod request;
 mod restores;
 mod retry;
+mod share;
 mod sse;
 mod states;
 mod tasks;

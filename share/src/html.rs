@@ -1,7 +1,7 @@
 //! The file: a document with the contents, the pieces, and the viewer.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 
 use data_encoding::BASE64;
 use milepost::LineageId;
@@ -112,17 +112,22 @@ impl Html {
         ends + tags("index", index) + tags("export", export)
     }
 
-    /// Writes the file.
-    pub fn write(&self, index: &Pieces, export: &Pieces, to: &mut dyn Write) -> io::Result<()> {
-        to.write_all(self.head.as_bytes())?;
+    /// Passes the bytes of the file to `each`, in order.
+    pub fn write<E>(
+        &self,
+        index: &Pieces,
+        export: &Pieces,
+        each: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        each(self.head.as_bytes())?;
         for (name, pieces) in [("index", index), ("export", export)] {
             for (number, piece) in pieces.packed().iter().enumerate() {
-                to.write_all(begin(name, number).as_bytes())?;
-                to.write_all(BASE64.encode(piece).as_bytes())?;
-                to.write_all(END.as_bytes())?;
+                each(begin(name, number).as_bytes())?;
+                each(BASE64.encode(piece).as_bytes())?;
+                each(END.as_bytes())?;
             }
         }
-        to.write_all(self.tail.as_bytes())
+        each(self.tail.as_bytes())
     }
 }
 

@@ -10,18 +10,21 @@
 //! ```
 //!
 //! ```
+//! use std::convert::Infallible;
+//!
 //! use milepost::events::Message;
 //! use milepost::{Engine, Options};
-//! use milepost_share::{Share, ShareOptions};
+//! use milepost_api::ShareAsked;
+//! use milepost_share::Share;
 //!
 //! let engine = Engine::in_memory(Options::default())?;
 //! let task = engine.start_task("essay", "ana")?;
 //! task.append(Message::text("user", "the key is sk-abcdefghijklmnopqrst"))?;
 //!
-//! let share = Share::of(&engine, "essay", &ShareOptions::default(), &mut ())?;
+//! let share = Share::of(&engine, "essay", &ShareAsked::default(), &mut ())?;
 //! assert_eq!(share.plan().withheld.0, 1);
 //! let mut file = Vec::new();
-//! share.write(&mut file)?;
+//! share.write(&mut |bytes| Ok::<_, Infallible>(file.extend_from_slice(bytes)))?;
 //! assert!(file.starts_with(b"<!doctype html><!-- milepost share 1 -->\n"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -32,4 +35,4 @@ mod packing;
 mod pieces;
 mod share;
 
-pub use share::{MAX, Share, ShareOptions};
+pub use share::Share;

@@ -1,9 +1,7 @@
 //! A packed task.
 
-use std::io::{self, Write};
-
 use milepost::{Engine, Error};
-use milepost_api::{Big, FindForm, SharePlanForm};
+use milepost_api::{Big, FindForm, ShareAsked, SharePlanForm};
 use milepost_formats::export_file::{self, ExportOptions};
 use milepost_formats::{Progress, Result};
 
@@ -11,29 +9,8 @@ use crate::html::{Contents, Html};
 use crate::index::Index;
 use crate::packing::{Packed, Packing};
 
-/// The largest file, in bytes, whatever the options are.
-pub const MAX: u64 = 256 << 20;
-
 /// The limits of texts, in bytes, one after another until the file is small enough.
 const LONGEST: [usize; 7] = [usize::MAX, 1 << 20, 256 << 10, 64 << 10, 16 << 10, 4 << 10, 1 << 10];
-
-/// Settings of a share.
-#[derive(Debug, Clone)]
-pub struct ShareOptions {
-    /// Withhold what resembles a secret.
-    pub redact: bool,
-    /// Regular expressions of what is withheld, too.
-    pub withhold: Vec<String>,
-    /// The most bytes of the file; at most [`MAX`].
-    pub max: u64,
-}
-
-impl Default for ShareOptions {
-    /// Returns options with redaction, and 32 MiB.
-    fn default() -> Self {
-        Self { redact: true, withhold: Vec::new(), max: 32 << 20 }
-    }
-}
 
 /// A task that is ready to be written as a file.
 pub struct Share {
@@ -61,17 +38,17 @@ impl Share {
     pub fn of(
         engine: &Engine,
         task: &str,
-        options: &ShareOptions,
+        asked: &ShareAsked,
         progress: &mut dyn Progress,
     ) -> Result<Self> {
-        let checked = ExportOptions { files: false, redact: options.redact };
+        let checked = ExportOptions { files: false, redact: asked.redact };
         export_file::check(engine, &[task.to_owned()], checked)?;
         let packing = Packing {
             engine,
             task,
-            secrets: options.redact,
-            withhold: &options.withhold,
-            max: options.max.min(MAX),
+            secrets: asked.redact,
+            withhold: &asked.withhold,
+            max: asked.max.min(ShareAsked::MAX),
         };
         for longest in LONGEST {
             let Some(packed) = packing.pack(longest, progress)? else { continue };
@@ -80,7 +57,7 @@ impl Share {
             let contents = Contents {
                 task: &shown.task,
                 keyed: engine.store().key_id().is_some(),
-                redacted: options.redact,
+                redacted: asked.redact,
                 packed: &packed,
                 index: &index,
             };
@@ -92,8 +69,9 @@ impl Share {
         }
         Err(Error::invalid(format!(
             "task `{task}` does not fit into {} bytes, even without its texts over 1 KiB: a share \
-             has at most {MAX} bytes, and an export has no limit",
-            packing.max
+             has at most {} bytes, and an export has no limit",
+            packing.max,
+            ShareAsked::MAX
         ))
         .into())
     }
@@ -126,12 +104,12 @@ impl Share {
         }
     }
 
-    /// Writes the file.
+    /// Passes the bytes of the file to `each`, in order.
     ///
     /// # Errors
     ///
-    /// Those of the destination.
-    pub fn write(&self, to: &mut dyn Write) -> io::Result<()> {
-        self.html.write(&self.index.pieces, &self.packed.pieces, to)
+    /// Those of `each`.
+    pub fn write<E>(&self, each: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        self.html.write(&self.index.pieces, &self.packed.pieces, each)
     }
 }

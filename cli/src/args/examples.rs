@@ -85,6 +85,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "share",
+        &[
+            ("share run -o run.html", "a file for a colleague's browser, without secrets"),
+            ("share run --dry-run", "its size, and what is withheld"),
+            ("share run -o run.html --withhold 'ACME-[0-9]+'", "without these numbers, either"),
+        ],
+    ),
+    (
         "tui",
         &[
             ("tui", "the tasks; Enter opens one, ? has the keys"),

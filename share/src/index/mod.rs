@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 
 use milepost::clock::ManualClock;
 use milepost::{Engine, Lineage, Task};
-use milepost_api::reader::Reader;
 use milepost_api::SummaryForm;
+use milepost_api::reader::Reader;
 use milepost_formats::Result;
 use serde::Serialize;
 

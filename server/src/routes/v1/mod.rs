@@ -58,6 +58,7 @@ mod readings;
 mod restores;
 mod search;
 pub(super) mod sessions;
+mod share;
 mod start;
 mod states;
 mod stats;
@@ -131,6 +132,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(stats::routes())
         .merge(me::routes())
         .merge(sessions::routes())
+        .merge(share::routes())
 }
 
 /// Returns the page size: the given one if it is in range, or the default.
