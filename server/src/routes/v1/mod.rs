@@ -29,6 +29,7 @@
 //! jobs.rs          jobs, for admins
 //! agent.rs         documents of hooks of coding agents
 //! search.rs        a search in all tasks
+//! share.rs         a task as one HTML file
 //! stats.rs         statistics
 //! me.rs            the caller and the service
 //! sessions.rs      sessions of browsers
