@@ -5,6 +5,7 @@
 //! chunks       the chunks that a task needs
 //! import       writes a task to another store; it is visible when it is complete
 //! import_task  checks, chains and commits its events
+//! withheld     events whose bodies a file does not have
 //! validate     refuses invalid content, whatever its hashes say
 //! rebase       imports a copy under a new origin and with new hashes
 //! copy         copies a task inside its store
@@ -17,6 +18,7 @@ mod import;
 mod import_task;
 mod rebase;
 mod validate;
+mod withheld;
 
 use milepost_codec::{
     BodyForm, CheckpointId, ChunkId, Control, Hash, Head, LineageBegin, LineageId, LogId, LogKind,
@@ -167,7 +169,7 @@ pub struct ExportEvent {
     pub header: Vec<u8>,
     /// The body.
     pub body: ExportBody,
-    /// The salt of the body's hash; `None` for an erased or a redacted body.
+    /// The salt of the body's hash; `None` for an erased, a withheld or a redacted body.
     pub salt: Option<[u8; 16]>,
     /// The chain hash after the event; `None` for a redacted body.
     pub hash: Option<Hash>,
@@ -186,4 +188,12 @@ pub enum ExportBody {
     Listed(Vec<u8>),
     /// The hash of an erased body.
     Erased(Hash),
+    /// A body that is not in the file. An export never gives it.
+    Withheld {
+        /// The hash of the body; `None` if the header is redacted, so that only a copy has the
+        /// event.
+        hash: Option<Hash>,
+        /// The payload that a copy has instead; `None` if nothing of the body is shown.
+        shown: Option<Vec<u8>>,
+    },
 }
