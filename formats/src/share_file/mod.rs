@@ -6,6 +6,8 @@
 //! ```
 
 mod read;
+#[cfg(test)]
+mod tests;
 
 pub use read::ShareReader;
 
@@ -50,24 +52,4 @@ pub fn version(start: &[u8]) -> Option<u32> {
     let digits = std::str::from_utf8(line).ok()?.strip_suffix(" -->")?;
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|_| is_plain)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_line_tells_the_version() {
-        assert_eq!(version(BEGINNING.as_bytes()), Some(VERSION));
-        for (start, expected) in [
-            ("<!doctype html><!-- milepost share 12 -->\n<meta>", Some(12)),
-            ("<!doctype html><!-- milepost share +1 -->\n", None),
-            ("<!doctype html><!-- milepost share  -->\n", None),
-            ("<!doctype html><!-- milepost share 1 \n-->", None),
-            ("<!doctype html>\n", None),
-            ("", None),
-        ] {
-            assert_eq!(version(start.as_bytes()), expected, "{start:?}");
-        }
-    }
 }

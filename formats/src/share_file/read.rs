@@ -149,7 +149,7 @@ impl<R: BufRead> Base64Line<R> {
             let why = "has no end: the file was cut";
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
         }
-        // Four characters are three bytes, and padding is at the end only.
+        // Four characters are up to three bytes.
         let whole = match self.is_ended {
             true => self.text.len(),
             false => self.text.len() / 4 * 4,
