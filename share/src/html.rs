@@ -7,18 +7,15 @@ use data_encoding::BASE64;
 use milepost::LineageId;
 use milepost::transfer::ExportTask;
 use milepost_api::Big;
+use milepost_formats::share_file::{
+    BEGINNING, CONTENTS_ID, END_TAG, EXPORT_ID, INDEX_ID, start_tag,
+};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::index::Index;
 use crate::packing::{Packed, PieceForm};
 use crate::pieces::Pieces;
-
-/// The first line of the file.
-const BEGINNING: &str = "<!doctype html><!-- milepost share 1 -->\n";
-
-/// The end of each element of script, and what begins an element of a piece.
-const END: &str = "\n</script>\n";
 
 /// The file without its pieces.
 pub struct Html {
@@ -96,7 +93,8 @@ impl Html {
              <div id=\"page\"></div>\n\
              <noscript>This file shows a task of Milepost, and needs JavaScript. \
              `milepost import FILE` reads it without a browser.</noscript>\n\
-             <script type=\"application/json\" id=\"share\">\n{json}{END}"
+             <script type=\"application/json\" id=\"{CONTENTS_ID}\">\n{json}{}",
+            end()
         );
         let tail = format!("<script type=\"module\">{script}</script>\n</body>\n</html>\n");
         Ok(Self { head, tail })
@@ -104,12 +102,12 @@ impl Html {
 
     /// Returns the length of the file, in bytes.
     pub fn len(&self, index: &Pieces, export: &Pieces) -> u64 {
-        let tags = |name: &str, pieces: &Pieces| -> u64 {
-            let tags = (0..pieces.len()).map(|number| begin(name, number).len() + END.len());
+        let tags = |id: &str, pieces: &Pieces| -> u64 {
+            let tags = (0..pieces.len() as u64).map(|number| begin(id, number).len() + end().len());
             tags.sum::<usize>() as u64 + pieces.encoded_len()
         };
         let ends = self.head.len() as u64 + self.tail.len() as u64;
-        ends + tags("index", index) + tags("export", export)
+        ends + tags(INDEX_ID, index) + tags(EXPORT_ID, export)
     }
 
     /// Passes the bytes of the file to `each`, in order.
@@ -120,20 +118,25 @@ impl Html {
         each: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         each(self.head.as_bytes())?;
-        for (name, pieces) in [("index", index), ("export", export)] {
-            for (number, piece) in pieces.packed().iter().enumerate() {
-                each(begin(name, number).as_bytes())?;
+        for (id, pieces) in [(INDEX_ID, index), (EXPORT_ID, export)] {
+            for (number, piece) in (0..).zip(pieces.packed()) {
+                each(begin(id, number).as_bytes())?;
                 each(BASE64.encode(piece).as_bytes())?;
-                each(END.as_bytes())?;
+                each(end().as_bytes())?;
             }
         }
         each(self.tail.as_bytes())
     }
 }
 
-/// Returns the start tag of a piece.
-fn begin(name: &str, number: usize) -> String {
-    format!("<script type=\"application/gzip;base64\" id=\"{name}-{number}\">\n")
+/// Returns the line of the start tag of a piece.
+fn begin(id: &str, number: u64) -> String {
+    format!("{}\n", start_tag(id, number))
+}
+
+/// Returns the end of a piece, and the line of its end tag.
+fn end() -> String {
+    format!("\n{END_TAG}\n")
 }
 
 /// Returns the source of a script or a style for the policy (CSP level 3, hash-source).

@@ -14,13 +14,11 @@ use milepost_formats::export_file::{
     self, Content, EVENT_MAX, ExportHeader, ExportLine, ExportReader, ExportWriter,
     VERSION_WITHHELD, Withheld, Withholding,
 };
+use milepost_formats::share_file::PIECE;
 use milepost_formats::{Error, Progress, Result, Unit, Work};
 use serde::Serialize;
 
 use crate::pieces::Pieces;
-
-/// The length at which a piece ends.
-const PIECE: usize = 512 << 10;
 
 /// The longest line of an export.
 const LINE_MAX: usize = 512 << 20;
@@ -135,7 +133,7 @@ impl Filling {
         pieces.open().extend_from_slice(line);
         let mut now = self.now.borrow_mut();
         (now.bytes, now.lines) = (now.bytes + line.len(), now.lines + 1);
-        if now.bytes < PIECE {
+        if (now.bytes as u64) < PIECE {
             return Ok(());
         }
         self.directory.borrow_mut().push(std::mem::take(&mut *now));

@@ -31,12 +31,12 @@ mod view;
 pub use apply::{RetentionReport, TaskRetained};
 pub use captures::CapturesPlan;
 pub use compact::{CompactionPlan, CompactionReport};
-pub use erase::can_be_erased;
 pub use erase_steps::Unmarked;
 pub use pins::Pin;
 pub use plan::{RetentionPlan, TaskPlan};
 pub use policy::Policy;
 
+pub use crate::history::erased::is_erasable;
 pub use milepost_store::CompactionStep;
 
 use crate::handles::engine::Engine;

@@ -5,6 +5,7 @@
 //! chunks       the chunks that a task needs
 //! import       writes a task to another store; it is visible when it is complete
 //! import_task  checks, chains and commits its events
+//! withheld     events whose bodies a file does not have
 //! validate     refuses invalid content, whatever its hashes say
 //! rebase       imports a copy under a new origin and with new hashes
 //! copy         copies a task inside its store
@@ -17,6 +18,7 @@ mod import;
 mod import_task;
 mod rebase;
 mod validate;
+mod withheld;
 
 use milepost_codec::{
     BodyForm, CheckpointId, ChunkEntry, ChunkId, ChunkList, Control, Hash, Head, LineageBegin,
@@ -168,7 +170,7 @@ pub struct ExportEvent {
     pub header: Vec<u8>,
     /// The body.
     pub body: ExportBody,
-    /// The salt of the body's hash; `None` for an erased or a redacted body.
+    /// The salt of the body's hash; `None` for an erased, a withheld or a redacted body.
     pub salt: Option<[u8; 16]>,
     /// The chain hash after the event; `None` for a redacted body.
     pub hash: Option<Hash>,
@@ -189,6 +191,7 @@ impl ExportEvent {
             }
             ExportBody::Listed(list) => salted(BodyForm::Chunked, list),
             ExportBody::Erased(hash) => Some(*hash),
+            ExportBody::Withheld { hash, .. } => *hash,
         }
     }
 }
@@ -204,4 +207,12 @@ pub enum ExportBody {
     Listed(Vec<u8>),
     /// The hash of an erased body.
     Erased(Hash),
+    /// A body that is not in the file. An export never gives it.
+    Withheld {
+        /// The hash of the body; `None` if the header is redacted, so that only a copy has the
+        /// event.
+        hash: Option<Hash>,
+        /// The payload that a copy has instead; `None` if nothing of the body is shown.
+        shown: Option<Vec<u8>>,
+    },
 }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use milepost::ids::LogKind;
-use milepost::retention::can_be_erased;
+use milepost::retention::is_erasable;
 use milepost::transfer::{ExportBody, ExportEvent};
 use serde_json::value::RawValue;
 
@@ -125,8 +125,8 @@ impl Withholding {
             self.withheld.events += 1;
             form.withheld = event.body_hash();
         }
-        let is_erasable = event.log != LogKind::Control && can_be_erased(header.kind);
-        self.withheld.copy_only |= is_trusted || !is_erasable;
+        let stays = event.log == LogKind::Control || !is_erasable(header.kind);
+        self.withheld.copy_only |= is_trusted || stays;
         let json = match shown {
             Shown::Whole => one_line(event, header.kind),
             Shown::Json(json) => {

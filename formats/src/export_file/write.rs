@@ -180,6 +180,7 @@ pub fn event_text(event: &ExportEvent) -> Result<String, String> {
             form.number = Some(header.kind);
             return text(&form);
         }
+        ExportBody::Withheld { .. } => return Err("its body is not there".to_owned()),
     };
     let json = body_json(event.log, header.kind, payload);
     let is_reversible = |json: &String| encodes_to(event.log, json, header.kind, payload);
@@ -213,6 +214,7 @@ fn redacted_text(event: &ExportEvent, redact: &dyn Redact) -> Result<(String, u6
             form.number = Some(header.kind);
             return Ok((text(&form)?, count));
         }
+        ExportBody::Withheld { .. } => return Err("its body is not there".to_owned()),
     };
     let json = body_json(event.log, header.kind, payload);
     let json =
