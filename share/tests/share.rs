@@ -1,5 +1,7 @@
 //! A share, as a reader of the file finds it.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::string_slice, reason = "tests")]
+
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io::Read as _;
@@ -102,7 +104,10 @@ fn number(value: &Value) -> u64 {
 fn bytes(engine: &Engine, task: &str, asked: &ShareAsked) -> Vec<u8> {
     let share = Share::of(engine, task, asked, &mut ()).unwrap();
     let mut bytes = Vec::new();
-    share.write(&mut |part| Ok::<_, Infallible>(bytes.extend_from_slice(part))).unwrap();
+    let Ok(()) = share.write(&mut |part| {
+        bytes.extend_from_slice(part);
+        Ok::<_, Infallible>(())
+    });
     assert_eq!(share.plan().bytes.0, bytes.len() as u64);
     bytes
 }
@@ -119,7 +124,7 @@ fn run() -> Engine {
         let patch = Json::new(format!("{{\"best\":{{\"a/b~\":{loss}}},\"n{step}\":[{step}]}}"));
         let form = milepost::events::PatchForm::Merge;
         task.append(VariablesPatched { form, patch: patch.unwrap() }).unwrap();
-        let metrics = BTreeMap::from([("loss".to_owned(), loss.into())]);
+        let metrics = BTreeMap::from([("loss".to_owned(), milepost::events::Float(loss))]);
         task.append(StepFinished { step, result: None, metrics }).unwrap();
         task.checkpoint(Mark::new().label(format!("step-{step}"))).unwrap();
     }
@@ -199,7 +204,7 @@ fn no_planted_secret_is_in_the_file() {
     task.append(Message::text("user", &format!("it is {}", secret(1)))).unwrap();
     task.append(Append::from(Message::text("user", "a key")).key(secret(2))).unwrap();
     let marked = task.checkpoint(Mark::new().label(secret(3))).unwrap();
-    engine.retention().pin(&marked.id.to_string(), Some(&secret(4))).unwrap();
+    engine.retention().pin(&marked.id, Some(&secret(4))).unwrap();
     task.append(Message::text("tool", &format!("from {}", marked.id))).unwrap();
     let view = engine.view();
     let point = view.point(&format!("@{}", marked.id)).unwrap();
