@@ -1,4 +1,4 @@
-//! What a share is asked for, and its plan.
+//! Settings of a share, and its plan.
 
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]

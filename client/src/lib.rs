@@ -100,7 +100,6 @@ mod readings;
 mod request;
 mod restores;
 mod retry;
-mod share;
 mod sse;
 mod states;
 mod tasks;

@@ -14,7 +14,6 @@ mod retention;
 mod rewind;
 mod run;
 mod serve;
-mod share;
 mod steer;
 mod story;
 mod upkeep;
@@ -32,7 +31,7 @@ use self::number::at_least_one;
 use crate::demo::{Demo, DemoWorker};
 use crate::output::When;
 pub use agent::{AgentArgs, AgentChange, AgentCommand, AgentInstall, AgentServe};
-pub use conversion::{Export, Import, Record, RunArgs};
+pub use conversion::{Export, Import, Record, RunArgs, Share};
 pub use examples::command;
 pub use going_back::{
     Branch, Checkpoint, FolderOptions, GoingBack, Paths, Recover, Restore, Rollback, Switch, Undo,
@@ -47,7 +46,6 @@ pub use serve::{
     ConfigCheck, ConfigCommand, Jobs, LogFormat, Serve, ServeFlags, Token, TokenCommand,
     TokenCreate, Ui,
 };
-pub use share::Share;
 pub use steer::{Control, Edit, Guide};
 pub use story::{Bisect, Blame, ByHand, States};
 pub use upkeep::{Key, Repair, Trust, Verify};
@@ -141,8 +139,8 @@ pub enum Command {
     Import(Import),
     /// Export one task, or all tasks, as one file that another store imports.
     Export(Export),
-    /// Write a task as one HTML file, which shows it in a browser without Milepost, verifies it, and
-    /// can be imported. Secrets are withheld; see docs/SHARE.md.
+    /// Write a task as one HTML file, without secrets. A browser shows and verifies it without
+    /// Milepost, and `import` reads it; see docs/SHARE.md.
     Share(Share),
     /// Look at tasks, steps and states on the whole screen, and go back; see docs/PAGE.md.
     Tui(Tui),

@@ -25,7 +25,7 @@ pub struct Withholding {
     patterns: Option<Patterns>,
     /// The length of the longest texts, in bytes of their JSON.
     longest: usize,
-    /// What was withheld so far.
+    /// The events that were withheld so far.
     withheld: Withheld,
 }
 
@@ -53,7 +53,7 @@ pub struct Find {
     pub places: Vec<String>,
 }
 
-/// What a line has of a body.
+/// The part of a body that a line has.
 enum Shown {
     /// The body.
     Whole,

@@ -17,7 +17,7 @@ use super::withhold::Withholding;
 /// The destination of the lines.
 pub type Sink<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 
-/// What an export has of the events.
+/// The parts of events that an export has.
 pub enum Content<'a> {
     /// All of it.
     Whole,

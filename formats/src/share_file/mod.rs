@@ -1,4 +1,4 @@
-//! The share: a task as one HTML file, as `docs/SHARE.md` defines it. Its export is cut into pieces,
+//! The share: a task as one HTML file, as `docs/SHARE.md` defines it. Its export is in pieces,
 //! each of which is a gzip stream in base64 in a script element.
 //!
 //! ```text

@@ -31,7 +31,7 @@ const ID_DIGITS: usize = 64;
 /// The compiled patterns.
 pub struct Patterns {
     patterns: Vec<Ready>,
-    /// Whether names of fields are searched, too.
+    /// Set if the names of fields are searched, too.
     fields: bool,
     stand_ins: StandIns,
     /// New ids of the checkpoints that have one.
