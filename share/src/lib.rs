@@ -24,7 +24,10 @@
 //! let share = Share::of(&engine, "essay", &ShareAsked::default(), &mut ())?;
 //! assert_eq!(share.plan().withheld.0, 1);
 //! let mut file = Vec::new();
-//! share.write(&mut |bytes| Ok::<_, Infallible>(file.extend_from_slice(bytes)))?;
+//! share.write(&mut |bytes| {
+//!     file.extend_from_slice(bytes);
+//!     Ok::<_, Infallible>(())
+//! })?;
 //! assert!(file.starts_with(b"<!doctype html><!-- milepost share 1 -->\n"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -23,7 +23,7 @@ use crate::pieces::Pieces;
 /// The longest line of an export.
 const LINE_MAX: usize = 512 << 20;
 
-/// What is packed, and how.
+/// A task that is packed, and the rules for that.
 pub struct Packing<'a> {
     pub engine: &'a Engine,
     pub task: &'a str,

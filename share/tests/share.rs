@@ -219,7 +219,7 @@ fn no_planted_secret_is_in_the_file() {
     for n in 1..=6 {
         assert!(!all.contains(&secret(n)), "secret {n}");
     }
-    assert!(!all.contains("4711"));
+    assert!(!all.contains("ACME-4711"));
     assert!(!all.contains(&marked.id.to_string()), "the id of the mark tells its label");
     assert!(all.contains("[redacted:api-key]") && all.contains("[redacted:withhold]"));
 

@@ -32,7 +32,7 @@ const CRATES: [(&str, usize); 17] = [
     ("sessions", 1_600),
     ("jobs", 2_400),
     ("page", 100),
-    ("share", 900),
+    ("share", 1_100),
     ("server", 13_600),
     ("client", 4_100),
     ("cli", 26_500),
