@@ -22,7 +22,9 @@ use crate::error::{Error, Remedy, Result};
 use crate::progress::{Progress, Unit, Work};
 pub(crate) use line::BEGINNING;
 pub use line::{Big, Counts, End, ExportHeader, ExportLine, VERSION};
-pub use read::{ExportImport, ExportInput, ExportReader, ImportedExport, InvalidLine};
+pub use read::{
+    ExportImport, ExportInput, ExportReader, ImportedExport, InvalidLine, TaskOfExport,
+};
 use redact::Patterns;
 pub use write::{ExportWriter, Redact, Sink};
 
