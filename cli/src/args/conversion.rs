@@ -21,9 +21,9 @@ pub struct Record {
 
 #[derive(Debug, ClapArgs)]
 pub struct Import {
-    /// Files of `export` and `share`, or `-` for standard input; files that `record` reads; folders: a project
-    /// with `persistence/checkpoint/`, its `persistence` folder, a folder of ckpt-*.json files, a
-    /// folder with several projects, or one with any of these files.
+    /// Files of `export` and `share`, or `-` for standard input; files that `record` reads;
+    /// folders: a project with `persistence/checkpoint/`, its `persistence` folder, a folder of
+    /// ckpt-*.json files, a folder with several projects, or one with any of these files.
     #[arg(required = true, value_name = "FILE|FOLDER")]
     pub from: Vec<PathBuf>,
     #[command(flatten)]

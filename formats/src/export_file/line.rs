@@ -207,7 +207,7 @@ pub struct EventForm<'a> {
     /// Set if the header is redacted, and the chain hash is taken on trust.
     #[serde(default, skip_serializing_if = "is_false")]
     pub trusted: bool,
-    /// What the file has of the body of a withheld or trusted event.
+    /// The body of a withheld or trusted event as the file has it.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<&'a RawValue>,
 }

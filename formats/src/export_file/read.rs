@@ -78,7 +78,8 @@ impl ExportInput {
                 "the share has version {other}, this milepost reads version {}: update milepost",
                 share_file::VERSION
             ))
-            .at(&name)),
+            .at(&name)
+            .remedied_by(Remedy::NothingImported)),
             None => Err(Error::invalid(
                 "not a folder, not an export, and no run of a program that is known",
             )
