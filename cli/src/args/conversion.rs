@@ -22,13 +22,17 @@ pub struct Record {
 
 #[derive(Debug, ClapArgs)]
 pub struct Import {
-    /// Files of `export`, or `-` for standard input; files that `record` reads; folders: a project
-    /// with `persistence/checkpoint/`, its `persistence` folder, a folder of ckpt-*.json files, a
-    /// folder with several projects, or one with any of these files.
+    /// Files of `export` and `share`, or `-` for standard input; files that `record` reads;
+    /// folders: a project with `persistence/checkpoint/`, its `persistence` folder, a folder of
+    /// ckpt-*.json files, a folder with several projects, or one with any of these files.
     #[arg(required = true, value_name = "FILE|FOLDER")]
     pub from: Vec<PathBuf>,
     #[command(flatten)]
     pub runs: RunArgs,
+    /// Read exports and shares into memory, verify them, and print what an import would add. The
+    /// store stays as it is.
+    #[arg(long, conflicts_with_all = ["user", "format", "strict", "allow_unknown", "event_max"])]
+    pub dry_run: bool,
 }
 
 /// Arguments of `record` and `import`.

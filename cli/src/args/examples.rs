@@ -64,6 +64,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("import run.jsonl", "what `milepost export` made"),
             ("import run.jsonl --as copy", "the same under another name"),
+            ("import run.html --dry-run", "what an import of a share would add, verified"),
             ("import ~/project", "the JSON checkpoints of a project"),
             ("import ~/.cache/engine", "those of all projects in it"),
             ("import ~/.claude/projects", "all sessions of Claude Code, a task each"),

@@ -81,6 +81,16 @@ impl Transfer<'_> {
         Import::of(self.engine)
     }
 
+    /// Returns the id of the task that has the history of this origin: an import that keeps
+    /// identity is refused then.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable`: the store is closed.
+    pub fn task_of_history(&self, origin: Origin) -> Result<Option<String>> {
+        self.engine.name_of_history(origin)
+    }
+
     /// Returns `true` if a task was imported or is a copy, so that not all of its events were
     /// recorded in this store.
     ///

@@ -24,7 +24,9 @@ use crate::error::{Error, Remedy, Result};
 use crate::progress::{Progress, Unit, Work};
 pub(crate) use line::BEGINNING;
 pub use line::{Big, Counts, End, ExportHeader, ExportLine, VERSION, VERSION_WITHHELD};
-pub use read::{ExportImport, ExportInput, ExportReader, ImportedExport, InvalidLine};
+pub use read::{
+    ExportImport, ExportInput, ExportReader, ImportedExport, InvalidLine, TaskOfExport,
+};
 use redact::Patterns;
 pub use withhold::{Find, Withheld, Withholding};
 pub use write::{Content, ExportWriter, Redact, Sink};

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use data_encoding::HEXLOWER;
 use milepost::calls::check_given_up;
+use milepost::ids::{Head, Origin};
 use milepost::transfer::{ExportBody, Import};
 use milepost::{Engine, ErrorKind, Task};
 
@@ -77,7 +78,8 @@ impl ExportInput {
                 "the share has version {other}, this milepost reads version {}: update milepost",
                 share_file::VERSION
             ))
-            .at(&name)),
+            .at(&name)
+            .remedied_by(Remedy::NothingImported)),
             None => Err(Error::invalid(
                 "not a folder, not an export, and no run of a program that is known",
             )
@@ -98,9 +100,38 @@ pub struct ExportImport {
 /// Result of an import.
 pub struct ImportedExport {
     /// The tasks.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<TaskOfExport>,
     /// True if the tasks are copies with hashes of their own.
     pub copies: bool,
+}
+
+/// A task of an export, after its import.
+pub struct TaskOfExport {
+    /// The task.
+    pub task: Task,
+    /// The origin of its history in the file.
+    pub origin: Origin,
+    /// The head of its active lineage in the file. An import as a copy does not verify it.
+    pub head: Option<Head>,
+    /// The number of withheld events, without those on trust.
+    pub withheld: u64,
+    /// The number of events on trust.
+    pub trusted: u64,
+}
+
+/// The facts about a task in a file.
+struct TaskFacts {
+    origin: Origin,
+    head: Option<Head>,
+    withheld: u64,
+    trusted: u64,
+}
+
+impl TaskFacts {
+    fn of(self, task: Task) -> TaskOfExport {
+        let Self { origin, head, withheld, trusted } = self;
+        TaskOfExport { task, origin, head, withheld, trusted }
+    }
 }
 
 impl ExportImport {
@@ -159,9 +190,9 @@ impl ExportImport {
         copies: bool,
         copy_as: Option<&str>,
         progress: &mut dyn Progress,
-    ) -> Result<Vec<Task>> {
+    ) -> Result<Vec<TaskOfExport>> {
         let mut import = engine.transfer().import();
-        let mut tasks = 0;
+        let mut tasks: Vec<TaskFacts> = Vec::new();
         loop {
             check_given_up()?;
             let before = self.reader.bytes_read();
@@ -169,7 +200,8 @@ impl ExportImport {
             let Some(line) = line else { break };
             let accepted = match &line {
                 ExportLine::Task(task) => {
-                    tasks += 1;
+                    let (origin, head) = (task.origin, task.head());
+                    tasks.push(TaskFacts { origin, head, withheld: 0, trusted: 0 });
                     let name = copy_as.unwrap_or(&task.id);
                     match copies {
                         true => import.copy(name, task),
@@ -177,7 +209,15 @@ impl ExportImport {
                     }
                 }
                 ExportLine::Chunk(chunk) => import.chunk(chunk),
-                ExportLine::Event(event) => import.event(event),
+                ExportLine::Event(event) => {
+                    if let (ExportBody::Withheld { hash, .. }, Some(task)) =
+                        (&event.body, tasks.last_mut())
+                    {
+                        task.withheld += u64::from(hash.is_some());
+                        task.trusted += u64::from(hash.is_none());
+                    }
+                    import.event(event)
+                }
                 ExportLine::Header(_) | ExportLine::End(_) => Ok(()),
             };
             accepted.map_err(|error| match !copies && is_only_copied(&line) {
@@ -186,14 +226,15 @@ impl ExportImport {
             })?;
             progress.advance(self.reader.bytes_read() - before);
         }
-        let declared = self.header.tasks.0;
-        if tasks != declared {
+        let (declared, found) = (self.header.tasks.0, tasks.len() as u64);
+        if found != declared {
             let why = format!(
-                "the first line says that there are {declared} tasks, and there are {tasks}"
+                "the first line says that there are {declared} tasks, and there are {found}"
             );
             return Err(damaged(&self.name, self.reader.invalid(&why)));
         }
-        Import::finish(import).map_err(|error| self.refused(error))
+        let imported = Import::finish(import).map_err(|error| self.refused(error))?;
+        Ok(tasks.into_iter().zip(imported).map(|(facts, task)| facts.of(task)).collect())
     }
 
     /// Returns the error of a line that the engine refuses.

@@ -1,5 +1,5 @@
-//! The share: a task as one HTML file, as `docs/SHARE.md` defines it. Its export is in pieces,
-//! each of which is a gzip stream in base64 in a script element.
+//! The share: a task as one HTML file, as `docs/SHARE.md` defines it. Its export is cut into
+//! pieces, each of which is a gzip stream in base64 in a script element.
 //!
 //! ```text
 //! read  reads the export in a share

@@ -45,7 +45,8 @@ fn read(share: &[u8]) -> io::Result<Vec<u8>> {
 
 #[track_caller]
 fn refused(share: &str, why: &str) {
-    let error = read(share.as_bytes()).unwrap_err().to_string();
+    let export = read(share.as_bytes()).map(|export| export.len());
+    let error = export.unwrap_err().to_string();
     assert!(error.contains(why), "{error}");
     assert!(error.contains(EXPORT_ID), "no piece is named: {error}");
 }
