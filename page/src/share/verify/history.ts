@@ -1,0 +1,57 @@
+// What the control log of a task says of its lineages.
+
+import { invalid } from "./invalid.ts";
+import { ACTIVATED, DROPPED, REGISTERED, TRIMMED } from "./kinds.ts";
+import { ByteReader } from "./reader.ts";
+import type { Head } from "./hash.ts";
+
+/** Where a lineage forks from its parent. */
+export interface Fork extends Head {
+  parent: number;
+}
+
+/** A lineage as it was registered. */
+export interface Registered {
+  /** The line of the event. */
+  line: number;
+  fork: Fork | null;
+}
+
+export class History {
+  readonly registered = new Map<number, Registered>();
+  readonly trimmed = new Map<number, Head>();
+  readonly dropped = new Set<number>();
+  active: number | null = null;
+  /** Set if the file does not have all of it. */
+  partial = false;
+
+  /** Takes a control event. */
+  take(kind: number, payload: Uint8Array, line: number): void {
+    const reader = new ByteReader(payload);
+    if (kind === REGISTERED) {
+      const lineage = reader.number();
+      if (this.registered.has(lineage)) invalid(`lineage ${lineage} is registered already`);
+      this.registered.set(lineage, { line, fork: forkIn(reader) });
+    } else if (kind === TRIMMED) {
+      const lineage = reader.number();
+      this.trimmed.set(lineage, { next: reader.number(), hash: reader.take(32).slice() });
+    } else if (kind === ACTIVATED) this.active = reader.number();
+    else if (kind === DROPPED) this.dropped.add(reader.number());
+  }
+
+  /** Takes the first event of a lineage whose registration the file does not have. */
+  open(lineage: number, payload: Uint8Array, line: number): void {
+    this.registered.set(lineage, { line, fork: forkIn(new ByteReader(payload)) });
+  }
+}
+
+/** Reads a cause, a description, and a parent. */
+function forkIn(reader: ByteReader): Fork | null {
+  reader.number();
+  reader.option(() => reader.string());
+  return reader.option(() => ({
+    parent: reader.number(),
+    next: reader.number(),
+    hash: reader.take(32).slice(),
+  }));
+}

@@ -1,0 +1,213 @@
+// Verification of one task: chains of its logs, forks, checkpoints, and the heads it states.
+
+import { encodeBody, eventOf } from "./event.ts";
+import type { Event } from "./event.ts";
+import { Chain, INLINE, checkpointId } from "./hash.ts";
+import type { Head } from "./hash.ts";
+import { Hashes } from "./hashes.ts";
+import { History } from "./history.ts";
+import { invalid } from "./invalid.ts";
+import { MARKED } from "./kinds.ts";
+import { CONTROL, logNumber } from "./line.ts";
+import type { Line, Point } from "./line.ts";
+import { hex, same } from "./text.ts";
+
+const FIELDS = new Set(["task", "user", "created_us", "origin", "active", "heads", "begins"]);
+const OPENED = 1;
+
+/** Properties of the file that its events depend on. */
+export interface FileContext {
+  version: number;
+  keyed: boolean;
+  checkList: (list: Uint8Array) => void;
+}
+
+/** Counts of events. */
+export interface EventCounts {
+  whole: number;
+  withheld: number;
+  trusted: number;
+}
+
+/** A log whose events were read so far. */
+interface Log {
+  name: string;
+  chain: Chain;
+  head: Head;
+  hashes: Hashes;
+}
+
+/** Says what is wrong with a log, or with a line. */
+export type Report = (what: string, line: number, log?: string) => void;
+
+export class TaskCheck {
+  readonly active: number;
+  readonly #origin: Uint8Array;
+  readonly #heads: Point[];
+  readonly #begins = new Map<number, Point>();
+  readonly #logs = new Map<number, Log>();
+  readonly #history = new History();
+
+  constructor(
+    line: Line,
+    readonly number: number,
+    readonly file: FileContext,
+    readonly counts: EventCounts,
+  ) {
+    line.only(FIELDS);
+    for (const name of ["task", "user"]) line.need(name);
+    line.big("created_us");
+    this.#origin = line.needId("origin", 16);
+    this.active = logNumber(line.need("active"));
+    if (!line.has("heads")) invalid("`heads` is missing");
+    this.#heads = line.points("heads");
+    if (new Set(this.#heads.map(({ log }) => log)).size < this.#heads.length) {
+      invalid("`heads` has a log twice");
+    }
+    for (const begin of line.points("begins")) {
+      const number = logNumber(begin.log);
+      if (number === CONTROL) invalid("`begins` has lineages only");
+      this.#begins.set(number, begin);
+    }
+  }
+
+  /** The ends of the logs so far, the control log first. */
+  get heads(): { log: string; next: string; hash: string }[] {
+    const order = (number: number) => (number === CONTROL ? -1 : number);
+    const logs = [...this.#logs].sort(([a], [b]) => order(a) - order(b));
+    return logs.map(([, { name, head }]) => {
+      return { log: name, next: String(head.next), hash: hex(head.hash) };
+    });
+  }
+
+  /** Takes an event. Throws `Invalid` if something of it is wrong; the next one can follow. */
+  event(line: Line, number: number, log: string, at: number): void {
+    const logs = logNumber(log);
+    let known = this.#logs.get(logs);
+    let stated: Uint8Array | undefined;
+    let computed: Uint8Array | null = null;
+    try {
+      stated = line.id("hash", 32);
+      const event = eventOf(line, logs, this.file.version, this.file.checkList);
+      if (event.withheld) this.counts[event.body ? "withheld" : "trusted"]++;
+      known ??= this.#begin(log, logs, event, number);
+      if (at !== known.head.next) invalid(`offset ${known.head.next} comes next`);
+      if (!stated) invalid("`hash` is missing");
+      if (!event.body || this.file.keyed) computed = stated;
+      else computed = known.chain.next(known.head, event.header, event.body);
+      if (!same(computed, stated)) {
+        invalid(`its chain hash is ${hex(computed)}, and not the one that is said of it`);
+      }
+      this.#checkpoint(line, event, known);
+      if (logs === CONTROL) this.#learn(line, event, number);
+      if (event.body && !this.file.keyed) this.counts.whole++;
+    } finally {
+      known ??= this.#newLog(log, logs, at, new Uint8Array(32));
+      if (at !== known.head.next) known.hashes.restart(at + 1);
+      known.head = { next: at + 1, hash: stated ?? computed ?? known.head.hash };
+      if (logs !== CONTROL) known.hashes.push(known.head.hash);
+    }
+  }
+
+  /** Begins a log where the file says that it begins. */
+  #begin(name: string, number: number, event: Event, line: number): Log {
+    const root = () => this.#newLog(name, number, 0, new Chain(this.#origin, number).root());
+    if (number === CONTROL) return root();
+    const { payload, form, kind } = event;
+    const history = this.#history;
+    if (!history.registered.has(number) && history.partial && payload) {
+      if (kind === OPENED && form === INLINE) history.open(number, payload, line);
+    }
+    const registered = history.registered.get(number);
+    if (!registered) invalid(`lineage ${number} was not registered`);
+    const from = this.#begins.get(number) ?? registered.fork;
+    return from ? this.#newLog(name, number, from.next, from.hash) : root();
+  }
+
+  #newLog(name: string, number: number, next: number, hash: Uint8Array): Log {
+    const chain = new Chain(this.#origin, number);
+    const log: Log = { name, chain, head: { next, hash }, hashes: new Hashes(next) };
+    log.hashes.push(hash);
+    this.#logs.set(number, log);
+    return log;
+  }
+
+  /** Compares the id of the checkpoint that an event marks. */
+  #checkpoint(line: Line, event: Event, log: Log): void {
+    const stated = line.id("checkpoint", 32);
+    // The id of a mark that is withheld stands for another.
+    if (event.withheld) return;
+    if (log.chain.number === CONTROL || event.kind !== MARKED || event.form !== INLINE) {
+      if (stated) invalid("it marks no checkpoint");
+      return;
+    }
+    const id = checkpointId(log.chain, log.head, event.time, event.payload!);
+    if (!stated || !same(id, stated)) invalid(`the checkpoint that it marks has the id ${hex(id)}`);
+  }
+
+  #learn(line: Line, event: Event, number: number): void {
+    if (event.payload) return this.#history.take(event.kind, event.payload, number);
+    if (!line.has("shown")) {
+      this.#history.partial ||= event.withheld;
+      return;
+    }
+    const shown = encodeBody(line, CONTROL, "shown");
+    if (shown.kind !== event.kind) invalid("what it shows is of another kind");
+    this.#history.take(shown.kind, shown.payload, number);
+  }
+
+  /** Checks the task after its last event. */
+  end(report: Report): void {
+    this.#checkHeads(report);
+    const { registered, dropped, trimmed, active, partial } = this.#history;
+    for (const [lineage, { line, fork }] of registered) {
+      const log = String(lineage);
+      if (!this.#logs.has(lineage)) {
+        if (!dropped.has(lineage)) report("its events are not in the file", line, log);
+        continue;
+      }
+      const there = fork && this.#hashAt(fork.parent, fork.next);
+      if (fork && there && !same(there, fork.hash)) {
+        report(`it forks from lineage ${fork.parent} with another hash`, line, log);
+      }
+      if (dropped.has(lineage)) report("it was dropped, and is there", line, log);
+      const [begin, base] = [this.#begins.get(lineage), trimmed.get(lineage)];
+      const equal = begin && base && begin.next === base.next && same(begin.hash, base.hash);
+      if (!equal && (begin || base) && !partial) {
+        report("it begins elsewhere than where it was trimmed", this.number, log);
+      }
+    }
+    if (active !== this.active && !partial) {
+      report(`its active lineage is ${active}, and not ${this.active}`, this.number);
+    }
+  }
+
+  #checkHeads(report: Report): void {
+    const stated = new Set(this.#heads.map(({ log }) => log));
+    for (const { name } of this.#logs.values()) {
+      if (!stated.has(name)) report("`heads` does not have this log", this.number, name);
+    }
+    for (const { log, next, hash } of this.#heads) {
+      const head = this.#logs.get(logNumber(log))?.head;
+      if (head?.next !== next) {
+        report(`it ends at offset ${next}, ${head?.next ?? 0} came`, this.number, log);
+      } else if (!same(head.hash, hash)) {
+        report(`its last hash is ${hex(head.hash)}, and not that of \`heads\``, this.number, log);
+      }
+    }
+  }
+
+  /** Returns the hash of a lineage at an offset, or `null` if the file does not have it. */
+  #hashAt(lineage: number, offset: number): Uint8Array | null {
+    // An offset before the own events of a lineage is one of its parent.
+    for (let steps = 0; steps <= this.#logs.size; steps++) {
+      const log = this.#logs.get(lineage);
+      if (!log) return null;
+      if (offset >= log.hashes.start) return log.hashes.at(offset);
+      const fork = this.#history.registered.get(lineage)?.fork;
+      if (!fork || this.#begins.has(lineage)) return null;
+      lineage = fork.parent;
+    }
+    return null;
+  }
+}
