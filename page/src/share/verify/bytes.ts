@@ -5,6 +5,10 @@ const encoder = new TextEncoder();
 /** Texts up to this length are copied character by character. */
 const SHORT = 48;
 
+function varintLength(value: number): number {
+  return value <= 250 ? 1 : value <= 0xffff ? 3 : value <= 0xffff_ffff ? 5 : 9;
+}
+
 /** Writer of bytes. It is used again for each event: its bytes are valid until then. */
 export class ByteWriter {
   #bytes = new Uint8Array(4096);
@@ -105,10 +109,11 @@ export class ByteWriter {
     const body = this.length;
     const free = this.#bytes.subarray(body);
     const { written } = encoder.encodeInto(text.slice(from, to), free);
+    // More bytes than characters may need a longer number in front.
+    const moved = start + varintLength(written);
+    if (moved !== body) this.#bytes.copyWithin(moved, body, body + written);
     this.length = start;
     this.varint(written);
-    // More bytes than characters may need a longer number in front.
-    if (this.length !== body) this.#bytes.copyWithin(this.length, body, body + written);
     this.length += written;
   }
 }

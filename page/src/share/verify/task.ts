@@ -95,11 +95,12 @@ export class TaskCheck {
       if (!stated) invalid("`hash` is missing");
       if (!event.body || this.file.keyed) computed = stated;
       else computed = known.chain.next(known.head, event.header, event.body);
+      // Later lines need what it says, even if its hash is another.
+      if (logs === CONTROL) this.#learn(line, event, number);
       if (!same(computed, stated)) {
         invalid(`its chain hash is ${hex(computed)}, and not the one that is said of it`);
       }
       this.#checkpoint(line, event, known);
-      if (logs === CONTROL) this.#learn(line, event, number);
       if (event.body && !this.file.keyed) this.counts.whole++;
     } finally {
       known ??= this.#newLog(log, logs, at, new Uint8Array(32));
