@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { blake3 } from "@noble/hashes/blake3.js";
+import { Blake3, blake3 as own } from "../../src/share/verify/blake3.ts";
 import { ByteWriter } from "../../src/share/verify/bytes.ts";
 import { byBytes } from "../../src/share/verify/encode.ts";
 import { encodeBody, eventOf } from "../../src/share/verify/event.ts";
@@ -257,4 +258,22 @@ test("objects and lists are split word for word", () => {
   // Each backslash is passed once.
   const long = `{"a":"${'\\\\'.repeat(500_000)}${'\\"'.repeat(500_000)}"}`;
   assert.equal(new Splitter(long).object()[0]!.to, long.length - 1);
+});
+
+test("BLAKE3 is that of another implementation, in one part and in several", () => {
+  const all = new Uint8Array(140_000).map((_, i) => (i * 7919) >> 3);
+  const lengths = [...Array(2200).keys(), 3072, 4096, 4097, 7168, 8191, 8192, 8193, 16_384, 31_744];
+  for (const length of [...lengths, 32_768, 65_536, 65_537, 100_000, 131_072, 140_000]) {
+    const bytes = all.subarray(0, length);
+    const expected = hex(blake3(bytes));
+    assert.equal(hex(own(bytes)), expected, String(length));
+    const parts = new Blake3();
+    for (let at = 0, step = 1; at < length; at += step, step = ((at * 31) % 3000) + 1) {
+      parts.update(all.subarray(at, Math.min(at + step, length)));
+    }
+    assert.equal(hex(parts.digest()), expected, `${length} in parts`);
+  }
+  // From the test vectors of BLAKE3.
+  const empty = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
+  assert.equal(hex(own(new Uint8Array())), empty);
 });

@@ -1,13 +1,13 @@
 // The digest of all bytes of an export.
 
-import { blake3 } from "@noble/hashes/blake3.js";
+import { Blake3 } from "./blake3.ts";
 
 const BUFFER = 64 << 10;
 const NEWLINE = 10;
 
 /** Hash of lines, each with its line end. */
 export class Digest {
-  #hash = blake3.create();
+  #hash = new Blake3();
   #encoder = new TextEncoder();
   #buffer = new Uint8Array(BUFFER);
   #used = 0;

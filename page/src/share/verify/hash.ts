@@ -1,7 +1,7 @@
 // Hashes of the stored format: bodies, chains, lists of chunks, and ids of checkpoints.
 
-import { blake3 } from "@noble/hashes/blake3.js";
 import { sha256 } from "@noble/hashes/sha2.js";
+import { blake3 } from "./blake3.ts";
 import { ByteWriter } from "./bytes.ts";
 import { ByteReader } from "./reader.ts";
 

@@ -1,6 +1,6 @@
 // Verifies an export, line by line: docs/SHARE.md and docs/EXPORT.md say what is compared.
 
-import { blake3 } from "@noble/hashes/blake3.js";
+import { blake3 } from "./blake3.ts";
 import { Digest } from "./digest.ts";
 import { checkList } from "./event.ts";
 import { Invalid, brief, invalid } from "./invalid.ts";
