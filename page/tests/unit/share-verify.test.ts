@@ -120,15 +120,61 @@ test("bodies as bytes have the same hashes", () => {
   const lines: Record<number, string> = {};
   life.forEach((line, at) => {
     if (!line.includes('"body":')) return;
-    const { fields, payload, kind, header } = eventIn(line);
-    const { body, time_us: _time, ...left } = fields;
+    const { fields, body, payload, kind, header } = eventIn(line);
+    const { body: _body, time_us: _time, ...left } = fields;
     const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64");
     // Every other line has the body for people.
-    const shown = at % 2 === 0 ? { body } : {};
-    const more = { header: base64(header), number: kind, ...shown, raw: base64(payload) };
-    lines[at + 1] = JSON.stringify({ ...left, ...more });
+    const shown = at % 2 === 0 ? `"body":${body},` : "";
+    const other = { ...left, header: base64(header), number: kind };
+    lines[at + 1] = `${JSON.stringify(other).slice(0, -1)},${shown}"raw":"${base64(payload)}"}`;
   });
   whole(verify(replaced(life, lines)), 33);
+});
+
+test("a body for people is the one of the bytes", () => {
+  const line = lineWith(life, '"text":"in the branch"');
+  const { fields } = eventIn(life[line - 1]!);
+  // The file has bytes of another body, so its hash is another: that is not what is compared here.
+  const whats = (body: unknown, raw: string, number: number) => {
+    const other = { ...fields, number, body, raw: Buffer.from(raw, "hex").toString("base64") };
+    return verify(replaced(life, { [line]: JSON.stringify(other) })).faults[0]!.what;
+  };
+  const message = { kind: "message", role: "user" };
+  const hash = /its chain hash is/;
+  assert.match(whats(message, "0475736572000000", 13), hash);
+  assert.match(whats({ ...message, content: null }, "047573657201046e756c6c0000", 13), hash);
+  assert.match(whats({ ...message, content: [] }, "047573657201025b5d0000", 13), hash);
+  // [newline] is [space] in the body.
+  const spaced = JSON.stringify({ ...message, content: 0 }).replace("0", "[ ]");
+  const raw = Buffer.from("047573657201035b0a5d0000", "hex").toString("base64");
+  const text = JSON.stringify({ ...fields, number: 13, body: 0, raw }).replace('"body":0', `"body":${spaced}`);
+  assert.match(verify(replaced(life, { [line]: text })).faults[0]!.what, hash);
+  const data = { kind: "application", name: "a", data: { base64: "AP8=" } };
+  const json = Buffer.from('{"base64":"AP8="}').toString("hex");
+  assert.match(whats(data, "016101" + "0200ff", 21), hash);
+  assert.match(whats(data, "016100" + "11" + json, 21), hash);
+  const other = /its `body` is not what `raw` holds/;
+  assert.match(whats({ ...message, role: "uses" }, "0475736572000000", 13), other);
+  assert.match(whats(message, "047573657200000000", 13), other);
+  assert.match(whats({ kind: "prompt_changed", prompt: "user" }, "0475736572", 4), other);
+});
+
+test("the worker answers each part, and gives the verdict", async () => {
+  const answers: unknown[] = [];
+  const global = globalThis as Record<string, unknown>;
+  global.postMessage = (answer: unknown) => answers.push(answer);
+  global.onmessage = null;
+  await import("../../src/share/verify/worker.ts");
+  const send = global.onmessage as unknown as (message: { data: unknown }) => void;
+  send({ data: { lines: life.slice(0, 10) } });
+  send({ data: { lines: life.slice(10) } });
+  send({ data: { end: true } });
+  const [first, second, last] = answers as { progress: number; events: number; verdict: Verdict }[];
+  assert.deepEqual([first!.events, second!.events], [8, 33]);
+  const bytes = (lines: string[]) => Buffer.byteLength(lines.join("\n")) + 1;
+  assert.equal(first!.progress, bytes(life.slice(0, 10)));
+  assert.equal(second!.progress, bytes(life.slice(0, -1)));
+  assert.deepEqual(last!.verdict, verify(life));
 });
 
 test("a list of chunks needs its chunks", () => {

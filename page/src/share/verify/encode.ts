@@ -47,11 +47,16 @@ export function fieldOf(fields: readonly Field[], name: string): Field | undefin
   return found;
 }
 
-/** Encoder of the values in one text. */
+/**
+ * Encoder of the values in one text. With `asStored`, `null` in place of an optional value of JSON
+ * is that value, and an object of base64 alone is JSON: bodies can be stored so, though none is
+ * read so.
+ */
 export class Encoder {
   constructor(
     readonly text: string,
     readonly out: ByteWriter,
+    readonly asStored = false,
   ) {}
 
   /** Puts the payload of a body. Returns the number of its kind. */
@@ -119,7 +124,7 @@ export class Encoder {
       case "id":
         return out.raw(fromHex(stringAt(text, at.from, at.to), type.bytes));
       case "option":
-        if (at.to - at.from === 4 && text.startsWith("null", at.from)) return out.u8(0);
+        if (this.#isNull(at) && !(this.asStored && type.of.is === "json")) return out.u8(0);
         out.u8(1);
         return this.#value(at, type.of);
       case "list": {
@@ -137,6 +142,10 @@ export class Encoder {
     }
   }
 
+  #isNull({ from, to }: Part): boolean {
+    return to - from === 4 && this.text.startsWith("null", from);
+  }
+
   #string({ from, to }: Part): void {
     const decoded = stringAt(this.text, from, to);
     if (decoded.length === to - from - 2) this.out.text(this.text, from + 1, to - 1);
@@ -150,7 +159,7 @@ export class Encoder {
 
   /** Puts JSON, or the bytes of an object that has `base64` alone. */
   #data(at: Part): void {
-    const bytes = this.#base64(at);
+    const bytes = this.asStored ? null : this.#base64(at);
     this.out.u8(bytes ? 1 : 0);
     if (!bytes) return this.#json(at);
     this.out.varint(bytes.length);

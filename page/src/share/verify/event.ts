@@ -84,13 +84,32 @@ function bodyOf(line: Line, log: number, check: (list: Uint8Array) => void): Bod
 
 /** Returns the payload of a body, or the list of its chunks. */
 function payloadOf(line: Line, log: number, form: string, kind: number) {
-  return form === "body" ? encodeBody(line, log, "body") : { kind, payload: line.base64(form) };
+  if (form === "body") return encodeBody(line, log, "body");
+  const payload = line.base64(form);
+  if (form === "raw" && line.has("body")) checkBody(line, log, kind, payload);
+  return { kind, payload };
+}
+
+/** Refuses a body for people that is not the one of the bytes. */
+function checkBody(line: Line, log: number, kind: number, raw: Uint8Array): void {
+  for (const asStored of [false, true]) {
+    const read = encodeBody(line, log, "body", asStored);
+    if (read.kind === kind && isReadable(read.payload, raw)) return;
+  }
+  invalid("its `body` is not what `raw` holds");
+}
+
+/** Compares bytes. Line ends between values are spaces in a body for people. */
+function isReadable(read: Uint8Array, raw: Uint8Array): boolean {
+  const isEnd = (byte: number) => byte === 10 || byte === 13;
+  const same = (byte: number, at: number) => byte === read[at] || (isEnd(byte) && read[at] === 32);
+  return read.length === raw.length && raw.every(same);
 }
 
 /** Encodes the body in a field. */
-export function encodeBody(line: Line, log: number, name: "body" | "shown") {
+export function encodeBody(line: Line, log: number, name: "body" | "shown", asStored = false) {
   payloads.length = 0;
-  const kind = new Encoder(line.text, payloads).body(line.body(name), log === CONTROL);
+  const kind = new Encoder(line.text, payloads, asStored).body(line.body(name), log === CONTROL);
   return { kind, payload: payloads.from(0) };
 }
 
