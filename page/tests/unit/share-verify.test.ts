@@ -240,7 +240,7 @@ test("forms of version 2 have their rules", () => {
   const withheld = withoutBody(text, { withheld: hash });
   fault(replaced(life, { [line]: withheld }), /of version 2/, line);
   const of = (more: Record<string, unknown>) => version2({ [line]: withoutBody(text, more) });
-  fault(of({ withheld: hash, salt: fields.salt }), /a salt/, line);
+  fault(of({ withheld: hash, salt: fields.salt }), /`salt` of a body/, line);
   fault(of({ withheld: hash, trusted: true }), /one of/, line);
   fault(of({ trusted: false }), /one of/, line);
   fault(of({ withheld: hash, body: fields.body }), /one of/, line);

@@ -22,6 +22,8 @@ export interface Event {
   form: number | null;
   /** The payload of a body that the file has. */
   payload: Uint8Array | null;
+  /** The payload of what is shown of a body that the file does not have. */
+  shown: Uint8Array | null;
   /** The hash of the body, or `null` if the event is trusted. */
   body: Uint8Array | null;
   header: Uint8Array;
@@ -48,11 +50,15 @@ export function eventOf(
     if (later) invalid(`\`${later}\` is of version 2`);
   }
   const body = bodyOf(line, log, check);
-  if (!body.body) return { ...body, header: new Uint8Array(), time: 0 };
+  if (body.withheld && line.has("shown")) {
+    const shown = encodeBody(line, log, "shown");
+    if (shown.kind !== body.kind) invalid(`\`shown\` is of kind ${shown.kind}, not ${body.kind}`);
+    body.shown = shown.payload;
+  }
   return { ...body, ...headerOf(line, body.kind) };
 }
 
-type Body = Pick<Event, "kind" | "form" | "payload" | "body" | "withheld">;
+type Body = Omit<Event, "header" | "time">;
 
 function bodyOf(line: Line, log: number, check: (list: Uint8Array) => void): Body {
   const forms = ["raw", "list", "erased", "withheld"].filter((name) => line.has(name));
@@ -68,9 +74,10 @@ function bodyOf(line: Line, log: number, check: (list: Uint8Array) => void): Bod
   const kind = number ?? 0;
   if (form !== "body" && number === undefined) invalid("`number` is missing");
   if (form === "erased" || absent) {
-    if (line.has("salt")) invalid("a salt of a body that is not there");
+    const other = ["salt", "chunked"].find((name) => line.has(name));
+    if (other) invalid(`\`${other}\` of a body that is not there`);
     const body = form === "trusted" ? null : line.needId(form, 32);
-    return { kind, form: null, payload: null, body, withheld: absent };
+    return { kind, form: null, payload: null, shown: null, body, withheld: absent };
   }
   const chunked = line.flag("chunked") || form === "list";
   if (chunked && log === CONTROL) invalid("a control event in chunks");
@@ -79,7 +86,7 @@ function bodyOf(line: Line, log: number, check: (list: Uint8Array) => void): Bod
   const payload = chunked && form !== "list" ? chunkList(read.payload) : read.payload;
   const stored = chunked ? CHUNKED : INLINE;
   const hash = bodyHash(line.needId("salt", 16), stored, payload);
-  return { kind: read.kind, form: stored, payload, body: hash, withheld: false };
+  return { kind: read.kind, form: stored, payload, shown: null, body: hash, withheld: false };
 }
 
 /** Returns the payload of a body, or the list of its chunks. */

@@ -1,6 +1,6 @@
 // Verification of one task: chains of its logs, forks, checkpoints, and the heads it states.
 
-import { encodeBody, eventOf } from "./event.ts";
+import { eventOf } from "./event.ts";
 import type { Event } from "./event.ts";
 import { Chain, INLINE, checkpointId } from "./hash.ts";
 import type { Head } from "./hash.ts";
@@ -96,7 +96,7 @@ export class TaskCheck {
       if (!event.body || this.file.keyed) computed = stated;
       else computed = known.chain.next(known.head, event.header, event.body);
       // Later lines need what it says, even if its hash is another.
-      if (logs === CONTROL) this.#learn(line, event, number);
+      if (logs === CONTROL) this.#learn(event, number);
       if (!same(computed, stated)) {
         invalid(`its chain hash is ${hex(computed)}, and not the one that is said of it`);
       }
@@ -114,10 +114,10 @@ export class TaskCheck {
   #begin(name: string, number: number, event: Event, line: number): Log {
     const root = () => this.#newLog(name, number, 0, new Chain(this.#origin, number).root());
     if (number === CONTROL) return root();
-    const { payload, form, kind } = event;
     const history = this.#history;
-    if (!history.registered.has(number) && history.partial && payload) {
-      if (kind === OPENED && form === INLINE) history.open(number, payload, line);
+    const payload = event.form === INLINE ? event.payload : event.shown;
+    if (!history.registered.has(number) && history.partial && payload && event.kind === OPENED) {
+      history.open(number, payload, line);
     }
     const registered = history.registered.get(number);
     if (!registered) invalid(`lineage ${number} was not registered`);
@@ -146,15 +146,10 @@ export class TaskCheck {
     if (!stated || !same(id, stated)) invalid(`the checkpoint that it marks has the id ${hex(id)}`);
   }
 
-  #learn(line: Line, event: Event, number: number): void {
-    if (event.payload) return this.#history.take(event.kind, event.payload, number);
-    if (!line.has("shown")) {
-      this.#history.partial ||= event.withheld;
-      return;
-    }
-    const shown = encodeBody(line, CONTROL, "shown");
-    if (shown.kind !== event.kind) invalid("what it shows is of another kind");
-    this.#history.take(shown.kind, shown.payload, number);
+  #learn(event: Event, number: number): void {
+    const payload = event.payload ?? event.shown;
+    if (payload) this.#history.take(event.kind, payload, number);
+    else this.#history.partial ||= event.withheld;
   }
 
   /** Checks the task after its last event. */
