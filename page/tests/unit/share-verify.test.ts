@@ -233,6 +233,28 @@ test("withheld events are in the chain, trusted ones are taken", () => {
   assert.ok(verify(version2({ [line]: otherEnd })).faults.length > 0);
 });
 
+test("the export of a share is whole but for what is on trust", () => {
+  const lines = linesOf("share.jsonl");
+  const { faults, digest, events, whole, withheld, trusted, head } = verify(lines);
+  assert.deepEqual({ faults, digest }, { faults: [], digest: true });
+  const count = (...texts: string[]) => lines.filter((l) => texts.every((t) => l.includes(t))).length;
+  assert.equal(withheld, count('"withheld":"'));
+  assert.equal(trusted, count('"trusted":true'));
+  assert.ok(withheld > 5 && trusted > 1, `${withheld} ${trusted}`);
+  assert.equal(whole, events - trusted);
+  assert.match(lines[1]!, new RegExp(head));
+  // Each hash is compared: that of a body, and that after the event.
+  lines.forEach((line, at) => {
+    const hashes = /"(?:withheld|hash)":"./g;
+    if (!line.startsWith('{"log"') || line.includes('"trusted"')) return;
+    for (const { index, 0: text } of line.matchAll(hashes)) {
+      const other = text.slice(0, -1) + (text.endsWith("0") ? "1" : "0");
+      const changed = line.slice(0, index) + other + line.slice(index + text.length);
+      assert.ok(verify(replaced(lines, { [at + 1]: changed })).faults.length > 0, changed);
+    }
+  });
+});
+
 test("forms of version 2 have their rules", () => {
   const line = lineWith(life, '"text":"in the branch"');
   const text = life[line - 1]!;
