@@ -4,6 +4,7 @@ import { invalid } from "./invalid.ts";
 import { ACTIVATED, DROPPED, REGISTERED, TRIMMED } from "./kinds.ts";
 import { ByteReader } from "./reader.ts";
 import type { Head } from "./hash.ts";
+import { same } from "./text.ts";
 
 /** Where a lineage forks from its parent. */
 export interface Fork extends Head {
@@ -39,10 +40,21 @@ export class History {
     else if (kind === DROPPED) this.dropped.add(reader.number());
   }
 
-  /** Takes the first event of a lineage whose registration the file does not have. */
+  /**
+   * Takes the first event of a lineage. It says where the lineage begins if the file does not have
+   * its registration, and otherwise says the same.
+   */
   open(lineage: number, payload: Uint8Array, line: number): void {
-    this.registered.set(lineage, { line, fork: forkIn(new ByteReader(payload)) });
+    const fork = forkIn(new ByteReader(payload));
+    const known = this.registered.get(lineage);
+    if (known && !isSame(known.fork, fork)) invalid("it opens elsewhere than it was registered");
+    if (!known && this.partial) this.registered.set(lineage, { line, fork });
   }
+}
+
+function isSame(a: Fork | null, b: Fork | null): boolean {
+  if (!a || !b) return a === b;
+  return a.parent === b.parent && a.next === b.next && same(a.hash, b.hash);
 }
 
 /** Reads a cause, a description, and a parent. */

@@ -116,9 +116,7 @@ export class TaskCheck {
     if (number === CONTROL) return root();
     const history = this.#history;
     const payload = event.form === INLINE ? event.payload : event.shown;
-    if (!history.registered.has(number) && history.partial && payload && event.kind === OPENED) {
-      history.open(number, payload, line);
-    }
+    if (payload && event.kind === OPENED) history.open(number, payload, line);
     const registered = history.registered.get(number);
     if (!registered) invalid(`lineage ${number} was not registered`);
     const from = this.#begins.get(number) ?? registered.fork;
