@@ -26,7 +26,8 @@ function encoded(json: string, log: number) {
   return { kind, payload: hex(payload) };
 }
 
-const refused = (json: string, log = 0) => assert.throws(() => encoded(json, log), { name: "Invalid" });
+const refused = (json: string, log = 0) =>
+  assert.throws(() => encoded(json, log), { name: "Invalid" });
 
 test("each body and control event has the bytes of the golden files", () => {
   const json = new Map(golden("json.txt"));
@@ -64,7 +65,9 @@ test("headers have the bytes of the golden file", () => {
     const base64 = Buffer.from(bytes, "hex").toString("base64");
     const other = text.replace(fields, `"header":"${base64}"`);
     assert.equal(hex(eventOf(Line.of(other), 0, 1, () => {}).header), bytes, name);
-    assert.throws(() => eventOf(Line.of(other.replace(/"number":\d+/, '"number":1')), 0, 1, () => {}));
+    assert.throws(() =>
+      eventOf(Line.of(other.replace(/"number":\d+/, '"number":1')), 0, 1, () => {}),
+    );
   }
 });
 
@@ -76,7 +79,10 @@ test("hashes are those of the tests of the codec", () => {
     "69cd91e25fb8a9ad2b7dadfb9ee977b99d207e27659a49cfc4b54228b4515aea",
   );
   const chain = new Chain(of(0x0a, 16), 3);
-  assert.equal(hex(chain.root()), "fd36729a0357cdeeb55e70174ed0585c6642f1641c979f4bb6b0fb9882b33ee4");
+  assert.equal(
+    hex(chain.root()),
+    "fd36729a0357cdeeb55e70174ed0585c6642f1641c979f4bb6b0fb9882b33ee4",
+  );
   assert.equal(
     hex(chain.next({ next: 40, hash: of(0x44, 32) }, utf8("header"), of(0xee, 32))),
     "bacba4419021aab0172b76538b9f7a86a94fea8a4a31400a464d0c53bc5e6fcc",
@@ -109,8 +115,14 @@ test("a list of chunks has the length and the id of each 256 KiB", () => {
 test("absent fields have their values, null is absent", () => {
   const pairs: [string, string][] = [
     ['{"kind":"tool_returned","call":"c"}', '{"kind":"tool_returned","call":"c","ok":true}'],
-    ['{"kind":"variables_patched","patch":{}}', '{"kind":"variables_patched","form":"merge","patch":{}}'],
-    ['{"kind":"checkpoint_marked"}', '{"kind":"checkpoint_marked","cause":"manual","status":"success"}'],
+    [
+      '{"kind":"variables_patched","patch":{}}',
+      '{"kind":"variables_patched","form":"merge","patch":{}}',
+    ],
+    [
+      '{"kind":"checkpoint_marked"}',
+      '{"kind":"checkpoint_marked","cause":"manual","status":"success"}',
+    ],
     ['{"kind":"step_finished","step":1,"result":null}', '{"kind":"step_finished","step":1}'],
     ['{"kind":"step_finished","step":1,"metrics":{}}', '{"kind":"step_finished","step":1}'],
     ['{"step" : 1 , "kind":"step_started" }', '{"kind":"step_started","step":1}'],
@@ -120,7 +132,8 @@ test("absent fields have their values, null is absent", () => {
 });
 
 test("other fields of a message are kept word for word", () => {
-  const line = '{"kind":"message","role":"u","z":1.0,"":[ 1 ],"a\\u00e9\\n":"\\u00e9", "x" : {"x":1e400} }';
+  const line =
+    '{"kind":"message","role":"u","z":1.0,"":[ 1 ],"a\\u00e9\\n":"\\u00e9", "x" : {"x":1e400} }';
   const extra = '{"z":1.0,"":[ 1 ],"aé\\n":"\\u00e9","x":{"x":1e400}}';
   const out = new ByteWriter();
   out.text("u");
@@ -226,7 +239,18 @@ test("base64 and digits are read strictly", () => {
     const parts = text === "YQ==Yg==" ? "6162" : Buffer.from(text, "base64").toString("hex");
     assert.equal(hex(fromBase64(text)!), parts, text);
   }
-  for (const text of ["A", "AP8", "AP9=", "AB==", "A===", "====", "AP_=", "AP8=\n", "é===", "AAA=A"]) {
+  for (const text of [
+    "A",
+    "AP8",
+    "AP9=",
+    "AB==",
+    "A===",
+    "====",
+    "AP_=",
+    "AP8=\n",
+    "é===",
+    "AAA=A",
+  ]) {
     assert.equal(fromBase64(text), null, text);
   }
   assert.equal(hex(fromHex("00fFA5", 3)), "00ffa5");
@@ -236,7 +260,8 @@ test("base64 and digits are read strictly", () => {
 });
 
 test("objects and lists are split word for word", () => {
-  const text = ' { "a" : [1, {"x":"]}"}] , "b\\"\\\\":"\\\\\\"" ,"c":-1.50e+3,"d":{ },"":null,"a":true } ';
+  const text =
+    ' { "a" : [1, {"x":"]}"}] , "b\\"\\\\":"\\\\\\"" ,"c":-1.50e+3,"d":{ },"":null,"a":true } ';
   const fields = new Splitter(text).object("d");
   assert.deepEqual(
     fields.map(({ name, from, to, depth }) => [name, text.slice(from, to), depth]),
@@ -252,11 +277,17 @@ test("objects and lists are split word for word", () => {
   assert.deepEqual(fields[3]!.fields, []);
   const list = ' [ 1 ,"a,b",[ ] , {"x":[[]]}]';
   const items = new Splitter(list).list();
-  assert.deepEqual(items.map(({ from, to }) => list.slice(from, to)), ["1", '"a,b"', "[ ]", '{"x":[[]]}']);
-  assert.deepEqual(items.map(({ depth }) => depth), [0, 0, 1, 3]);
+  assert.deepEqual(
+    items.map(({ from, to }) => list.slice(from, to)),
+    ["1", '"a,b"', "[ ]", '{"x":[[]]}'],
+  );
+  assert.deepEqual(
+    items.map(({ depth }) => depth),
+    [0, 0, 1, 3],
+  );
   assert.equal(stringAt('"\\u00e9\\/"', 0, 10), "é/");
   // Each backslash is passed once.
-  const long = `{"a":"${'\\\\'.repeat(500_000)}${'\\"'.repeat(500_000)}"}`;
+  const long = `{"a":"${"\\\\".repeat(500_000)}${'\\"'.repeat(500_000)}"}`;
   assert.equal(new Splitter(long).object()[0]!.to, long.length - 1);
 });
 

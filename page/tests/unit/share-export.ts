@@ -27,7 +27,8 @@ export function verify(lines: readonly string[]): Verdict {
 /** Makes the last line anew: counts and digest are those of the lines before it. */
 export function sealed(lines: readonly string[]): string[] {
   const before = lines.slice(0, -1);
-  const count = (field: string) => String(before.filter((l) => l.startsWith(`{"${field}":`)).length);
+  const count = (field: string) =>
+    String(before.filter((l) => l.startsWith(`{"${field}":`)).length);
   const digest = hex(blake3(Buffer.from(before.map((line) => `${line}\n`).join(""))));
   const end = { tasks: count("task"), events: count("log"), chunks: count("chunk") };
   return [...before, JSON.stringify({ end, digest })];

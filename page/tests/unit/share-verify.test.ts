@@ -3,7 +3,15 @@ import { test } from "node:test";
 import type { Verdict } from "../../src/share/verify/verifier.ts";
 import { CONTROL, Line } from "../../src/share/verify/line.ts";
 import { encodeBody } from "../../src/share/verify/event.ts";
-import { eventIn, lineWith, linesOf, replaced, sealed, verify, withoutBody } from "./share-export.ts";
+import {
+  eventIn,
+  lineWith,
+  linesOf,
+  replaced,
+  sealed,
+  verify,
+  withoutBody,
+} from "./share-export.ts";
 
 const life = linesOf("life.jsonl");
 
@@ -29,7 +37,13 @@ function changed(line: number, from: string | RegExp, to: string): string[] {
 }
 
 test("exports are whole, and end as their task states", () => {
-  for (const name of ["weird.jsonl", "life.jsonl", "life-files.jsonl", "trimmed.jsonl", "long.jsonl.gz"]) {
+  for (const name of [
+    "weird.jsonl",
+    "life.jsonl",
+    "life-files.jsonl",
+    "trimmed.jsonl",
+    "long.jsonl.gz",
+  ]) {
     const lines = linesOf(name);
     const verdict = verify(lines);
     whole(verdict, lines.filter((line) => line.startsWith('{"log":')).length);
@@ -41,10 +55,23 @@ test("exports are whole, and end as their task states", () => {
   assert.equal(verify(life).keyed, false);
 });
 
+test("each task of an export is verified, and the heads are those of the last", () => {
+  const [weird, trimmed] = [linesOf("weird.jsonl"), linesOf("trimmed.jsonl")];
+  const header = weird[0]!.replace('"tasks":"1"', '"tasks":"2"');
+  const tasks = [...weird.slice(1, -1), ...trimmed.slice(1, -1)];
+  const both = verify(sealed([header, ...tasks, ""]));
+  whole(both, 43);
+  assert.equal(both.head, verify(trimmed).head);
+  fault(sealed([weird[0]!, ...tasks, ""]), /counts other tasks/);
+});
+
 test("the file of a keyed store has no hash to compare, all else is compared", () => {
   const lines = linesOf("keyed.jsonl");
   const verdict = verify(lines);
-  assert.deepEqual([verdict.faults, verdict.keyed, verdict.whole, verdict.digest], [[], true, 0, true]);
+  assert.deepEqual(
+    [verdict.faults, verdict.keyed, verdict.whole, verdict.digest],
+    [[], true, 0, true],
+  );
   const mark = lineWith(lines, '"label":"one"');
   const other = (from: string | RegExp, to: string) =>
     replaced(lines, { [mark]: lines[mark - 1]!.replace(from, to) });
@@ -78,13 +105,19 @@ test("a change without a new last line is found by the digest alone", () => {
   const lines = life.with(1, life[1]!.replace('"user":"ana"', '"user":"eve"'));
   const verdict = verify(lines);
   assert.equal(verdict.digest, false);
-  assert.deepEqual(verdict.faults.map(({ what }) => what), ["its digest is not that of the lines before it"]);
+  assert.deepEqual(
+    verdict.faults.map(({ what }) => what),
+    ["its digest is not that of the lines before it"],
+  );
 });
 
 test("lines that are left out, doubled or moved are found", () => {
   for (let line = 2; line < life.length; line++) {
     assert.ok(verify(sealed(life.toSpliced(line - 1, 1))).faults.length > 0, `${line} left out`);
-    assert.ok(verify(sealed(life.toSpliced(line, 0, life[line - 1]!))).faults.length > 0, `${line} twice`);
+    assert.ok(
+      verify(sealed(life.toSpliced(line, 0, life[line - 1]!))).faults.length > 0,
+      `${line} twice`,
+    );
   }
   fault([...life, life[4]!], /behind the end/, life.length + 1);
   fault(life.slice(0, -1), /no end/, life.length - 1);
@@ -97,7 +130,10 @@ test("lines that are left out, doubled or moved are found", () => {
 test("a fault has its place, and those after it are compared with what is stated", () => {
   const line = lineWith(life, '"text":"in the branch"');
   const { faults } = verify(changed(line, "in the branch", "in the bramch"));
-  assert.deepEqual(faults.map(({ line, log, at }) => ({ line, log, at })), [{ line, log: "1", at: "6" }]);
+  assert.deepEqual(
+    faults.map(({ line, log, at }) => ({ line, log, at })),
+    [{ line, log: "1", at: "6" }],
+  );
 });
 
 test("a history with other hashes after a fork does not pass for the same", () => {
@@ -147,7 +183,10 @@ test("a body for people is the one of the bytes", () => {
   // [newline] is [space] in the body.
   const spaced = JSON.stringify({ ...message, content: 0 }).replace("0", "[ ]");
   const raw = Buffer.from("047573657201035b0a5d0000", "hex").toString("base64");
-  const text = JSON.stringify({ ...fields, number: 13, body: 0, raw }).replace('"body":0', `"body":${spaced}`);
+  const text = JSON.stringify({ ...fields, number: 13, body: 0, raw }).replace(
+    '"body":0',
+    `"body":${spaced}`,
+  );
   assert.match(verify(replaced(life, { [line]: text })).faults[0]!.what, hash);
   const data = { kind: "application", name: "a", data: { base64: "AP8=" } };
   const json = Buffer.from('{"base64":"AP8="}').toString("hex");
@@ -183,11 +222,17 @@ test("a list of chunks needs its chunks", () => {
   const { fields, payload, form } = eventIn(long[at - 1]!);
   assert.equal(form, 1);
   const { body: _body, chunked: _chunked, ...left } = fields;
-  const line = JSON.stringify({ ...left, number: 13, list: Buffer.from(payload).toString("base64") });
+  const line = JSON.stringify({
+    ...left,
+    number: 13,
+    list: Buffer.from(payload).toString("base64"),
+  });
   const split = Line.of(long[at - 1]!, "body");
   const content = encodeBody(split, 0, "body").payload.slice();
   const ids = [...Array(Math.ceil(content.length / 262_144)).keys()].map((part) => ({
-    chunk: Buffer.from(payload.subarray(payload.length % 32 + 32 * part).subarray(0, 32)).toString("hex"),
+    chunk: Buffer.from(
+      payload.subarray((payload.length % 32) + 32 * part).subarray(0, 32),
+    ).toString("hex"),
     base64: Buffer.from(content.subarray(262_144 * part, 262_144 * (part + 1))).toString("base64"),
   }));
   const chunks = ids.map((chunk) => JSON.stringify(chunk));
@@ -201,7 +246,10 @@ test("a list of chunks needs its chunks", () => {
 
 /** `life` in version 2. */
 function version2(by: Record<number, string>): string[] {
-  return replaced(life, { 1: life[0]!.replace('"milepost_export":1', '"milepost_export":2'), ...by });
+  return replaced(life, {
+    1: life[0]!.replace('"milepost_export":1', '"milepost_export":2'),
+    ...by,
+  });
 }
 
 test("withheld events are in the chain, trusted ones are taken", () => {
@@ -224,12 +272,18 @@ test("withheld events are in the chain, trusted ones are taken", () => {
   const line = lineWith(life, '"text":"in the branch"');
   const { hash } = eventIn(life[line - 1]!);
   const other = hash.startsWith("0") ? `1${hash.slice(1)}` : `0${hash.slice(1)}`;
-  fault(version2({ [line]: withoutBody(life[line - 1]!, { withheld: other }) }), /chain hash/, line);
+  fault(
+    version2({ [line]: withoutBody(life[line - 1]!, { withheld: other }) }),
+    /chain hash/,
+    line,
+  );
   const trusted = withoutBody(life[line - 1]!, { trusted: true, actor: "[redacted:api-key]" });
   const taken = verify(version2({ [line]: trusted }));
   assert.deepEqual([taken.faults, taken.whole, taken.withheld, taken.trusted], [[], 32, 0, 1]);
   // The end of the log is the one that is stated.
-  const otherEnd = trusted.replace(/"hash":"./, (text) => (text.endsWith("0") ? '"hash":"1' : '"hash":"0'));
+  const otherEnd = trusted.replace(/"hash":"./, (text) =>
+    text.endsWith("0") ? '"hash":"1' : '"hash":"0',
+  );
   assert.ok(verify(version2({ [line]: otherEnd })).faults.length > 0);
 });
 
@@ -237,7 +291,8 @@ test("the export of a share is whole but for what is on trust", () => {
   const lines = linesOf("share.jsonl");
   const { faults, digest, events, whole, withheld, trusted, head } = verify(lines);
   assert.deepEqual({ faults, digest }, { faults: [], digest: true });
-  const count = (...texts: string[]) => lines.filter((l) => texts.every((t) => l.includes(t))).length;
+  const count = (...texts: string[]) =>
+    lines.filter((l) => texts.every((t) => l.includes(t))).length;
   assert.equal(withheld, count('"withheld":"'));
   assert.equal(trusted, count('"trusted":true'));
   assert.ok(withheld > 5 && trusted > 1, `${withheld} ${trusted}`);
@@ -266,13 +321,22 @@ test("forms of version 2 have their rules", () => {
   fault(of({ withheld: hash, trusted: true }), /one of/, line);
   fault(of({ trusted: false }), /one of/, line);
   fault(of({ withheld: hash, body: fields.body }), /one of/, line);
-  fault(version2({ [line]: JSON.stringify({ ...fields, shown: {} }) }), /`shown` of an event/, line);
+  fault(
+    version2({ [line]: JSON.stringify({ ...fields, shown: {} }) }),
+    /`shown` of an event/,
+    line,
+  );
   const mark = lineWith(life, '"label":"two"');
-  const marked = withoutBody(life[mark - 1]!, { withheld: eventIn(life[mark - 1]!).hash, checkpoint: "ab".repeat(32) });
+  const marked = withoutBody(life[mark - 1]!, {
+    withheld: eventIn(life[mark - 1]!).hash,
+    checkpoint: "ab".repeat(32),
+  });
   assert.deepEqual(verify(version2({ [mark]: marked })).faults, []);
   // A lineage whose registration is not shown opens where its first event says.
   const registered = lineWith(life, "lineage_registered", '"lineage":1,');
-  const hidden = withoutBody(life[registered - 1]!, { withheld: eventIn(life[registered - 1]!).hash });
+  const hidden = withoutBody(life[registered - 1]!, {
+    withheld: eventIn(life[registered - 1]!).hash,
+  });
   assert.deepEqual(verify(version2({ [registered]: hidden })).faults, []);
   assert.equal(eventIn(life[registered - 1]!).kind, 259);
   assert.equal(CONTROL, 4_294_967_295);
@@ -322,7 +386,10 @@ test("lines that are none of an export are faults with their number, and nothing
   for (const [at, line] of lines.entries()) {
     const { faults } = verify(sealed([...life.slice(0, 12), line, ...life.slice(12)]));
     const said = `${at}: ${line.slice(0, 80)}: ${JSON.stringify(faults[0])}`;
-    assert.ok(faults.some((fault) => fault.line === 13), said);
+    assert.ok(
+      faults.some((fault) => fault.line === 13),
+      said,
+    );
     assert.ok(verify([line]).faults.length > 0);
     assert.ok(verify([life[0]!, line, life[1]!]).faults.length > 0);
   }

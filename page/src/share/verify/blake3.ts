@@ -2,7 +2,9 @@
 // several times faster than a general one. The tests compare it with another implementation.
 
 const IV = Int32Array.of(
-  ...[0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19],
+  ...[
+    0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
+  ],
 );
 const BLOCK = 64;
 const CHUNK = 1024;
@@ -43,45 +45,121 @@ function load(bytes: Uint8Array, from: number, to: number): void {
 /** Compresses `words` into a state of 8 words. */
 function compress(state: Int32Array, counter: number, length: number, flags: number): void {
   const m = words;
-  let a0 = state[0]!, a1 = state[1]!, a2 = state[2]!, a3 = state[3]!;
-  let b0 = state[4]!, b1 = state[5]!, b2 = state[6]!, b3 = state[7]!;
-  let c0 = IV[0]!, c1 = IV[1]!, c2 = IV[2]!, c3 = IV[3]!;
-  let d0 = counter | 0, d1 = (counter / 2 ** 32) | 0, d2 = length, d3 = flags;
+  let a0 = state[0]!,
+    a1 = state[1]!,
+    a2 = state[2]!,
+    a3 = state[3]!;
+  let b0 = state[4]!,
+    b1 = state[5]!,
+    b2 = state[6]!,
+    b3 = state[7]!;
+  let c0 = IV[0]!,
+    c1 = IV[1]!,
+    c2 = IV[2]!,
+    c3 = IV[3]!;
+  let d0 = counter | 0,
+    d1 = (counter / 2 ** 32) | 0,
+    d2 = length,
+    d3 = flags;
   for (let at = 0; at < 112; at += 16) {
     // Columns.
-    a0 = (a0 + b0 + m[ORDER[at]!]!) | 0; d0 ^= a0; d0 = (d0 >>> 16) | (d0 << 16);
-    c0 = (c0 + d0) | 0; b0 ^= c0; b0 = (b0 >>> 12) | (b0 << 20);
-    a0 = (a0 + b0 + m[ORDER[at + 1]!]!) | 0; d0 ^= a0; d0 = (d0 >>> 8) | (d0 << 24);
-    c0 = (c0 + d0) | 0; b0 ^= c0; b0 = (b0 >>> 7) | (b0 << 25);
-    a1 = (a1 + b1 + m[ORDER[at + 2]!]!) | 0; d1 ^= a1; d1 = (d1 >>> 16) | (d1 << 16);
-    c1 = (c1 + d1) | 0; b1 ^= c1; b1 = (b1 >>> 12) | (b1 << 20);
-    a1 = (a1 + b1 + m[ORDER[at + 3]!]!) | 0; d1 ^= a1; d1 = (d1 >>> 8) | (d1 << 24);
-    c1 = (c1 + d1) | 0; b1 ^= c1; b1 = (b1 >>> 7) | (b1 << 25);
-    a2 = (a2 + b2 + m[ORDER[at + 4]!]!) | 0; d2 ^= a2; d2 = (d2 >>> 16) | (d2 << 16);
-    c2 = (c2 + d2) | 0; b2 ^= c2; b2 = (b2 >>> 12) | (b2 << 20);
-    a2 = (a2 + b2 + m[ORDER[at + 5]!]!) | 0; d2 ^= a2; d2 = (d2 >>> 8) | (d2 << 24);
-    c2 = (c2 + d2) | 0; b2 ^= c2; b2 = (b2 >>> 7) | (b2 << 25);
-    a3 = (a3 + b3 + m[ORDER[at + 6]!]!) | 0; d3 ^= a3; d3 = (d3 >>> 16) | (d3 << 16);
-    c3 = (c3 + d3) | 0; b3 ^= c3; b3 = (b3 >>> 12) | (b3 << 20);
-    a3 = (a3 + b3 + m[ORDER[at + 7]!]!) | 0; d3 ^= a3; d3 = (d3 >>> 8) | (d3 << 24);
-    c3 = (c3 + d3) | 0; b3 ^= c3; b3 = (b3 >>> 7) | (b3 << 25);
+    a0 = (a0 + b0 + m[ORDER[at]!]!) | 0;
+    d0 ^= a0;
+    d0 = (d0 >>> 16) | (d0 << 16);
+    c0 = (c0 + d0) | 0;
+    b0 ^= c0;
+    b0 = (b0 >>> 12) | (b0 << 20);
+    a0 = (a0 + b0 + m[ORDER[at + 1]!]!) | 0;
+    d0 ^= a0;
+    d0 = (d0 >>> 8) | (d0 << 24);
+    c0 = (c0 + d0) | 0;
+    b0 ^= c0;
+    b0 = (b0 >>> 7) | (b0 << 25);
+    a1 = (a1 + b1 + m[ORDER[at + 2]!]!) | 0;
+    d1 ^= a1;
+    d1 = (d1 >>> 16) | (d1 << 16);
+    c1 = (c1 + d1) | 0;
+    b1 ^= c1;
+    b1 = (b1 >>> 12) | (b1 << 20);
+    a1 = (a1 + b1 + m[ORDER[at + 3]!]!) | 0;
+    d1 ^= a1;
+    d1 = (d1 >>> 8) | (d1 << 24);
+    c1 = (c1 + d1) | 0;
+    b1 ^= c1;
+    b1 = (b1 >>> 7) | (b1 << 25);
+    a2 = (a2 + b2 + m[ORDER[at + 4]!]!) | 0;
+    d2 ^= a2;
+    d2 = (d2 >>> 16) | (d2 << 16);
+    c2 = (c2 + d2) | 0;
+    b2 ^= c2;
+    b2 = (b2 >>> 12) | (b2 << 20);
+    a2 = (a2 + b2 + m[ORDER[at + 5]!]!) | 0;
+    d2 ^= a2;
+    d2 = (d2 >>> 8) | (d2 << 24);
+    c2 = (c2 + d2) | 0;
+    b2 ^= c2;
+    b2 = (b2 >>> 7) | (b2 << 25);
+    a3 = (a3 + b3 + m[ORDER[at + 6]!]!) | 0;
+    d3 ^= a3;
+    d3 = (d3 >>> 16) | (d3 << 16);
+    c3 = (c3 + d3) | 0;
+    b3 ^= c3;
+    b3 = (b3 >>> 12) | (b3 << 20);
+    a3 = (a3 + b3 + m[ORDER[at + 7]!]!) | 0;
+    d3 ^= a3;
+    d3 = (d3 >>> 8) | (d3 << 24);
+    c3 = (c3 + d3) | 0;
+    b3 ^= c3;
+    b3 = (b3 >>> 7) | (b3 << 25);
     // Diagonals.
-    a0 = (a0 + b1 + m[ORDER[at + 8]!]!) | 0; d3 ^= a0; d3 = (d3 >>> 16) | (d3 << 16);
-    c2 = (c2 + d3) | 0; b1 ^= c2; b1 = (b1 >>> 12) | (b1 << 20);
-    a0 = (a0 + b1 + m[ORDER[at + 9]!]!) | 0; d3 ^= a0; d3 = (d3 >>> 8) | (d3 << 24);
-    c2 = (c2 + d3) | 0; b1 ^= c2; b1 = (b1 >>> 7) | (b1 << 25);
-    a1 = (a1 + b2 + m[ORDER[at + 10]!]!) | 0; d0 ^= a1; d0 = (d0 >>> 16) | (d0 << 16);
-    c3 = (c3 + d0) | 0; b2 ^= c3; b2 = (b2 >>> 12) | (b2 << 20);
-    a1 = (a1 + b2 + m[ORDER[at + 11]!]!) | 0; d0 ^= a1; d0 = (d0 >>> 8) | (d0 << 24);
-    c3 = (c3 + d0) | 0; b2 ^= c3; b2 = (b2 >>> 7) | (b2 << 25);
-    a2 = (a2 + b3 + m[ORDER[at + 12]!]!) | 0; d1 ^= a2; d1 = (d1 >>> 16) | (d1 << 16);
-    c0 = (c0 + d1) | 0; b3 ^= c0; b3 = (b3 >>> 12) | (b3 << 20);
-    a2 = (a2 + b3 + m[ORDER[at + 13]!]!) | 0; d1 ^= a2; d1 = (d1 >>> 8) | (d1 << 24);
-    c0 = (c0 + d1) | 0; b3 ^= c0; b3 = (b3 >>> 7) | (b3 << 25);
-    a3 = (a3 + b0 + m[ORDER[at + 14]!]!) | 0; d2 ^= a3; d2 = (d2 >>> 16) | (d2 << 16);
-    c1 = (c1 + d2) | 0; b0 ^= c1; b0 = (b0 >>> 12) | (b0 << 20);
-    a3 = (a3 + b0 + m[ORDER[at + 15]!]!) | 0; d2 ^= a3; d2 = (d2 >>> 8) | (d2 << 24);
-    c1 = (c1 + d2) | 0; b0 ^= c1; b0 = (b0 >>> 7) | (b0 << 25);
+    a0 = (a0 + b1 + m[ORDER[at + 8]!]!) | 0;
+    d3 ^= a0;
+    d3 = (d3 >>> 16) | (d3 << 16);
+    c2 = (c2 + d3) | 0;
+    b1 ^= c2;
+    b1 = (b1 >>> 12) | (b1 << 20);
+    a0 = (a0 + b1 + m[ORDER[at + 9]!]!) | 0;
+    d3 ^= a0;
+    d3 = (d3 >>> 8) | (d3 << 24);
+    c2 = (c2 + d3) | 0;
+    b1 ^= c2;
+    b1 = (b1 >>> 7) | (b1 << 25);
+    a1 = (a1 + b2 + m[ORDER[at + 10]!]!) | 0;
+    d0 ^= a1;
+    d0 = (d0 >>> 16) | (d0 << 16);
+    c3 = (c3 + d0) | 0;
+    b2 ^= c3;
+    b2 = (b2 >>> 12) | (b2 << 20);
+    a1 = (a1 + b2 + m[ORDER[at + 11]!]!) | 0;
+    d0 ^= a1;
+    d0 = (d0 >>> 8) | (d0 << 24);
+    c3 = (c3 + d0) | 0;
+    b2 ^= c3;
+    b2 = (b2 >>> 7) | (b2 << 25);
+    a2 = (a2 + b3 + m[ORDER[at + 12]!]!) | 0;
+    d1 ^= a2;
+    d1 = (d1 >>> 16) | (d1 << 16);
+    c0 = (c0 + d1) | 0;
+    b3 ^= c0;
+    b3 = (b3 >>> 12) | (b3 << 20);
+    a2 = (a2 + b3 + m[ORDER[at + 13]!]!) | 0;
+    d1 ^= a2;
+    d1 = (d1 >>> 8) | (d1 << 24);
+    c0 = (c0 + d1) | 0;
+    b3 ^= c0;
+    b3 = (b3 >>> 7) | (b3 << 25);
+    a3 = (a3 + b0 + m[ORDER[at + 14]!]!) | 0;
+    d2 ^= a3;
+    d2 = (d2 >>> 16) | (d2 << 16);
+    c1 = (c1 + d2) | 0;
+    b0 ^= c1;
+    b0 = (b0 >>> 12) | (b0 << 20);
+    a3 = (a3 + b0 + m[ORDER[at + 15]!]!) | 0;
+    d2 ^= a3;
+    d2 = (d2 >>> 8) | (d2 << 24);
+    c1 = (c1 + d2) | 0;
+    b0 ^= c1;
+    b0 = (b0 >>> 7) | (b0 << 25);
   }
   state[0] = a0 ^ c0;
   state[1] = a1 ^ c1;
@@ -94,7 +172,14 @@ function compress(state: Int32Array, counter: number, length: number, flags: num
 }
 
 /** Compresses a part of at most 1024 bytes: the chunk of a number. */
-function chunk(state: Int32Array, bytes: Uint8Array, from: number, to: number, number: number, root: number): void {
+function chunk(
+  state: Int32Array,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  number: number,
+  root: number,
+): void {
   state.set(IV);
   let flags = CHUNK_START;
   for (; to - from > BLOCK; from += BLOCK) {

@@ -170,7 +170,10 @@ export class Encoder {
     const { text } = this;
     if (at.depth !== 1 || text[at.from] !== "{") return null;
     // The name is seen without a pass over the value, unless it is escaped.
-    const start = text.slice(at.from + 1, at.to).trimStart().slice(0, 40);
+    const start = text
+      .slice(at.from + 1, at.to)
+      .trimStart()
+      .slice(0, 40);
     if (!start.startsWith('"base64"') && !start.includes("\\")) return null;
     const fields = new Splitter(text, at.from).object();
     const field = fields.length === 1 ? fields[0]! : null;

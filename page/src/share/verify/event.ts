@@ -64,7 +64,10 @@ function bodyOf(line: Line, log: number, check: (list: Uint8Array) => void): Bod
   const forms = ["raw", "list", "erased", "withheld"].filter((name) => line.has(name));
   if (line.flag("trusted")) forms.push("trusted");
   const form = forms[0] ?? "body";
-  if (forms.length > 1 || (form === "body" ? !line.has("body") : form !== "raw" && line.has("body"))) {
+  if (
+    forms.length > 1 ||
+    (form === "body" ? !line.has("body") : form !== "raw" && line.has("body"))
+  ) {
     invalid("an event has one of `body`, `raw`, `list`, `erased`, `withheld` and `trusted`");
   }
   const absent = form === "withheld" || form === "trusted";
@@ -152,7 +155,10 @@ function timeOf(header: Uint8Array, kind: number): number | bigint {
 }
 
 /** Refuses a list of chunks that the file does not have. */
-export function checkList(list: Uint8Array, lengthOf: (id: Uint8Array) => number | undefined): void {
+export function checkList(
+  list: Uint8Array,
+  lengthOf: (id: Uint8Array) => number | undefined,
+): void {
   const reader = new ByteReader(list);
   let left = reader.number();
   for (let count = reader.number(); count > 0; count--) {

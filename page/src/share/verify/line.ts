@@ -46,7 +46,8 @@ export class Line {
     for (let i = 0; i < fields.length; i++) {
       const { name } = fields[i]!;
       if (!names.has(name)) invalid(`an unknown field \`${brief(name)}\``);
-      for (let j = 0; j < i; j++) if (fields[j]!.name === name) invalid(`\`${name}\` is there twice`);
+      for (let j = 0; j < i; j++)
+        if (fields[j]!.name === name) invalid(`\`${name}\` is there twice`);
     }
   }
 
@@ -87,7 +88,8 @@ export class Line {
     const field = this.field(name);
     if (!field) return undefined;
     const word = this.text.slice(field.from, field.to);
-    if (!/^(0|[1-9]\d{0,9})$/.test(word) || Number(word) > max) invalid(`\`${name}\` is ${brief(word)}`);
+    if (!/^(0|[1-9]\d{0,9})$/.test(word) || Number(word) > max)
+      invalid(`\`${name}\` is ${brief(word)}`);
     return Number(word);
   }
 
@@ -133,9 +135,10 @@ export class Line {
   /** Returns a field whose value is an object, its fields split. */
   body(name: string): Field {
     const field = this.field(name) ?? invalid(`\`${name}\` is missing`);
-    return field.fields ? field : { ...field, fields: new Splitter(this.text, field.from).object() };
+    return field.fields
+      ? field
+      : { ...field, fields: new Splitter(this.text, field.from).object() };
   }
 }
 
 const POINT = new Set(["log", "next", "hash"]);
-

@@ -50,7 +50,7 @@ export class Splitter {
     this.#at++;
     const fields: Field[] = [];
     let depth = 1;
-    for (let end = this.#next() === CLOSE; !end; ) {
+    for (let end = this.#next() === CLOSE; !end;) {
       const name = this.#name();
       if (this.#next() !== COLON) invalid("a name without a value");
       this.#at++;
@@ -71,7 +71,7 @@ export class Splitter {
     if (this.#next() !== OPEN_LIST) invalid("it is no list");
     this.#at++;
     const items: Part[] = [];
-    for (let end = this.#next() === CLOSE_LIST; !end; ) {
+    for (let end = this.#next() === CLOSE_LIST; !end;) {
       const from = (this.#next(), this.#at);
       this.#value();
       items.push({ from, to: this.#at, depth: this.#depth });

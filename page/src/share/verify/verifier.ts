@@ -192,7 +192,11 @@ export class Verifier {
     const stated = line.needId("digest", 32);
     const counts = line.object("end");
     counts.only(COUNTS);
-    const [tasks, events, chunks] = [counts.big("tasks"), counts.big("events"), counts.big("chunks")];
+    const [tasks, events, chunks] = [
+      counts.big("tasks"),
+      counts.big("events"),
+      counts.big("chunks"),
+    ];
     this.#ended = true;
     this.#endTask();
     this.#sameDigest = same(this.#digest.end(), stated);
