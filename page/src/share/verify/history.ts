@@ -23,8 +23,8 @@ export class History {
   readonly trimmed = new Map<number, Head>();
   readonly dropped = new Set<number>();
   active: number | null = null;
-  /** Set if the file does not have all of it. */
-  partial = false;
+  /** Kinds of events whose bodies the file does not have. */
+  readonly hidden = new Set<number>();
 
   /** Takes a control event. */
   take(kind: number, payload: Uint8Array, line: number): void {
@@ -48,7 +48,7 @@ export class History {
     const fork = forkIn(new ByteReader(payload));
     const known = this.registered.get(lineage);
     if (known && !isSame(known.fork, fork)) invalid("it opens elsewhere than it was registered");
-    if (!known && this.partial) this.registered.set(lineage, { line, fork });
+    if (!known && this.hidden.has(REGISTERED)) this.registered.set(lineage, { line, fork });
   }
 }
 

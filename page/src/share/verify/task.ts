@@ -7,7 +7,7 @@ import type { Head } from "./hash.ts";
 import { Hashes } from "./hashes.ts";
 import { History } from "./history.ts";
 import { invalid } from "./invalid.ts";
-import { MARKED } from "./kinds.ts";
+import { ACTIVATED, MARKED, TRIMMED } from "./kinds.ts";
 import { CONTROL, logNumber } from "./line.ts";
 import type { Line, Point } from "./line.ts";
 import { hex, same } from "./text.ts";
@@ -50,7 +50,8 @@ export class TaskCheck {
 
   constructor(
     line: Line,
-    readonly number: number,
+    /** The number of the line. */
+    readonly at: number,
     readonly file: FileContext,
     readonly counts: EventCounts,
   ) {
@@ -81,42 +82,42 @@ export class TaskCheck {
   }
 
   /** Takes an event. Throws `Invalid` if something of it is wrong; the next one can follow. */
-  event(line: Line, number: number, log: string, at: number): void {
-    const logs = logNumber(log);
-    let known = this.#logs.get(logs);
+  event(line: Line, lineNumber: number, name: string, at: number): void {
+    const number = logNumber(name);
+    let log = this.#logs.get(number);
     let stated: Uint8Array | undefined;
     let computed: Uint8Array | null = null;
     try {
       stated = line.id("hash", 32);
-      const event = eventOf(line, logs, this.file.version, this.file.checkList);
+      const event = eventOf(line, number, this.file.version, this.file.checkList);
       if (event.withheld) this.counts[event.body ? "withheld" : "trusted"]++;
-      known ??= this.#begin(log, logs, event, number);
-      if (at !== known.head.next) invalid(`offset ${known.head.next} comes next`);
+      log ??= this.#begin(name, number, event, lineNumber);
+      if (at !== log.head.next) invalid(`offset ${log.head.next} comes next`);
       if (!stated) invalid("`hash` is missing");
       if (!event.body || this.file.keyed) computed = stated;
-      else computed = known.chain.next(known.head, event.header, event.body);
+      else computed = log.chain.next(log.head, event.header, event.body);
       // Later lines need what it says, even if its hash is another.
-      if (logs === CONTROL) this.#learn(event, number);
+      if (number === CONTROL) this.#learn(event, lineNumber);
       if (!same(computed, stated)) {
         invalid(`its chain hash is ${hex(computed)}, and not the one that is said of it`);
       }
-      this.#checkpoint(line, event, known);
+      this.#checkpoint(line, event, log);
       if (event.body && !this.file.keyed) this.counts.whole++;
     } finally {
-      known ??= this.#newLog(log, logs, at, new Uint8Array(32));
-      if (at !== known.head.next) known.hashes.restart(at + 1);
-      known.head = { next: at + 1, hash: stated ?? computed ?? known.head.hash };
-      if (logs !== CONTROL) known.hashes.push(known.head.hash);
+      log ??= this.#newLog(name, number, at, new Uint8Array(32));
+      if (at !== log.head.next) log.hashes.restart(at + 1);
+      log.head = { next: at + 1, hash: stated ?? computed ?? log.head.hash };
+      if (number !== CONTROL) log.hashes.push(log.head.hash);
     }
   }
 
   /** Begins a log where the file says that it begins. */
-  #begin(name: string, number: number, event: Event, line: number): Log {
+  #begin(name: string, number: number, event: Event, lineNumber: number): Log {
     const root = () => this.#newLog(name, number, 0, new Chain(this.#origin, number).root());
     if (number === CONTROL) return root();
     const history = this.#history;
     const payload = event.form === INLINE ? event.payload : event.shown;
-    if (payload && event.kind === OPENED) history.open(number, payload, line);
+    if (payload && event.kind === OPENED) history.open(number, payload, lineNumber);
     const registered = history.registered.get(number);
     if (!registered) invalid(`lineage ${number} was not registered`);
     const from = this.#begins.get(number) ?? registered.fork;
@@ -134,7 +135,7 @@ export class TaskCheck {
   /** Compares the id of the checkpoint that an event marks. */
   #checkpoint(line: Line, event: Event, log: Log): void {
     const stated = line.id("checkpoint", 32);
-    // The id of a mark that is withheld stands for another.
+    // The id of a mark that is withheld is a replacement.
     if (event.withheld) return;
     if (log.chain.number === CONTROL || event.kind !== MARKED || event.form !== INLINE) {
       if (stated) invalid("it marks no checkpoint");
@@ -144,16 +145,16 @@ export class TaskCheck {
     if (!stated || !same(id, stated)) invalid(`the checkpoint that it marks has the id ${hex(id)}`);
   }
 
-  #learn(event: Event, number: number): void {
+  #learn(event: Event, lineNumber: number): void {
     const payload = event.payload ?? event.shown;
-    if (payload) this.#history.take(event.kind, payload, number);
-    else this.#history.partial ||= event.withheld;
+    if (payload) this.#history.take(event.kind, payload, lineNumber);
+    else if (event.withheld) this.#history.hidden.add(event.kind);
   }
 
   /** Checks the task after its last event. */
   end(report: Report): void {
     this.#checkHeads(report);
-    const { registered, dropped, trimmed, active, partial } = this.#history;
+    const { registered, dropped, trimmed, active, hidden } = this.#history;
     for (const [lineage, { line, fork }] of registered) {
       const log = String(lineage);
       if (!this.#logs.has(lineage)) {
@@ -167,26 +168,26 @@ export class TaskCheck {
       if (dropped.has(lineage)) report("it was dropped, and is there", line, log);
       const [begin, base] = [this.#begins.get(lineage), trimmed.get(lineage)];
       const equal = begin && base && begin.next === base.next && same(begin.hash, base.hash);
-      if (!equal && (begin || base) && !partial) {
-        report("it begins elsewhere than where it was trimmed", this.number, log);
+      if (!equal && (begin || base) && !hidden.has(TRIMMED)) {
+        report("it begins elsewhere than where it was trimmed", this.at, log);
       }
     }
-    if (active !== this.active && !partial) {
-      report(`its active lineage is ${active}, and not ${this.active}`, this.number);
+    if (active !== this.active && !hidden.has(ACTIVATED)) {
+      report(`its active lineage is ${active}, and not ${this.active}`, this.at);
     }
   }
 
   #checkHeads(report: Report): void {
     const stated = new Set(this.#heads.map(({ log }) => log));
     for (const { name } of this.#logs.values()) {
-      if (!stated.has(name)) report("`heads` does not have this log", this.number, name);
+      if (!stated.has(name)) report("`heads` does not have this log", this.at, name);
     }
     for (const { log, next, hash } of this.#heads) {
       const head = this.#logs.get(logNumber(log))?.head;
       if (head?.next !== next) {
-        report(`it ends at offset ${next}, ${head?.next ?? 0} came`, this.number, log);
+        report(`it ends at offset ${next}, ${head?.next ?? 0} came`, this.at, log);
       } else if (!same(head.hash, hash)) {
-        report(`its last hash is ${hex(head.hash)}, and not that of \`heads\``, this.number, log);
+        report(`its last hash is ${hex(head.hash)}, and not that of \`heads\``, this.at, log);
       }
     }
   }
