@@ -152,6 +152,14 @@ test("a lineage, an activation and a base are those of the control log", () => {
   assert.ok(texts.includes("it begins elsewhere than where it was trimmed"), texts.join());
 });
 
+test("a base is in the file", () => {
+  const trimmed = linesOf("trimmed.jsonl");
+  const base = /"base":"(\w+)"/.exec(trimmed.join())![1]!;
+  const without = trimmed.filter((line) => !line.startsWith(`{"chunk":"${base}"`));
+  assert.equal(without.length, trimmed.length - 1);
+  fault(sealed(without), /its base is missing/, 2);
+});
+
 test("bodies as bytes have the same hashes", () => {
   const lines: Record<number, string> = {};
   life.forEach((line, at) => {

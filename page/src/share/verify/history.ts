@@ -11,6 +11,11 @@ export interface Fork extends Head {
   parent: number;
 }
 
+/** Where a trimmed lineage begins, and the chunk of its base. */
+export interface Trim extends Head {
+  base: Uint8Array;
+}
+
 /** A lineage as it was registered. */
 export interface Registered {
   /** The line of the event. */
@@ -20,7 +25,7 @@ export interface Registered {
 
 export class History {
   readonly registered = new Map<number, Registered>();
-  readonly trimmed = new Map<number, Head>();
+  readonly trimmed = new Map<number, Trim>();
   readonly dropped = new Set<number>();
   active: number | null = null;
   /** Kinds of events whose bodies the file does not have. */
@@ -35,7 +40,9 @@ export class History {
       this.registered.set(lineage, { line, fork: forkIn(reader) });
     } else if (kind === TRIMMED) {
       const lineage = reader.number();
-      this.trimmed.set(lineage, { next: reader.number(), hash: reader.take(32).slice() });
+      const next = reader.number();
+      const [hash, base] = [reader.take(32).slice(), reader.take(32).slice()];
+      this.trimmed.set(lineage, { next, hash, base });
     } else if (kind === ACTIVATED) this.active = reader.number();
     else if (kind === DROPPED) this.dropped.add(reader.number());
   }

@@ -20,6 +20,8 @@ export interface FileContext {
   version: number;
   keyed: boolean;
   checkList: (list: Uint8Array) => void;
+  /** Says if a chunk came before. */
+  hasChunk: (id: Uint8Array) => boolean;
 }
 
 /** Counts of events. */
@@ -171,6 +173,7 @@ export class TaskCheck {
       if (!equal && (begin || base) && !hidden.has(TRIMMED)) {
         report("it begins elsewhere than where it was trimmed", this.at, log);
       }
+      if (equal && !this.file.hasChunk(base.base)) report("its base is missing", this.at, log);
     }
     if (active !== this.active && !hidden.has(ACTIVATED)) {
       report(`its active lineage is ${active}, and not ${this.active}`, this.at);

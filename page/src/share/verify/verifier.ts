@@ -52,7 +52,12 @@ const COUNTS = new Set(["tasks", "events", "chunks"]);
 
 /** Takes the lines of an export in their order. It never throws. */
 export class Verifier {
-  #file: FileContext = { version: 0, keyed: false, checkList: (list) => this.#checkList(list) };
+  #file: FileContext = {
+    version: 0,
+    keyed: false,
+    checkList: (list) => checkList(list, (id) => this.#chunks.get(hex(id))),
+    hasChunk: (id) => this.#chunks.has(hex(id)),
+  };
   #digest = new Digest();
   #lines = 0;
   #ended = false;
@@ -173,10 +178,6 @@ export class Verifier {
     const id = hex(blake3(content));
     if (id !== hex(stated)) invalid(`the chunk has the id ${id}`);
     this.#chunks.set(id, content.length);
-  }
-
-  #checkList(list: Uint8Array): void {
-    checkList(list, (id) => this.#chunks.get(hex(id)));
   }
 
   #event(line: Line): void {
