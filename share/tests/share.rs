@@ -276,6 +276,25 @@ fn the_longest_texts_are_withheld_until_the_file_fits() {
 }
 
 #[test]
+fn a_pattern_that_matches_names_of_the_format_withholds_whole_bodies_or_is_refused() {
+    let engine = Engine::in_memory(Options::default()).unwrap();
+    let task = engine.start_task("t", "ana").unwrap();
+    task.append(Message::text("user", "a message of the user")).unwrap();
+    let asked = |pattern: &str| ShareAsked {
+        withhold: vec![pattern.into()],
+        redact: false,
+        ..ShareAsked::default()
+    };
+    let file = File::of(&engine, "t", &asked("content"));
+    let line = file.export.iter().find(|line| line.get("withheld").is_some()).unwrap();
+    assert!(line.get("shown").is_none() && line["number"] == json!(13), "{line}");
+    let error = Share::of(&engine, "t", &asked("lineage"), &mut ()).unwrap_err();
+    assert!(error.to_string().contains("give a narrower one"), "{error}");
+    let file = File::of(&engine, "t", &asked("message"));
+    assert!(file.all().contains("a [redacted:withhold] of the user"));
+}
+
+#[test]
 fn no_text_of_a_task_ends_an_element_of_the_file() {
     let engine = Engine::in_memory(Options::default()).unwrap();
     let name = "</script><script>alert(1)</script></title><!--";

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use milepost::Body;
 use milepost::ids::LogKind;
 use milepost::retention::is_erasable;
 use milepost::transfer::{ExportBody, ExportEvent};
@@ -111,7 +112,7 @@ impl Withholding {
         if is_trusted {
             self.found(&place, &before, &header_texts(&form));
         }
-        let shown = self.shown(&place, event, header.kind);
+        let shown = self.shown(&place, event, header.kind)?;
         if matches!(shown, Shown::Whole) && !is_trusted {
             return event_text(event);
         }
@@ -125,8 +126,7 @@ impl Withholding {
             self.withheld.events += 1;
             form.withheld = event.body_hash();
         }
-        let stays = event.log == LogKind::Control || !is_erasable(header.kind);
-        self.withheld.copy_only |= is_trusted || stays;
+        self.withheld.copy_only |= is_trusted || is_needed(event, header.kind);
         let json = match shown {
             Shown::Whole => one_line(event, header.kind),
             Shown::Json(json) => {
@@ -144,29 +144,39 @@ impl Withholding {
     }
 
     /// Returns what may be shown of the body of an event.
-    fn shown(&mut self, place: &str, event: &ExportEvent, kind: u16) -> Shown {
+    fn shown(&mut self, place: &str, event: &ExportEvent, kind: u16) -> Result<Shown, String> {
         let payload = match &event.body {
             ExportBody::Inline(payload) | ExportBody::Chunked(payload) => payload,
             // Its chunks are not searched.
             ExportBody::Listed(_) if self.searches() => {
                 self.withheld.note("chunks", 1, place);
-                return Shown::Nothing;
+                return Ok(Shown::Nothing);
             }
-            _ => return Shown::Whole,
+            _ => return Ok(Shown::Whole),
         };
         let Some(before) = one_line(event, kind) else {
             let is_found = |patterns: &Patterns| patterns.is_found_in(payload);
             if !self.patterns.as_ref().is_some_and(is_found) {
-                return Shown::Whole;
+                return Ok(Shown::Whole);
             }
             self.withheld.note("unknown kind", 1, place);
-            return Shown::Nothing;
+            return Ok(Shown::Nothing);
         };
         let json = self.redacted(place, event, kind, payload, &before);
-        let json = self.shortened(json);
-        match json == before {
-            true => Shown::Whole,
-            false => Shown::Json(json),
+        if json == before {
+            return Ok(self.shortened(&before).map_or(Shown::Whole, Shown::Json));
+        }
+        if is_accepted(event.log, &json) {
+            return Ok(Shown::Json(self.shortened(&json).unwrap_or(json)));
+        }
+        // A replacement is in the place of a name that the body needs.
+        match is_needed(event, kind) {
+            false => Ok(Shown::Nothing),
+            true => Err(format!(
+                "a regular expression of what is withheld matches a name in an event `{}`, which \
+                 the task needs: give a narrower one",
+                Body::name_of(kind)
+            )),
         }
     }
 
@@ -200,15 +210,15 @@ impl Withholding {
         json
     }
 
-    /// Returns the JSON with a note in place of each text that is too long.
-    fn shortened(&mut self, json: String) -> String {
+    /// Returns the JSON with a note in place of each text that is too long; `None` if there is none.
+    fn shortened(&mut self, json: &str) -> Option<String> {
         if json.len() <= self.longest {
-            return json;
+            return None;
         }
         let long = Long { longest: self.longest, count: Cell::new(0) };
-        let shortened = Walk::json(&long, &json);
+        let shortened = Walk::json(&long, json);
         self.withheld.long += long.count.get();
-        shortened
+        Some(shortened).filter(|_| long.count.get() > 0)
     }
 
     /// Counts the finds in a text, by their replacements.
@@ -253,6 +263,11 @@ impl Strings for Long {
         self.count.set(self.count.get() + 1);
         Some(format!("\"[withheld: {} bytes]\"", literal.len() - 2))
     }
+}
+
+/// Returns `true` if an import has no erased event in place of this one.
+fn is_needed(event: &ExportEvent, kind: u16) -> bool {
+    event.log == LogKind::Control || !is_erasable(kind)
 }
 
 /// Returns the JSON form of a body on one line, if its kind is known.

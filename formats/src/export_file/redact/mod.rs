@@ -13,7 +13,8 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use data_encoding::BASE64;
-use milepost::{CheckpointId, Hash};
+use milepost::events::Control;
+use milepost::{Body, CheckpointId, Hash};
 use regex::Regex;
 use serde::de::IgnoredAny;
 
@@ -167,6 +168,12 @@ fn built_in() -> Result<Vec<Ready>, regex::Error> {
     PATTERNS.into_iter().map(ready).collect()
 }
 
+/// Returns `true` for the name of a kind of events, which any event of that kind has.
+fn is_kind(text: &str) -> bool {
+    let is_of_body = |kind| Body::name_of(kind) == text;
+    (0..64).any(is_of_body) || (256..320).any(|kind| Control::name_of(kind) == text)
+}
+
 /// Redacts the strings of one JSON text.
 struct Look<'a> {
     patterns: &'a Patterns,
@@ -221,7 +228,7 @@ impl Look<'_> {
 impl Strings for Look<'_> {
     fn string(&self, literal: &str, name: Option<&str>) -> Option<String> {
         let text = text_of(literal);
-        if text.is_empty() {
+        if text.is_empty() || (name == Some("kind") && self.nested == 0 && is_kind(&text)) {
             return None;
         }
         if !self.patterns.is_secret_field(name)
