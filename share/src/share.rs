@@ -41,7 +41,8 @@ impl Share {
         asked: &ShareAsked,
         progress: &mut dyn Progress,
     ) -> Result<Self> {
-        let checked = ExportOptions { files: false, redact: asked.redact };
+        let searches = asked.redact || !asked.withhold.is_empty();
+        let checked = ExportOptions { files: false, redact: searches };
         export_file::check(engine, &[task.to_owned()], checked)?;
         let packing = Packing {
             engine,
