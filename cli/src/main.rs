@@ -15,6 +15,7 @@
 //! demo/            an iteration engine that records itself, is killed and continues
 //! store_locator    the store that a command works on, and whether it may be opened
 //! outside          stores outside of their projects
+//! share_file       a share as a file
 //! backend/         reads and changes a store: opened here, or behind a socket or an address
 //! error            errors, hints and exit codes
 //! output/          tables, JSON, colour, bars, and addresses
@@ -35,6 +36,7 @@ mod output;
 mod outside;
 mod picker;
 mod secrets;
+mod share_file;
 mod store_locator;
 mod terminal;
 mod tui;

@@ -1,5 +1,7 @@
 //! Actions: the plan of each, asked before, and its effect.
 
+use std::path::PathBuf;
+
 use milepost::events::{MarkStatus, RunControl};
 use milepost::{CheckpointId, LineageId, Scope};
 use milepost_api::{
@@ -7,6 +9,7 @@ use milepost_api::{
     plan_of_files,
 };
 
+use super::sharing;
 use super::task::TaskView;
 use crate::backend::jobs::{self, Wording};
 use crate::backend::{Backend, CheckpointsAsked, MarkAsked, named};
@@ -33,6 +36,8 @@ pub enum Deed {
     /// Rolls the files back, too.
     RollBackFiles,
     Undo,
+    /// Writes the task as an HTML file.
+    Share(PathBuf),
 }
 
 /// An action with its plan. The answer that changes nothing is chosen first.
@@ -89,6 +94,7 @@ pub fn plan(source: &dyn Backend, view: &TaskView, deed: Deed) -> Result<ActionP
             text
         }
         Deed::RollBackFiles => roll_back_files(source, &at)?,
+        Deed::Share(path) => sharing::question(source, &view.form.id, path)?,
         Deed::Undo => format!(
             "Take the last restore or switch of {task} back? Lineage {} stays; `milepost redo \
              {name}` goes there again.",
@@ -213,6 +219,7 @@ pub fn act(source: &dyn Backend, view: &TaskView, plan: &ActionPlan) -> Result<E
             let restored = form.restored.ok_or_else(jobs::no_such_result)?;
             went(restored.lineage.id, &source.point(at)?)
         }
+        Deed::Share(path) => said(sharing::write(source, &view.form.id, path)?),
         Deed::Undo => {
             let lineage = undo(source, view)?;
             let text = format!("undone: {} is active", lineage_name(lineage));

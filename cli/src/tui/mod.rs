@@ -6,6 +6,7 @@
 //! press     the effect of each key
 //! app       the screens, and the next request to the store
 //! actions   actions: their plans and effects
+//! sharing   the share of a task as a file
 //! document  the document of a turn or an event
 //! compare   two histories next to each other
 //! metrics   metrics over steps
@@ -18,8 +19,8 @@
 //! keys      the table of keys
 //! ```
 //!
-//! Only this file and `keys` use the terminal (`crate::terminal`), and only `load`, `document` and
-//! `actions` the store.
+//! Only this file and `keys` use the terminal (`crate::terminal`), and only `load`, `document`,
+//! `actions` and `sharing` the store.
 
 mod actions;
 mod app;
@@ -34,6 +35,7 @@ mod metrics;
 mod paged;
 mod press;
 mod prompt;
+mod sharing;
 mod task;
 mod tasks;
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::keys::{Does, Stroke};
 use super::menu::{Menu, MenuAction, MenuPressed};
 use super::metrics::MetricsView;
 use super::prompt::{Prompt, PromptFor, Typed};
+use super::sharing::file_for;
 use super::task::{Hunt, HuntFor, Pane, TaskView};
 use super::tasks::SORTS;
 use crate::output::words;
@@ -120,6 +121,7 @@ impl App {
             PromptFor::Blame => self.ask(Request::Blame(text)),
             PromptFor::Label => self.ask(Request::Plan(Deed::Mark(text))),
             PromptFor::Guidance => self.ask(Request::Plan(Deed::Guide(text))),
+            PromptFor::ShareFile => self.ask(Request::Plan(Deed::Share(text.into()))),
             PromptFor::Find => {
                 if let Some(view) = &mut self.task {
                     view.text.clone_from(&text);
@@ -314,6 +316,10 @@ impl App {
             Does::Blame => self.prompt = prompt(PromptFor::Blame),
             Does::Mark => self.prompt = prompt(PromptFor::Label),
             Does::Guide => self.prompt = prompt(PromptFor::Guidance),
+            Does::Share => {
+                let file = self.task.as_ref().map(|view| file_for(&view.form.id));
+                self.prompt = Some(Prompt::new(PromptFor::ShareFile, &file.unwrap_or_default()));
+            }
             Does::Fork => self.ask(Request::Plan(Deed::Fork)),
             Does::RollBack => self.ask(Request::Plan(Deed::RollBack)),
             Does::Undo => self.ask(Request::Plan(Deed::Undo)),

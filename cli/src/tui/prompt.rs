@@ -12,6 +12,7 @@ pub enum PromptFor {
     Blame,
     Label,
     Guidance,
+    ShareFile,
 }
 
 /// A text that is being typed.
@@ -41,6 +42,7 @@ impl PromptFor {
             Self::Blame => "pointer of a value, as in /variables/score",
             Self::Label => "label of the mark",
             Self::Guidance => "guidance",
+            Self::ShareFile => "HTML file to write, without secrets",
         }
     }
 }

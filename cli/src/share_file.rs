@@ -1,0 +1,67 @@
+//! A share as a file, for `share` and the terminal view.
+
+use std::io;
+use std::path::Path;
+
+use milepost_api::{ShareAsked, SharePlanForm};
+use milepost_formats::Progress;
+
+use crate::atomic_file::WholeFile;
+use crate::backend::Backend;
+use crate::error::{Failure, Result};
+use crate::output::{count, size};
+
+/// Writes the file, which appears when it is complete.
+pub fn write_file(
+    source: &dyn Backend,
+    task: &str,
+    asked: &ShareAsked,
+    path: &Path,
+    progress: &mut dyn Progress,
+) -> Result<SharePlanForm> {
+    let failed = |error: io::Error| {
+        Failure::new(format!("{}: {error}", path.display()))
+            .hint("give a file in a folder that is there and may be written to")
+    };
+    let mut file = WholeFile::begin(path).map_err(failed)?;
+    let written =
+        source.share(task, asked, progress, Some(&mut |bytes| file.write(bytes).map_err(failed)));
+    match written {
+        Ok(plan) => file.end().map_err(failed).map(|()| plan),
+        Err(failure) => {
+            file.take_back();
+            Err(failure)
+        }
+    }
+}
+
+/// Returns the summary of a plan, line by line.
+pub fn withheld_lines(plan: &SharePlanForm) -> Vec<String> {
+    let mut lines = Vec::new();
+    let events = count(plan.withheld.0, "event");
+    match (plan.withheld.0, plan.trusted.0) {
+        (0, 0) => lines.push("nothing is withheld".to_owned()),
+        (_, 0) => lines.push(format!("{events} withheld: the hashes of the bodies stay")),
+        (_, trusted) => lines.push(format!(
+            "{events} withheld: the hashes of the bodies stay; {} on trust: a header is redacted",
+            count(trusted, "event")
+        )),
+    }
+    for find in &plan.finds {
+        let places = find.places.join(", ");
+        let more = if find.count.0 > find.places.len() as u64 { ", .." } else { "" };
+        lines.push(format!("  {}: {}, at {places}{more}", find.name, find.count));
+    }
+    if let Some(longest) = plan.longest {
+        let (texts, longest) = (count(plan.long.0, "text"), size(longest.0));
+        lines.push(format!("{texts} over {longest} withheld, so that the file is small enough"));
+    }
+    if plan.captures.0 > 0 {
+        let folders = count(plan.captures.0, "captured folder");
+        lines.push(format!("{folders} without files: `milepost export --files` takes them along"));
+    }
+    if plan.copy_only {
+        lines.push("an import of it is a copy, with hashes of its own".to_owned());
+    }
+    lines
+}
