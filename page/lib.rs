@@ -39,6 +39,13 @@ pub const FILES: [PageFile; 2] = [
     },
 ];
 
+/// The viewer of a share: a module for the one script element of the file (`docs/SHARE.md`). It
+/// draws into the body, and reads the elements `share`, `index-N` and `export-N`.
+pub const SHARE_SCRIPT: &str = include_str!("built/share.js");
+
+/// The style of the viewer of a share, for its one style element: that of the page.
+pub const SHARE_STYLE: &str = include_str!("built/page.css");
+
 /// The policy of the document: scripts, styles and requests are of the service only, and no text
 /// becomes HTML.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; \

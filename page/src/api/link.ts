@@ -1,6 +1,8 @@
-// Requests to the service, with the session of this browser, and the state of the connection.
+// Requests to the service, with the session of this browser, and the state of the connection. In a
+// share they are answered from the file.
 
 import { signal } from "@preact/signals";
+import { keep, kept } from "../kept.ts";
 import { Problem, isAbort, problemOf } from "./problem.ts";
 
 const KEY = "milepost.session";
@@ -18,12 +20,11 @@ let lastAnswer = Date.now();
 let retrying = false;
 
 export function session(): string | null {
-  return localStorage.getItem(KEY);
+  return kept(KEY);
 }
 
 export function keepSession(token: string | null): void {
-  if (token === null) localStorage.removeItem(KEY);
-  else localStorage.setItem(KEY, token);
+  keep(KEY, token);
 }
 
 export interface Options {
@@ -47,8 +48,22 @@ function headersOf(options: Options): Headers {
   return headers;
 }
 
+/** Answers a request without a service: with a value, or with a text. Throws a `Problem`. */
+export type Answerer = (path: string, options: Options) => Promise<unknown>;
+
+let answerer: Answerer | undefined;
+
+/** Has all requests answered by a function from now on; none is sent. */
+export function setAnswerer(by: Answerer): void {
+  answerer = by;
+}
+
 /** Sends a request and returns the answer, or throws a `Problem`. */
 export async function send(path: string, options: Options = {}): Promise<Response> {
+  if (answerer) {
+    const value = await answerer(path, options);
+    return new Response(typeof value === "string" ? value : JSON.stringify(value));
+  }
   const init: RequestInit = {
     method: options.method ?? "GET",
     headers: headersOf(options),
@@ -75,6 +90,7 @@ export async function send(path: string, options: Options = {}): Promise<Respons
 
 /** Sends a request and parses the JSON of the answer. */
 export async function ask<T>(path: string, options: Options = {}): Promise<T> {
+  if (answerer) return (await answerer(path, options)) as T;
   const answer = await send(path, options);
   if (answer.status === 204) return undefined as T;
   return (await answer.json()) as T;

@@ -2,7 +2,7 @@
 
 import { logout } from "../api/calls.ts";
 import { loginNeeded, session } from "../api/link.ts";
-import { closeDialog, me } from "../app-state.ts";
+import { closeDialog, isShare, me } from "../app-state.ts";
 import { enableKeys, keysEnabled } from "../keyboard.ts";
 import { KEYS, shown } from "../keys.ts";
 import type { KeyRow } from "../keys.ts";
@@ -99,7 +99,7 @@ export function KeysDialog() {
       </div>
       <h3>{w.settings}</h3>
       <Settings />
-      {me.value && (
+      {me.value && !isShare() && (
         <p class="dim">
           {w.signedInAs(me.value.user)}
           {me.value.admin && ` · ${w.admin}`}

@@ -1,8 +1,7 @@
-// English. `one(n, "step")` counts with the plural that the number asks for.
+// English.
 
-const rules = new Intl.PluralRules("en");
-const one = (n: string, singular: string, plural = `${singular}s`) =>
-  `${n} ${rules.select(Number(n.replaceAll(",", ""))) === "one" ? singular : plural}`;
+import { share } from "./en-share.ts";
+import { one } from "./plural.ts";
 
 export const en = {
   // Hints below a screen, and buttons
@@ -393,6 +392,8 @@ export const en = {
   pinHow: "No cleanup removes a pinned checkpoint. Unpinning takes it back.",
   doPin: "Pin",
   pinned: "Pinned.",
+
+  ...share,
 
   // Keys
   keysTitle: "Keys",

@@ -1,6 +1,7 @@
 // Simplified Chinese.
 
 import type { Words } from "./form.ts";
+import { share } from "./zh-share.ts";
 
 export const zh: Words = {
   hintMove: "移动",
@@ -376,6 +377,8 @@ export const zh: Words = {
   pinHow: "清理不会移除固定的检查点。可以取消固定。",
   doPin: "固定",
   pinned: "已固定。",
+
+  ...share,
 
   keysTitle: "按键",
   groupMove: "移动",
