@@ -2,7 +2,8 @@
 
 import { useState } from "preact/hooks";
 import { login } from "./api/calls.ts";
-import { keepSession, loginNeeded, revived } from "./api/link.ts";
+import { keepSession } from "./api/http.ts";
+import { loginNeeded, revived } from "./api/link.ts";
 import { Problem } from "./api/problem.ts";
 import { notice } from "./app-state.ts";
 import { language, setLanguage, words } from "./words/index.ts";

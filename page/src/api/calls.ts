@@ -1,7 +1,8 @@
 // One function for each route that the page uses.
 
 import { randomKey } from "../random.ts";
-import { ask, keepSession, query, send } from "./link.ts";
+import { keepSession } from "./http.ts";
+import { ask, query, send } from "./link.ts";
 import type * as T from "./types.ts";
 
 type Signal = AbortSignal | undefined;

@@ -78,12 +78,14 @@ function Faults({ verdict }: { verdict: Verdict }) {
 export function ShareDialog({ contents }: { contents: Contents }) {
   const w = words.value;
   const now = verification.value;
+  // What was counted, once it was; until then what the file says of itself.
+  const { withheld, trusted } = now.state === "done" ? now.verdict : contents;
   return (
     <Dialog title={w.shareOf(contents.task, contents.version)}>
       <h3>{w.importHow}</h3>
       <Command text={`milepost import ${fileName()}`} />
-      {contents.withheld !== "0" && <p>{w.withheldHow(count(contents.withheld))}</p>}
-      {contents.trusted !== "0" && <p class="warn">{w.trustedHow(count(contents.trusted))}</p>}
+      {Number(withheld) > 0 && <p>{w.withheldHow(count(withheld))}</p>}
+      {Number(trusted) > 0 && <p class="warn">{w.trustedHow(count(trusted))}</p>}
       <h3>{w.verify}</h3>
       {now.state === "done" && <Faults verdict={now.verdict} />}
       {now.state === "failed" && (
@@ -92,6 +94,7 @@ export function ShareDialog({ contents }: { contents: Contents }) {
         </p>
       )}
       {contents.keyed && <p class="warn">{w.checkKeyed}</p>}
+      <p>{w.checkIndex}</p>
       <p>{w.checkSays}</p>
       <Command text={`milepost import ${fileName()} --dry-run`} />
     </Dialog>

@@ -1,11 +1,16 @@
 // In a share, what stands in place of `task/acting.tsx`: no action is there, and each key says why.
 
 import type { Acts } from "../keyboard.ts";
+import type { Live } from "../task/live.ts";
 import { words } from "../words/index.ts";
 
 export function FilesTab(_: unknown) {
   return <div class="state dim">{words.value.shareNoFiles}</div>;
 }
+
+const STILL: Live = { on: false, move: null, dismiss: () => {} };
+
+export const useLive = (..._: unknown[]): Live => STILL;
 
 export function openFork(_: unknown): void {}
 

@@ -1,22 +1,38 @@
 // Alignments of a share: of the heads of the active lineage and of another one.
 
 import { formatPoint } from "../address.ts";
-import type { Align, AlignItem } from "../api/types.ts";
+import type { Align, AlignItem, Big, Lineage, Turn } from "../api/types.ts";
 import { words } from "../words/index.ts";
 import type { History, Place } from "./history.ts";
 import { notHere } from "./history.ts";
+import { turnsOf } from "./readings.ts";
 
-const SWAPPED = {
+type Op = AlignItem["op"];
+
+/** Numbers of the turns of the active lineage and of the other one; the other one of a moved turn. */
+type Numbered = [op: Op, a: Big | null, b: Big | null, other: Big | null];
+
+interface Written extends Omit<Align, "items"> {
+  items: Numbered[];
+}
+
+const SWAPPED: Record<Op, Op> = {
   same: "same",
   changed: "changed",
   moved: "moved",
   only_a: "only_b",
   only_b: "only_a",
-} as const;
+};
 
-/** Returns an item with its sides in each other's place. */
-function swapped(item: AlignItem): AlignItem {
-  return { ...item, op: SWAPPED[item.op], a: item.b, b: item.a };
+/** Returns turns by their numbers. */
+async function side(
+  history: History,
+  of: Lineage,
+  numbers: (Big | null)[],
+): Promise<Map<Big, Turn>> {
+  const given = numbers.filter((one) => one !== null);
+  const turns = await turnsOf(history, of, given.map(Number));
+  return new Map(given.flatMap((one, i) => (turns[i] ? [[one, turns[i]] as const] : [])));
 }
 
 export interface AlignAsked {
@@ -31,23 +47,31 @@ export async function align(
   b: Place,
   asked: AlignAsked,
 ): Promise<Align> {
-  const { active } = history.file.contents;
+  const active = history.lineage(null);
   const isHead = ({ lineage, offset }: Place) => offset === Number(lineage.head);
-  const other = a.lineage.id === active ? b : a;
-  const isPair = a.lineage.id !== b.lineage.id && [a, b].some((one) => one.lineage.id === active);
-  const head = formatPoint(history.task, active, Number(history.lineage(null).head));
-  if (!isPair || !isHead(a) || !isHead(b)) throw notHere(words.value.shareOnlyActive(head));
-  const name = `${asked.texts ? "align-texts" : "align"}/${other.lineage.id}`;
-  const found = await history.file.document<Align>(name);
+  const other = a.lineage === active ? b.lineage : a.lineage;
+  const isPair = a.lineage !== b.lineage && [a.lineage, b.lineage].includes(active);
+  if (!isPair || !isHead(a) || !isHead(b)) {
+    const head = formatPoint(history.task, active.id, Number(active.head));
+    throw notHere(words.value.shareOnlyActive(head));
+  }
+  const name = `${asked.texts ? "align-texts" : "align"}/${other.id}`;
+  const found = await history.file.document<Written>(name);
   if (!found) throw notHere(words.value.shareNoAlign);
-  const turn = other === a ? swapped : (item: AlignItem) => item;
-  const { counts } = found;
   const end = asked.from + asked.limit;
+  const items = found.items.slice(asked.from, end);
+  const ours = await side(history, active, items.map((one) => one[1]));
+  const theirs = await side(history, other, items.map((one) => one[2]));
+  const isSwapped = other === a.lineage;
+  const { counts } = found;
   return {
     common: found.common,
-    counts:
-      other === a ? { ...counts, only_a: counts.only_b, only_b: counts.only_a } : counts,
-    items: found.items.slice(asked.from, end).map(turn),
+    counts: isSwapped ? { ...counts, only_a: counts.only_b, only_b: counts.only_a } : counts,
+    items: items.map(([op, i, j, moved]): AlignItem => {
+      const [first, second] = [ours.get(i ?? "") ?? null, theirs.get(j ?? "") ?? null];
+      const sides = isSwapped ? { a: second, b: first } : { a: first, b: second };
+      return { op: isSwapped ? SWAPPED[op] : op, ...sides, other: moved };
+    }),
     next: end < found.items.length ? String(end) : null,
   };
 }

@@ -183,6 +183,9 @@ async function point(history: History, address: string, rest: string[], query: Q
   }
 }
 
+/** Bucket with its places on all axes: `x` is the step, `at` the offset. */
+type Placed = SeriesBucket & { time: string };
+
 async function series(history: History, query: Query): Promise<Series> {
   const metric = query.text("metric") ?? "";
   const axis = query.text("x") ?? "step";
@@ -190,9 +193,11 @@ async function series(history: History, query: Query): Promise<Series> {
   for (const address of query.all("at")) {
     const { lineage, offset } = await history.place(address);
     if (offset !== Number(lineage.head)) throw notHere(words.value.shareHeadsOnly);
-    const name = (id: number) => `series/${id}/${axis}`;
-    const all = await history.document<Record<string, SeriesBucket[]>>(lineage, name);
-    const buckets = all && Object.hasOwn(all, metric) ? all[metric]! : [];
+    const all = await history.file.document<Record<string, Placed[]>>(`series/${lineage.id}`);
+    const found = all && Object.hasOwn(all, metric) ? all[metric]! : [];
+    const buckets = found.map(({ time, ...one }) => {
+      return { ...one, x: axis === "time" ? time : axis === "offset" ? one.at : one.x };
+    });
     items.push({ address, buckets, read: lineage.head, head: lineage.head });
   }
   return { items };

@@ -22,13 +22,12 @@ export interface Contents {
   /** Number of the piece of the index that has a document. */
   index: ReadonlyMap<string, number>;
   pieces: readonly ExportPiece[];
-  lines: number;
 }
 
-interface Written extends Omit<Contents, "index" | "pieces" | "lines"> {
+interface Written extends Omit<Contents, "index" | "pieces"> {
   share: number;
   index: Record<string, number>;
-  export: { pieces: ExportPiece[]; lines: number };
+  export: { pieces: ExportPiece[] };
 }
 
 /** Reads the contents of a share of version 1; null for everything else. */
@@ -37,7 +36,7 @@ export function readContents(text: string | null): Contents | null {
     const { share, index, export: all, ...rest } = JSON.parse(text ?? "") as Written;
     if (share !== 1 || typeof rest.task !== "string") return null;
     const documents = new Map(Object.entries(index));
-    return { ...rest, index: documents, pieces: all.pieces, lines: all.lines };
+    return { ...rest, index: documents, pieces: all.pieces };
   } catch {
     return null;
   }

@@ -143,8 +143,16 @@ export class History {
     throw missing(words.value.notFoundHow);
   }
 
+  /** Returns the marks in the history of a lineage, those of its ancestors first. */
   async marks(of: Lineage): Promise<Mark[]> {
-    return (await this.document<Mark[]>(of, (id) => `marks/${id}`)) ?? [];
+    const own = (await this.file.document<Mark[]>(`marks/${of.id}`)) ?? [];
+    const parent = this.parentOf(of);
+    const before = parent && parent.id < of.id ? await this.marks(parent) : [];
+    const fork = Number(of.parent?.offset ?? 0);
+    const all = new Map<string, Mark>();
+    for (const one of before) if (Number(one.mark) < fork) all.set(one.id, one);
+    for (const one of own.toSorted((a, b) => Number(a.mark) - Number(b.mark))) all.set(one.id, one);
+    return [...all.values()];
   }
 
   /** Returns the form of a point. Its hash is that of the event before it. */

@@ -6,6 +6,7 @@ import { parsePoint } from "../address.ts";
 import type { Route } from "../address.ts";
 import { lineages as askLineages, me as askMe, summary as askSummary } from "../api/calls.ts";
 import { setAnswerer } from "../api/link.ts";
+import type { Options } from "../api/link.ts";
 import { banner, dialog, go, listenToAddress, me, openDialog, route, say } from "../app-state.ts";
 import { Compare } from "../compare/Compare.tsx";
 import { ActionsDialog } from "../dialogs/Actions.tsx";
@@ -33,8 +34,11 @@ const PLOTTED = 50;
 /** Returns the route if the share has its screen, or that of its task. */
 function ownRoute(now: Route, task: string): Route {
   if (now.screen === "compare" || now.screen === "metrics") return now;
-  const isOwn = now.screen === "task" && (parsePoint(now.address).task === task || now.address.includes("@"));
-  if (isOwn) return now;
+  if (now.screen === "task") {
+    // An address with a label or an id is resolved, and refused if it is of another task.
+    const isOwn = parsePoint(now.address).task === task || now.address.includes("@");
+    if (isOwn) return now;
+  }
   return { screen: "task", address: task, tab: "step", pointer: "", view: "" };
 }
 
@@ -65,7 +69,10 @@ function Viewer({ task }: { task: string }) {
   );
 }
 
+/** Returns the element that the viewer draws into. */
 function box(): HTMLElement {
+  const own = document.getElementById("page");
+  if (own) return own;
   const made = document.createElement("div");
   made.id = "page";
   document.body.append(made);
@@ -89,12 +96,17 @@ async function start(contents: Contents): Promise<void> {
     begun = true;
     void verify(file);
   };
-  setAnswerer(async (path, options) => {
-    const value = await answers.answer(path, options.method);
-    options.signal?.throwIfAborted();
+  const ask = async (path: string, { method, signal }: Options) => {
+    const value = await answers.answer(path, method);
+    signal?.throwIfAborted();
     if (!begun && FIRST.test(path)) setTimeout(begin, AFTER_ROWS);
     return value;
-  });
+  };
+  const send = async (path: string, options: Options) => {
+    const value = await ask(path, options);
+    return new Response(typeof value === "string" ? value : JSON.stringify(value));
+  };
+  setAnswerer({ ask, send });
   setTimeout(begin, WITHOUT_ROWS);
   me.value = await askMe();
   effect(() => {

@@ -89,6 +89,21 @@ async function countOf(history: History, of: Lineage): Promise<number> {
   return Number(count?.turns ?? 0);
 }
 
+/** Returns turns by their numbers, undefined for those that the file does not have. */
+export async function turnsOf(
+  history: History,
+  of: Lineage,
+  numbers: readonly number[],
+): Promise<(Turn | undefined)[]> {
+  const all = await countOf(history, of);
+  const found: (Turn | undefined)[] = [];
+  for (const number of numbers) {
+    const part = Math.floor(number / TURNS);
+    found.push((await turnsIn(history, of, part, all))[number - part * TURNS]);
+  }
+  return found;
+}
+
 async function turnsIn(history: History, of: Lineage, part: number, all: number) {
   if (part * TURNS >= all) return [];
   const turns = (await history.document<Turn[]>(of, (id) => `turns/${id}/${part}`)) ?? [];

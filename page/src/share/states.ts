@@ -30,7 +30,9 @@ function setAt(state: State, [pointer, ...value]: Set): void {
   const name = namesOf(pointer.slice(cut))[0];
   if (typeof inside !== "object" || inside === null || name === undefined) return;
   // Not by assignment: a field may be named `__proto__`.
-  const field = { value: value[0], writable: true, enumerable: true, configurable: true };
+  // A copy: later changes may be within it, and the document stays as it is.
+  const own = structuredClone(value[0]);
+  const field = { value: own, writable: true, enumerable: true, configurable: true };
   if (value.length === 0) Reflect.deleteProperty(inside, name);
   else Reflect.defineProperty(inside, name, field);
 }

@@ -54,15 +54,18 @@ function startWorker(): Worker {
   return new Worker(policy?.createScriptURL(url) ?? url);
 }
 
-/** Waits for the next message of a worker. */
-function reply(worker: Worker): Promise<Reply> {
+/** Sends a message, and waits until the worker says how far it is or, at the end, for the verdict. */
+function exchange(worker: Worker, message: { lines: string[] } | { end: true }): Promise<Reply> {
   return new Promise((done, failed) => {
-    worker.onmessage = (message: MessageEvent<Reply>) => done(message.data);
+    worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      if ("verdict" in data || "lines" in message) done(data);
+    };
     worker.onerror = (event) => failed(new Error(event.message || "worker"));
+    worker.postMessage(message);
   });
 }
 
-/** Verifies the export. The worker answers each part, so that few are in memory. */
+/** Verifies the export. The worker answers each part, so that only one is in memory. */
 export async function verify(file: ShareFile): Promise<void> {
   let worker: Worker | undefined;
   verification.value = { state: "running", events: 0 };
@@ -72,14 +75,10 @@ export async function verify(file: ShareFile): Promise<void> {
       const lines = (await file.exportText(piece)).split("\n");
       // Each line ends with a line end, so the last one is empty.
       if (lines.at(-1) === "") lines.pop();
-      const replied = reply(worker);
-      worker.postMessage({ lines });
-      const answer = await replied;
+      const answer = await exchange(worker, { lines });
       if ("progress" in answer) verification.value = { state: "running", events: answer.events };
     }
-    const replied = reply(worker);
-    worker.postMessage({ end: true });
-    const answer = await replied;
+    const answer = await exchange(worker, { end: true });
     if (!("verdict" in answer)) throw new Error("no verdict");
     verification.value = { state: "done", verdict: answer.verdict };
   } catch (error) {

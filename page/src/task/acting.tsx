@@ -1,4 +1,4 @@
-// Actions on a task, and files of its captured folders. A share has `share/acting.tsx` in place of
+// Actions on a task, its stream, and files of its captured folders. A share has `share/acting.tsx` in place of
 // this module: package.json chooses.
 
 import type { Json } from "../api/types.ts";
@@ -18,6 +18,7 @@ import { after } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
 export { FilesTab } from "./FilesTab.tsx";
+export { useLive } from "./live.ts";
 
 export function openFork(selection: Selection): void {
   openDialog(() => <ForkDialog selection={selection} />);

@@ -1,7 +1,6 @@
 // Follows the active lineage of a task: its head, and moves to another lineage.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isShare } from "../app-state.ts";
 import { followWhileVisible } from "../api/stream.ts";
 import type { Message } from "../api/stream.ts";
 import type { LineageModel } from "./model.ts";
@@ -25,7 +24,7 @@ export function useLive(model: LineageModel, active: boolean, onMoved: () => voi
   const moved = useRef(onMoved);
   moved.current = onMoved;
   useEffect(() => {
-    if (!active || isShare()) return;
+    if (!active) return;
     let head = model.head.peek();
     let frame = 0;
     const apply = () => {

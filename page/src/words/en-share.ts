@@ -33,6 +33,9 @@ export const share = {
   checkFaults: (n: string) => one(n, "fault"),
   checkFaultsMore: (n: string) => `${one(n, "further fault")}`,
   checkFaultAt: (line: string) => `line ${line}`,
+  checkIndex:
+    "Events, in Step and Raw, are what is verified. Lists, states, comparisons and metrics are of an " +
+    "index of them, which no hash covers; an import does not read it.",
   checkSays:
     "This says that the file is whole, and not who wrote it: its author could have written " +
     "another history, with other hashes. A program of one's own is surer:",

@@ -32,6 +32,9 @@ export const share: Pick<Words, keyof typeof english> = {
   checkFaults: (n) => `${n} 处错误`,
   checkFaultsMore: (n) => `另有 ${n} 处错误`,
   checkFaultAt: (line) => `第 ${line} 行`,
+  checkIndex:
+    "已验证的是“步骤”和“原始数据”中的事件。列表、状态、比较和指标来自它们的索引,不受哈希保护;" +
+    "导入时不读取索引。",
   checkSays:
     "这表明文件是完整的,而非由谁写成:作者也可能写出另一段历史及其哈希。用自己的程序验证更可靠:",
   importHow: "要继续此任务,请导入到存储:",

@@ -20,6 +20,8 @@ export interface ShareAsked {
   script: string;
   style: string;
   withhold?: Withhold;
+  /** Whether it has states. A task of many events takes long. */
+  states?: boolean;
 }
 
 type Documents = Map<string, unknown>;
@@ -66,31 +68,27 @@ function states(task: Task, lane: Lane, add: (name: string, value: unknown) => v
 
 function marksOf(lane: Lane): object[] {
   return lane.events.flatMap((event, offset) => {
-    if (event.kind !== "checkpoint_marked") return [];
+    if (event.kind !== "checkpoint_marked" || offset < lane.fork) return [];
     const at = String(offset);
     const id = markId(offset);
     return [{ id, lineage: lane.id, at, mark: at, label: event.body?.["label"], aliases: [] }];
   });
 }
 
-function documentsOf(task: Task): Documents {
+function documentsOf(task: Task, hasStates: boolean): Documents {
   const found: Documents = new Map();
   const get = new URLSearchParams({ buckets: "200" });
   found.set("summary", summary(task));
   found.set("lineages", { items: task.lanes.map((one) => routes.lineageForm(task, one)) });
-  const equal = (lane: Lane, name: (id: number) => string, value: unknown): boolean => {
-    for (let id = lane.parent; id !== null; ) {
-      const own = found.get(name(id));
-      if (own !== undefined) return JSON.stringify(own) === JSON.stringify(value);
-      id = task.lanes.find((one) => one.id === id)?.parent ?? null;
-    }
-    return false;
-  };
   const active = task.lanes.find((one) => one.id === task.active)!;
   for (const lane of task.lanes) {
+    // What ends at or before the fork is in the documents of the parent.
+    const begin = Math.floor(lane.fork / ROWS);
+    const firstTurn = turnsOf(lane).findLastIndex((turn) => Number(turn.first) <= lane.fork);
     const add = (name: string, value: unknown) => {
-      const of = (id: number) => name.replace(/^([a-z-]+\/)\d+/, `$1${id}`);
-      if (!equal(lane, of, value)) found.set(name, value);
+      const [of, , k = "0"] = name.split("/");
+      const first = of === "turns" ? Math.floor(Math.max(0, firstTurn) / TURNS) : begin;
+      if (!["turns", "rows", "states"].includes(of!) || Number(k) >= first) found.set(name, value);
     };
     const { id } = lane;
     const rows = lane.events.map((_, offset) => row(lane, offset));
@@ -100,18 +98,23 @@ function documentsOf(task: Task): Documents {
     add(`count/${id}`, { turns: String(turns.length), head: String(lane.events.length) });
     add(`overview/${id}`, routes.overviewAnswer(lane, get));
     add(`metrics/${id}`, routes.metricsAnswer(lane));
-    for (const x of ["step", "time", "offset"]) {
-      const names = [...metricsOf(lane).keys()];
-      const all = names.map((name) => [name, series(lane, name, 500, x)] as const);
-      add(`series/${id}/${x}`, Object.fromEntries(all));
-    }
-    states(task, lane, add);
+    const placed = [...metricsOf(lane).keys()].map((name) => {
+      const timed = series(lane, name, 500, "time");
+      const buckets = series(lane, name, 500, "step");
+      return [name, buckets.map((one, i) => ({ ...one, time: timed[i]!.x }))] as const;
+    });
+    add(`series/${id}`, Object.fromEntries(placed));
+    if (hasStates) states(task, lane, add);
     add(`marks/${id}`, marksOf(lane));
     if (lane === active) continue;
     const whole = new URLSearchParams({ limit: "1000000" });
     const pair = [active, lane].map((one) => ({ task, lane: one, offset: one.events.length }));
     for (const name of ["align", "align-texts"]) {
-      found.set(`${name}/${id}`, routes.alignAnswer(pair[0]!, pair[1]!, whole));
+      const { next: _, items, ...rest } = routes.alignAnswer(pair[0]!, pair[1]!, whole);
+      const numbered = items.map(({ op, a, b, other }) => {
+        return [op, a?.number ?? null, b?.number ?? null, other ?? null];
+      });
+      found.set(`${name}/${id}`, { ...rest, items: numbered });
     }
   }
   return found;
@@ -210,7 +213,7 @@ export function share(world: World, id: string, asked: ShareAsked): string {
   const groups: Record<string, unknown>[] = [];
   const index: Record<string, number> = {};
   let size = Infinity;
-  for (const [name, value] of documentsOf(task)) {
+  for (const [name, value] of documentsOf(task, asked.states ?? true)) {
     if (size >= INDEX_PIECE) {
       groups.push({});
       size = 0;
@@ -233,12 +236,10 @@ export function share(world: World, id: string, asked: ShareAsked): string {
     index,
     export: {
       pieces: pieces.map(({ bytes, lines, logs }) => ({ bytes, lines: lines.length, logs })),
-      lines: pieces.reduce((all, { lines }) => all + lines.length, 0),
     },
   };
   const json = JSON.stringify(contents).replaceAll("<", "\\u003c");
-  const style = `\n${asked.style}\n`;
-  const script = `\n${asked.script}\n`;
+  const { script, style } = asked;
   const policy =
     `default-src 'none'; script-src ${sha256(script)}; style-src ${sha256(style)}; ` +
     "worker-src blob:; base-uri 'none'; form-action 'none'; " +
@@ -250,6 +251,7 @@ export function share(world: World, id: string, asked: ShareAsked): string {
     '<meta charset="utf-8"><meta name="viewport" content="width=device-width">\n',
     '<meta name="color-scheme" content="light dark">\n',
     `<title>${escaped(task.id)} - Milepost</title>\n<style>${style}</style>\n</head><body>\n`,
+    '<div id="page"></div>\n',
     element('type="application/json" id="share"', json),
     ...groups.map((one, i) => element(`type="${gzip}" id="index-${i}"`, packed(JSON.stringify(one)))),
     ...pieces.map(({ lines }, i) => element(`type="${gzip}" id="export-${i}"`, packed(lines.join("")))),
