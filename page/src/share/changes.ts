@@ -3,7 +3,7 @@
 import type { Change, Diff, Json, Lineage } from "../api/types.ts";
 import { pointerTo } from "../pointer.ts";
 import type { History } from "./history.ts";
-import { messagesIn, stateAt } from "./states.ts";
+import { messagesIn, sorted, stateAt } from "./states.ts";
 
 /** Most changes of an answer, and most messages of a side that are compared. */
 const CHANGES = 10_000;
@@ -58,8 +58,9 @@ async function compareMessages(
 ): Promise<boolean> {
   const same = Math.min(history.common(a.lineage, b.lineage), a.offset, b.offset);
   const common = same <= Number(a.lineage.begin) ? 0 : await countAt(history, a.lineage, same);
-  const take = ({ lineage, offset }: Side) => {
-    return messagesIn(history, lineage, { from: same, to: offset, most: MESSAGES, end: "first" });
+  const take = async ({ lineage, offset }: Side) => {
+    const range = { from: same, to: offset, most: MESSAGES, end: "first" } as const;
+    return (await messagesIn(history, lineage, range)).map(sorted);
   };
   const before = await take(a);
   const after = await take(b);
@@ -75,8 +76,9 @@ async function countAt(history: History, of: Lineage, offset: number): Promise<n
 
 /** Returns the changes from one state to the other, by the names of fields. */
 export async function diff(history: History, a: Side, b: Side): Promise<Diff> {
-  const before = await stateAt(history, a.lineage, a.offset);
-  const after = await stateAt(history, b.lineage, b.offset);
+  const at = async (side: Side) => sorted(await stateAt(history, side.lineage, side.offset));
+  const before = (await at(a)) as Fields;
+  const after = (await at(b)) as Fields;
   const counts: [number, number] = [
     Number(before["message_count"] ?? 0),
     Number(after["message_count"] ?? 0),

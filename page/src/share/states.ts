@@ -94,7 +94,15 @@ export async function messagesIn(history: History, of: Lineage, asked: Range): P
   return entries;
 }
 
-/** Returns the state at an offset with its last messages, in the order of its fields. */
+/** Returns a value with the fields of its objects by their names, as the service has them. */
+export function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const names = Object.keys(value).sort();
+  return Object.fromEntries(names.map((name) => [name, sorted(value[name]!)]));
+}
+
+/** Returns the state at an offset with its last messages. */
 export async function wholeState(
   history: History,
   of: Lineage,
@@ -105,10 +113,9 @@ export async function wholeState(
   const most = Math.min(messages, Number(state["message_count"] ?? messages));
   const range = { from: Number(of.begin), to: offset, most, end: "last" } as const;
   const last = await messagesIn(history, of, range);
-  const fields = Object.entries(state).filter(([name]) => name !== "messages");
-  const at = fields.findIndex(([name]) => name === "message_count");
-  fields.splice(at < 0 ? fields.length : at + 1, 0, ["messages", last]);
-  return Object.fromEntries(fields);
+  const { guidance, ...fields } = sorted(state) as State;
+  // The service has the lists last.
+  return { ...fields, ...(guidance === undefined ? {} : { guidance }), messages: last };
 }
 
 /** Whether a change at one pointer changes the value at another. */

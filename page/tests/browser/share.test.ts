@@ -1,10 +1,11 @@
 // The share, opened as a file.
 
 import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { randomBytes } from "node:crypto";
+import { join, resolve } from "node:path";
 import { after, before } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
@@ -12,6 +13,7 @@ import type { Body, Stored, Task } from "../mock/logs.ts";
 import { world } from "../mock/world.ts";
 import { share } from "../share/make.ts";
 import type { Withhold } from "../share/make.ts";
+import { viewer, withViewer } from "../share/viewer.ts";
 import { Harness, assertAccessible, closed, press, sees, settled, test, until } from "./harness.ts";
 import type { Opened, Options } from "./harness.ts";
 
@@ -37,15 +39,14 @@ async function save(id: string, name: string, text: string): Promise<void> {
 before(async () => {
   harness = await Harness.start();
   folder = await mkdtemp(join(tmpdir(), "milepost-share-"));
-  const script = await readFile("built/share.js", "utf8");
-  const style = await readFile("built/page.css", "utf8");
+  const view = await viewer();
   for (const task of harness.world.tasks.values()) {
     if (task.id.startsWith("loan-")) continue;
     const name = `${task.id.slice(0, 7).replace(/[^\w-]/g, "x")}.html`;
     const hides = task.id === "library-34" ? { withhold } : {};
-    await save(task.id, name, share(harness.world, task.id, { script, style, ...hides }));
+    await save(task.id, name, share(harness.world, task.id, { ...view, ...hides }));
   }
-  await save("plain", "plain.html", share(harness.world, "library-34", { script, style }));
+  await save("plain", "plain.html", share(harness.world, "library-34", view));
 });
 after(async () => {
   await harness.end();
@@ -366,9 +367,7 @@ function long(steps: number): Task {
 test("a_share_of_25_megabytes_opens_within_a_second", async (t) => {
   const of = world(0);
   of.tasks.set("long", long(21_000));
-  const script = await readFile("built/share.js", "utf8");
-  const style = await readFile("built/page.css", "utf8");
-  const text = share(of, "long", { script, style, states: false });
+  const text = share(of, "long", { ...(await viewer()), states: false });
   await save("long", "long.html", text);
   const { page, errors } = await open("long", "#/task/long/0@31000");
   const rows = await page.waitForFunction(() => {
@@ -395,3 +394,96 @@ test("a_share_of_25_megabytes_opens_within_a_second", async (t) => {
   await sees(page, "No hit", ".notice");
   assert.deepEqual(errors, []);
 });
+
+const command = process.env["MILEPOST"];
+const skip = command ? false : "MILEPOST is not set";
+
+/** Lines that `milepost record` reads: steps with a call each, one of which returns a secret. */
+function lines(steps: number): string {
+  const bodies: object[] = [];
+  for (let step = 1; step <= steps; step++) {
+    const call = `call_${step}`;
+    const output = step === 5 ? `token=sk-${"abcdefghij".repeat(2)}` : `${step} stones`;
+    bodies.push(
+      { kind: "step_started", step },
+      { kind: "message", role: "assistant", content: `I look at heap ${step}.` },
+      { kind: "tool_called", call, tool: "count", arguments: { heap: step } },
+      { kind: "tool_returned", call, tool: "count", ok: step % 7 !== 0, output },
+      { kind: "variables_patched", form: "merge", patch: { heap: step, [`n${step}`]: [step] } },
+      { kind: "step_finished", step, metrics: { loss: 1 / step } },
+    );
+  }
+  return bodies.map((one) => `${JSON.stringify(one)}\n`).join("");
+}
+
+test(
+  "a_share_that_the_command_wrote_shows_what_the_service_shows",
+  async () => {
+    const run = (...args: string[]) =>
+      execFileSync(resolve(command!), args, { cwd: folder, encoding: "utf8", stdio: "pipe" });
+    const record = async (steps: number) => {
+      await writeFile(join(folder, "run.jsonl"), lines(steps));
+      run("record", "--store", "store", "--task", "stones", "run.jsonl");
+    };
+    await record(400);
+    run("restore", "--store", "store", "stones@1500");
+    await record(40);
+    run("share", "--store", "store", "stones", "-o", "real.html");
+    const written = await readFile(join(folder, "real.html"), "utf8");
+    await save("real", "real.html", withViewer(written, await viewer()));
+
+    const args = ["serve", "--store", "store", "--listen", "127.0.0.1:0"];
+    const service = spawn(resolve(command!), args, { cwd: folder });
+    try {
+      const url = await new Promise<string>((done) => {
+        service.stdout.on("data", (data: Buffer) => {
+          const found = /listening on (http:\S+)/.exec(data.toString())?.[1];
+          if (found) done(found);
+        });
+      });
+      const real = await Harness.start(undefined, url);
+      const opened = await open("real");
+      await sees(opened.page, "Share of stones", ".bar.share");
+      const both = [opened.page, (await real.open("#/task/stones")).page];
+      for (const [fragment, part] of PARTS) {
+        const texts: string[] = [];
+        for (const page of both) {
+          await page.goto(page.url().split("#")[0] + fragment);
+          await page.locator(part).first().waitFor();
+          await settled(page);
+          texts.push(await page.locator(part).first().innerText());
+        }
+        assert.equal(texts[0], texts[1], fragment);
+      }
+      const { page } = opened;
+      await page.goto(`${files.get("real")}#/task/stones/0@32?view=events`);
+      await sees(page, "[redacted:pair]", ".doc");
+      await sees(page, "withheld: this text is not covered by the hash", ".doc");
+      await verified(page);
+      assert.match(await page.locator(".bar.share").innerText(), /✓ .* 2 withheld, 0 on trust/);
+      assertAlone(opened);
+    } finally {
+      service.kill();
+    }
+  },
+  skip,
+);
+
+/** Screens of which a part is the same in a share as over the service. */
+const PARTS: [fragment: string, part: string][] = [
+  ["#/task/stones/0@900", ".doc"],
+  ["#/task/stones/0@900", ".list .row[aria-selected=true]"],
+  ["#/task/stones/0@2400?view=events", ".list .row[aria-selected=true]"],
+  ["#/task/stones/1@1200?view=events", ".list .row[aria-selected=true]"],
+  ["#/task/stones/1@1200?tab=raw", ".doc"],
+  ["#/task/stones/1@400?tab=state", ".doc > .tree"],
+  ["#/task/stones/1@1510?tab=state", ".doc > .tree"],
+  ["#/task/stones/1?tab=state", ".doc > .tree"],
+  ["#/task/stones/1@1500?tab=changes", ".doc"],
+  ["#/task/stones/0@2001?tab=changes", ".doc"],
+  ["#/compare?a=stones/0&b=stones/1", ".facts"],
+  ["#/compare?a=stones/1&b=stones/0", ".facts"],
+  ["#/compare?a=stones/0&b=stones/1&only=1", "#aligned .row"],
+  ["#/metrics?at=stones/0&at=stones/1&x=offset", "aside"],
+  ["#/task/stones", ".map"],
+];

@@ -7,6 +7,8 @@ import type { Lane, Stored, Task } from "../mock/logs.ts";
 import { markId, metricsOf, row, series, summary, turnsOf } from "../mock/reading.ts";
 import * as routes from "../mock/routes.ts";
 import type { World } from "../mock/world.ts";
+import { sha256 } from "./viewer.ts";
+import type { Viewer } from "./viewer.ts";
 
 const INDEX_PIECE = 256 * 1024;
 const EXPORT_PIECE = 512 * 1024;
@@ -16,9 +18,7 @@ const TURNS = 500;
 /** What of an event is withheld. */
 export type Withhold = (event: Stored, offset: number) => "body" | "all" | "trusted" | null;
 
-export interface ShareAsked {
-  script: string;
-  style: string;
+export interface ShareAsked extends Viewer {
   withhold?: Withhold;
   /** Whether it has states. A task of many events takes long. */
   states?: boolean;
@@ -193,9 +193,6 @@ const packed = (text: string) => gzipSync(text, { level: 9 }).toString("base64")
 function element(attributes: string, text: string): string {
   return `<script ${attributes}>\n${text}\n</script>\n`;
 }
-
-const sha256 = (text: string) =>
-  `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 const escaped = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
