@@ -1,7 +1,7 @@
 // Login with a token. The address stays, so that the person returns to where they were.
 
 import { useState } from "preact/hooks";
-import { login } from "./api/calls.ts";
+import { login } from "./api/sessions.ts";
 import { keepSession } from "./api/http.ts";
 import { loginNeeded, revived } from "./api/link.ts";
 import { Problem } from "./api/problem.ts";

@@ -1,8 +1,8 @@
 // Who is signed in. A share has `share/Account.tsx` in place of this module: package.json chooses.
 
-import { logout } from "../api/calls.ts";
 import { session } from "../api/http.ts";
 import { loginNeeded } from "../api/link.ts";
+import { logout } from "../api/sessions.ts";
 import { closeDialog, me } from "../app-state.ts";
 import { words } from "../words/index.ts";
 

@@ -41,6 +41,22 @@ const status = (promise: Promise<unknown>) =>
     (error: { status: number }) => error.status,
   );
 
+/** Asks until the limit is reached: a search stops early on a busy machine. */
+async function rowsOf(answers: InstanceType<typeof Answers>, path: string): Promise<Rows> {
+  const limit = Number(new URLSearchParams(path.split("?")[1]).get("limit") ?? 100);
+  let page = (await answers.answer(path)) as Rows;
+  const items = page.items;
+  while (page.next && items.length < limit) {
+    const [begin, query] = path.split("?");
+    const again = new URLSearchParams(query);
+    again.set("from", page.next);
+    again.set("limit", String(limit - items.length));
+    page = (await answers.answer(`${begin}?${again}`)) as Rows;
+    items.push(...page.items);
+  }
+  return { ...page, items };
+}
+
 test("rows and turns of a share are those of the service", async () => {
   const answers = shared("tune-river");
   const task = store.tasks.get("tune-river")!;
@@ -53,7 +69,7 @@ test("rows and turns of a share are those of the service", async () => {
   ]) {
     const get = new URLSearchParams(query);
     const lane = routes.laneOf(task, get.get("lineage"));
-    const own = (await answers.answer(`/v1/tasks/tune-river/rows?${query}`)) as Rows;
+    const own = await rowsOf(answers, `/v1/tasks/tune-river/rows?${query}`);
     assert.deepEqual(own, JSON.parse(JSON.stringify(routes.rowsPage(lane, get))), query);
   }
   for (const query of ["lineage=7&from=3&limit=9", "lineage=7&near=200&limit=100", "near=359"]) {
